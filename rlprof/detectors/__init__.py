@@ -1,0 +1,1 @@
+"""Detectors: one bottleneck, one file (step 4 of the data flow)."""

@@ -1,0 +1,51 @@
+"""The errors that rlprof raises, and the exit codes they end in.
+
+    RlprofError
+    ├── UsageError        the command line asks for something impossible   (exit 2)
+    ├── LaunchError       the target could not be started                  (exit 70)
+    ├── RunFileError      a run file is missing, damaged, foreign or newer (exit 1)
+    └── OutputError       a report could not be written                    (exit 1)
+
+A lower layer raises; only ``rlprof.cli`` catches and prints.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXIT_OK: Final = 0
+EXIT_ERROR: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_LAUNCH_FAILED: Final = 70
+"""An error of rlprof before the target ran (``EX_SOFTWARE`` of sysexits.h)."""
+
+
+class RlprofError(Exception):
+    """What happened, to which path or pid; ``hint`` says what to do next.
+
+    ``slug`` is an anchor in ``docs/messages.md``.
+    """
+
+    exit_code = EXIT_ERROR
+
+    def __init__(self, message: str, *, slug: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.slug = slug
+        self.hint = hint
+
+
+class UsageError(RlprofError):
+    exit_code = EXIT_USAGE
+
+
+class LaunchError(RlprofError):
+    exit_code = EXIT_LAUNCH_FAILED
+
+
+class RunFileError(RlprofError):
+    pass
+
+
+class OutputError(RlprofError):
+    pass

@@ -1,0 +1,1 @@
+"""The values that cross a step: frozen, with plain fields."""

@@ -1,0 +1,76 @@
+"""What a detector finds, and what pricing makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from rlprof.model.profile import PhaseKind
+
+
+class Range(NamedTuple):
+    low: float
+    high: float
+
+
+class Confidence(Enum):
+    """How sure a price is."""
+
+    MEASURED = "measured"
+    """Samples and at least one more kind of evidence agree on the cause."""
+    BOUNDED = "bounded"
+    """The cause is known, what the fix leaves is only bounded."""
+    SUSPECTED = "suspected"
+    """Time is spent there; whether it can be saved is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Nodes whose self time the fix touches, and the part of it that the fix removes."""
+
+    nodes: frozenset[int]
+    removable: Range
+    """0 to 1: never all, since the replacement costs something too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A source line of the user's that a finding points at."""
+
+    file: str
+    line: int
+    function: str
+    share: float
+    """Of the critical time, 0 to 1 (of the run for a start-up finding)."""
+    source: str = ""
+    """The line's text, stripped; empty when the source is not in the run file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A bottleneck, not yet priced. ``detector`` is the id of what found it."""
+
+    detector: str
+    title: str
+    phase: PhaseKind
+    savings: tuple[Saving, ...]
+    locations: tuple[Location, ...]
+    """The heaviest first."""
+    evidence: tuple[str, ...]
+    fix: str
+    confidence: Confidence = Confidence.MEASURED
+
+
+@dataclass(frozen=True, slots=True)
+class PricedFinding:
+    """A finding with its price; ``rank`` counts from 1."""
+
+    finding: Finding
+    rank: int
+    saved_share: Range
+    """Of steady wall time per step; of the whole run for a start-up finding (0 to 1)."""
+    sps_after: Range | None
+    saved_us: Range
+    """Wall time saved over this run (µs)."""
+    process_roles: tuple[str, ...]

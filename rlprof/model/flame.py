@@ -1,0 +1,37 @@
+"""A call tree laid out for drawing: merged, filtered, in a fixed order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class FlameFrame(NamedTuple):
+    """One box of a flamegraph, in preorder; ``parent`` indexes the same tuple (-1 for the root)."""
+
+    parent: int
+    depth: int
+    label: str
+    """``function``; for process and thread roots their name."""
+    file: str
+    line: int
+    kind: str
+    """``root``, ``process``, ``thread``, ``yours``, ``library``, ``stdlib`` or ``runtime``."""
+    wall_us: int
+    idle_us: int
+    cpu_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flame:
+    """A flamegraph of one selection of a run."""
+
+    title: str
+    metric: str
+    """``wall`` or ``cpu``: what widths mean."""
+    selection: str
+    """What was selected, in words; empty for all."""
+    frames: tuple[FlameFrame, ...]
+    """Preorder; siblings by label, then line. ``frames[0]`` is the root."""
+    pruned_share: float = 0.0
+    """Share of the metric in boxes too thin to keep; their time stays in their parents."""

@@ -1,0 +1,221 @@
+"""What one run file holds, read back: the input of every analysis.
+
+Ids are dense: ``recording.nodes[i].id == i``, and so for processes, threads,
+frames and windows, so that columns of ids index straight into the tuples.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+NO_PARENT: Final = -1
+
+GC_FUNCTION: Final = ":GC:"
+"""The pseudo-frame of a running garbage collection, always a leaf."""
+
+INVALID_FUNCTION: Final = ":INVALID:"
+"""The pseudo-frame of a stack that could not be read whole."""
+
+NO_STACK_FUNCTION: Final = ":NO STACK:"
+"""The pseudo-frame of time for which no stack was seen."""
+
+
+class Frame(NamedTuple):
+    """A line of a function. Pseudo-frames have an empty ``file`` and line 0."""
+
+    file: str
+    function: str
+    line: int
+
+
+class Node(NamedTuple):
+    """A node of the calling-context tree: a frame, called from its parent's line."""
+
+    id: int
+    parent: int
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """The command and the machine of one run."""
+
+    id: str
+    command: tuple[str, ...]
+    script: str
+    cwd: str
+    started_unix_s: float
+    wall_us: int
+    exit_code: int | None
+    """The target's own, 128+n for signal n; ``None`` when rlprof did not live to see it."""
+    complete: bool
+    """Whether recording ended in order; a killed rlprof leaves ``False``."""
+    label: str | None = None
+    git: str | None = None
+    host: Mapping[str, str] = field(default_factory=dict)
+    """Facts such as ``cpu_model``, ``cores``, ``usable_cores``, ``memory_bytes``, ``kernel``."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Environment of the target, secrets redacted."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    rlprof_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    id: int
+    pid: int
+    ppid: int
+    argv: tuple[str, ...]
+    executable: str
+    python: str
+    """``3.11.7``; empty when not a Python process or not known."""
+    start_method: str
+    """``root``, ``fork``, ``spawn``, ``forkserver``, ``subprocess``, ``exec`` or ``unknown``."""
+    started_us: int
+    ended_us: int | None
+    exit_code: int | None
+    fate: str
+    """``sampled``, ``probe-only``, ``missed`` or ``left-out``."""
+    note: str = ""
+    """Why it was missed or left out, or what else is odd about it."""
+    requested_interval_us: int = 0
+    clock_samples: int = 0
+    """Ticks of the clock (austin), over all threads."""
+    clock_invalid_us: int = 0
+    """Busy µs of the clock whose stack was torn."""
+    clock_covered_us: int = 0
+    """Wall µs of the main thread that the clock covered."""
+    probe_samples: int = 0
+    """Stacks taken by the probe (the eye)."""
+    probe_lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    id: int
+    process: int
+    tid: int
+    name: str
+    is_main: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A slice of the run, in µs since its start. Windows tile the run without gaps."""
+
+    id: int
+    start_us: int
+    end_us: int
+
+    @property
+    def length_us(self) -> int:
+        return self.end_us - self.start_us
+
+
+class Samples:
+    """The samples as parallel columns: time per (window, thread, node), self time only.
+
+    ``wall`` = ``busy`` + ``idle`` (µs); ``cpu`` (µs) is the part of busy that was on a CPU.
+    """
+
+    __slots__ = ("cpu_us", "idle_us", "node", "thread", "wall_us", "window")
+
+    def __init__(self) -> None:
+        self.window = array("l")
+        self.thread = array("l")
+        self.node = array("l")
+        self.wall_us = array("q")
+        self.idle_us = array("q")
+        self.cpu_us = array("q")
+
+    def add(
+        self, window: int, thread: int, node: int, wall_us: int, idle_us: int, cpu_us: int
+    ) -> None:
+        self.window.append(window)
+        self.thread.append(thread)
+        self.node.append(node)
+        self.wall_us.append(wall_us)
+        self.idle_us.append(idle_us)
+        self.cpu_us.append(cpu_us)
+
+    def __len__(self) -> int:
+        return len(self.window)
+
+    def rows(self) -> Iterator[tuple[int, int, int, int, int, int]]:
+        """Yield (window, thread, node, wall_us, idle_us, cpu_us)."""
+        return zip(
+            self.window,
+            self.thread,
+            self.node,
+            self.wall_us,
+            self.idle_us,
+            self.cpu_us,
+            strict=True,
+        )
+
+
+class ThreadClock(NamedTuple):
+    """What the clock and the scheduler say of one thread in one window (µs)."""
+
+    window: int
+    thread: int
+    wall_us: int
+    idle_us: int
+    invalid_us: int
+    """Busy time whose stack was torn."""
+    on_cpu_us: int
+    """From ``/proc/PID/task/TID/schedstat``, as is ``run_queue_us``."""
+    run_queue_us: int
+    """Runnable, waiting for a CPU."""
+
+
+class Counter(NamedTuple):
+    """Events of ``name`` (for example ``steps``) by ``process`` in ``window``."""
+
+    window: int
+    process: int
+    name: str
+    value: float
+
+
+class Gauge(NamedTuple):
+    """A level (for example ``cpu_us``, ``rss_bytes``) of ``process`` in ``window``."""
+
+    window: int
+    process: int
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark on the quality of the recording; every renderer shows it."""
+
+    level: str
+    """``info``, ``warning`` or ``error``."""
+    slug: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One run, as recorded."""
+
+    run: RunInfo
+    processes: tuple[Process, ...] = ()
+    threads: tuple[Thread, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    """The calling-context tree over all processes; a parent's id is smaller than its children's."""
+    windows: tuple[Window, ...] = ()
+    samples: Samples = field(default_factory=Samples)
+    clocks: tuple[ThreadClock, ...] = ()
+    counters: tuple[Counter, ...] = ()
+    gauges: tuple[Gauge, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Text of the files with hot lines, by the path that frames name."""
+    overhead: Mapping[str, float] = field(default_factory=dict)
+    """CPU of rlprof's own parts, in µs: ``samplers_cpu_us``, ``recorder_cpu_us``, ``probe_cpu_us``."""
+    notes: tuple[Note, ...] = ()

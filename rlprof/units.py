@@ -1,0 +1,48 @@
+"""Numbers with units turned into words; the only place that does so."""
+
+from __future__ import annotations
+
+MicroSeconds = int
+"""A duration in µs. Every duration in the run file is one."""
+
+Share = float
+"""A part of a whole, 0 to 1."""
+
+
+def duration(us: float) -> str:
+    """``us`` in the largest fitting unit: ``850 µs``, ``12.5 ms``, ``3.2 s``, ``4 min 05 s``."""
+    if us < 1_000:
+        return f"{us:.0f} µs"
+    if us < 1_000_000:
+        return f"{us / 1_000:.3g} ms"
+    seconds = us / 1_000_000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min"
+
+
+def percent(share: Share) -> str:
+    """``share`` as a percentage with one decimal under 10 %: ``4.2 %``, ``37 %``."""
+    value = share * 100
+    return f"{value:.1f} %" if abs(value) < 9.95 else f"{value:.0f} %"
+
+
+def count(number: float) -> str:
+    """``number`` with thin groups of three, three significant digits under 100: ``12 480``, ``4.21``."""
+    if abs(number) >= 100 or number == int(number):
+        return f"{number:,.0f}".replace(",", " ")
+    return f"{number:.3g}"
+
+
+def size(byte_count: float) -> str:
+    """``byte_count`` in binary units: ``512 B``, ``1.4 MiB``."""
+    value = float(byte_count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable")
