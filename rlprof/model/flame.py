@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rlprof.model.profile import PhaseKind
+
 
 class FlameFrame(NamedTuple):
     """One box of a flamegraph, in preorder; ``parent`` indexes the same tuple (-1 for the root)."""
@@ -20,6 +22,19 @@ class FlameFrame(NamedTuple):
     wall_us: int
     idle_us: int
     cpu_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlameSelection:
+    """What to draw; every field at its default draws all."""
+
+    metric: str = "wall"
+    """``wall`` or ``cpu``."""
+    process: str | None = None
+    """A pid, or a part of the process's role or command."""
+    thread: str | None = None
+    """A part of the thread's name, or its tid."""
+    phase: PhaseKind | None = None
 
 
 @dataclass(frozen=True, slots=True)

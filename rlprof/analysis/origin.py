@@ -1,0 +1,40 @@
+"""Whose code a frame is: yours, a library's, the standard library's or the runtime's."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+
+from rlprof.model.recording import Frame
+
+_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
+_STDLIB = re.compile(r"[/\\]lib(64)?[/\\]python3\.\d+t?[/\\]|[/\\]python3\d+\.zip[/\\]")
+
+
+class Origin(Enum):
+    YOURS = "yours"
+    LIBRARY = "library"
+    STDLIB = "stdlib"
+    RUNTIME = "runtime"
+    """The collector, torn stacks and other pseudo-frames."""
+
+
+@lru_cache(maxsize=65536)
+def origin_of_file(file: str) -> Origin:
+    if not file:
+        return Origin.RUNTIME
+    if _INSTALLED.search(file):
+        return Origin.LIBRARY
+    if file.startswith("<frozen ") or _STDLIB.search(file):
+        return Origin.STDLIB
+    return Origin.YOURS
+
+
+def origin(frame: Frame) -> Origin:
+    return origin_of_file(frame.file)
+
+
+def is_import_machinery(frame: Frame) -> bool:
+    """Whether the frame belongs to an import under way."""
+    return frame.file.startswith("<frozen importlib.") or frame.file.startswith("<frozen zipimport")
