@@ -1,0 +1,72 @@
+"""Files that come with rlprof: assets of the flamegraph, pages of the detectors, examples.
+
+In a wheel they lie inside the package (``force-include`` in ``pyproject.toml``); in a
+checkout, editable installs included, they lie beside it. Nothing else may look for them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from rlprof.errors import RlprofError, UsageError
+
+_PACKAGE: Final = Path(__file__).resolve().parent
+_PAGE_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.md")
+
+
+def asset(name: str) -> str:
+    """The text of a file in ``flamegraph_assets``, for example ``svg.js``."""
+    return _text("flamegraph_assets", name)
+
+
+def detector_page(detector_id: str) -> str:
+    """The page of a detector, as ``rlprof explain`` prints it.
+
+    Raises ``UsageError``, naming the pages there are, for an id without a page.
+    """
+    known = detector_ids_with_page()
+    if detector_id not in known:
+        raise UsageError(
+            f"there is no page about {detector_id!r}",
+            slug="no-such-page",
+            hint=f"choose one of: {', '.join(known)}",
+        )
+    return _text("docs/detectors", f"{detector_id}.md")
+
+
+def detector_ids_with_page() -> tuple[str, ...]:
+    """The ids that have a page, sorted."""
+    pages = folder("docs/detectors").iterdir()
+    return tuple(sorted(page.stem for page in pages if _PAGE_NAME.fullmatch(page.name)))
+
+
+def examples_dir() -> Path:
+    """The folder with one example per subfolder."""
+    return folder("examples")
+
+
+def folder(name: str) -> Path:
+    """Where the packed folder ``name`` lies; raises ``RlprofError`` when it is nowhere."""
+    for base in (_PACKAGE, _PACKAGE.parent):
+        candidate = base / name
+        if candidate.is_dir():
+            return candidate
+    raise _missing(name)
+
+
+def _text(folder_name: str, file_name: str) -> str:
+    path = folder(folder_name) / file_name
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _missing(f"{folder_name}/{file_name}") from error
+
+
+def _missing(name: str) -> RlprofError:
+    return RlprofError(
+        f"{name} is missing from this installation of rlprof, under {_PACKAGE}",
+        slug="missing-resource",
+        hint="install rlprof again; if that does not help, the package was built without it: please report it",
+    )
