@@ -1,0 +1,95 @@
+"""The rlprof agent: announces its process, counts steps, hosts the stack probe.
+
+Runs in every Python process of the target, from ``sitecustomize``. Standard library
+only, Python 3.9 or newer, no output, and no exception that reaches the program.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+_agent: Optional[Agent] = None
+
+
+class Agent:
+    """The agent of one process; a forked child makes itself a new one."""
+
+    def __init__(self, start: str) -> None:
+        from . import layout
+        from .mailbox import Mailbox
+
+        self._pid = os.getpid()
+        self.probe: Any = None
+        self.mailbox = Mailbox(int(os.environ.get("RLPROF_PROBE_US", "10000")))
+        self.step_cells = self.mailbox.cells[layout.CELL_STEPS : layout.CELL_STEPS + 1]
+        tracer = os.environ.get("RLPROF_TRACER_PID")
+        if tracer:
+            from .cpu_timer import allow_tracer
+
+            allow_tracer(int(tracer))
+        from .announce import announce
+
+        try:
+            self.connected = announce(
+                os.environ["RLPROF_SOCKET"], os.environ["RLPROF_TOKEN"], start, self.mailbox.fd
+            )
+        finally:
+            self.mailbox.close_descriptor()
+        if self.connected:
+            self._start_probe()
+
+    def _start_probe(self) -> None:
+        from . import layout
+
+        if os.environ.get("RLPROF_PROBE_US", "0") == "0":
+            self.mailbox.cells[layout.CELL_PROBE_STATE] = layout.PROBE_NOT_WANTED
+            return
+        from .stack_probe import StackProbe
+
+        self.probe = StackProbe(self.mailbox)
+        self.probe.start(_thread.get_native_id())
+
+
+def step_cells() -> Any:
+    """The cells in which ``rlprof.step`` counts, or None without a recorder."""
+    return None if _agent is None else _agent.step_cells
+
+
+def start() -> None:
+    """Start the agent of a fresh interpreter."""
+    global _agent
+    if _agent is not None:
+        return
+    from . import manners
+
+    agent = Agent("start")
+    if not agent.connected:
+        return
+    _agent = agent
+    manners.install(lambda: None if _agent is None else _agent.probe)
+    os.register_at_fork(after_in_child=_start_in_child)
+
+
+def _start_in_child() -> None:
+    """Renew everything: the parent's mailbox and its timer are not the child's."""
+    global _agent
+    _agent = None
+    try:
+        agent = Agent("fork")
+        if agent.connected:
+            _agent = agent
+        _repoint_step(agent.step_cells)
+    except Exception:
+        pass  # The child runs on without an agent; the scan finds it.
+
+
+def _repoint_step(cells: Any) -> None:
+    rlprof = sys.modules.get("rlprof")
+    if rlprof is not None:
+        rlprof._cells = cells  # type: ignore[attr-defined]

@@ -1,0 +1,45 @@
+"""The agent's side of the mailbox: counters, and a ring for records."""
+
+from __future__ import annotations
+
+import os
+from mmap import mmap
+
+from . import layout
+
+
+class Mailbox:
+    """Shared memory of this process; the memfd's descriptor is for the recorder to receive."""
+
+    def __init__(self, interval_us: int) -> None:
+        self.fd = os.memfd_create("rlprof-mailbox", os.MFD_CLOEXEC)
+        os.ftruncate(self.fd, layout.SIZE)
+        self._memory = mmap(self.fd, layout.SIZE)
+        self.cells = memoryview(self._memory)[: layout.RING_START].cast("q")
+        self.cells[layout.CELL_MAGIC] = layout.MAGIC
+        self.cells[layout.CELL_INTERVAL_US] = interval_us
+
+    def close_descriptor(self) -> None:
+        """The mapping stays; the program's descriptor numbers are as without rlprof."""
+        os.close(self.fd)
+        self.fd = -1
+
+    def write(self, record: bytes) -> bool:
+        """Append ``record``, or return False when the recorder has fallen behind.
+
+        Called from a signal handler: no system call, nothing that can block.
+        """
+        cells = self.cells
+        head = cells[layout.CELL_HEAD]
+        if len(record) > layout.RING_SIZE - (head - cells[layout.CELL_TAIL]):
+            return False
+        at = head % layout.RING_SIZE
+        first = record[: layout.RING_SIZE - at]
+        start = layout.RING_START + at
+        self._memory[start : start + len(first)] = first
+        if len(first) < len(record):
+            rest = record[len(first) :]
+            self._memory[layout.RING_START : layout.RING_START + len(rest)] = rest
+        # Last, so that the recorder never sees a record half-written.
+        cells[layout.CELL_HEAD] = head + len(record)
+        return True

@@ -1,0 +1,199 @@
+"""The stack probe (the eye): where the main thread's busy time goes.
+
+A CPU-time timer of the main thread raises SIGURG; the Python-level handler walks
+the frames and books the CPU time since its last visit on that stack. SIGURG is
+ignored by default, so a late one harms nobody. The handler never raises, never
+makes a system call that can block, and yields for good where it could be noticed.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # a C module without stubs
+import struct
+import sys
+import time
+
+from . import layout
+from .cpu_timer import CpuTimer
+from .mailbox import Mailbox
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Optional
+
+NEAR_RECURSION_LIMIT = 0.75
+"""Yield when a stack reaches this part of the recursion limit."""
+
+MAX_STACKS = 20_000
+"""Stacks remembered before the tables start anew, so that memory stays bounded."""
+
+
+class StackProbe:
+    """Samples the thread that starts it, which must be the main thread."""
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self._mailbox = mailbox
+        self._timer: Optional[CpuTimer] = None
+        self._interval_us = 0
+        self._in_handler = False
+        self._last_ns = 0
+        self._stacks: dict[tuple[int, ...], int] = {}
+        self._frames: dict[tuple[int, int], int] = {}
+        self._codes: dict[int, CodeType] = {}
+        self._dynamo_told = False
+
+    def start(self, native_thread_id: int) -> None:
+        """Arm the timer. Failing is no error: the state cell says why there is no probe."""
+        if _signal.getsignal(_signal.SIGURG) not in (_signal.SIG_DFL, _signal.SIG_IGN):
+            self._set_state(layout.PROBE_OWN_SIGURG)
+            return
+        try:
+            self._timer = CpuTimer(_signal.SIGURG, native_thread_id)
+        except (ImportError, OSError, AttributeError):
+            self._set_state(layout.PROBE_NO_TIMER)
+            return
+        _signal.signal(_signal.SIGURG, self._on_timer)
+        # Calls of C libraries restart instead of failing with EINTR.
+        _signal.siginterrupt(_signal.SIGURG, False)
+        self._last_ns = time.thread_time_ns()
+        self._set_state(layout.PROBE_ON)
+        self._obey_interval()
+
+    @property
+    def is_on(self) -> bool:
+        return self._mailbox.cells[layout.CELL_PROBE_STATE] == layout.PROBE_ON
+
+    def pause(self, reason: int) -> None:
+        """Stop firing; ``resume`` starts again."""
+        if self.is_on and self._timer is not None:
+            self._set_state(reason)
+            self._timer.set_interval(0)
+
+    def resume(self, reason: int) -> None:
+        """Fire again if ``reason`` is what stopped it."""
+        if self._mailbox.cells[layout.CELL_PROBE_STATE] == reason and self._timer is not None:
+            self._last_ns = time.thread_time_ns()
+            self._set_state(layout.PROBE_ON)
+            self._timer.set_interval(self._interval_us)
+
+    def give_up(self, reason: int) -> None:
+        """Stop for good and leave SIGURG as Python has it without us."""
+        self.pause(reason)
+        if self._timer is not None:
+            self._set_state(reason)
+            self._timer = None
+            _signal.signal(_signal.SIGURG, _signal.SIG_DFL)
+
+    def _set_state(self, state: int) -> None:
+        self._mailbox.cells[layout.CELL_PROBE_STATE] = state
+
+    def _obey_interval(self) -> None:
+        wanted = self._mailbox.cells[layout.CELL_INTERVAL_US]
+        if wanted != self._interval_us and self._timer is not None:
+            self._interval_us = wanted
+            self._timer.set_interval(wanted)
+
+    def _on_timer(self, _signum: int, frame: Optional[FrameType]) -> None:
+        # A timer faster than this handler would make it recurse into itself.
+        if self._in_handler:
+            return
+        self._in_handler = True
+        try:
+            self._take(frame)
+        except Exception:
+            # Never into the program. What was not written shows up as a lost stack.
+            pass
+        finally:
+            self._in_handler = False
+
+    def _take(self, frame: Optional[FrameType]) -> None:
+        now = time.thread_time_ns()
+        weight = now - self._last_ns
+        if sys.gettrace() is not None or sys.getprofile() is not None:
+            self.give_up(layout.PROBE_TRACED)
+            return
+        key = []
+        depth = 0
+        while frame is not None and depth < layout.MAX_FRAMES:
+            # The identity of the code object: hashing one reads all its bytecode.
+            key.append(id(frame.f_code))
+            key.append(frame.f_lasti)
+            frame = frame.f_back
+            depth += 1
+        if depth >= min(layout.MAX_FRAMES, NEAR_RECURSION_LIMIT * sys.getrecursionlimit()):
+            self.give_up(layout.PROBE_DEEP_STACK)
+            return
+        cells = self._mailbox.cells
+        stack = self._stacks.get(tuple(key))
+        if stack is None:
+            stack = self._define(tuple(key), sys._getframe(2))
+        written = stack >= 0 and self._mailbox.write(
+            layout.SAMPLE.pack(layout.TAG_SAMPLE, stack, weight)
+        )
+        if not written:
+            cells[layout.CELL_LOST] += 1
+        cells[layout.CELL_PROBE_TAKEN] += 1
+        self._obey_interval()
+        self._last_ns = time.thread_time_ns()
+        cells[layout.CELL_PROBE_COST_NS] += self._last_ns - now
+
+    def _define(self, key: tuple[int, ...], frame: Optional[FrameType]) -> int:
+        """Write the definition of a stack not seen before; its id, or -1 without room."""
+        if not self._dynamo_told:
+            self._stay_out_of_dynamo()
+        if len(self._stacks) >= MAX_STACKS:
+            if not self._mailbox.write(bytes([layout.TAG_RESET])):
+                return -1
+            self._stacks.clear()
+            self._frames.clear()
+            self._codes.clear()
+        ids = []
+        while frame is not None:
+            number = self._frame_id(frame)
+            if number < 0:
+                return -1
+            ids.append(number)
+            frame = frame.f_back
+        ids.reverse()
+        stack = len(self._stacks)
+        record = layout.STACK.pack(layout.TAG_STACK, stack, len(ids)) + struct.pack(
+            "=%dI" % len(ids), *ids
+        )
+        if not self._mailbox.write(record):
+            return -1
+        self._stacks[key] = stack
+        return stack
+
+    def _frame_id(self, frame: FrameType) -> int:
+        code = frame.f_code
+        key = (id(code), frame.f_lasti)
+        number = self._frames.get(key)
+        if number is not None:
+            return number
+        number = len(self._frames)
+        file = code.co_filename.encode("utf-8", "surrogateescape")[: layout.MAX_NAME]
+        name = getattr(code, "co_qualname", code.co_name)
+        function = name.encode("utf-8", "surrogateescape")[: layout.MAX_NAME]
+        # None on instructions that the compiler made up.
+        line = frame.f_lineno or code.co_firstlineno
+        head = layout.FRAME.pack(layout.TAG_FRAME, number, line, len(file), len(function))
+        if not self._mailbox.write(head + file + function):
+            return -1
+        self._frames[key] = number
+        # Held, so that its id is not given to another code object while we know it.
+        self._codes[id(code)] = code
+        return number
+
+    def _stay_out_of_dynamo(self) -> None:
+        """Ask torch.compile, once it is loaded, never to trace this handler."""
+        dynamo = sys.modules.get("torch._C._dynamo.eval_frame")
+        skip_code = getattr(dynamo, "skip_code", None)
+        if skip_code is None:
+            return
+        self._dynamo_told = True
+        for function in vars(StackProbe).values():
+            code = getattr(function, "__code__", None)
+            if code is not None:
+                skip_code(code)
+        skip_code(Mailbox.write.__code__)

@@ -1,0 +1,56 @@
+"""The tables of a run file. ``docs/run-file.md`` explains them to whoever queries one by hand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+APPLICATION_ID: Final = 0x524C5046
+"""``RLPF``: tells a run file from any other SQLite file."""
+
+VERSION: Final = 1
+"""Kept in ``user_version``. 1: the first version (rlprof 0.1)."""
+
+TABLES: Final = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE process (
+    id INTEGER PRIMARY KEY, pid INTEGER NOT NULL, ppid INTEGER NOT NULL, argv TEXT NOT NULL,
+    executable TEXT NOT NULL, python TEXT NOT NULL, start_method TEXT NOT NULL,
+    started_us INTEGER NOT NULL, ended_us INTEGER, exit_code INTEGER,
+    fate TEXT NOT NULL, note TEXT NOT NULL, requested_interval_us INTEGER NOT NULL,
+    clock_samples INTEGER NOT NULL, clock_invalid_us INTEGER NOT NULL,
+    clock_covered_us INTEGER NOT NULL, probe_samples INTEGER NOT NULL, probe_lost INTEGER NOT NULL
+);
+CREATE TABLE thread (
+    id INTEGER PRIMARY KEY, process INTEGER NOT NULL REFERENCES process, tid INTEGER NOT NULL,
+    name TEXT NOT NULL, is_main INTEGER NOT NULL
+);
+CREATE TABLE frame (
+    id INTEGER PRIMARY KEY, file TEXT NOT NULL, function TEXT NOT NULL, line INTEGER NOT NULL
+);
+CREATE TABLE node (
+    id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, frame INTEGER NOT NULL REFERENCES frame
+);
+CREATE TABLE window (
+    id INTEGER PRIMARY KEY, start_us INTEGER NOT NULL, end_us INTEGER NOT NULL
+);
+CREATE TABLE sample (
+    window INTEGER NOT NULL, thread INTEGER NOT NULL, node INTEGER NOT NULL,
+    wall_us INTEGER NOT NULL, idle_us INTEGER NOT NULL, cpu_us INTEGER NOT NULL,
+    PRIMARY KEY (window, thread, node)
+) WITHOUT ROWID;
+CREATE TABLE clock (
+    window INTEGER NOT NULL, thread INTEGER NOT NULL, wall_us INTEGER NOT NULL,
+    idle_us INTEGER NOT NULL, invalid_us INTEGER NOT NULL, on_cpu_us INTEGER NOT NULL,
+    run_queue_us INTEGER NOT NULL, PRIMARY KEY (window, thread)
+) WITHOUT ROWID;
+CREATE TABLE counter (
+    window INTEGER NOT NULL, process INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
+    PRIMARY KEY (window, process, name)
+) WITHOUT ROWID;
+CREATE TABLE gauge (
+    window INTEGER NOT NULL, process INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
+    PRIMARY KEY (window, process, name)
+) WITHOUT ROWID;
+CREATE TABLE source (file TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE note (level TEXT NOT NULL, slug TEXT NOT NULL, text TEXT NOT NULL);
+"""

@@ -1,0 +1,223 @@
+"""Write a run file while the run goes on: window by window, safe against a crash."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from rlprof.errors import OutputError
+from rlprof.model.recording import (
+    Counter,
+    Frame,
+    Gauge,
+    Note,
+    Process,
+    RunInfo,
+    Thread,
+    ThreadClock,
+    Window,
+)
+from rlprof.runfile.schema import APPLICATION_ID, TABLES, VERSION
+
+SampleRow = tuple[int, int, int, int, int, int]
+"""window, thread, node, wall_us, idle_us, cpu_us."""
+
+
+class RunWriter:
+    """An open run file. Every method raises :class:`OutputError` when the file cannot be written.
+
+    Until :meth:`finish` the file says that it is incomplete. Readers may look at any
+    time (WAL); a killed writer leaves what it last committed.
+    """
+
+    def __init__(self, path: Path, run: RunInfo) -> None:
+        self.path = path
+        self._run = run
+        with self._reporting():
+            self._db = sqlite3.connect(path, isolation_level=None)
+            # The page size is part of the format's size: most runs are small.
+            self._db.executescript(
+                f"PRAGMA page_size=4096; PRAGMA application_id={APPLICATION_ID};"
+                f"PRAGMA user_version={VERSION}; PRAGMA journal_mode=WAL;"
+                # A killed process loses nothing by this; only a power cut might.
+                "PRAGMA synchronous=OFF;"
+            )
+            with self._transaction():
+                for statement in TABLES.split(";"):
+                    self._db.execute(statement)
+                self._write_run(run)
+
+    def write_window(
+        self,
+        window: Window,
+        *,
+        samples: Iterable[SampleRow],
+        clocks: Iterable[ThreadClock],
+        counters: Iterable[Counter],
+        gauges: Iterable[Gauge],
+        frames: Sequence[tuple[int, Frame]],
+        nodes: Sequence[tuple[int, int, int]],
+        processes: Iterable[Process],
+        threads: Iterable[Thread],
+    ) -> None:
+        """Commit one window and all that is new with it; ``nodes`` are (id, parent, frame id)."""
+        with self._reporting(), self._transaction():
+            many = self._db.executemany
+            many("INSERT INTO window VALUES (?,?,?)", [(window.id, window.start_us, window.end_us)])
+            many(
+                "INSERT INTO frame VALUES (?,?,?,?)",
+                [(i, frame.file, frame.function, frame.line) for i, frame in frames],
+            )
+            many("INSERT INTO node VALUES (?,?,?)", nodes)
+            self._write_processes(processes)
+            self._write_threads(threads)
+            many("INSERT INTO sample VALUES (?,?,?,?,?,?)", samples)
+            many("INSERT INTO clock VALUES (?,?,?,?,?,?,?)", clocks)
+            many("INSERT INTO counter VALUES (?,?,?,?)", counters)
+            many("INSERT INTO gauge VALUES (?,?,?,?)", gauges)
+
+    def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
+        """Merge each group of neighbouring windows into one; group ``i`` becomes window ``i``.
+
+        ``groups`` covers every window, in order. Times and counts add up, gauges keep the mean.
+        """
+        with self._reporting(), self._transaction():
+            db = self._db
+            db.execute("CREATE TEMP TABLE merged (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
+            db.executemany(
+                "INSERT INTO merged VALUES (?,?)",
+                [(old, new) for new, group in enumerate(groups) for old in group],
+            )
+            sums = "SUM(wall_us), SUM(idle_us)"
+            self._regroup("window", "new, MIN(start_us), MAX(end_us)", "new", key="id")
+            self._regroup("sample", f"new, thread, node, {sums}, SUM(cpu_us)", "new, thread, node")
+            self._regroup(
+                "clock",
+                f"new, thread, {sums}, SUM(invalid_us), SUM(on_cpu_us), SUM(run_queue_us)",
+                "new, thread",
+            )
+            self._regroup("counter", "new, process, name, SUM(value)", "new, process, name")
+            self._regroup("gauge", "new, process, name, AVG(value)", "new, process, name")
+            db.execute("DROP TABLE merged")
+
+    def sample_rows(self) -> int:
+        with self._reporting():
+            (count,) = self._db.execute("SELECT COUNT(*) FROM sample").fetchone()
+            return int(count)
+
+    def file_costs(self) -> list[tuple[str, int]]:
+        """Each file that frames name, with the inclusive wall time of its lines (µs), heaviest first.
+
+        A file is counted once per stack, however often it occurs there.
+        """
+        with self._reporting():
+            return list(
+                self._db.execute(
+                    """
+                    WITH RECURSIVE self_cost(node, wall) AS (
+                        SELECT node, SUM(wall_us) FROM sample GROUP BY node
+                    ), up(leaf, node) AS (
+                        SELECT node, node FROM self_cost
+                        UNION SELECT up.leaf, node.parent FROM up JOIN node ON node.id = up.node
+                        WHERE node.parent >= 0
+                    ), named(leaf, file) AS (
+                        SELECT DISTINCT up.leaf, frame.file FROM up
+                        JOIN node ON node.id = up.node JOIN frame ON frame.id = node.frame
+                    )
+                    SELECT file, SUM(wall) AS cost FROM named JOIN self_cost ON node = leaf
+                    WHERE file <> '' GROUP BY file ORDER BY cost DESC, file
+                    """
+                )
+            )
+
+    def write_sources(self, sources: Mapping[str, str]) -> None:
+        with self._reporting(), self._transaction():
+            self._db.executemany("INSERT OR REPLACE INTO source VALUES (?,?)", sources.items())
+
+    def write_notes(self, notes: Iterable[Note]) -> None:
+        with self._reporting(), self._transaction():
+            rows = [(note.level, note.slug, note.text) for note in notes]
+            self._db.executemany("INSERT INTO note VALUES (?,?,?)", rows)
+
+    def finish(
+        self,
+        *,
+        wall_us: int,
+        exit_code: int | None,
+        processes: Iterable[Process],
+        threads: Iterable[Thread],
+        overhead: Mapping[str, float],
+    ) -> None:
+        """Complete the file: one file, no journal beside it, nothing unused inside."""
+        run = replace(self._run, wall_us=wall_us, exit_code=exit_code, complete=True)
+        with self._reporting():
+            with self._transaction():
+                self._write_processes(processes)
+                self._write_threads(threads)
+                self._write_meta({"overhead": json.dumps(overhead)})
+                self._write_run(run)
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA journal_mode=DELETE")
+            self._db.close()
+
+    def abandon(self) -> None:
+        """Close without completing; what was committed stays readable."""
+        try:
+            self._db.close()
+        except sqlite3.Error:
+            pass  # Closing is all that is left to do; the file is as the last commit left it.
+
+    def _regroup(self, table: str, columns: str, group: str, key: str = "window") -> None:
+        db = self._db
+        db.execute(
+            f"CREATE TEMP TABLE regrouped AS SELECT {columns} FROM {table} "
+            f"JOIN merged ON merged.old = {table}.{key} GROUP BY {group} ORDER BY {group}"
+        )
+        db.execute(f"DELETE FROM {table}")
+        db.execute(f"INSERT INTO {table} SELECT * FROM regrouped")
+        db.execute("DROP TABLE regrouped")
+
+    def _write_run(self, run: RunInfo) -> None:
+        self._write_meta({f"run.{key}": json.dumps(value) for key, value in asdict(run).items()})
+
+    def _write_meta(self, values: Mapping[str, str]) -> None:
+        self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", values.items())
+
+    def _write_processes(self, processes: Iterable[Process]) -> None:
+        rows = [
+            (*(json.dumps(v) if isinstance(v, tuple) else v for v in asdict(process).values()),)
+            for process in processes
+        ]
+        marks = ",".join("?" * 18)
+        self._db.executemany(f"INSERT OR REPLACE INTO process VALUES ({marks})", rows)
+
+    def _write_threads(self, threads: Iterable[Thread]) -> None:
+        rows = [(t.id, t.process, t.tid, t.name, t.is_main) for t in threads]
+        self._db.executemany("INSERT OR REPLACE INTO thread VALUES (?,?,?,?,?)", rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise OutputError(
+                f"cannot write the run file {self.path}: {error}",
+                slug="run-file-not-written",
+                hint="check that the folder exists, may be written and has free space, "
+                "or choose another with -o RUN",
+            ) from error
