@@ -49,7 +49,10 @@ def examples_dir() -> Path:
 
 def folder(name: str) -> Path:
     """Where the packed folder ``name`` lies; raises ``RlprofError`` when it is nowhere."""
-    for base in (_PACKAGE, _PACKAGE.parent):
+    checkout = _PACKAGE.parent
+    # Beside an installed package lie other people's folders: theirs may be called "examples" too.
+    in_checkout = (checkout / "pyproject.toml").is_file()
+    for base in (_PACKAGE, checkout) if in_checkout else (_PACKAGE,):
         candidate = base / name
         if candidate.is_dir():
             return candidate

@@ -1,0 +1,204 @@
+"""The report as JSON, for programs. ``report.schema.json`` beside this file describes it.
+
+Within a format version keys are only ever added. Values that are not finite become
+``null``; lone surrogates (of paths that are not UTF-8) are spelled out, since strict
+readers refuse them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Final
+
+from rlprof.errors import UsageError
+from rlprof.model.finding import Location, PricedFinding, Range
+from rlprof.model.profile import Throughput
+from rlprof.model.report import ProcessRow, Report
+
+FORMAT: Final = "rlprof-report"
+FORMAT_VERSION: Final = 1
+"""1: the first."""
+
+_DIGITS: Final = 6
+"""Significant digits of a measured value: more than any measurement here has."""
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True)
+class JsonRenderer:
+    name: str = "json"
+    suffixes: tuple[str, ...] = (".json",)
+    options: Mapping[str, str] = field(
+        default_factory=lambda: {"indent": "spaces per level, 0 for one line (default 2)"}
+    )
+
+    def render(self, report: Report, options: Mapping[str, str]) -> str:
+        indent = _indent(options.get("indent", "2"))
+        text = json.dumps(
+            report_as_json(report), indent=indent or None, ensure_ascii=False, allow_nan=False
+        )
+        return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+
+
+def report_as_json(report: Report) -> dict[str, Json]:
+    """The document, as plain values."""
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "rlprof": report.run.rlprof_version,
+        "run": _run(report),
+        "throughput": _throughput(report.throughput, report),
+        "processes": [_process(row) for row in report.processes],
+        "findings": [_finding(priced) for priced in report.findings],
+        "also_seen": [_finding(priced) for priced in report.also_seen],
+        "counters_per_step": {name: _number(value) for name, value in report.counters_per_step},
+        "quality": _quality(report),
+    }
+
+
+def _indent(text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError(
+            f"the option indent of the JSON report is {text!r}",
+            slug="bad-render-option",
+            hint="give a whole number, for example -p indent=0",
+        )
+    return int(text)
+
+
+def _run(report: Report) -> dict[str, Json]:
+    run = report.run
+    started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
+    return {
+        "id": run.id,
+        "command": list(run.command),
+        "script": run.script,
+        "cwd": run.cwd,
+        "started": started.isoformat(timespec="seconds"),
+        "wall_s": _seconds(run.wall_us),
+        "exit_code": run.exit_code,
+        "complete": run.complete,
+        "label": run.label,
+        "git": run.git,
+        "host": dict(run.host),
+        "file": report.run_file or None,
+    }
+
+
+def _throughput(throughput: Throughput, report: Report) -> dict[str, Json]:
+    steady = throughput.steady_sps
+    return {
+        "unit": throughput.unit,
+        "source": throughput.source,
+        "steady_sps": None
+        if steady is None
+        else {
+            "median": _number(steady.median),
+            "low": _number(steady.low),
+            "high": _number(steady.high),
+        },
+        "total_steps": _number(throughput.total_steps),
+        "series": [
+            {"start_s": _seconds(start), "end_s": _seconds(end), "sps": _number(sps)}
+            for start, end, sps in throughput.series
+        ],
+        "phases": [
+            {
+                "name": phase.kind.value,
+                "start_s": _seconds(phase.start_us),
+                "end_s": _seconds(phase.end_us),
+            }
+            for phase in report.phases
+        ],
+    }
+
+
+def _process(row: ProcessRow) -> dict[str, Json]:
+    return {
+        "pid": row.pid,
+        "ppid": row.ppid,
+        "role": row.role,
+        "command": row.command,
+        "python": row.python,
+        "sampled": row.sampled,
+        "wall_s": _number(row.wall_s),
+        "cpu_s": _number(row.cpu_s),
+        "requested_hz": _number(row.requested_hz),
+        "achieved_hz": _number(row.achieved_hz),
+        "note": row.note,
+    }
+
+
+def _finding(priced: PricedFinding) -> dict[str, Json]:
+    finding = priced.finding
+    return {
+        "id": finding.detector,
+        "rank": priced.rank,
+        "title": finding.title,
+        "phase": finding.phase.value,
+        "confidence": finding.confidence.value,
+        "process_roles": list(priced.process_roles),
+        "saved_share": _range(priced.saved_share),
+        "sps_after": _range(priced.sps_after),
+        "saved_s": _seconds((priced.saved_us.low + priced.saved_us.high) / 2),
+        "saved_s_range": {
+            "low": _seconds(priced.saved_us.low),
+            "high": _seconds(priced.saved_us.high),
+        },
+        "locations": [_location(location) for location in finding.locations],
+        "evidence": list(finding.evidence),
+        "fix": finding.fix,
+        "docs": f"docs/detectors/{finding.detector}.md",
+    }
+
+
+def _location(location: Location) -> dict[str, Json]:
+    return {
+        "file": location.file,
+        "line": location.line,
+        "function": location.function,
+        "share": _number(location.share),
+        "source": location.source,
+    }
+
+
+def _quality(report: Report) -> dict[str, Json]:
+    overhead = report.overhead
+    return {
+        "overhead": {
+            "samplers_cpu_s": _number(overhead.samplers_cpu_s),
+            "recorder_cpu_s": _number(overhead.recorder_cpu_s),
+            "probe_cpu_s": _number(overhead.probe_cpu_s),
+            "share_of_cores": _number(overhead.share_of_cores),
+        },
+        "notes": [
+            {"level": note.level, "slug": note.slug, "text": note.text} for note in report.notes
+        ],
+    }
+
+
+def _range(bounds: Range | None) -> Json:
+    if bounds is None:
+        return None
+    return {"low": _number(bounds.low), "high": _number(bounds.high)}
+
+
+def _seconds(us: float) -> Json:
+    return _number(us / 1_000_000)
+
+
+def _number(value: float) -> Json:
+    """``value`` rounded to what can be known; whole numbers stay whole; infinite ones are null."""
+    if not math.isfinite(value):
+        return None
+    if value == int(value):
+        return int(value)
+    return float(f"{value:.{_DIGITS}g}")
+
+
+RENDERER: Final = JsonRenderer()

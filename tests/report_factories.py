@@ -1,0 +1,261 @@
+"""Small builders of reports that read like the story they tell.
+
+report = a_report(
+    sps=657,
+    findings=[a_finding("omegaconf-in-loop", saves=(0.82, 0.87), sps_after=(3400, 4100))],
+)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
+from rlprof.model.flame import Flame, FlameFrame
+from rlprof.model.profile import Interval, Phase, PhaseKind, Throughput
+from rlprof.model.recording import Note, RunInfo
+from rlprof.model.report import Overhead, ProcessRow, Report
+
+SECOND = 1_000_000
+
+
+def a_location(
+    place: str = "/home/researcher/project/bandit/env.py:42",
+    function: str = "step",
+    *,
+    share: float = 0.83,
+    source: str = "reward = self.cfg.env.reward_scale * self.rng.normal()",
+) -> Location:
+    file, _, line = place.rpartition(":")
+    return Location(file, int(line), function, share, source)
+
+
+def a_finding(
+    detector: str = "omegaconf-in-loop",
+    title: str = "OmegaConf nodes are read in the hot loop",
+    *,
+    rank: int = 1,
+    saves: tuple[float, float] = (0.82, 0.87),
+    sps_after: tuple[float, float] | None = (3_400.0, 4_100.0),
+    saved_s: tuple[float, float] = (8.2, 8.7),
+    phase: PhaseKind = PhaseKind.STEADY,
+    confidence: Confidence = Confidence.MEASURED,
+    locations: Sequence[Location] | None = None,
+    evidence: Sequence[str] = (
+        "83 % of the main thread's busy time lies below this line, in omegaconf",
+        "self.cfg.env is a DictConfig: each dot resolves, validates and copies a node",
+    ),
+    fix: str = "Read the values once, before the loop, into locals or a dataclass: "
+    "reward_scale = float(cfg.env.reward_scale).",
+    roles: tuple[str, ...] = ("main",),
+) -> PricedFinding:
+    found = tuple(locations) if locations is not None else (a_location(),)
+    return PricedFinding(
+        finding=Finding(detector, title, phase, (), found, tuple(evidence), fix, confidence),
+        rank=rank,
+        saved_share=Range(*saves),
+        sps_after=Range(*sps_after) if sps_after else None,
+        saved_us=Range(saved_s[0] * SECOND, saved_s[1] * SECOND),
+        process_roles=roles,
+    )
+
+
+def a_hot_spot(
+    place: str, source: str = "", *, rank: int = 2, share: float = 0.06
+) -> PricedFinding:
+    return a_finding(
+        "hot-spot",
+        "Heavy line with no known cause",
+        rank=rank,
+        saves=(0.0, share),
+        sps_after=None,
+        saved_s=(0.0, share * 10),
+        confidence=Confidence.SUSPECTED,
+        locations=[a_location(place, "update", share=share, source=source)],
+        evidence=(),
+        fix="Look at this line.",
+    )
+
+
+def a_process(
+    pid: int = 1000, role: str = "main", *, sampled: bool = True, note: str = "", **changes: Any
+) -> ProcessRow:
+    values: dict[str, Any] = {
+        "pid": pid,
+        "ppid": 1 if role == "main" else 1000,
+        "role": role,
+        "command": "python train.py",
+        "python": "3.11.7",
+        "sampled": sampled,
+        "wall_s": 12.0,
+        "cpu_s": 11.4,
+        "requested_hz": 100.0,
+        "achieved_hz": 98.5 if sampled else 0.0,
+        "note": note,
+    }
+    return ProcessRow(**{**values, **changes})
+
+
+def a_flame(*stacks: tuple[float, str], metric: str = "wall", title: str = "train.py") -> Flame:
+    """A flame of one process with one thread; each stack is (seconds, "a > b > c").
+
+    A frame is ``function file:line kind``; a trailing ``~`` on a stack says it was waiting.
+    """
+    boxes: list[list[Any]] = [
+        [-1, 0, "train.py", "", 0, "root", 0, 0],
+        [0, 1, "train.py (pid 1000)", "", 0, "process", 0, 0],
+        [1, 2, "MainThread", "", 0, "thread", 0, 0],
+    ]
+    index: dict[tuple[int, str], int] = {}
+    for seconds, text in stacks:
+        waiting = text.endswith("~")
+        path = [0, 1, 2]
+        for part in text.rstrip("~ ").split(" > "):
+            parent = path[-1]
+            if (parent, part) not in index:
+                function, place, kind = part.split(" ")
+                file, _, line = place.rpartition(":")
+                index[parent, part] = len(boxes)
+                boxes.append([parent, len(path), function, file, int(line), kind, 0, 0])
+            path.append(index[parent, part])
+        for box in path:
+            boxes[box][6] += round(seconds * SECOND)
+            boxes[box][7] += round(seconds * SECOND) if waiting else 0
+    frames = tuple(
+        FlameFrame(parent, depth, label, file, line, kind, wall, idle, wall - idle)
+        for parent, depth, label, file, line, kind, wall, idle in _preorder(boxes)
+    )
+    return Flame(title=title, metric=metric, selection="", frames=frames)
+
+
+def _preorder(boxes: list[list[Any]]) -> list[list[Any]]:
+    children: dict[int, list[int]] = {}
+    for number, box in enumerate(boxes):
+        children.setdefault(box[0], []).append(number)
+    ordered: list[list[Any]] = []
+    pending = [(0, -1)]
+    while pending:
+        number, parent = pending.pop()
+        position = len(ordered)
+        ordered.append([parent, *boxes[number][1:]])
+        below = sorted(children.get(number, ()), key=lambda n: (boxes[n][2], boxes[n][4]))
+        pending.extend((child, position) for child in reversed(below))
+    return ordered
+
+
+HOME = "/home/researcher/project"
+SITE = f"{HOME}/.venv/lib/python3.11/site-packages"
+LIB = "/usr/lib/python3.11"
+
+
+def a_bandit_flame() -> Flame:
+    main = f"<module> {HOME}/train.py:31 yours > train {HOME}/train.py:12 yours"
+    read = f"step {HOME}/bandit/env.py:42 yours > __getattr__ {SITE}/omegaconf/dictconfig.py:355 library"
+    return a_flame(
+        (3.1, f"{main} > {read} > _get_impl {SITE}/omegaconf/dictconfig.py:442 library"),
+        (2.4, f"{main} > {read} > _resolve {SITE}/omegaconf/base.py:717 library"),
+        (1.2, f"{main} > {read} > deepcopy {LIB}/copy.py:146 stdlib"),
+        (1.6, f"{main} > choose {HOME}/bandit/agent.py:27 yours > argmax {HOME}/bandit/agent.py:9 yours"),
+        (0.9, f"{main} > collect {HOME}/train.py:20 yours > recv {LIB}/multiprocessing/connection.py:250 stdlib ~"),
+        (1.9, f"<module> {HOME}/train.py:3 yours > _find_and_load <frozen_importlib._bootstrap>:1176 stdlib"),
+        (0.4, f"{main} > garbage-collection :0 runtime"),
+    )  # fmt: skip
+
+
+def a_report(
+    *,
+    sps: float | None = 657.0,
+    findings: Sequence[PricedFinding] = (),
+    also_seen: Sequence[PricedFinding] = (),
+    processes: Sequence[ProcessRow] | None = None,
+    notes: Sequence[Note] = (),
+    flame: Flame | None = None,
+    **run_changes: Any,
+) -> Report:
+    """A run of 12 s, the first 2 of them start-up; ``sps=None`` is one whose steps were not counted."""
+    run: dict[str, Any] = {
+        "id": "0123456789abcdef",
+        "command": ("python", "train.py", "seed=1"),
+        "script": "train.py",
+        "cwd": HOME,
+        "started_unix_s": 1_700_000_000.0,
+        "wall_us": 12 * SECOND,
+        "exit_code": 0,
+        "complete": True,
+        "host": {"cores": "8", "cpu_model": "Test CPU"},
+        "rlprof_version": "0.0.0",
+    }
+    counted = sps is not None
+    return Report(
+        run=RunInfo(**{**run, **run_changes}),
+        throughput=Throughput(
+            unit="steps" if counted else "none",
+            source="rlprof.step" if counted else "none",
+            steady_sps=Interval(sps, sps * 0.974, sps * 1.02) if sps is not None else None,
+            total_steps=sps * 10 if sps is not None else 0,
+        ),
+        phases=(
+            Phase(PhaseKind.START_UP, 0, 2 * SECOND),
+            Phase(PhaseKind.STEADY, 2 * SECOND, 12 * SECOND),
+        ),
+        processes=tuple(processes) if processes is not None else (a_process(),),
+        findings=tuple(findings),
+        also_seen=tuple(also_seen),
+        overhead=Overhead(0.02, 0.03, 0.005, 0.0006),
+        notes=tuple(notes),
+        flame=flame or a_bandit_flame(),
+        run_file=".rlprof/run.rlprof",
+    )
+
+
+def a_story() -> Report:
+    """A bandit with a known cause, a hot line without one, workers, and things that were not seen."""
+    workers = [
+        a_process(
+            1001 + n, "worker", command="python -c from multiprocessing.spawn", cpu_s=3.1 + n / 10
+        )
+        for n in range(8)
+    ]
+    lost = a_process(2000, "worker", sampled=False, note="ended before the sampler could attach")
+    return a_report(
+        findings=[
+            a_finding(),
+            a_finding(
+                "eager-log-format",
+                "An f-string is formatted for a log record that nobody reads",
+                rank=2,
+                saves=(0.041, 0.052),
+                sps_after=(680.0, 695.0),
+                saved_s=(0.4, 0.5),
+                confidence=Confidence.BOUNDED,
+                locations=[
+                    a_location(
+                        f"{HOME}/bandit/agent.py:31",
+                        "choose",
+                        share=0.06,
+                        source='logger.debug(f"estimates {self.estimates}")',
+                    )
+                ],
+                evidence=("the logger's level was WARNING in all of the samples",),
+                fix='Let logging format it: logger.debug("estimates %s", self.estimates).',
+            ),
+            a_hot_spot(f"{HOME}/bandit/agent.py:27", "best = argmax(self.estimates)", rank=3, share=0.12),
+            a_hot_spot(f"{SITE}/numpy/random/_generator.py:88", rank=4, share=0.04),
+        ],
+        also_seen=[
+            a_finding(
+                "array-conversion-in-loop",
+                "A list is turned into an array at every step",
+                rank=5,
+                saves=(0.0, 0.004),
+                sps_after=None,
+                saved_s=(0.0, 0.04),
+            )
+        ],
+        processes=[a_process(), *workers, lost],
+        notes=[
+            Note("warning", "process-missed", "Process 2000 was not sampled: it ended before the sampler could attach."),
+            Note("info", "torn-stacks", "4.1 % of the busy time of process 1000 has no whole stack; the probe fills it in."),
+        ],
+    )  # fmt: skip
