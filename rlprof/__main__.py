@@ -1,0 +1,8 @@
+"""``python -m rlprof``, the same as ``rlprof``."""
+
+from __future__ import annotations
+
+from rlprof.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""The command line: the only place that prints, opens output files for the user, or exits."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Annotated, Any, Final, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+import rlprof
+from rlprof.cli.doctor import doctor
+from rlprof.cli.examples import examples
+from rlprof.cli.explain import explain
+from rlprof.cli.target import USAGE as TARGET_USAGE
+from rlprof.cli.target import TargetCommand
+from rlprof.errors import EXIT_ERROR, RlprofError
+
+try:
+    from rlprof.cli.run import run
+except ModuleNotFoundError:
+
+    def run(ctx: typer.Context) -> None: ...
+
+
+try:
+    from rlprof.cli.report import report
+except ModuleNotFoundError:
+
+    def report() -> None: ...
+
+
+try:
+    from rlprof.cli.flame import flame
+except ModuleNotFoundError:
+
+    def flame() -> None: ...
+
+
+ISSUES_URL: Final = "https://github.com/rlprof/rlprof/issues"
+
+_HELP = """Why reinforcement-learning training is slow, and what each fix is worth in steps per second.
+
+\b
+  rlprof run train.py --lr 3e-4      record a training, then show its report
+  rlprof report                      show the latest report again
+  rlprof flame -o flame.svg          draw the flamegraph of all its processes
+  rlprof explain omegaconf-in-loop   read about a finding
+"""
+
+_EPILOG = "A report needs steps to price in steps per second: call rlprof.step() where your program makes one."
+
+
+class _Command(NamedTuple):
+    function: Callable[..., Any]
+    examples: tuple[str, ...]
+    """Shown under ``--help``."""
+    cls: type[TyperCommand] = TyperCommand
+    usage: str = "[OPTIONS]"
+
+
+COMMANDS: Final = (
+    _Command(
+        run,
+        (
+            "rlprof run train.py --lr 3e-4",
+            "rlprof run --label baseline -o runs/baseline.rlprof train.py",
+            "rlprof run -m my_package.train env=ant",
+            "rlprof run --python ~/envs/rl/bin/python train.py",
+            "rlprof run -- bash train.sh",
+        ),
+        TargetCommand,
+        TARGET_USAGE,
+    ),
+    _Command(
+        report,
+        (
+            "rlprof report",
+            "rlprof report runs/baseline.rlprof --format json -o report.json",
+        ),
+    ),
+    _Command(
+        flame,
+        (
+            "rlprof flame -o flame.svg",
+            "rlprof flame runs/baseline.rlprof -o workers.svg --process worker",
+        ),
+    ),
+    _Command(explain, ("rlprof explain", "rlprof explain eager-log-format")),
+    _Command(doctor, ("rlprof doctor", "rlprof doctor --python ~/envs/rl/bin/python")),
+    _Command(examples, ("rlprof examples", "rlprof examples copy bandit my-bandit")),
+)
+
+
+def _app() -> typer.Typer:
+    # Without rich markup and rich tracebacks: rich alone takes 0.1 s to import.
+    app = typer.Typer(
+        name="rlprof",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(help=_HELP, epilog=_EPILOG)(_options)
+    for command in COMMANDS:
+        app.command(
+            cls=command.cls,
+            options_metavar=command.usage,
+            epilog="\b\nExamples:\n" + "\n".join(f"  {line}" for line in command.examples),
+        )(command.function)
+    return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rlprof {rlprof.__version__}")
+        raise typer.Exit
+
+
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line and exit: with the command's code, or with that of the error."""
+    try:
+        _app()(prog_name="rlprof")
+    except RlprofError as error:
+        _show_error(error)
+        sys.exit(error.exit_code)
+    except Exception:
+        traceback.print_exc()
+        _say(
+            f"\nThis is a bug in rlprof {rlprof.__version__}, not in your program. Please report it "
+            f"with the lines above:\n{ISSUES_URL}"
+        )
+        sys.exit(EXIT_ERROR)
+
+
+def _show_error(error: RlprofError) -> None:
+    _say(f"{typer.style('rlprof: error:', fg='red', bold=True)} {error.message}")
+    if error.hint:
+        _say(f"  {error.hint}")
+    _say(typer.style(f"  see docs/messages.md#{error.slug}", dim=True))
+
+
+def _say(text: str) -> None:
+    # None leaves the choice to typer: colours where stderr is a terminal.
+    typer.echo(text, err=True, color=False if "NO_COLOR" in os.environ else None)

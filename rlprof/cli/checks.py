@@ -1,0 +1,257 @@
+"""What ``rlprof doctor`` checks: one function, one check."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+from rlprof.cli.trial import Trial, try_recording
+from rlprof.errors import LaunchError
+from rlprof.recording.host import usable_cores
+from rlprof.recording.samplers.austin import Austin, find_austin
+from rlprof.units import size
+
+OLDEST_PYTHON: Final = (3, 9)
+"""What the agent is written for."""
+NEWEST_PYTHON: Final = (3, 13)
+"""The newest that austin 3.7 reads; from 3.14 on it takes austin 4."""
+LOW_DISK_BYTES: Final = 200 * 1024 * 1024
+"""A run file takes a few MiB, however long the run; torch traces more."""
+SEPARATE_CORES: Final = 2.0
+"""With fewer the samplers share the target's core."""
+
+YAMA_SCOPE: Final = Path("/proc/sys/kernel/yama/ptrace_scope")
+CAP_SYS_PTRACE: Final = 19
+"""Bit of the capability in ``CapEff`` (capability.h)."""
+
+_INTERPRETER_FACTS: Final = """
+import json, platform, sys, sysconfig
+print(json.dumps({
+    "version": sys.version_info[:3],
+    "implementation": platform.python_implementation(),
+    "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+}))
+"""
+
+
+class Level(Enum):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    level: Level
+    found: str
+    advice: str = ""
+    """What to do about it; empty when nothing needs doing."""
+
+
+def all_checks(python: str, *, austin: str | None, folder: Path) -> tuple[Check, ...]:
+    """Check this machine and the interpreter ``python`` for recordings into ``folder``."""
+    sampler, sampler_check = check_sampler(austin)
+    interpreter = check_interpreter(python, sampler)
+    checks = [check_system(), check_libc(), interpreter, sampler_check, check_permissions()]
+    if interpreter.level is not Level.FAIL:
+        checks.extend(check_recording(try_recording(python, sampler), sampler))
+    checks += [check_cores(usable_cores()), check_terminal(), check_disk(folder)]
+    return tuple(checks)
+
+
+def check_system() -> Check:
+    found = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    if sys.platform == "linux":
+        return Check("system", Level.OK, found)
+    return Check("system", Level.FAIL, found, "rlprof records on Linux; reports work anywhere")
+
+
+def check_libc() -> Check:
+    name, version = platform.libc_ver()
+    if name == "glibc":
+        return Check("C library", Level.OK, f"glibc {version}")
+    return Check(
+        "C library",
+        Level.WARN,
+        f"{name} {version}".strip() or "not glibc",
+        "the packaged austin is built for glibc: build austin here and name it with --austin PATH",
+    )
+
+
+def check_interpreter(python: str, austin: Austin | None) -> Check:
+    """Whether the target's interpreter starts and is one that both instruments can read."""
+    try:
+        facts = _interpreter_facts(python)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Check("Python", Level.FAIL, f"{python} does not run: {error}", "check the path")
+    version = tuple(facts["version"])
+    found = f"{facts['implementation']} {'.'.join(map(str, version))} at {python}"
+    if facts["implementation"] != "CPython":
+        return Check("Python", Level.FAIL, found, "rlprof samples CPython only")
+    if version < OLDEST_PYTHON:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return Check("Python", Level.FAIL, found, f"run the training with Python {oldest} or newer")
+    if facts["free_threaded"]:
+        advice = "not tested without the GIL: expect missing stacks"
+        return Check("Python", Level.WARN, f"{found}, free-threaded", advice)
+    if version[:2] > NEWEST_PYTHON and austin is not None and austin.writes_text:
+        return Check("Python", Level.FAIL, found, "install austin 4: pip install 'austin-dist>=4'")
+    return Check("Python", Level.OK, found)
+
+
+def _interpreter_facts(python: str) -> dict[str, Any]:
+    answer = subprocess.run(
+        [python, "-I", "-c", _INTERPRETER_FACTS],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
+    facts = json.loads(answer.stdout)
+    assert isinstance(facts, dict)
+    return facts
+
+
+def check_sampler(explicit: str | None) -> tuple[Austin | None, Check]:
+    """The sampler, if there is one that runs."""
+    try:
+        austin = find_austin(explicit)
+    except LaunchError as error:
+        return None, Check("sampler", Level.FAIL, error.message, error.hint)
+    return austin, Check("sampler", Level.OK, f"austin {austin.version} at {austin.path}")
+
+
+def check_permissions() -> Check:
+    """Whether the kernel lets one process read another's memory; the trial shows if it truly does."""
+    if _has_ptrace_capability():
+        return Check("permissions", Level.OK, "may read any process (CAP_SYS_PTRACE)")
+    scope = _yama_scope()
+    if scope is None or scope == 0:
+        return Check("permissions", Level.OK, "may read processes of the same user")
+    if scope == 1:
+        return Check(
+            "permissions",
+            Level.OK,
+            "yama ptrace_scope is 1: may read processes in which the agent starts",
+            "processes started with -E, -I or an empty environment are missed; "
+            "`sudo sysctl kernel.yama.ptrace_scope=0` lets rlprof see those too",
+        )
+    return Check(
+        "permissions",
+        Level.FAIL,
+        f"yama ptrace_scope is {scope}: only the administrator may read processes",
+        "`sudo sysctl kernel.yama.ptrace_scope=1`, or run rlprof as root"
+        if scope == 2
+        else "scope 3 lasts until the next boot: set kernel.yama.ptrace_scope=1 there",
+    )
+
+
+def _yama_scope() -> int | None:
+    try:
+        return int(YAMA_SCOPE.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _has_ptrace_capability() -> bool:
+    effective = int(_own_status("CapEff") or "0", 16)
+    return bool(effective >> CAP_SYS_PTRACE & 1)
+
+
+def _own_status(field: str) -> str:
+    """A field of ``/proc/self/status``; empty where there is none."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(field)), "")
+
+
+def check_recording(trial: Trial, austin: Austin | None) -> list[Check]:
+    """What a trial recording showed of the agent and of the sampler."""
+    checks = [_check_agent(trial)]
+    if austin is not None:
+        checks.append(_check_attach(trial))
+    return checks
+
+
+def _check_agent(trial: Trial) -> Check:
+    if not trial.agent_started:
+        return Check(
+            "agent",
+            Level.WARN,
+            "did not start in a process of this interpreter",
+            "steps are not counted then: does the interpreter ignore PYTHONPATH, or is a "
+            "sitecustomize.py of its own failing?",
+        )
+    if not trial.probe_stacks:
+        return Check(
+            "agent",
+            Level.WARN,
+            "started, but took no stacks",
+            "prices rest on austin alone and are wider: does this Python have ctypes?",
+        )
+    return Check("agent", Level.OK, f"took {trial.probe_stacks} stacks of a trial process")
+
+
+def _check_attach(trial: Trial) -> Check:
+    if trial.clock_ticks:
+        return Check("sampling", Level.OK, f"{trial.clock_ticks} samples of a trial process")
+    reason = trial.clock_failure or "austin ran but delivered nothing"
+    seccomp = _own_status("Seccomp:") not in ("", "0")
+    advice = (
+        "a seccomp filter is active: in a container, start it with --cap-add=SYS_PTRACE"
+        if seccomp
+        else "see `permissions` above; `austin -w PID` on a process of yours shows the reason"
+    )
+    return Check("sampling", Level.FAIL, f"no samples of a trial process: {reason}", advice)
+
+
+def check_cores(usable: float) -> Check:
+    present = os.cpu_count() or 1
+    found = f"{usable:g} of {present} usable"
+    if usable >= SEPARATE_CORES:
+        return Check("cores", Level.OK, found)
+    return Check(
+        "cores",
+        Level.WARN,
+        found,
+        "samplers and target share one core: expect a loss of a few per cent while recording",
+    )
+
+
+def check_terminal() -> Check:
+    """Whether pseudo-terminals can be made: austin flushes at once into these only."""
+    try:
+        ends = os.openpty()
+    except OSError as error:
+        return Check(
+            "/dev/pts",
+            Level.WARN,
+            f"no pseudo-terminals: {error.strerror}",
+            "recording works; if rlprof is killed, up to a second of samples more is lost",
+        )
+    for end in ends:
+        os.close(end)
+    return Check("/dev/pts", Level.OK, "pseudo-terminals can be made")
+
+
+def check_disk(folder: Path) -> Check:
+    """Whether run files fit into ``folder``, or can be made there at all."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        advice = "name a place for the run file: rlprof run -o PATH …"
+        return Check("disk", Level.FAIL, f"{folder} is not writable", advice)
+    free = shutil.disk_usage(folder).free
+    if free < LOW_DISK_BYTES:
+        advice = "make room, or name another place: rlprof run -o PATH …"
+        return Check("disk", Level.WARN, f"{size(free)} free in {folder}", advice)
+    return Check("disk", Level.OK, f"{size(free)} free in {folder}")
