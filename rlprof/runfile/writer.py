@@ -171,6 +171,12 @@ class RunWriter:
         except sqlite3.Error:
             pass  # Closing is all that is left to do; the file is as the last commit left it.
 
+    def discard(self) -> None:
+        """Close and remove the file: nothing was recorded."""
+        self.abandon()
+        for suffix in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
     def _regroup(self, table: str, columns: str, group: str, key: str = "window") -> None:
         db = self._db
         db.execute(

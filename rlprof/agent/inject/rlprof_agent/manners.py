@@ -52,11 +52,12 @@ def install(probe: ProbeGetter) -> None:
 
 
 def _replace(real: Any, ours: Any) -> None:
+    name: str = real.__name__
     ours.__doc__ = real.__doc__
     ours.__module__ = real.__module__
     ours.__qualname__ = real.__qualname__
     ours.__text_signature__ = getattr(real, "__text_signature__", None)
-    setattr(_signal, real.__name__, ours)
-    loaded = sys.modules.get("signal")
-    if loaded is not None and getattr(loaded, real.__name__, None) is real:
-        setattr(loaded, real.__name__, ours)
+    setattr(_signal, name, ours)
+    loaded: Any = sys.modules.get("signal")
+    if loaded is not None and getattr(loaded, name, None) is real:
+        setattr(loaded, name, ours)

@@ -1,0 +1,275 @@
+"""``rlprof run``: record a training, then show its report."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rlprof.cli.target import Target, TargetKind, target_of
+from rlprof.errors import LaunchError, OutputError, RlprofError, UsageError
+
+if TYPE_CHECKING:
+    from rlprof.settings import RecordingSettings
+
+RUNS_FOLDER = ".rlprof"
+_INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
+_UNITS_US = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
+MIN_INTERVAL_US = 500
+MAX_INTERVAL_US = 1_000_000
+
+
+def run(
+    ctx: typer.Context,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="RUN",
+            help="Run file to write. Default: .rlprof/<utc-time>-<script>.rlprof.",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="A name for this run, for example the change tried.")
+    ] = None,
+    python: Annotated[
+        Path | None,
+        typer.Option(help="Interpreter for the script, for example of another venv."),
+    ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            help="Fixed sampling interval, such as 10ms or 2ms. Default: 10ms, finer for the first "
+            "seconds of a process while cores are free."
+        ),
+    ] = None,
+    duration: Annotated[
+        float | None,
+        typer.Option(min=0.1, metavar="SECONDS", help="Stop recording then; the training goes on."),
+    ] = None,
+    sps_pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX",
+            help="Find the speed in the program's output: (?P<steps>...) captures its step count so "
+            "far, (?P<sps>...) or the first group its steps per second.",
+        ),
+    ] = None,
+    agent: Annotated[
+        bool, typer.Option(help="Put rlprof's agent into the Python processes.")
+    ] = True,
+    probe: Annotated[
+        bool, typer.Option(help="Let the agent take stacks (SIGURG, on CPU time).")
+    ] = True,
+    austin: Annotated[str | None, typer.Option(metavar="PATH", help="Sampler to use.")] = None,
+    report: Annotated[bool, typer.Option(help="Show the report on stderr at the end.")] = True,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing run file.")] = False,
+) -> None:
+    """Record a training run, then show its ranked report.
+
+    Ends with the training's own exit code. The training's output, input, signals and terminal are
+    its own; the report goes to stderr.
+    """
+    from rlprof.settings import RecordingSettings
+
+    target = target_of(ctx)
+    if not target.words:
+        raise UsageError(
+            "nothing to run was given",
+            slug="no-target",
+            hint="give a script (rlprof run train.py), a module (-m package.train) "
+            "or a command (-- bash train.sh)",
+        )
+    settings = RecordingSettings(
+        command=_command(target, python),
+        script=_script_name(target),
+        run_file=_run_file(output, _script_name(target), force=force),
+        interval_us=None if interval is None else _interval_us(interval),
+        duration_s=duration,
+        agent=agent,
+        probe=probe,
+        austin=austin,
+        label=label,
+        sps_pattern=None if sps_pattern is None else _pattern(sps_pattern),
+    )
+    raise typer.Exit(_record(settings, is_default_place=output is None, show_report=report))
+
+
+def _record(settings: RecordingSettings, *, is_default_place: bool, show_report: bool) -> int:
+    from rlprof.recording.recorder import record
+
+    try:
+        outcome = record(settings)
+    except OutputError as error:
+        # Nothing has run yet: say so with the code for that.
+        raise LaunchError(error.message, slug=error.slug, hint=error.hint) from error
+    if outcome.failure is not None:
+        _complain(outcome.failure, settings.run_file)
+    if is_default_place:
+        _point_latest_at(settings.run_file)
+    if show_report:
+        try:
+            _show(settings.run_file)
+        except RlprofError as error:
+            _complain(error, settings.run_file)
+    return outcome.exit_code
+
+
+def _command(target: Target, python: Path | None) -> tuple[str, ...]:
+    if target.kind is TargetKind.COMMAND:
+        if python is not None:
+            raise UsageError(
+                "--python does not go with a command after --",
+                slug="python-and-command",
+                hint="name the interpreter in the command itself",
+            )
+        return target.words
+    interpreter = _interpreter(python)
+    if target.kind is TargetKind.MODULE:
+        return (interpreter, "-m", *target.words)
+    _check_script(Path(target.words[0]))
+    return (interpreter, *target.words)
+
+
+def _interpreter(python: Path | None) -> str:
+    """The one asked for, else that of the active virtual environment, else ours."""
+    if python is not None:
+        found = shutil.which(str(python))
+        if found is None:
+            raise LaunchError(
+                f"the interpreter {python} does not exist or cannot be executed",
+                slug="target-not-started",
+                hint="give the path of a Python executable, for example .venv/bin/python",
+            )
+        return found
+    active = os.environ.get("VIRTUAL_ENV")
+    beside = Path(active, "bin", "python") if active else None
+    return str(beside) if beside is not None and beside.exists() else sys.executable
+
+
+def _check_script(script: Path) -> None:
+    if not script.exists():
+        raise LaunchError(
+            f"the script {script} does not exist",
+            slug="script-missing",
+            hint=f"check the path (the working directory is {Path.cwd()}); "
+            "modules start with -m, other programs after --",
+        )
+    if script.is_dir() or script.suffix in (".py", ".pyz", ".zip"):
+        return
+    try:
+        with script.open("rb") as file:
+            start = file.read(128)
+    except OSError as error:
+        raise LaunchError(
+            f"the script {script} cannot be read: {error.strerror}",
+            slug="script-missing",
+            hint="check its permissions",
+        ) from error
+    line = start.split(b"\n")[0]
+    if start.startswith(b"\x7fELF") or (line.startswith(b"#!") and b"python" not in line):
+        raise LaunchError(
+            f"{script} is not a Python script",
+            slug="not-python",
+            hint=f"start it as a command: rlprof run -- {script}",
+        )
+
+
+def _script_name(target: Target) -> str:
+    return target.words[0] if target.kind is TargetKind.MODULE else Path(target.words[0]).name
+
+
+def _run_file(output: Path | None, script: str, *, force: bool) -> Path:
+    if output is None:
+        now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
+        stem = re.sub(r"[^\w.-]+", "_", script.removesuffix(".py"))[:60] or "run"
+        path = Path(RUNS_FOLDER, f"{now}-{stem}.rlprof")
+        number = 2
+        while path.exists():
+            path = path.with_name(f"{now}-{stem}-{number}.rlprof")
+            number += 1
+    else:
+        path = output
+        if path.exists() and not force:
+            raise UsageError(
+                f"{path} exists already",
+                slug="output-exists",
+                hint="choose another name, or overwrite it with --force",
+            )
+        path.unlink(missing_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LaunchError(
+            f"cannot make the folder {path.parent} for the run file: {error.strerror}",
+            slug="run-file-not-written",
+            hint="choose another place with -o RUN",
+        ) from error
+    return path
+
+
+def _interval_us(text: str) -> int:
+    match = _INTERVAL.match(text.strip())
+    if match is not None:
+        us = round(float(match["number"]) * _UNITS_US[match["unit"]])
+        if MIN_INTERVAL_US <= us <= MAX_INTERVAL_US:
+            return us
+    raise UsageError(
+        f"--interval {text} is not an interval between 0.5ms and 1s",
+        slug="bad-interval",
+        hint="for example --interval 10ms",
+    )
+
+
+def _pattern(text: str) -> re.Pattern[bytes]:
+    try:
+        pattern = re.compile(text.encode())
+    except re.error as error:
+        raise UsageError(
+            f"--sps-pattern {text!r} is not a regular expression: {error}",
+            slug="bad-pattern",
+            hint=r"for example --sps-pattern 'SPS: (\d+)'",
+        ) from error
+    if not pattern.groups:
+        raise UsageError(
+            f"--sps-pattern {text!r} captures nothing",
+            slug="bad-pattern",
+            hint=r"put the number into a group, for example 'global_step=(?P<steps>\d+)'",
+        )
+    return pattern
+
+
+def _point_latest_at(run_file: Path) -> None:
+    latest = run_file.with_name("latest")
+    try:
+        latest.unlink(missing_ok=True)
+        latest.symlink_to(run_file.name)
+    except OSError:
+        pass  # Only a convenience: every command also takes the file's name.
+
+
+def _show(run_file: Path) -> None:
+    from rlprof.renderers.terminal import RENDERER
+    from rlprof.report import build_report
+    from rlprof.runfile.reader import read_run
+
+    report = build_report(read_run(run_file), run_file=str(run_file))
+    is_terminal = sys.stderr.isatty()
+    width = min(shutil.get_terminal_size().columns, 120) if is_terminal else 80
+    color = "always" if is_terminal and "NO_COLOR" not in os.environ else "never"
+    typer.echo(RENDERER.render(report, {"width": str(width), "color": color}), err=True)
+
+
+def _complain(error: RlprofError, run_file: Path) -> None:
+    typer.echo(
+        f"rlprof: {error.message}\n  The training was not touched. {run_file} holds what was "
+        f"recorded before.\n  {error.hint}\n  see docs/messages.md#{error.slug}",
+        err=True,
+    )

@@ -1,0 +1,163 @@
+"""Keep one sampler attached to every process that should have one."""
+
+from __future__ import annotations
+
+import selectors
+from collections.abc import Callable
+from dataclasses import replace
+
+from rlprof.recording import procfs
+from rlprof.recording.samplers.austin import Austin, AustinProcess
+from rlprof.recording.tracked import TrackedProcess
+from rlprof.settings import DEFAULT_INTERVAL_US
+
+FINE_INTERVAL_US = 2_000
+FINE_FOR_US = 4_000_000
+"""A process is sampled finer at first while cores are free: short runs get samples enough."""
+
+RETRY_AFTER_US = (50_000, 300_000, 1_000_000)
+"""Waits between attempts to attach; after the last the process counts as unsampled."""
+
+SILENT_AFTER_US = 2_000_000
+"""A sampler that says nothing for so long is started anew without collector frames: austin 3.7
+with ``-g`` falls silent on some service processes."""
+
+MAX_SAMPLERS = 128
+"""More processes than these have only their stack probe: 2 MB and 1 to 2 % of a core each."""
+
+
+class Attacher:
+    """Starts, renews and ends samplers; their output arrives through the selector."""
+
+    def __init__(
+        self,
+        austin: Austin | None,
+        selector: selectors.BaseSelector,
+        *,
+        interval_us: int | None,
+        usable_cores: float,
+        elapsed_us: Callable[[], int],
+        on_first_output: Callable[[TrackedProcess], None],
+    ) -> None:
+        self._austin = austin
+        self._selector = selector
+        self._interval_us = interval_us
+        self._usable_cores = usable_cores
+        self._elapsed_us = elapsed_us
+        self._on_first_output = on_first_output
+        self._attached = 0
+        self.cpu_us = 0
+        """CPU time of all samplers that have ended."""
+
+    def attach(self, tracked: TrackedProcess, *, live: int) -> bool:
+        """Begin to sample; ``live`` processes share the machine. False when nothing was started."""
+        if self._austin is None or tracked.process.fate == "left-out":
+            return False
+        if self._attached >= MAX_SAMPLERS:
+            tracked.reasons.append(f"more than {MAX_SAMPLERS} processes at once")
+            return False
+        return self._start(tracked, self._first_interval_us(live))
+
+    def tend(self, tracked: TrackedProcess, *, live: int) -> None:
+        """What is due for this process: a retry, the ordinary rate, a silent sampler."""
+        now = self._elapsed_us()
+        if tracked.next_attempt_us is not None and now >= tracked.next_attempt_us:
+            tracked.next_attempt_us = None
+            self._start(tracked, self._first_interval_us(live))
+        elif len(tracked.samplers) == 1 and not tracked.samplers[0].is_over:
+            self._tend_sampler(tracked, tracked.samplers[0], now)
+
+    def stop(self, tracked: TrackedProcess) -> None:
+        """End its samplers; what they still had to say is folded by the next window."""
+        for sampler in tracked.samplers:
+            if not sampler.is_over:
+                self._release(sampler)
+                self._note_cpu(tracked, sampler)
+                sampler.stop()
+        tracked.next_attempt_us = None
+
+    def readable(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+        """Its output has arrived, or its end."""
+        is_first = not sampler.has_output
+        if sampler.read():
+            if is_first and sampler.has_output:
+                self._on_first_output(tracked)
+                self._retire_older(tracked, sampler)
+            return
+        self._release(sampler)
+        self._note_cpu(tracked, sampler)
+        if is_first:
+            self._on_first_output(tracked)
+        reason = sampler.exit_meaning()
+        sampler.close()
+        self._ended(tracked, sampler, reason)
+
+    def _start(self, tracked: TrackedProcess, interval_us: int) -> bool:
+        assert self._austin is not None
+        tracked.attempts += 1
+        tracked.attached_us = tracked.last_tick_us = self._elapsed_us()
+        try:
+            sampler = AustinProcess(
+                self._austin, tracked.pid, interval_us, gc=tracked.use_gc_frames
+            )
+        except OSError as error:
+            tracked.reasons.append(f"austin could not be started: {error.strerror}")
+            return False
+        tracked.samplers.append(sampler)
+        tracked.process = replace(tracked.process, requested_interval_us=interval_us)
+        self._attached += 1
+        self._selector.register(
+            sampler.fd, selectors.EVENT_READ, lambda: self.readable(tracked, sampler)
+        )
+        return True
+
+    def _tend_sampler(self, tracked: TrackedProcess, sampler: AustinProcess, now: int) -> None:
+        if sampler.has_output and now - tracked.last_tick_us > SILENT_AFTER_US:
+            if tracked.use_gc_frames:
+                tracked.use_gc_frames = False
+                self._start(tracked, sampler.interval_us)
+            return
+        wanted = self._interval_us or DEFAULT_INTERVAL_US
+        if sampler.interval_us < wanted and now - tracked.attached_us > FINE_FOR_US:
+            self._start(tracked, wanted)
+
+    def _first_interval_us(self, live: int) -> int:
+        if self._interval_us is not None:
+            return self._interval_us
+        return FINE_INTERVAL_US if live < self._usable_cores else DEFAULT_INTERVAL_US
+
+    def _retire_older(self, tracked: TrackedProcess, newest: AustinProcess) -> None:
+        """The new sampler speaks: the one before it has done its work."""
+        for sampler in tracked.samplers:
+            if sampler is not newest and not sampler.is_over:
+                self._release(sampler)
+                self._note_cpu(tracked, sampler)
+                sampler.stop()
+
+    def _ended(self, tracked: TrackedProcess, sampler: AustinProcess, reason: str) -> None:
+        stat = procfs.read_stat(tracked.pid)
+        target_lives = (
+            tracked.is_alive
+            and stat is not None
+            and not stat.has_ended
+            and stat.start_ticks == tracked.start_ticks
+        )
+        if not target_lives:
+            return
+        if tracked.attempts <= len(RETRY_AFTER_US):
+            wait_us = RETRY_AFTER_US[tracked.attempts - 1]
+            tracked.next_attempt_us = self._elapsed_us() + wait_us
+            if sampler.has_output:
+                tracked.reasons.append(f"{reason} midway; attached again")
+        else:
+            tracked.reasons.append(f"{reason} ({tracked.attempts} attempts)")
+
+    def _release(self, sampler: AustinProcess) -> None:
+        self._selector.unregister(sampler.fd)
+        self._attached -= 1
+
+    def _note_cpu(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+        stat = procfs.read_stat(sampler.process.pid)
+        if stat is not None:
+            tracked.sampler_cpu_us += stat.cpu_us
+            self.cpu_us += stat.cpu_us

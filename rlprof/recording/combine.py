@@ -1,0 +1,117 @@
+"""Two instruments, one truth: join the clock and the eye of one thread in one window.
+
+The clock (austin) and the scheduler say how long the thread ran, waited for a CPU
+and slept; the eye (the stack probe) says where it ran. Times are whole µs and every
+total is kept to the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class NodeTime(NamedTuple):
+    """Self time of one node (µs): ``idle`` is a part of ``wall``, ``cpu`` of what is not idle."""
+
+    wall_us: int
+    idle_us: int
+    cpu_us: int
+
+
+@dataclass
+class ThreadWindow:
+    """What was seen of one thread in one window. Times in µs, by node."""
+
+    busy: dict[int, int] = field(default_factory=dict)
+    """The clock's busy time of whole stacks."""
+    idle: dict[int, int] = field(default_factory=dict)
+    gc: dict[int, int] = field(default_factory=dict)
+    """Busy time in the collector: its stacks stand still, so the clock's are right."""
+    torn_us: int = 0
+    """Busy time whose stack was torn."""
+    eye: dict[int, float] = field(default_factory=dict)
+    """CPU time by the stack probe."""
+    on_cpu_us: int | None = None
+    """By the scheduler; None where the kernel does not tell."""
+    run_queue_us: int = 0
+    trust_clock: bool = False
+    """Whether the clock's stacks of this process are hardly ever torn."""
+    bare_wall_us: int = 0
+    """Wall time of the thread when no clock was attached to it at all."""
+
+    @property
+    def clock_busy_us(self) -> int:
+        return sum(self.busy.values()) + sum(self.gc.values()) + self.torn_us
+
+    @property
+    def clock_wall_us(self) -> int:
+        return self.clock_busy_us + sum(self.idle.values())
+
+
+EYE_COVERS = 0.5
+"""An eye that saw less than this part of the CPU time missed a long call that is still going on;
+the clock's stacks, which stand still meanwhile, then explain the rest."""
+
+
+def combine(seen: ThreadWindow, torn_node: int) -> dict[int, NodeTime]:
+    """Self time per node. ``torn_node`` takes what neither instrument can place."""
+    wall = seen.clock_wall_us or seen.bare_wall_us
+    busy = _busy_us(seen, wall)
+    gc = {node: min(us, busy) for node, us in seen.gc.items()}
+    rest = max(0, busy - sum(gc.values()))
+    places: dict[int, int] = dict(gc)
+    for node, part in _split(rest, _busy_weights(seen, torn_node)).items():
+        places[node] = places.get(node, 0) + part
+    idle = _split(wall - busy, seen.idle or places or {torn_node: 1})
+    cpu_total = busy if seen.on_cpu_us is None else min(busy, seen.on_cpu_us)
+    cpu = _split(cpu_total, places or {torn_node: 1})
+    return {
+        node: NodeTime(places.get(node, 0) + idle.get(node, 0), idle.get(node, 0), cpu.get(node, 0))
+        for node in sorted({*places, *idle})
+    }
+
+
+def _busy_us(seen: ThreadWindow, wall: int) -> int:
+    """On a CPU or waiting for one. The scheduler counts it exactly, the clock by its ticks."""
+    if seen.on_cpu_us is None:
+        return seen.clock_busy_us
+    return min(wall, seen.on_cpu_us + seen.run_queue_us)
+
+
+def _busy_weights(seen: ThreadWindow, torn_node: int) -> Mapping[int, float]:
+    clock: dict[int, float] = {node: float(us) for node, us in seen.busy.items()}
+    eye_us = sum(seen.eye.values())
+    if not eye_us or (clock and seen.trust_clock):
+        if seen.torn_us:
+            clock[torn_node] = clock.get(torn_node, 0) + seen.torn_us
+        return clock or {torn_node: 1.0}
+    on_cpu = seen.on_cpu_us if seen.on_cpu_us is not None else seen.clock_busy_us
+    if eye_us >= EYE_COVERS * on_cpu or not clock:
+        return seen.eye
+    weights = dict(seen.eye)
+    scale = (on_cpu - eye_us) / sum(clock.values())
+    for place, clock_us in clock.items():
+        weights[place] = weights.get(place, 0.0) + clock_us * scale
+    return weights
+
+
+def _split(total: int, weights: Mapping[int, float]) -> dict[int, int]:
+    """``total`` whole µs in proportion to ``weights``; rounding never loses or adds one."""
+    whole = sum(weights.values())
+    if total <= 0 or whole <= 0:
+        return {}
+    parts: dict[int, int] = {}
+    gone = 0.0
+    given = 0
+    for node, weight in weights.items():
+        gone += weight
+        upto = total if gone >= whole else round(total * gone / whole)
+        if upto > given:
+            parts[node] = upto - given
+            given = upto
+    if given < total:
+        last = next(reversed(weights))
+        parts[last] = parts.get(last, 0) + total - given
+    return parts

@@ -1,0 +1,141 @@
+"""The recorder's side of an agent's mailbox: counters, and the stacks that the probe took."""
+
+from __future__ import annotations
+
+import os
+import struct
+from mmap import mmap
+
+from rlprof.agent.inject.rlprof_agent import layout
+from rlprof.errors import RlprofError
+from rlprof.model.recording import Frame
+
+PROBE_STATE_TEXTS = {
+    layout.PROBE_NO_TIMER: "no CPU-time timer could be made in it (ctypes missing?)",
+    layout.PROBE_OWN_SIGURG: "the program handles SIGURG itself",
+    layout.PROBE_WAKEUP_FD: "the program reads signals from a wake-up descriptor",
+    layout.PROBE_DEEP_STACK: "its stack came near the recursion limit",
+    layout.PROBE_TRACED: "a trace or profile function was active in it",
+}
+"""Why a probe yielded, as the second half of a sentence."""
+
+
+class MailboxReader:
+    """Reads what one agent writes; survives the agent's process."""
+
+    def __init__(self, fd: int) -> None:
+        """Map the memfd ``fd`` and close it. Raises :class:`RlprofError` when it is not a mailbox."""
+        try:
+            if os.fstat(fd).st_size != layout.SIZE:
+                raise _not_a_mailbox()
+            self._memory = mmap(fd, layout.SIZE)
+        finally:
+            os.close(fd)
+        self._cells = memoryview(self._memory)[: layout.RING_START].cast("q")
+        if self._cells[layout.CELL_MAGIC] != layout.MAGIC:
+            raise _not_a_mailbox()
+        self._frames: dict[int, Frame] = {}
+        self._stacks: dict[int, tuple[Frame, ...]] = {}
+        self._steps_seen = 0
+
+    @property
+    def probe_state(self) -> int:
+        return self._cells[layout.CELL_PROBE_STATE]
+
+    @property
+    def probe_taken(self) -> int:
+        return self._cells[layout.CELL_PROBE_TAKEN]
+
+    @property
+    def probe_lost(self) -> int:
+        return self._cells[layout.CELL_LOST]
+
+    @property
+    def probe_cost_us(self) -> float:
+        return self._cells[layout.CELL_PROBE_COST_NS] / 1000
+
+    @property
+    def steps_total(self) -> int:
+        return self._cells[layout.CELL_STEPS]
+
+    def request_interval(self, interval_us: int) -> None:
+        """Ask the probe to fire every ``interval_us`` of CPU time from its next stack on."""
+        self._cells[layout.CELL_INTERVAL_US] = interval_us
+
+    def new_steps(self) -> int:
+        """Steps counted since the last call."""
+        total = self.steps_total
+        new = total - self._steps_seen
+        self._steps_seen = total
+        return new
+
+    def take_stacks(self) -> list[tuple[tuple[Frame, ...], float]]:
+        """The stacks since the last call, outermost frame first, each with its CPU time in µs."""
+        cells = self._cells
+        tail, head = cells[layout.CELL_TAIL], cells[layout.CELL_HEAD]
+        data = self._ring_bytes(tail, head)
+        cells[layout.CELL_TAIL] = head
+        return self._parse(data)
+
+    def _ring_bytes(self, tail: int, head: int) -> bytes:
+        size = layout.RING_SIZE
+        start, length = tail % size, head - tail
+        if not 0 <= length <= size:
+            # A program that writes through stray pointers can destroy anything it has mapped.
+            return b""
+        at = layout.RING_START + start
+        first = self._memory[at : at + min(length, size - start)]
+        return first + self._memory[layout.RING_START : layout.RING_START + length - len(first)]
+
+    def _parse(self, data: bytes) -> list[tuple[tuple[Frame, ...], float]]:
+        stacks = []
+        at = 0
+        try:
+            while at < len(data):
+                tag = data[at]
+                if tag == layout.TAG_SAMPLE:
+                    _, stack, weight_ns = layout.SAMPLE.unpack_from(data, at)
+                    at += layout.SAMPLE.size
+                    stacks.append((self._stacks[stack], weight_ns / 1000))
+                elif tag == layout.TAG_STACK:
+                    _, stack, count = layout.STACK.unpack_from(data, at)
+                    at += layout.STACK.size
+                    ids = struct.unpack_from(f"={count}I", data, at)
+                    at += 4 * count
+                    self._stacks[stack] = tuple(self._frames[number] for number in ids)
+                elif tag == layout.TAG_FRAME:
+                    at = self._parse_frame(data, at)
+                elif tag == layout.TAG_RESET:
+                    at += 1
+                    self._frames.clear()
+                    self._stacks.clear()
+                else:
+                    break  # As above: a damaged ring. What was read so far stands.
+        except (KeyError, struct.error):
+            pass  # Likewise.
+        return stacks
+
+    def _parse_frame(self, data: bytes, at: int) -> int:
+        number: int
+        file_size: int
+        function_size: int
+        _, number, line, file_size, function_size = layout.FRAME.unpack_from(data, at)
+        at += layout.FRAME.size
+        file = data[at : at + file_size]
+        at += file_size
+        function = data[at : at + function_size]
+        self._frames[number] = Frame(readable(file), readable(function), line)
+        return at + function_size
+
+
+def readable(name: bytes) -> str:
+    """``name`` as text that every format can hold: other bytes than UTF-8 become escapes."""
+    return name.decode("utf-8", "backslashreplace")
+
+
+def _not_a_mailbox() -> RlprofError:
+    return RlprofError(
+        "an agent sent something that is not its mailbox",
+        slug="agent-protocol",
+        hint="the process is sampled without its agent; please report this",
+    )

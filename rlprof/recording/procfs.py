@@ -1,0 +1,132 @@
+"""Read what the kernel tells about processes under ``/proc``."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+_CLOCK_TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PYTHON_NAME = re.compile(r"^(python|pypy)[\d.]*t?$")
+
+
+class ProcessStat(NamedTuple):
+    """A part of ``/proc/PID/stat``."""
+
+    state: str
+    ppid: int
+    cpu_us: int
+    """User and system time of all its threads."""
+    threads: int
+    start_ticks: int
+    """Since boot; together with the pid it names one process."""
+    rss_bytes: int
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in "ZX"
+
+
+def read_stat(pid: int) -> ProcessStat | None:
+    """None when the process is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # The command's name, in parentheses, may hold anything.
+    fields = text[text.rindex(b")") + 2 :].split()
+    return ProcessStat(
+        state=fields[0].decode(),
+        ppid=int(fields[1]),
+        cpu_us=(int(fields[11]) + int(fields[12])) * _CLOCK_TICK_US,
+        threads=int(fields[17]),
+        start_ticks=int(fields[19]),
+        rss_bytes=int(fields[21]) * _PAGE,
+    )
+
+
+def read_schedule(pid: int, tid: int) -> tuple[int, int] | None:
+    """(µs on a CPU, µs waiting for one) of a thread since it began; None when not known."""
+    try:
+        fields = Path(f"/proc/{pid}/task/{tid}/schedstat").read_bytes().split()
+        return int(fields[0]) // 1000, int(fields[1]) // 1000
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def read_arguments(pid: int) -> tuple[str, ...]:
+    try:
+        data = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return ()
+    return tuple(
+        part.decode("utf-8", "backslashreplace") for part in data.rstrip(b"\0").split(b"\0")
+    )
+
+
+def read_executable(pid: int) -> str:
+    try:
+        link = os.readlink(f"/proc/{pid}/exe".encode())  # noqa: PTH115 - bytes, any name
+    except OSError:
+        return ""
+    return link.decode("utf-8", "backslashreplace")
+
+
+def read_thread_name(pid: int, tid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/task/{tid}/comm").read_text(errors="backslashreplace").strip()
+    except OSError:
+        return ""
+
+
+def descendants(pid: int) -> list[int]:
+    """All live processes below ``pid``, parents first."""
+    found = []
+    pending = [pid]
+    while pending:
+        children = _children(pending.pop(0))
+        found.extend(children)
+        pending.extend(children)
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - called several times a second
+    except OSError:
+        return []
+    for task in tasks:
+        try:
+            with open(f"/proc/{pid}/task/{task}/children", "rb") as file:  # noqa: PTH123 - as above
+                found.extend(int(child) for child in file.read().split())
+        except OSError:
+            continue
+    return found
+
+
+def is_python(pid: int) -> bool:
+    """Whether a Python interpreter runs in the process, by its name or its libraries."""
+    executable = read_executable(pid)
+    if _PYTHON_NAME.match(Path(executable).name):
+        return True
+    return _maps_libpython(pid)
+
+
+def _maps_libpython(pid: int) -> bool:
+    try:
+        return b"libpython" in Path(f"/proc/{pid}/maps").read_bytes()
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def yama_restricts() -> bool:
+    """Whether only a process's ancestors may read its memory (Yama ``ptrace_scope`` 1)."""
+    try:
+        return Path("/proc/sys/kernel/yama/ptrace_scope").read_text().strip() == "1"
+    except OSError:
+        return False

@@ -1,0 +1,389 @@
+"""Record one run: start the target, watch it to its end, leave one run file.
+
+A single thread waits on one selector: announcements of agents, output of samplers,
+our signals, and the clock that closes a window.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from rlprof import __version__
+from rlprof.agent import INJECT_DIR
+from rlprof.errors import LaunchError, RlprofError
+from rlprof.model.recording import Note, RunInfo
+from rlprof.recording import procfs
+from rlprof.recording.agents import AgentServer
+from rlprof.recording.attaching import Attacher
+from rlprof.recording.census import Census
+from rlprof.recording.host import git_state, host_facts, usable_cores
+from rlprof.recording.live import LiveLine
+from rlprof.recording.output_tap import OutputTap
+from rlprof.recording.redact import redact_arguments, redact_environment
+from rlprof.recording.samplers.austin import Austin, find_austin
+from rlprof.recording.stacks import StackTable
+from rlprof.recording.storing import WindowStore
+from rlprof.recording.target import FORWARDED, Target
+from rlprof.recording.timeline import window_length_us
+from rlprof.recording.tracked import TrackedProcess
+from rlprof.runfile.writer import RunWriter
+from rlprof.settings import DEFAULT_INTERVAL_US, RecordingSettings
+
+PR_SET_CHILD_SUBREAPER = 36
+
+SCAN_US = 250_000
+"""How often the process tree is looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a recorded run ended."""
+
+    exit_code: int
+    """The target's own; 128+n for signal n."""
+    failure: RlprofError | None
+    """What ended the recording early; the target was not touched by it."""
+
+
+def record(settings: RecordingSettings) -> Outcome:
+    """Run the target under observation and write ``settings.run_file``.
+
+    Raises :class:`LaunchError` when the target could not be started and
+    :class:`OutputError` when the run file could not even be begun; the target has
+    not run then.
+    """
+    recorder = Recorder(settings)
+    try:
+        return recorder.run()
+    finally:
+        recorder.close()
+
+
+class Recorder:
+    """The state of one recording."""
+
+    def __init__(self, settings: RecordingSettings) -> None:
+        self._settings = settings
+        self._start = time.monotonic()
+        self._notes: list[Note] = []
+        self._selector = selectors.DefaultSelector()
+        self._stacks = StackTable()
+        self._census = Census(self._stacks, self._elapsed_us)
+        self._server = AgentServer()
+        self._attacher = Attacher(
+            self._find_austin(),
+            self._selector,
+            interval_us=settings.interval_us,
+            usable_cores=usable_cores(),
+            elapsed_us=self._elapsed_us,
+            on_first_output=lambda tracked: self._server.release(tracked.pid),
+        )
+        self._store = WindowStore(RunWriter(settings.run_file, self._run_info()), self._stacks)
+        self._taps: list[OutputTap] = []
+        self._target: Target | None = None
+        self._signals: list[int] = []
+        self._next_scan_us = 0
+        self._is_recording = True
+        self._restore: list[Callable[[], object]] = []
+        self._live = LiveLine()
+
+    def run(self) -> Outcome:
+        self._listen_to_signals()
+        self._adopt_orphans()
+        self._selector.register(self._server, selectors.EVENT_READ, self._accept)
+        try:
+            self._start_target()
+        except LaunchError:
+            self._store.discard()
+            raise
+        assert self._target is not None
+        while self._target.exit_code is None:
+            self._turn()
+        self._live.clear()
+        if self._is_recording:
+            self._stop_recording()
+        self._drain_taps()
+        self._store.finish(
+            exit_code=self._target.exit_code,
+            census=self._census,
+            overhead=self._overhead(),
+            notes=self._notes,
+        )
+        return Outcome(self._target.exit_code, self._store.failure)
+
+    def close(self) -> None:
+        """Leave signals and descriptors as they were found."""
+        for tracked in self._census.live():
+            self._attacher.stop(tracked)
+        self._server.close()
+        self._selector.close()
+        for restore in reversed(self._restore):
+            restore()
+
+    # Beginning
+
+    def _find_austin(self) -> Austin | None:
+        try:
+            return find_austin(self._settings.austin)
+        except LaunchError as error:
+            self._notes.append(
+                Note(
+                    "error", error.slug, f"{error.message}; {error.hint}. Only the stack probe ran."
+                )
+            )
+            return None
+
+    def _run_info(self) -> RunInfo:
+        settings = self._settings
+        cwd = os.getcwd()  # noqa: PTH109 - a text is wanted
+        interval = settings.interval_us
+        return RunInfo(
+            id=secrets.token_hex(8),
+            command=redact_arguments(settings.command),
+            script=settings.script,
+            cwd=cwd,
+            started_unix_s=time.time(),
+            wall_us=0,
+            exit_code=None,
+            complete=False,
+            label=settings.label,
+            git=git_state(settings.run_file.parent),
+            host=host_facts(),
+            environment=redact_environment(os.environ),
+            settings={
+                "interval": "default" if interval is None else f"{interval} us",
+                "agent": str(settings.agent).lower(),
+                "probe": str(settings.probe).lower(),
+            },
+            rlprof_version=__version__,
+        )
+
+    def _start_target(self) -> None:
+        pattern = self._settings.sps_pattern
+        stdout = stderr = None
+        if pattern is not None:
+            self._taps = [OutputTap(1, pattern), OutputTap(2, pattern)]
+            stdout, stderr = (tap.target_end for tap in self._taps)
+        try:
+            self._target = Target(
+                self._settings.command, self._environment(), stdout=stdout, stderr=stderr
+            )
+        finally:
+            for tap in self._taps:
+                tap.close_target_end()
+        self._census.root_pid = self._target.pid
+        for tap in self._taps:
+            self._selector.register(tap.fd, selectors.EVENT_READ, partial(self._pump, tap))
+
+    def _environment(self) -> dict[str, str]:
+        environment = dict(os.environ)
+        if self._settings.agent:
+            interval = self._settings.interval_us or DEFAULT_INTERVAL_US
+            environment |= self._server.environment(
+                probe_interval_us=interval if self._settings.probe else 0,
+                tracer_pid=os.getpid() if procfs.yama_restricts() else None,
+            )
+            theirs = environment.get("PYTHONPATH")
+            environment["PYTHONPATH"] = os.pathsep.join(
+                [str(INJECT_DIR), *([theirs] if theirs else [])]
+            )
+        return environment
+
+    def _adopt_orphans(self) -> None:
+        """Processes whose parent has ended become our children, and so stay in sight."""
+        libc = ctypes.CDLL(None)
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._restore.append(lambda: libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0))
+
+    def _listen_to_signals(self) -> None:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.set_blocking(writing, False)
+        self._selector.register(reading, selectors.EVENT_READ, lambda: _empty(reading))
+        before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        self._restore += [
+            lambda: os.close(reading),
+            lambda: os.close(writing),
+            lambda: signal.set_wakeup_fd(before),
+        ]
+        for signum in (*FORWARDED, signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH):
+            old = signal.signal(signum, lambda number, _frame: self._signals.append(number))
+            self._restore.append(partial(signal.signal, signum, old))
+
+    # The loop
+
+    def _turn(self) -> None:
+        """Wait for whatever comes first, and deal with what is due."""
+        due_s = self._server.release_overdue()
+        now_us = self._elapsed_us()
+        wait_us = min(self._store.window_start_us + window_length_us(now_us), self._next_scan_us)
+        timeout = max(0.0, (wait_us - now_us) / 1e6)
+        if due_s is not None:
+            timeout = min(timeout, max(0.0, due_s))
+        for key, _ in self._selector.select(timeout):
+            key.data()
+        self._handle_signals()
+        self._reap()
+        if self._is_recording:
+            self._look_after_processes()
+
+    def _look_after_processes(self) -> None:
+        now_us = self._elapsed_us()
+        duration_s = self._settings.duration_s
+        if duration_s is not None and now_us >= duration_s * 1e6:
+            self._stop_recording()
+            return
+        if now_us >= self._next_scan_us:
+            self._next_scan_us = now_us + SCAN_US
+            self._scan()
+        if now_us - self._store.window_start_us >= window_length_us(now_us):
+            self._close_window(now_us)
+
+    def _scan(self) -> None:
+        for tracked in self._census.scan(ignore=self._sampler_pids()):
+            self._attach(tracked)
+        for tracked in list(self._census.notice_ends()):
+            self._end(tracked.pid, exit_code=None)
+        live = self._census.live()
+        for tracked in live:
+            self._attacher.tend(tracked, live=len(live))
+
+    def _close_window(self, now_us: int) -> None:
+        self._store.close_window(now_us, self._census, self._taps)
+        if self._store.failure is not None:
+            self._stop_sampling()
+        self._live.update(
+            elapsed_us=now_us,
+            processes=len(self._census.live()),
+            samples=sum(tracked.clock_samples for tracked in self._census.all),
+            sps=self._store.recent_sps(),
+        )
+
+    def _accept(self) -> None:
+        announcement = self._server.accept()
+        if announcement is None:
+            return
+        before = self._census.get(announcement.pid)
+        if before is not None:
+            self._attacher.stop(before)
+        tracked = self._census.announced(announcement)
+        if not self._is_recording or not self._attach(tracked):
+            self._server.release(tracked.pid)
+
+    def _attach(self, tracked: TrackedProcess) -> bool:
+        return self._attacher.attach(tracked, live=len(self._census.live()))
+
+    def _handle_signals(self) -> None:
+        assert self._target is not None
+        while self._signals:
+            signum = self._signals.pop(0)
+            if signum in FORWARDED:
+                self._target.forward(signum)
+            elif signum == signal.SIGCONT:
+                self._target.continued()
+            elif signum == signal.SIGWINCH:
+                for tap in self._taps:
+                    tap.copy_window_size()
+
+    def _reap(self) -> None:
+        """Take leave of every child that has ended, adopted ones included."""
+        assert self._target is not None
+        samplers = self._sampler_pids()
+        while True:
+            try:
+                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if found is None:
+                return
+            if found.si_pid in samplers:
+                # Its own Popen reaps it, once its output has been read.
+                if not self._read_ended_sampler(found.si_pid):
+                    return
+                continue
+            pid, status = os.waitpid(found.si_pid, os.WNOHANG | os.WUNTRACED)
+            if pid == self._target.pid:
+                self._target.changed(status)
+            if pid and not os.WIFSTOPPED(status):
+                self._end(pid, os.waitstatus_to_exitcode(status))
+
+    def _read_ended_sampler(self, pid: int) -> bool:
+        """Read the last of a sampler that has ended, which also reaps it."""
+        for tracked in self._census.all:
+            for sampler in tracked.samplers:
+                if sampler.process.pid == pid and not sampler.is_over:
+                    while not sampler.is_over:
+                        self._attacher.readable(tracked, sampler)
+                    return True
+        return False
+
+    def _end(self, pid: int, exit_code: int | None) -> None:
+        tracked = self._census.get(pid)
+        if tracked is not None:
+            self._attacher.stop(tracked)
+            if exit_code is not None and exit_code < 0:
+                exit_code = 128 - exit_code
+            self._census.ended(pid, exit_code)
+
+    def _pump(self, tap: OutputTap) -> None:
+        fd = tap.fd
+        tap.pump()
+        if not tap.is_open:
+            self._selector.unregister(fd)
+
+    # The end
+
+    def _stop_sampling(self) -> None:
+        for tracked in self._census.live():
+            self._attacher.stop(tracked)
+        self._is_recording = False
+
+    def _stop_recording(self) -> None:
+        self._stop_sampling()
+        self._store.close_window(self._elapsed_us(), self._census, self._taps)
+
+    def _drain_taps(self) -> None:
+        """What the target wrote last; a child of it that lives on may hold the other end open."""
+        for tap in self._taps:
+            while tap.is_open and _readable(tap.fd):
+                self._pump(tap)
+
+    def _overhead(self) -> dict[str, float]:
+        probes = [tracked.mailbox.probe_cost_us for tracked in self._census.all if tracked.mailbox]
+        return {
+            "samplers_cpu_us": self._attacher.cpu_us,
+            "recorder_cpu_us": round(time.process_time() * 1e6),
+            "probe_cpu_us": round(sum(probes)),
+        }
+
+    def _sampler_pids(self) -> set[int]:
+        return {
+            sampler.process.pid
+            for tracked in self._census.all
+            for sampler in tracked.samplers
+            if not sampler.is_over
+        }
+
+    def _elapsed_us(self) -> int:
+        return round((time.monotonic() - self._start) * 1e6)
+
+
+def _empty(fd: int) -> None:
+    try:
+        os.read(fd, 4096)
+    except BlockingIOError:
+        pass
+
+
+def _readable(fd: int) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(fd, selectors.EVENT_READ)
+        return bool(selector.select(0.05))

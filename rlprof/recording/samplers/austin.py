@@ -1,0 +1,181 @@
+"""Find austin, and run one per process, attached."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tty
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlprof.errors import LaunchError
+from rlprof.recording.samplers.base import StackReader
+from rlprof.recording.samplers.mojo import MojoReader
+from rlprof.recording.samplers.text import TextReader
+
+PR_SET_PDEATHSIG = 1
+
+START_TIMEOUT_MS = 1000
+"""How long austin may look for the interpreter in its target; its own 100 ms is short on a busy host."""
+
+EXIT_MEANINGS = {
+    32: "austin does not see a Python interpreter in it",
+    33: "it ended before austin could attach",
+    37: "no permission to read its memory",
+    64: "austin refused its options",
+}
+"""Exit codes of austin 3.7, as the second half of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Austin:
+    """An austin program."""
+
+    path: Path
+    version: str
+
+    @property
+    def writes_text(self) -> bool:
+        """Version 3 writes text; version 4 knows only MOJO."""
+        return int(self.version.split(".")[0]) < 4
+
+    def new_reader(self) -> StackReader:
+        return TextReader() if self.writes_text else MojoReader()
+
+    def command(self, pid: int, interval_us: int, *, gc: bool) -> list[str]:
+        """The command that attaches to ``pid``: all metrics, no banner."""
+        options = ["-P", "-f", "-i", f"{interval_us}us", "-t", f"{START_TIMEOUT_MS}ms"]
+        if gc:
+            options.append("-g")
+        return [str(self.path), *options, "-p", str(pid)]
+
+
+def find_austin(explicit: str | None = None) -> Austin:
+    """The austin named ``explicit``, else the one installed with rlprof, else the one on PATH.
+
+    Raises :class:`LaunchError` when there is none or it does not run here.
+    """
+    beside = Path(sys.executable).with_name("austin")
+    if explicit is not None:
+        found = shutil.which(explicit)
+    elif beside.exists():
+        found = str(beside)
+    else:
+        found = shutil.which("austin")
+    if found is None:
+        raise LaunchError(
+            f"the sampler austin was not found{f' at {explicit}' if explicit else ''}",
+            slug="austin-missing",
+            hint="install it with `pip install austin-dist`, or name one with --austin PATH",
+        )
+    try:
+        answer = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, timeout=5, check=False
+        )
+        text = answer.stdout + answer.stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        text = str(error)
+    version = re.search(r"austin (\d+\.\d+\S*)", text)
+    if version is None:
+        raise LaunchError(
+            f"the sampler {found} does not run here: {text.strip()[:200]}",
+            slug="austin-does-not-run",
+            hint="austin 4.0 needs glibc 2.38; austin 3.7 runs on older systems: "
+            "pip install 'austin-dist<4'",
+        )
+    return Austin(Path(found), version.group(1))
+
+
+class AustinProcess:
+    """One austin attached to one process. It cannot harm its target: it only reads memory."""
+
+    def __init__(self, austin: Austin, pid: int, interval_us: int, *, gc: bool = True) -> None:
+        self.interval_us = interval_us
+        self.reader = austin.new_reader()
+        self.has_output = False
+        self.is_over = False
+        """Whether its output has ended; the reader may still hold some of it."""
+        # On a terminal austin flushes each line at once; into a pipe it would hold 4 KiB back,
+        # up to a second of samples. Raw, so that no byte is translated.
+        self.fd, child_end = _open_channel()
+        try:
+            self.process = subprocess.Popen(
+                austin.command(pid, interval_us, gc=gc),
+                stdin=subprocess.DEVNULL,
+                stdout=child_end,
+                stderr=subprocess.DEVNULL,
+                # Without this austin logs each torn stack through syslog, 1 to 2 ms a sample
+                # where no daemon listens.
+                env={**os.environ, "AUSTIN_NO_LOGGING": "1"},
+                # Out of reach of the terminal's Ctrl-C.
+                start_new_session=True,
+                preexec_fn=_die_with_parent,  # safe: the recorder has one thread
+            )
+        except OSError:
+            os.close(self.fd)
+            raise
+        finally:
+            os.close(child_end)
+
+    def read(self) -> bool:
+        """Take what has arrived. False when austin has ended."""
+        try:
+            data = os.read(self.fd, 1 << 16)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False  # EIO: the other end of the terminal is closed.
+        if not data:
+            return False
+        self.reader.feed(data)
+        self.has_output = True
+        return True
+
+    def stop(self) -> None:
+        """End austin and take what is left of its output. The target notices nothing."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=0.5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        while self.read():
+            pass
+        self.close()
+
+    def close(self) -> None:
+        os.close(self.fd)
+        self.is_over = True
+        self.reader.finish()
+
+    def exit_meaning(self) -> str:
+        """Why austin ended, as the second half of a sentence."""
+        code = self.process.wait()
+        if code < 0:
+            return f"austin was ended by {signal.Signals(-code).name}"
+        return EXIT_MEANINGS.get(code, f"austin ended with code {code}")
+
+
+def _open_channel() -> tuple[int, int]:
+    """(our end, austin's end), ours not blocking; a pipe where there are no pseudo-terminals."""
+    try:
+        ours, theirs = os.openpty()
+        tty.setraw(theirs)
+    except OSError:
+        ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    return ours, theirs
+
+
+def _die_with_parent() -> None:
+    """In the child: a killed rlprof must not leave samplers behind."""
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+_LIBC = ctypes.CDLL(None)

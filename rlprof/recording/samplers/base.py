@@ -1,0 +1,50 @@
+"""The contract between a sampler's output format and the fold."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple, Protocol
+
+from rlprof.model.recording import Frame
+
+
+class ClockStack(NamedTuple):
+    """A stack as the clock saw it, parsed once per distinct stack."""
+
+    tid: int
+    frames: tuple[Frame, ...]
+    """Outermost first; empty when the thread had no Python frames."""
+    is_gc: bool
+    is_torn: bool
+    """Some frame was not readable: the stack moved while it was read."""
+
+
+class ClockTime:
+    """What one distinct stack gathered: busy and idle time (µs) and its number of ticks."""
+
+    __slots__ = ("busy_us", "idle_us", "ticks")
+
+    def __init__(self) -> None:
+        self.busy_us = 0
+        self.idle_us = 0
+        self.ticks = 0
+
+
+class StackReader(Protocol):
+    """Folds one sampler's output as it arrives."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the output; a record may be cut anywhere."""
+        ...
+
+    def drain(self) -> dict[Hashable, ClockTime]:
+        """The times since the last call, by the raw form of their stack."""
+        ...
+
+    def finish(self) -> None:
+        """The output has ended: book what is whole, count what is not."""
+        ...
+
+    def parse(self, key: Hashable) -> ClockStack:
+        """The stack behind a key that :meth:`drain` returned."""
+        ...

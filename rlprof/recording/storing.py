@@ -1,0 +1,174 @@
+"""Put windows into the run file as they close, and keep their number bounded."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from rlprof.errors import OutputError, RlprofError
+from rlprof.model.recording import Counter, Gauge, Note, ThreadClock, Window
+from rlprof.recording import procfs
+from rlprof.recording.census import Census, summarise
+from rlprof.recording.output_tap import OutputTap
+from rlprof.recording.sources import read_sources
+from rlprof.recording.stacks import StackTable
+from rlprof.recording.timeline import (
+    MAX_SAMPLE_ROWS,
+    MAX_WINDOWS,
+    MIN_TAIL_WINDOWS,
+    TAIL_WINDOWS,
+    merged,
+    plan_merge,
+)
+from rlprof.recording.tracked import TrackedProcess
+from rlprof.runfile.writer import RunWriter, SampleRow
+
+RECENT_US = 5_000_000
+"""The live line's sps is over this long."""
+
+SOURCES_EVERY = 60
+"""Sources are kept again after so many windows, so that a killed rlprof leaves them too."""
+
+
+class WindowStore:
+    """The run file while it grows. A write that fails ends the storing, never the target."""
+
+    def __init__(self, writer: RunWriter, stacks: StackTable) -> None:
+        self.failure: RlprofError | None = None
+        self.window_start_us = 0
+        self._writer = writer
+        self._stacks = stacks
+        self._windows: list[Window] = []
+        self._tail_windows = TAIL_WINDOWS
+        self._closed = 0
+        self._total_us = 0
+        self._output_steps = 0.0
+        self._recent: deque[tuple[int, float]] = deque()
+
+    def close_window(self, now_us: int, census: Census, taps: Sequence[OutputTap]) -> None:
+        """Write what was seen since the last call, and begin the next window."""
+        if self.failure is not None or now_us <= self.window_start_us:
+            return
+        window = Window(len(self._windows), self.window_start_us, now_us)
+        self.window_start_us = now_us
+        samples: list[SampleRow] = []
+        clocks: list[ThreadClock] = []
+        counters: list[Counter] = []
+        gauges: list[Gauge] = []
+        # Ended processes are asked once more: their mailboxes and samplers hold their last words.
+        asked = [tracked for tracked in census.all if not tracked.is_finished]
+        for tracked in asked:
+            seen = tracked.close_window(now_us, window.length_us)
+            for thread, node, cost in seen.samples:
+                samples.append((window.id, thread, node, *cost))
+                self._total_us += cost.wall_us
+            clocks += [clock._replace(window=window.id) for clock in seen.clocks]
+            if seen.steps:
+                counters.append(Counter(window.id, tracked.process.id, "steps", seen.steps))
+            gauges += _gauges(window, tracked)
+            tracked.is_finished = not tracked.is_alive
+        counters += self._output_counters(window, taps)
+        gauges += [
+            Gauge(window.id, 0, "output_sps", tap.sps) for tap in taps if tap.sps is not None
+        ][:1]
+        self._count_recent(window, counters)
+        frames, nodes = self._stacks.take_new()
+        new_threads, census.new_threads = census.new_threads, []
+        self._guard(
+            lambda: self._writer.write_window(
+                window,
+                samples=samples,
+                clocks=clocks,
+                counters=counters,
+                gauges=gauges,
+                frames=frames,
+                nodes=nodes,
+                processes=[summarise(tracked) for tracked in asked],
+                threads=new_threads,
+            )
+        )
+        self._windows.append(window)
+        self._closed += 1
+        if self._closed % SOURCES_EVERY == 0:
+            self._guard(self._keep_sources)
+        if len(self._windows) > MAX_WINDOWS:
+            self._guard(self._merge)
+
+    def recent_sps(self) -> float | None:
+        """Steps per second of the last seconds; None before the first step."""
+        if len(self._recent) < 2:
+            return None
+        seconds = (self._recent[-1][0] - self._recent[0][0]) / 1e6
+        return sum(steps for _, steps in list(self._recent)[1:]) / seconds
+
+    def finish(
+        self,
+        *,
+        exit_code: int,
+        census: Census,
+        overhead: Mapping[str, float],
+        notes: Sequence[Note],
+    ) -> None:
+        """Complete the file, or leave it marked incomplete after a failure."""
+        if len(self._windows) > TAIL_WINDOWS:
+            self._guard(self._merge)
+        self._guard(self._keep_sources)
+        self._guard(lambda: self._writer.write_notes(notes))
+        self._guard(
+            lambda: self._writer.finish(
+                wall_us=self.window_start_us,
+                exit_code=exit_code,
+                processes=[summarise(tracked) for tracked in census.all],
+                threads=census.threads,
+                overhead=overhead,
+            )
+        )
+
+    def discard(self) -> None:
+        """Nothing ran: leave no file."""
+        self._writer.discard()
+
+    def _merge(self) -> None:
+        if self._writer.sample_rows() > MAX_SAMPLE_ROWS:
+            self._tail_windows = max(MIN_TAIL_WINDOWS, self._tail_windows // 2)
+        groups = plan_merge(self._windows, self._tail_windows)
+        self._writer.merge_windows(groups)
+        self._windows = merged(self._windows, groups)
+
+    def _keep_sources(self) -> None:
+        self._writer.write_sources(read_sources(self._writer.file_costs(), self._total_us))
+
+    def _guard(self, write: Callable[[], None]) -> None:
+        """Run ``write`` unless a write has failed before; the first failure ends the file."""
+        if self.failure is not None:
+            return
+        try:
+            write()
+        except OutputError as error:
+            self.failure = error
+            self._writer.abandon()
+
+    def _output_counters(self, window: Window, taps: Sequence[OutputTap]) -> list[Counter]:
+        seen = [tap.steps for tap in taps if tap.steps is not None]
+        if not seen:
+            return []
+        new = max(seen) - self._output_steps
+        self._output_steps = max(seen)
+        return [Counter(window.id, 0, "output_steps", new)] if new > 0 else []
+
+    def _count_recent(self, window: Window, counters: Sequence[Counter]) -> None:
+        steps = sum(counter.value for counter in counters)
+        if steps or self._recent:
+            self._recent.append((window.end_us, steps))
+        while self._recent and self._recent[0][0] < window.end_us - RECENT_US:
+            self._recent.popleft()
+
+
+def _gauges(window: Window, tracked: TrackedProcess) -> list[Gauge]:
+    """CPU time (µs in this window), resident memory (bytes) and number of threads."""
+    stat = procfs.read_stat(tracked.pid) if tracked.is_alive else None
+    if stat is None:
+        return []
+    cpu_us, tracked.cpu_us_seen = stat.cpu_us - tracked.cpu_us_seen, stat.cpu_us
+    values = {"cpu_us": cpu_us, "rss_bytes": stat.rss_bytes, "threads": stat.threads}
+    return [Gauge(window.id, tracked.process.id, name, value) for name, value in values.items()]

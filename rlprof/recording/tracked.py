@@ -1,0 +1,194 @@
+"""A process under observation: its sampler, its mailbox, and what both saw in this window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from rlprof.model.recording import (
+    GC_FUNCTION,
+    INVALID_FUNCTION,
+    Frame,
+    Process,
+    Thread,
+    ThreadClock,
+)
+from rlprof.recording import procfs
+from rlprof.recording.combine import NodeTime, ThreadWindow, combine
+from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.samplers.austin import AustinProcess
+from rlprof.recording.samplers.base import ClockStack, ClockTime
+from rlprof.recording.stacks import StackTable
+
+TRUSTED_TORN_SHARE = 0.02
+"""Below this share of torn stacks the clock's own stacks are used even where there is an eye.
+The eye books a long operator (``a @ b``) on the next line that calls or loops, since CPython
+runs signal handlers only there; a stack that stands still is never torn, so the clock has it."""
+
+TEARS_SILENTLY_BEFORE = (3, 11)
+"""On older Pythons torn stacks come without a mark: outer frames missing, wrong lines."""
+
+_FORGET = 0.9
+"""Weight of the past in the torn share from window to window: half of it is 1.6 s old."""
+
+_GC_FRAME = Frame("", GC_FUNCTION, 0)
+_TORN_FRAME = Frame("", INVALID_FUNCTION, 0)
+
+
+@dataclass
+class ProcessWindow:
+    """What one process adds to a window of the run file."""
+
+    samples: list[tuple[int, int, NodeTime]] = field(default_factory=list)
+    """(thread, node, time)."""
+    clocks: list[ThreadClock] = field(default_factory=list)
+    steps: int = 0
+
+
+class _ThreadState:
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.schedule: tuple[int, int] | None = None
+
+
+class TrackedProcess:
+    """One incarnation of a process; ``exec`` begins a new one under the same pid."""
+
+    def __init__(
+        self,
+        process: Process,
+        *,
+        start_ticks: int,
+        mailbox: MailboxReader | None,
+        stacks: StackTable,
+        new_thread: Callable[[int, int, str, bool], Thread],
+    ) -> None:
+        self.process = process
+        self.start_ticks = start_ticks
+        self.mailbox = mailbox
+        self.samplers: list[AustinProcess] = []
+        """Oldest first; two for the moment in which one takes over from the other."""
+        self.attempts = 0
+        self.next_attempt_us: int | None = None
+        self.attached_us = 0
+        self.last_tick_us = 0
+        self.use_gc_frames = True
+        self.clock_samples = 0
+        self.clock_invalid_us = 0
+        self.clock_covered_us = 0
+        self.sampler_cpu_us = 0
+        self.cpu_us_seen = 0
+        self.is_finished = False
+        """Whether it has ended and its last words are in the run file."""
+        self.reasons: list[str] = []
+        """Why the clock is missing, or was for a while."""
+        self._stacks = stacks
+        self._new_thread = new_thread
+        self._threads: dict[int, _ThreadState] = {}
+        self._torn_us = 0.0
+        self._busy_us = 0.0
+        self._torn_node = stacks.node((_TORN_FRAME,))
+        version = tuple(int(part) for part in process.python.split(".")[:2] if part.isdigit())
+        self._marks_torn = version >= TEARS_SILENTLY_BEFORE
+        main = self._thread(process.pid)
+        main.schedule = procfs.read_schedule(process.pid, process.pid)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.ended_us is None
+
+    def close_window(self, now_us: int, length_us: int) -> ProcessWindow:
+        """What was seen since the last call, with thread and node ids of the run."""
+        threads = self._read_clock(now_us)
+        self._read_eye(threads, length_us)
+        result = ProcessWindow()
+        for tid, seen in threads.items():
+            state = self._thread(tid)
+            self._read_schedule(tid, state, seen)
+            if tid == self.pid and not seen.clock_wall_us:
+                seen.bare_wall_us = min(length_us, now_us - self.process.started_us)
+            for node, time in combine(seen, self._torn_node).items():
+                result.samples.append((state.number, node, time))
+            result.clocks.append(self._thread_clock(state, seen))
+        if self.mailbox is not None:
+            result.steps = self.mailbox.new_steps()
+        return result
+
+    def _read_clock(self, now_us: int) -> dict[int, ThreadWindow]:
+        threads: dict[int, ThreadWindow] = {}
+        for sampler in self.samplers:
+            parse = sampler.reader.parse
+            stacks = [(parse(key), time) for key, time in sampler.reader.drain().items()]
+            with_frames = {stack.tid for stack, _ in stacks if stack.frames}
+            for stack, time in stacks:
+                # A thread that is about to start shows as an empty stack under its creator's id.
+                if not stack.frames and not stack.is_torn and stack.tid in with_frames:
+                    continue
+                seen = threads.setdefault(stack.tid, ThreadWindow())
+                self._book(stack, time, seen)
+                self.clock_samples += time.ticks
+                self.last_tick_us = now_us
+        self.samplers = [sampler for sampler in self.samplers if not sampler.is_over]
+        main = threads.get(self.pid)
+        if main is not None:
+            self.clock_covered_us += main.clock_wall_us
+            self._torn_us = self._torn_us * _FORGET + main.torn_us
+            self._busy_us = self._busy_us * _FORGET + main.clock_busy_us
+        return threads
+
+    def _book(self, stack: ClockStack, time: ClockTime, seen: ThreadWindow) -> None:
+        node = self._stacks.node(stack.frames) if stack.frames else self._torn_node
+        if time.idle_us:
+            # A sleeping stack does not move: even one marked torn is as good as it gets.
+            seen.idle[node] = seen.idle.get(node, 0) + time.idle_us
+        if not time.busy_us:
+            return
+        if stack.is_torn:
+            seen.torn_us += time.busy_us
+            self.clock_invalid_us += time.busy_us
+        elif stack.is_gc:
+            node = self._stacks.node((*stack.frames, _GC_FRAME))
+            seen.gc[node] = seen.gc.get(node, 0) + time.busy_us
+        else:
+            seen.busy[node] = seen.busy.get(node, 0) + time.busy_us
+
+    def _read_eye(self, threads: dict[int, ThreadWindow], length_us: int) -> None:
+        if self.mailbox is None:
+            return
+        stacks = self.mailbox.take_stacks()
+        if not stacks and not (self.is_alive and not self.samplers):
+            return
+        seen = threads.setdefault(self.pid, ThreadWindow())
+        seen.trust_clock = self._marks_torn and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
+        for frames, cpu_us in stacks:
+            if frames:
+                node = self._stacks.node(frames)
+                # A longer one began in an earlier window, where the clock had to explain it.
+                seen.eye[node] = seen.eye.get(node, 0.0) + min(cpu_us, length_us)
+
+    def _read_schedule(self, tid: int, state: _ThreadState, seen: ThreadWindow) -> None:
+        now = procfs.read_schedule(self.pid, tid)
+        before, state.schedule = state.schedule, now
+        if now is not None and before is not None:
+            seen.on_cpu_us = now[0] - before[0]
+            seen.run_queue_us = now[1] - before[1]
+
+    def _thread_clock(self, state: _ThreadState, seen: ThreadWindow) -> ThreadClock:
+        wall = seen.clock_wall_us or seen.bare_wall_us
+        on_cpu = seen.clock_busy_us if seen.on_cpu_us is None else min(wall, seen.on_cpu_us)
+        run_queue = min(wall - on_cpu, seen.run_queue_us)
+        idle = sum(seen.idle.values()) if seen.on_cpu_us is None else wall - on_cpu - run_queue
+        return ThreadClock(0, state.number, wall, idle, seen.torn_us, on_cpu, run_queue)
+
+    def _thread(self, tid: int) -> _ThreadState:
+        state = self._threads.get(tid)
+        if state is None:
+            is_main = tid == self.pid
+            name = "MainThread" if is_main else procfs.read_thread_name(self.pid, tid)
+            thread = self._new_thread(self.process.id, tid, name or f"thread {tid}", is_main)
+            state = self._threads[tid] = _ThreadState(thread.id)
+        return state
