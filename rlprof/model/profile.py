@@ -162,6 +162,11 @@ class Critical:
     """Mean time between their samples (µs): the sampling error of a price comes from it."""
     torn_share: float = 0.0
     """Share of their busy time whose stacks came torn from the clock and from nowhere else."""
+    clock_only_share: float = 0.0
+    """Share of their busy time located by the clock's stacks alone, without a probe."""
+    bound_by: str = "threads"
+    """``threads``, or ``cpus`` when the host is saturated: then ``Profile.steady`` holds the CPU
+    time of every thread, and ``wall_us`` its sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +180,11 @@ class Profile:
     phases: tuple[Phase, ...]
     throughput: Throughput
     steady: CallTree
-    """Time of the critical threads in the steady phase, imports left out."""
+    """Time of the critical threads in the steady phase, imports left out. Where they wait for
+    other processes, the work of those stands in for the wait (``analysis/critical.py``)."""
     start_up: CallTree
-    """Time of every process's main thread in its start-up, and of imports at any time."""
+    """Time of every process's main thread in its start-up, and of imports at any time, on the
+    run's own timeline: what processes do side by side shares the time and does not add up."""
     whole: CallTree
     """All time of all threads."""
     critical: Critical
@@ -185,3 +192,7 @@ class Profile:
     """Wall time of the run before its first step (or before the end of the imports)."""
     sources: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    process_roles: Mapping[int, str] = field(default_factory=dict)
+    """Role of each process, by its id."""
+    node_roles: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Roles of the processes in which a node has time."""

@@ -1,0 +1,261 @@
+"""The critical resource: what the steady throughput is bound by, and what each µs on it is worth.
+
+Three rules, in this order (``docs/pricing.md`` explains them):
+
+1. The critical threads are the main threads of the processes that make the steps or, where no
+   step is counted, those that are busy at least a quarter as long as the busiest.
+2. A saturated host is bound by its CPUs: every thread's CPU time counts, wherever it is spent.
+3. Else, while a critical thread waits for other processes, their work stands in for the wait:
+   never for more than the wait, and what they do side by side counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.analysis.fold import NodeSums, Place, Times
+from rlprof.analysis.origin import Origin, origin
+from rlprof.analysis.phases import RunPhases
+from rlprof.analysis.roles import SERVICES
+from rlprof.analysis.steps import Span, StepCounts
+from rlprof.model.profile import Cost, Critical
+from rlprof.model.recording import (
+    INVALID_FUNCTION,
+    NO_STACK_FUNCTION,
+    Node,
+    Recording,
+)
+
+THREADS: Final = "threads"
+CPUS: Final = "cpus"
+
+_NEAR_THE_BUSIEST: Final = 0.25
+"""Part of the busiest main thread's busy time from which on another does the same work."""
+
+_SATURATED_DEMAND: Final = 1.05
+"""CPU time wanted (got, or queued for) over CPU time there is: measured 1.6 to 2.4 where spinning
+or too many processes slowed training, 1.0 for as many busy workers as cores."""
+
+_SATURATED_USE: Final = 0.8
+"""CPU time got over CPU time there is; less of it, and others than the run fill the host."""
+
+_DEFAULT_INTERVAL_US: Final = 10_000
+
+_WAIT_MODULES: Final = (
+    "/multiprocessing/",
+    "/concurrent/futures/",
+    "/asyncio/",
+    "/selectors.py",
+    "/queue.py",
+    "/threading.py",
+    "/socket.py",
+    "/socketserver.py",
+    "/subprocess.py",
+)
+"""Where the standard library waits for another process or thread. A ``time.sleep`` is in none."""
+
+UNLOCATED: Final = frozenset({INVALID_FUNCTION, NO_STACK_FUNCTION})
+"""Pseudo-frames of time that belongs to some line, nobody knows which."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalThreads:
+    threads: frozenset[int]
+    steady: Mapping[int, Span]
+    """Steady windows of each."""
+
+
+def find_critical_threads(
+    recording: Recording, counts: StepCounts, found: RunPhases, times: Times
+) -> CriticalThreads:
+    if found.steady is None:
+        return CriticalThreads(frozenset(), {})
+    mains = {thread.id: thread.process for thread in recording.threads if thread.is_main}
+    if counts.spans and counts.known_processes:
+        spans = {
+            thread: counts.spans[process]
+            for thread, process in mains.items()
+            if process in counts.spans
+        }
+    else:
+        last = len(recording.windows) - 1
+        spans = {thread: Span(found.ready[process], last) for thread, process in mains.items()}
+    steady = {
+        thread: Span(max(span.first, found.steady.first), min(span.last, found.steady.last))
+        for thread, span in spans.items()
+    }
+    steady = {thread: span for thread, span in steady.items() if span.first <= span.last}
+    if not (counts.spans and counts.known_processes):
+        steady = _busiest(steady, times)
+    return CriticalThreads(frozenset(steady), steady)
+
+
+def _busiest(steady: Mapping[int, Span], times: Times) -> dict[int, Span]:
+    busy = {
+        thread: sum(times.busy_us[times.span(thread, span.first, span.last)])
+        for thread, span in steady.items()
+    }
+    most = max(busy.values(), default=0)
+    return {
+        thread: span
+        for thread, span in steady.items()
+        if busy[thread] > 0 and busy[thread] >= _NEAR_THE_BUSIEST * most
+    }
+
+
+def is_saturated(recording: Recording, steady: Span) -> bool:
+    """Whether the run wants more CPU time in ``steady`` than the host has, and gets most of it."""
+    on_cpu = queued = 0
+    for clock in recording.clocks:
+        if steady.first <= clock.window <= steady.last:
+            on_cpu += clock.on_cpu_us
+            queued += clock.run_queue_us
+    there_is = usable_cores(recording.run.host) * (
+        recording.windows[steady.last].end_us - recording.windows[steady.first].start_us
+    )
+    return on_cpu >= _SATURATED_USE * there_is and on_cpu + queued >= _SATURATED_DEMAND * there_is
+
+
+def usable_cores(host: Mapping[str, str]) -> float:
+    """Cores that the run may use, 1 when the recording does not say."""
+    for fact in ("usable_cores", "cores"):
+        try:
+            return max(1.0, float(host[fact]))
+        except (KeyError, ValueError):
+            continue
+    return 1.0
+
+
+def place_threads(
+    recording: Recording,
+    found: RunPhases,
+    critical: CriticalThreads,
+    roles: Mapping[int, str],
+    *,
+    all_threads_help: bool,
+) -> bytearray:
+    """A ``Place`` for each cell of ``Times``."""
+    count = len(recording.windows)
+    places = bytearray(len(recording.threads) * count)
+    for thread in recording.threads:
+        start = thread.id * count
+        if thread.is_main:
+            ready = min(found.ready.get(thread.process, 0), count)
+            places[start : start + ready] = bytes([Place.START_UP]) * ready
+            places[start + ready : start + count] = bytes([Place.BESIDE]) * (count - ready)
+        serves = roles.get(thread.process) in SERVICES
+        helps = found.steady is not None and (all_threads_help or (thread.is_main and not serves))
+        if helps and found.steady is not None:
+            for cell in range(start + found.steady.first, start + found.steady.last + 1):
+                if places[cell] != Place.START_UP:
+                    places[cell] = Place.HELPING
+        if thread.id in critical.threads:
+            span = critical.steady[thread.id]
+            cells = slice(start + span.first, start + span.last + 1)
+            places[cells] = bytes([Place.CRITICAL]) * (span.last - span.first + 1)
+    return places
+
+
+def cpu_costs(critical: NodeSums, helping: NodeSums) -> dict[int, Cost]:
+    """Self costs on a saturated host: the CPU time of every thread, as if it were wall time."""
+    cpu_us = zip(critical.cpu_us, helping.cpu_us, strict=True)
+    return {
+        node: Cost(round(own + others), 0, round(own + others))
+        for node, (own, others) in enumerate(cpu_us)
+        if own + others > 0
+    }
+
+
+def wall_costs(
+    nodes: Sequence[Node], critical: NodeSums, helping: NodeSums, *, parallel: float
+) -> dict[int, Cost]:
+    """Self costs on the critical threads; work of ``helping`` threads replaces waits for it.
+
+    ``parallel`` is the mean number of helping threads for each critical one. The total stays
+    that of the critical threads.
+    """
+    waits = [node for node in _waits(nodes) if critical.idle_us[node] > 0]
+    waited = sum(critical.idle_us[node] for node in waits)
+    work = sum(helping.wall_us) - sum(helping.idle_us)
+    if waited <= 0 or work <= 0:
+        return critical.costs()
+    scale = min(1 / max(1.0, parallel), waited / work)
+    mixed = NodeSums(len(nodes))
+    for node in range(len(nodes)):
+        busy = (helping.wall_us[node] - helping.idle_us[node]) * scale
+        mixed.wall_us[node] = critical.wall_us[node] + busy
+        mixed.idle_us[node] = critical.idle_us[node]
+        mixed.cpu_us[node] = critical.cpu_us[node] + helping.cpu_us[node] * scale
+    for node in waits:
+        replaced = critical.idle_us[node] * scale * work / waited
+        mixed.wall_us[node] -= replaced
+        mixed.idle_us[node] -= replaced
+    return mixed.costs()
+
+
+def _waits(nodes: Sequence[Node]) -> list[int]:
+    """Nodes in whose line the standard library waits for others."""
+    return [
+        node.id
+        for node in nodes
+        if origin(node.frame) is Origin.STDLIB
+        and any(module in node.frame.file for module in _WAIT_MODULES)
+    ]
+
+
+def describe_critical(
+    recording: Recording,
+    critical: CriticalThreads,
+    times: Times,
+    costs: Mapping[int, Cost],
+    *,
+    bound_by: str,
+) -> Critical:
+    """The denominator of steady prices, and what is known of its accuracy."""
+    busy = sum(cost.busy_us for cost in costs.values())
+    unlocated = sum(
+        cost.busy_us
+        for node, cost in costs.items()
+        if recording.nodes[node].frame.function in UNLOCATED
+    )
+    return Critical(
+        threads=critical.threads,
+        wall_us=sum(cost.wall_us for cost in costs.values()),
+        sample_interval_us=_sample_interval_us(recording, critical, times),
+        torn_share=unlocated / busy if busy else 0.0,
+        clock_only_share=_clock_only_share(recording, critical, times),
+        bound_by=bound_by,
+    )
+
+
+def _clock_only_share(recording: Recording, critical: CriticalThreads, times: Times) -> float:
+    busy = blind = 0
+    for thread, span in critical.steady.items():
+        own = sum(times.busy_us[times.span(thread, span.first, span.last)])
+        busy += own
+        if not recording.processes[recording.threads[thread].process].probe_samples:
+            blind += own
+    return blind / busy if busy else 0.0
+
+
+def _sample_interval_us(recording: Recording, critical: CriticalThreads, times: Times) -> int:
+    """Mean time between samples of the critical threads, over the life of their processes."""
+    wall_of_process: dict[int, int] = {}
+    wall_of_thread: dict[int, int] = {}
+    for thread in recording.threads:
+        cells = times.span(thread.id, 0, times.windows - 1)
+        wall = sum(times.busy_us[cells]) + sum(times.idle_us[cells])
+        wall_of_thread[thread.id] = wall
+        wall_of_process[thread.process] = wall_of_process.get(thread.process, 0) + wall
+    wall = 0
+    samples = 0.0
+    for number in critical.threads:
+        process = recording.processes[recording.threads[number].process]
+        own = wall_of_thread[number] / max(1, wall_of_process[process.id])
+        wall += wall_of_thread[number]
+        samples += max(process.probe_samples, process.clock_samples * own)
+    requested = max((process.requested_interval_us for process in recording.processes), default=0)
+    # Rows that came from neither instrument (a foreign run file) are taken at the rate asked for.
+    return round(wall / samples) if samples and wall else requested or _DEFAULT_INTERVAL_US

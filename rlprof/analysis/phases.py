@@ -1,0 +1,145 @@
+"""Phases of a run, and when each process is done with its own start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rlprof.analysis.fold import Times
+from rlprof.analysis.steadiness import warm_up_length
+from rlprof.analysis.steps import Span, StepCounts
+from rlprof.model.profile import Phase, PhaseKind
+from rlprof.model.recording import Recording, Window
+
+_DOMINATES = 0.5
+"""Part of the active time from which on a window belongs to the imports."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPhases:
+    """Where the run stands in each window, in window numbers."""
+
+    start_up: int
+    """Windows before the first step or, without steps, before the end of the first imports."""
+    steady: Span | None
+    ready: Mapping[int, int]
+    """The first window after its start-up, by process."""
+
+
+def find_phases(recording: Recording, counts: StepCounts, times: Times) -> RunPhases:
+    last = len(recording.windows) - 1
+    if last < 0:
+        return RunPhases(0, None, {})
+    imported = _imports_done(recording, times)
+    after_imports = _run_imports_done(recording, times)
+    if not counts.spans:
+        start = _first_steady_print(counts, after_imports)
+        steady = Span(start, last) if start <= last else None
+        ready = {process: max(after_imports, done) for process, done in imported.items()}
+        return RunPhases(after_imports, steady, ready)
+    begin = min(_begin(counts, process, imported) for process in counts.spans)
+    ready = {
+        process.id: _begin(counts, process.id, imported)
+        if process.id in counts.spans and counts.known_processes
+        else max(imported[process.id], begin)
+        if _first_window(recording, process.started_us) < begin
+        else imported[process.id]
+        for process in recording.processes
+    }
+    return RunPhases(begin, _steady_span(recording.windows, counts), ready)
+
+
+def phases_of(found: RunPhases, windows: Sequence[Window]) -> tuple[Phase, ...]:
+    """The phases that take time, in order; together they cover the run."""
+    if not windows:
+        return ()
+    end = windows[-1].end_us
+    start_up_end = windows[found.start_up].start_us if found.start_up < len(windows) else end
+    if found.steady is None:
+        bounds = [
+            (PhaseKind.START_UP, windows[0].start_us, start_up_end),
+            (PhaseKind.STEADY, start_up_end, end),
+        ]
+    else:
+        steady_start = windows[found.steady.first].start_us
+        steady_end = windows[found.steady.last].end_us
+        bounds = [
+            (PhaseKind.START_UP, windows[0].start_us, start_up_end),
+            (PhaseKind.WARM_UP, start_up_end, steady_start),
+            (PhaseKind.STEADY, steady_start, steady_end),
+            (PhaseKind.SHUTDOWN, steady_end, end),
+        ]
+    return tuple(Phase(kind, start, stop) for kind, start, stop in bounds if stop > start)
+
+
+def _begin(counts: StepCounts, process: int, imported: Mapping[int, int]) -> int:
+    """First window with steps. A first count that comes late is no sign of a long start-up."""
+    first = counts.first_counts[process]
+    return min(first, imported[process]) if process in counts.sparse else first
+
+
+def _steady_span(windows: Sequence[Window], counts: StepCounts) -> Span:
+    first = min(span.first for span in counts.spans.values())
+    last = max(span.last for span in counts.spans.values())
+    rates = [
+        sum(steps[window] for steps in counts.per_window.values())
+        / max(1, windows[window].length_us)
+        for window in range(first, last + 1)
+    ]
+    return Span(first + warm_up_length(rates), last)
+
+
+def _first_steady_print(counts: StepCounts, after_imports: int) -> int:
+    """First window after warm-up by the rates that the program printed, if it did."""
+    if not counts.printed_rates:
+        return after_imports
+    cut = warm_up_length([rate for _, rate in counts.printed_rates])
+    return max(after_imports, counts.printed_rates[cut][0]) if cut else after_imports
+
+
+def _first_window(recording: Recording, at_us: int) -> int:
+    return next((w.id for w in recording.windows if w.end_us > at_us), len(recording.windows))
+
+
+def _imports_done(recording: Recording, times: Times) -> dict[int, int]:
+    """For each process the window in which imports cease to dominate its main thread."""
+    done = {
+        process.id: _first_window(recording, process.started_us) for process in recording.processes
+    }
+    for thread in recording.threads:
+        if thread.is_main:
+            cells = times.span(thread.id, 0, times.windows - 1)
+            walls = [
+                busy + idle
+                for busy, idle in zip(times.busy_us[cells], times.idle_us[cells], strict=True)
+            ]
+            done[thread.process] = _leading(
+                times.import_us[cells], walls, from_window=done[thread.process]
+            )
+    return done
+
+
+def _run_imports_done(recording: Recording, times: Times) -> int:
+    """The window in which imports cease to dominate the work of all main threads together."""
+    imports = [0] * times.windows
+    active = [0] * times.windows
+    for thread in recording.threads:
+        if thread.is_main:
+            for window in range(times.windows):
+                cell = times.at(thread.id, window)
+                imports[window] += times.import_us[cell]
+                active[window] += times.busy_us[cell] + times.waiting_import_us[cell]
+    return _leading(imports, active, from_window=0)
+
+
+def _leading(imports: Sequence[int], active: Sequence[int], *, from_window: int) -> int:
+    """The first window after those in which, from the first, imports are most of the activity."""
+    done = from_window
+    for window in range(from_window, len(imports)):
+        # Where nothing is active, the process was not seen yet or waits for another.
+        if not active[window]:
+            continue
+        if imports[window] < _DOMINATES * active[window]:
+            break
+        done = window + 1
+    return done

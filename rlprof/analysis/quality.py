@@ -1,0 +1,190 @@
+"""What the recording did not see, in words for whoever reads the prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from rlprof.analysis.steadiness import drift
+from rlprof.model.profile import Critical, PhaseKind, Profile
+from rlprof.model.recording import Note, Process, Recording
+from rlprof.units import count, duration, percent
+
+_COVERED: Final = 0.8
+"""Part of a process's life below which its shares may not be those of its whole life."""
+
+_LONG_ENOUGH_US: Final = 1_000_000
+"""Shorter processes are partly missed by nature: attaching takes some tens of ms."""
+
+_TORN: Final = 0.1
+_LOST: Final = 0.01
+_DRIFTS: Final = 0.15
+"""Change between the first and the last third of the steady phase that noise seldom makes."""
+
+_NAMED: Final = 4
+"""Pids listed in one note."""
+
+
+def quality_notes(recording: Recording, profile: Profile) -> tuple[Note, ...]:
+    """The recording's own notes, then those that follow from its figures; no slug twice."""
+    notes = list(recording.notes)
+    said = {note.slug for note in notes}
+    for check in _CHECKS:
+        note = check(recording, profile)
+        if note is not None and note.slug not in said:
+            notes.append(note)
+    return tuple(notes)
+
+
+def _incomplete(recording: Recording, _: Profile) -> Note | None:
+    if recording.run.complete:
+        return None
+    return Note(
+        "warning",
+        "recording-incomplete",
+        "rlprof was stopped before the program ended: this report covers the first "
+        f"{duration(recording.run.wall_us)} only.",
+    )
+
+
+def _missed(recording: Recording, _: Profile) -> Note | None:
+    missed = [process for process in recording.processes if process.fate == "missed"]
+    if not missed:
+        return None
+    why = next((process.note for process in missed if process.note), "")
+    return Note(
+        "warning",
+        "processes-missed",
+        f"{len(missed)} of {len(recording.processes)} processes could not be sampled "
+        f"({_pids(missed)}){': ' + why if why else ''}. Their time is in no price.",
+    )
+
+
+def _without_clock(recording: Recording, _: Profile) -> Note | None:
+    blind = [process for process in recording.processes if process.fate == "probe-only"]
+    if not blind:
+        return None
+    return Note(
+        "warning",
+        "no-clock",
+        f"No sampler could attach to {len(blind)} of {len(recording.processes)} processes "
+        f"({_pids(blind)}): their work is seen, their waits are not.",
+    )
+
+
+def _poor_coverage(recording: Recording, _: Profile) -> Note | None:
+    poor = [
+        process
+        for process in recording.processes
+        if process.fate == "sampled"
+        and lifetime_us(process, recording) >= _LONG_ENOUGH_US
+        and process.clock_covered_us < _COVERED * lifetime_us(process, recording)
+    ]
+    if not poor:
+        return None
+    worst = min(poor, key=lambda it: it.clock_covered_us / lifetime_us(it, recording))
+    covered = worst.clock_covered_us / lifetime_us(worst, recording)
+    return Note(
+        "warning",
+        "poor-coverage",
+        f"{len(poor)} of {len(recording.processes)} processes ({_pids(poor)}) were sampled for "
+        f"less than {percent(_COVERED)} of their life, pid {worst.pid} for {percent(covered)}: "
+        "what they did in the rest is unknown.",
+    )
+
+
+def _probe_lost(recording: Recording, _: Profile) -> Note | None:
+    lost = sum(process.probe_lost for process in recording.processes)
+    taken = sum(process.probe_samples for process in recording.processes)
+    if lost <= _LOST * (lost + taken):
+        return None
+    return Note(
+        "warning",
+        "probe-samples-lost",
+        f"{count(lost)} of {count(lost + taken)} stacks of the probe were lost: the shares of "
+        "short moments may be off.",
+    )
+
+
+def _torn(_: Recording, profile: Profile) -> Note | None:
+    critical: Critical = profile.critical
+    if critical.torn_share <= _TORN:
+        return None
+    return Note(
+        "warning",
+        "torn-stacks",
+        f"For {percent(critical.torn_share)} of the busy time no whole stack was read, so the "
+        "line is unknown: upper prices include it, lower prices do not.",
+    )
+
+
+def _no_probe(_: Recording, profile: Profile) -> Note | None:
+    share = profile.critical.clock_only_share
+    if share <= _TORN:
+        return None
+    return Note(
+        "warning",
+        "no-probe",
+        f"{percent(share)} of the busy time was located from outside only, without the stack "
+        "probe: in call-heavy code such shares are too low, and the ranges are wider for it.",
+    )
+
+
+def _no_steady_rate(_: Recording, profile: Profile) -> Note | None:
+    throughput = profile.throughput
+    if throughput.unit == "none" or throughput.steady_sps is not None:
+        return None
+    return Note(
+        "info",
+        "too-few-step-windows",
+        f"{count(throughput.total_steps)} steps were counted, but for too short a time to tell a "
+        "steady rate. Let it train for some seconds longer.",
+    )
+
+
+def _drifts(_: Recording, profile: Profile) -> Note | None:
+    steady = next((phase for phase in profile.phases if phase.kind is PhaseKind.STEADY), None)
+    if steady is None:
+        return None
+    change = drift(
+        [
+            rate
+            for start, end, rate in profile.throughput.series
+            if start >= steady.start_us and end <= steady.end_us
+        ]
+    )
+    if abs(change) < _DRIFTS:
+        return None
+    direction = "fell" if change < 0 else "rose"
+    return Note(
+        "info",
+        "throughput-drifts",
+        f"The steps per second {direction} by {percent(abs(change))} from the first to the last "
+        "third of the steady phase: the rate given is one in between.",
+    )
+
+
+_CHECKS: Final[tuple[Callable[[Recording, Profile], Note | None], ...]] = (
+    _incomplete,
+    _missed,
+    _without_clock,
+    _poor_coverage,
+    _probe_lost,
+    _torn,
+    _no_probe,
+    _no_steady_rate,
+    _drifts,
+)
+
+
+def lifetime_us(process: Process, recording: Recording) -> int:
+    """How long the process lived within the recording."""
+    end = recording.run.wall_us if process.ended_us is None else process.ended_us
+    return max(0, end - process.started_us)
+
+
+def _pids(processes: Sequence[Process]) -> str:
+    named = ", ".join(str(process.pid) for process in processes[:_NAMED])
+    more = len(processes) - _NAMED
+    word = "pid" if len(processes) == 1 else "pids"
+    return f"{word} {named}{f' and {more} more' if more > 0 else ''}"

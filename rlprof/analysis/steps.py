@@ -1,0 +1,144 @@
+"""Steps as the recording counted them: which source, and how many in each window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import Final, NamedTuple
+
+from rlprof.model.recording import Recording, Window
+
+STEPS: Final = "steps"
+"""Counter of ``rlprof.step``."""
+
+OUTPUT_STEPS: Final = "output_steps"
+"""Counter: growth of a step count that the program prints."""
+
+OUTPUT_SPS: Final = "output_sps"
+"""Gauge: a rate that the program prints."""
+
+_PARTIAL: Final = 0.8
+"""A first or last window with less than this part of the usual rate holds set-up or tear-down too."""
+
+_ENOUGH_TO_TRIM: Final = 4
+"""Windows with steps below which none is given up."""
+
+
+class Span(NamedTuple):
+    """Windows, both ends included."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepCounts:
+    """Steps per window and process, from the one source of the run."""
+
+    source: str
+    """As in ``Throughput.source``."""
+    total: float = 0.0
+    per_window: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    """Steps of each window, by process; a count that comes late is spread over the time it is for."""
+    spans: Mapping[int, Span] = field(default_factory=dict)
+    """From the first to the last window which are wholly spent on steps, by process."""
+    first_counts: Mapping[int, int] = field(default_factory=dict)
+    """Window of the first count, by process."""
+    sparse: frozenset[int] = frozenset()
+    """Processes which count more seldom than every other window."""
+    spacing_us: int = 0
+    """Usual time between two counts of a process, the longest over processes."""
+    printed_rates: tuple[tuple[int, float], ...] = ()
+    """(window, steps per second) as the program printed them."""
+    known_processes: bool = True
+    """Whether the processes of the counts are those that make the steps: output belongs to none."""
+
+
+def count_steps(recording: Recording) -> StepCounts:
+    """The steps of a run from its best source: ``rlprof.step``, then the program's output."""
+    for name, source in ((STEPS, "rlprof.step"), (OUTPUT_STEPS, "output pattern")):
+        raw: dict[int, dict[int, float]] = {}
+        for counter in recording.counters:
+            if counter.name == name and counter.value > 0:
+                windows = raw.setdefault(counter.process, {})
+                windows[counter.window] = windows.get(counter.window, 0.0) + counter.value
+        if raw:
+            return _from_counters(raw, recording.windows, source, known=name == STEPS)
+    printed = tuple(
+        (gauge.window, gauge.value) for gauge in recording.gauges if gauge.name == OUTPUT_SPS
+    )
+    if printed:
+        return StepCounts("as printed by the program", printed_rates=tuple(sorted(printed)))
+    return StepCounts("none")
+
+
+def _from_counters(
+    raw: Mapping[int, Mapping[int, float]],
+    windows: Sequence[Window],
+    source: str,
+    *,
+    known: bool,
+) -> StepCounts:
+    per_window, spans, sparse = {}, {}, set()
+    spacing_us = 0
+    for process, counts in sorted(raw.items()):
+        counted = sorted(counts)
+        reach = counted[-1] - counted[0] + 1
+        is_sparse = len(counted) > 1 and 2 * len(counted) <= reach
+        per_window[process] = _spread(counts, windows)
+        if is_sparse:
+            sparse.add(process)
+            spacing_us = max(spacing_us, _spacing_us(counted, windows))
+            # The first count is for a time that began nobody knows when.
+            spans[process] = Span(counted[0] + 1, counted[-1])
+        else:
+            spans[process] = _trim(per_window[process], windows, Span(counted[0], counted[-1]))
+    return StepCounts(
+        source=source,
+        total=sum(sum(counts.values()) for counts in raw.values()),
+        per_window=per_window,
+        spans=spans,
+        first_counts={process: min(counts) for process, counts in raw.items()},
+        sparse=frozenset(sparse),
+        spacing_us=spacing_us,
+        known_processes=known,
+    )
+
+
+def _spread(counts: Mapping[int, float], windows: Sequence[Window]) -> list[float]:
+    """Steps per window, each count shared over the windows since the one before, by length.
+
+    A program that counts once per rollout reports in one window what it did in many.
+    """
+    steps = [0.0] * len(windows)
+    counted = sorted(counts)
+    previous = counted[0] - 1
+    for window in counted:
+        stretch = range(previous + 1, window + 1)
+        length = sum(windows[i].length_us for i in stretch)
+        for i in stretch:
+            part = windows[i].length_us / length if length else 1 / len(stretch)
+            steps[i] += counts[window] * part
+        previous = window
+    return steps
+
+
+def _spacing_us(counted: Sequence[int], windows: Sequence[Window]) -> int:
+    pairs = pairwise(counted)
+    return round(
+        median(windows[later].end_us - windows[earlier].end_us for earlier, later in pairs)
+    )
+
+
+def _trim(steps: Sequence[float], windows: Sequence[Window], span: Span) -> Span:
+    """``span`` without a first and a last window that steps fill only in part."""
+    inside = range(span.first, span.last + 1)
+    if len(inside) < _ENOUGH_TO_TRIM:
+        return span
+    rates = {i: steps[i] / max(1, windows[i].length_us) for i in inside}
+    usual = median(rates.values())
+    first = span.first + (rates[span.first] < _PARTIAL * usual)
+    last = span.last - (rates[span.last] < _PARTIAL * usual)
+    return Span(first, last)

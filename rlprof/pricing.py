@@ -1,0 +1,225 @@
+"""Prices: what fixing each finding is worth. The only place that decides so.
+
+``docs/pricing.md`` tells the model in words, with the measurements behind it. In short: a finding
+claims the self time of its nodes; a node belongs to one finding, the dearest; the claimed share of
+the critical time, with the errors of sampling and of the instruments, times the part that the fix
+removes, is the share saved; and the rate after the fix is the rate now over what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Final
+
+from rlprof.analysis.critical import UNLOCATED
+from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
+from rlprof.model.profile import CallTree, PhaseKind, Profile
+
+WORTH_LISTING: Final = 0.01
+"""Saved share below which a finding is not worth a researcher's time."""
+
+DESIGN_EFFECT: Final = 2.0
+"""Samples count half: neighbours 10 ms apart often lie in the same rollout or update."""
+
+PROBE_ERROR: Final = 0.2
+"""Error of the probe over p (1 - p): a share of 0.82 was 0.849 in truth, 0.826 was 0.825."""
+
+PROBE_ERROR_MOST: Final = 0.03
+"""No share was seen to be off by more."""
+
+CLOCK_ERROR: Final = 0.5
+"""As ``PROBE_ERROR`` for stacks read from outside: what is left besides the torn ones is skewed
+towards shallow stacks (0.76 where 0.825 is true)."""
+
+CLOCK_ERROR_MOST: Final = 0.1
+
+MOST_SAVED: Final = 0.99
+"""No fix is promised to make training more than a hundred times faster."""
+
+_Z_95: Final = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    listed: tuple[PricedFinding, ...]
+    """Worth fixing, the dearest first."""
+    also_seen: tuple[PricedFinding, ...]
+    """Of a known cause, and worth (nearly) nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """What shares of one phase are measured against."""
+
+    tree: CallTree
+    whole_us: float
+    """100 %: the critical time, or the run for start-up."""
+    timeline_us: float
+    """The run's own time that 100 % stands for."""
+    interval_us: float
+    clock_only_share: float
+    unlocated: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Price:
+    saved: Range
+    claimed: frozenset[int]
+
+
+def price(findings: Sequence[Finding], profile: Profile) -> Priced:
+    """Price and rank ``findings``; a sample is sold once, to the dearest finding that claims it."""
+    sold: dict[PhaseKind, frozenset[int]] = {}
+    measures = {phase: _measure(profile, phase) for phase in PhaseKind}
+    rest = list(findings)
+    chosen: list[tuple[Finding, _Price]] = []
+    while rest:
+        prices = [
+            _price_of(finding, measures[finding.phase], sold.get(finding.phase, frozenset()))
+            for finding in rest
+        ]
+        best = max(range(len(rest)), key=lambda i: (prices[i].saved, -i))
+        finding = rest.pop(best)
+        sold[finding.phase] = sold.get(finding.phase, frozenset()) | prices[best].claimed
+        chosen.append((finding, prices[best]))
+    chosen.sort(key=lambda pair: pair[1].saved, reverse=True)
+    listed = [pair for pair in chosen if pair[1].saved.high >= WORTH_LISTING]
+    rest_seen = [
+        pair
+        for pair in chosen
+        if pair[1].saved.high < WORTH_LISTING and pair[0].confidence is not Confidence.SUSPECTED
+    ]
+    ranked = [
+        _priced(finding, found, rank, profile, measures[finding.phase])
+        for rank, (finding, found) in enumerate(listed + rest_seen, start=1)
+    ]
+    return Priced(tuple(ranked[: len(listed)]), tuple(ranked[len(listed) :]))
+
+
+def claimed_nodes(priced: Priced, phase: PhaseKind) -> frozenset[int]:
+    """The nodes that listed findings of ``phase`` claim."""
+    return frozenset(
+        node
+        for entry in priced.listed
+        if entry.finding.phase is phase
+        for saving in entry.finding.savings
+        for node in saving.nodes
+    )
+
+
+def without_nodes(profile: Profile, nodes: frozenset[int]) -> Profile:
+    """``profile`` with no steady time left in ``nodes``: what no finding explains."""
+    steady = profile.steady
+    costs = {
+        node: steady.self_cost(node)
+        for node in steady.hot_nodes()
+        if node not in nodes and steady.self_cost(node).wall_us
+    }
+    return replace(profile, steady=CallTree(steady.nodes, costs))
+
+
+def samples_behind(profile: Profile) -> float:
+    """How many samples the steady prices rest on."""
+    return profile.critical.wall_us / max(1, profile.critical.sample_interval_us)
+
+
+def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
+    """Warm-up and shutdown are no measure of their own: a claim there is worth nothing."""
+    critical = profile.critical
+    if phase is PhaseKind.STEADY:
+        tree, whole = profile.steady, float(critical.wall_us)
+        timeline = float(
+            sum(it.end_us - it.start_us for it in profile.phases if it.kind is PhaseKind.STEADY)
+        )
+    else:
+        tree = profile.start_up if phase is PhaseKind.START_UP else CallTree((), {})
+        whole = timeline = float(profile.run.wall_us)
+    unlocated = frozenset(
+        node
+        for node in tree.hot_nodes()
+        if tree.frame(node).function in UNLOCATED and tree.self_cost(node).wall_us
+    )
+    return _Measure(
+        tree, whole, timeline, critical.sample_interval_us, critical.clock_only_share, unlocated
+    )
+
+
+def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Price:
+    claimed: set[int] = set(sold)
+    claimed_us = low_us = high_us = 0.0
+    for saving in finding.savings:
+        nodes = saving.nodes - claimed
+        claimed |= nodes
+        wall = sum(measure.tree.self_cost(node).wall_us for node in nodes)
+        claimed_us += wall
+        low_us += wall * saving.removable.low
+        high_us += wall * saving.removable.high
+    own = frozenset(claimed - sold)
+    if not claimed_us or not measure.whole_us:
+        return _Price(Range(0.0, 0.0), own)
+    share = _observed_share(claimed_us, measure, own)
+    return _Price(
+        Range(
+            _clip(share.low * low_us / claimed_us),
+            _clip(share.high * high_us / claimed_us),
+        ),
+        own,
+    )
+
+
+def _observed_share(claimed_us: float, measure: _Measure, own: frozenset[int]) -> Range:
+    """The claimed share with its errors; time of unknown lines may or may not be the claim's."""
+    seen = min(1.0, claimed_us / measure.whole_us)
+    unlocated_us = sum(measure.tree.self_cost(node).busy_us for node in measure.unlocated - own)
+    most = min(1.0, seen + unlocated_us / measure.whole_us)
+    samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
+    low = seen - sqrt(
+        (seen - _wilson(seen, samples).low) ** 2 + _instrument_error(seen, measure) ** 2
+    )
+    high = most + sqrt(
+        (_wilson(most, samples).high - most) ** 2 + _instrument_error(most, measure) ** 2
+    )
+    ceiling = measure.tree.total.wall_us / measure.whole_us
+    return Range(max(0.0, low), min(1.0, ceiling, high))
+
+
+def _instrument_error(share: float, measure: _Measure) -> float:
+    spread = share * (1 - share)
+    probe = min(PROBE_ERROR_MOST, PROBE_ERROR * spread)
+    clock = min(CLOCK_ERROR_MOST, CLOCK_ERROR * spread)
+    return probe + (clock - probe) * measure.clock_only_share
+
+
+def _wilson(share: float, samples: float) -> Range:
+    """The 95 % score interval of a share (Wilson 1927), which holds for few samples too."""
+    z2 = _Z_95 * _Z_95
+    centre = (share + z2 / (2 * samples)) / (1 + z2 / samples)
+    half = _Z_95 * sqrt(share * (1 - share) / samples + z2 / (4 * samples * samples))
+    half /= 1 + z2 / samples
+    return Range(max(0.0, centre - half), min(1.0, centre + half))
+
+
+def _clip(share: float) -> float:
+    return min(MOST_SAVED, max(0.0, share))
+
+
+def _priced(
+    finding: Finding, found: _Price, rank: int, profile: Profile, measure: _Measure
+) -> PricedFinding:
+    saved = found.saved
+    sps = profile.throughput.steady_sps
+    after = None
+    if sps is not None and finding.phase is PhaseKind.STEADY:
+        # The range is of the ratio: now and after are compared on the same machine and day.
+        after = Range(sps.median / (1 - saved.low), sps.median / (1 - saved.high))
+    roles = {role for node in found.claimed for role in profile.node_roles.get(node, frozenset())}
+    return PricedFinding(
+        finding=finding,
+        rank=rank,
+        saved_share=saved,
+        sps_after=after,
+        saved_us=Range(saved.low * measure.timeline_us, saved.high * measure.timeline_us),
+        process_roles=tuple(sorted(roles)),
+    )

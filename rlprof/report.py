@@ -1,0 +1,192 @@
+"""From a recording to a report: profile, detect, price, and say what was not seen."""
+
+from __future__ import annotations
+
+import shlex
+import traceback
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from rlprof.analysis.critical import usable_cores
+from rlprof.analysis.flame import build_flame
+from rlprof.analysis.profile import build_profile
+from rlprof.analysis.quality import lifetime_us
+from rlprof.analysis.steps import OUTPUT_STEPS, STEPS
+from rlprof.detectors.base import Detector, Need
+from rlprof.discovery import broken_plugins, discover_detectors
+from rlprof.model.finding import Finding
+from rlprof.model.flame import FlameSelection
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import Note, Process, Recording
+from rlprof.model.report import Overhead, ProcessRow, Report
+from rlprof.pricing import Priced, claimed_nodes, price, samples_behind, without_nodes
+from rlprof.units import count
+
+_SAMPLED: Final = frozenset({"sampled", "probe-only"})
+"""Fates of the processes whose stacks were seen."""
+
+_FEW_SAMPLES: Final = 200
+"""Below it the sampling error alone makes a share of a half uncertain by 10 points either way."""
+
+
+def build_report(
+    recording: Recording, *, selection: FlameSelection | None = None, run_file: str = ""
+) -> Report:
+    """Everything a renderer may show. ``selection`` narrows the flamegraph alone.
+
+    Raises ``UsageError`` when ``selection`` matches nothing. A detector that fails costs its own
+    findings, and a note says so.
+    """
+    profile = build_profile(recording)
+    priced, notes = find_and_price(profile, discover_detectors())
+    return Report(
+        run=recording.run,
+        throughput=profile.throughput,
+        phases=profile.phases,
+        processes=_process_rows(recording, profile),
+        findings=priced.listed,
+        also_seen=priced.also_seen,
+        overhead=_overhead(recording),
+        notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *notes),
+        flame=build_flame(recording, profile, selection or FlameSelection()),
+        counters_per_step=_counters_per_step(recording, profile),
+        run_file=run_file,
+    )
+
+
+def find_and_price(
+    profile: Profile, detectors: Iterable[Detector]
+) -> tuple[Priced, tuple[Note, ...]]:
+    """Run ``detectors``; those that name only what nothing explains see what the others left."""
+    ordered = sorted(detectors, key=lambda detector: detector.id)
+    able = [detector for detector in ordered if not _unmet(detector, profile)]
+    known = [_detect(detector, profile) for detector in able if not detector.fallback]
+    findings = [finding for outcome in known for finding in outcome.findings]
+    claimed = claimed_nodes(price(findings, profile), PhaseKind.STEADY)
+    rest = without_nodes(profile, claimed)
+    fallback = [_detect(detector, rest) for detector in able if detector.fallback]
+    findings += [finding for outcome in fallback for finding in outcome.findings]
+    failures = [outcome.failure for outcome in known + fallback if outcome.failure is not None]
+    return price(findings, profile), (*_skipped(ordered, profile), *failures)
+
+
+class _Outcome(NamedTuple):
+    findings: tuple[Finding, ...]
+    failure: Note | None = None
+
+
+def _detect(detector: Detector, profile: Profile) -> _Outcome:
+    try:
+        return _Outcome(tuple(detector.detect(profile)))
+    # A detector may come from another package, and a bug in one must not cost the whole report.
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return _Outcome(
+            (),
+            Note(
+                "error",
+                "detector-failed",
+                f"The detector {detector.id} failed ({type(error).__name__}: {error}, at "
+                f"{place.filename}:{place.lineno}): what it looks for is not in this report. "
+                "Please report it to its authors.",
+            ),
+        )
+
+
+def _unmet(detector: Detector, profile: Profile) -> frozenset[Need]:
+    there = {
+        Need.SAMPLES: profile.whole.total.wall_us > 0,
+        Need.SOURCES: bool(profile.sources),
+        Need.STEPS: profile.throughput.unit != "none",
+    }
+    return frozenset(need for need in detector.needs if not there[need])
+
+
+def _skipped(detectors: Iterable[Detector], profile: Profile) -> Iterator[Note]:
+    """Yield one note for each kind of data that is missing, with the detectors that need it."""
+    detectors = tuple(detectors)
+    for need in Need:
+        ids = [detector.id for detector in detectors if need in _unmet(detector, profile)]
+        if ids:
+            yield Note(
+                "info",
+                "detector-skipped",
+                f"The recording has no {need.value}, so these detectors were left out: "
+                f"{', '.join(ids)}.",
+            )
+
+
+def _few_samples(profile: Profile, priced: Priced) -> tuple[Note, ...]:
+    samples = samples_behind(profile)
+    steady = any(entry.finding.phase is PhaseKind.STEADY for entry in priced.listed)
+    if not steady or samples >= _FEW_SAMPLES:
+        return ()
+    return (
+        Note(
+            "warning",
+            "few-samples",
+            f"The steady prices rest on {count(round(samples))} samples: their ranges are wide. "
+            "Let it train for longer, or give a finer --interval.",
+        ),
+    )
+
+
+def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, ...]:
+    cpu_us = {process.id: 0 for process in recording.processes}
+    wall_us = dict(cpu_us)
+    main_wall_us = dict(cpu_us)
+    for clock in recording.clocks:
+        thread = recording.threads[clock.thread]
+        cpu_us[thread.process] += clock.on_cpu_us
+        wall_us[thread.process] += clock.wall_us
+        main_wall_us[thread.process] += clock.wall_us if thread.is_main else 0
+    return tuple(
+        _process_row(
+            process,
+            recording,
+            role=profile.process_roles[process.id],
+            cpu_us=cpu_us[process.id],
+            main_part=main_wall_us[process.id] / max(1, wall_us[process.id]),
+        )
+        for process in recording.processes
+    )
+
+
+def _process_row(
+    process: Process, recording: Recording, *, role: str, cpu_us: int, main_part: float
+) -> ProcessRow:
+    """``main_part`` of the clock's ticks, which are of all threads, were of the main thread."""
+    requested = process.requested_interval_us
+    covered = process.clock_covered_us
+    return ProcessRow(
+        pid=process.pid,
+        ppid=process.ppid,
+        role=role,
+        command=shlex.join(process.argv),
+        python=process.python,
+        sampled=process.fate in _SAMPLED,
+        wall_s=lifetime_us(process, recording) / 1e6,
+        cpu_s=cpu_us / 1e6,
+        requested_hz=1e6 / requested if requested else 0.0,
+        achieved_hz=process.clock_samples * main_part * 1e6 / covered if covered else 0.0,
+        note=process.note,
+    )
+
+
+def _overhead(recording: Recording) -> Overhead:
+    parts = [
+        recording.overhead.get(part, 0.0)
+        for part in ("samplers_cpu_us", "recorder_cpu_us", "probe_cpu_us")
+    ]
+    there_is = recording.run.wall_us * usable_cores(recording.run.host)
+    samplers, recorder, probe = (part / 1e6 for part in parts)
+    return Overhead(samplers, recorder, probe, sum(parts) / there_is if there_is else 0.0)
+
+
+def _counters_per_step(recording: Recording, profile: Profile) -> tuple[tuple[str, float], ...]:
+    steps = profile.throughput.total_steps
+    sums: dict[str, float] = {}
+    for counter in recording.counters:
+        if counter.name not in (STEPS, OUTPUT_STEPS):
+            sums[counter.name] = sums.get(counter.name, 0.0) + counter.value
+    return tuple((name, sums[name] / steps) for name in sorted(sums)) if steps else ()
