@@ -48,13 +48,14 @@ def columns(text: str) -> int:
 @lru_cache(maxsize=65536)
 def short_path(file: str, cwd: str) -> str:
     """``file`` as a reader knows it: from ``cwd`` on, from the package on, or the last parts of it."""
-    folder = cwd.rstrip("/") + "/"
-    if cwd and file.startswith(folder):
-        return file[len(folder) :]
+    # Packages first: a virtual environment often lies inside the project.
     for pattern in (_INSTALLED, _STDLIB):
         match = pattern.fullmatch(file)
         if match:
             return match["rest"]
+    folder = cwd.rstrip("/") + "/"
+    if cwd and file.startswith(folder):
+        return file[len(folder) :]
     # Paths are text here, perhaps of another machine, and not to be normalised by pathlib.
     parts = file.rsplit("/", maxsplit=3)
     return file if parts[0].count("/") == 0 else "/".join(["…", *parts[1:]])

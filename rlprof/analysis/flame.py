@@ -6,7 +6,7 @@ what a reader goes on to edit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -36,9 +36,6 @@ PSEUDO_FRAMES: Final = {
     INVALID_FUNCTION: "stack could not be read whole",
     NO_STACK_FUNCTION: "no stack seen",
 }
-
-WORKER_START_METHODS: Final = frozenset({"fork", "forkserver", "spawn"})
-"""Those of ``multiprocessing``: the argv of such a process does not say what it does."""
 
 _LISTED: Final = 12
 """How many processes or threads an error lists."""
@@ -80,9 +77,10 @@ def build_flame(
     """
     selection = selection or FlameSelection()
     _check_metric(selection)
-    threads = _selected_threads(recording, selection)
+    roles = {p.id: profile.process_roles.get(p.id, "process") for p in recording.processes}
+    threads = _selected_threads(recording, roles, selection)
     costs = _costs(recording, profile, threads, selection)
-    root = _merge(recording, profile, costs)
+    root = _merge(recording, roles, costs)
     if selection != FlameSelection() and not root.width(selection.metric):
         raise _nothing_selected(recording, profile, selection)
     frames, pruned = _laid_out(root, selection.metric, thinnest_share)
@@ -93,17 +91,6 @@ def build_flame(
         frames=frames,
         pruned_share=pruned,
     )
-
-
-def process_name(process: Process, script: str) -> str:
-    """How a flamegraph calls a process: what it runs or how it was started, and its pid."""
-    if process.start_method == "root" and script:
-        runs = script
-    elif process.start_method in WORKER_START_METHODS:
-        runs = f"{process.start_method} worker"
-    else:
-        runs = " ".join(process.argv) or "process"
-    return f"{runs} (pid {process.pid})"
 
 
 # --- which samples -------------------------------------------------------------------------
@@ -118,10 +105,14 @@ def _check_metric(selection: FlameSelection) -> None:
         )
 
 
-def _selected_threads(recording: Recording, selection: FlameSelection) -> set[int]:
-    processes = {p.id for p in recording.processes if _is_wanted_process(p, selection.process)}
+def _selected_threads(
+    recording: Recording, roles: Mapping[int, str], selection: FlameSelection
+) -> set[int]:
+    processes = {
+        p.id for p in recording.processes if _is_wanted_process(p, roles[p.id], selection.process)
+    }
     if selection.process is not None and not processes:
-        names = [f"{p.pid} ({' '.join(p.argv)})" for p in recording.processes]
+        names = [f"{p.pid} ({roles[p.id]}: {' '.join(p.argv)})" for p in recording.processes]
         raise _no_match("process", selection.process, names)
     threads = {
         t.id
@@ -134,11 +125,11 @@ def _selected_threads(recording: Recording, selection: FlameSelection) -> set[in
     return threads
 
 
-def _is_wanted_process(process: Process, wanted: str | None) -> bool:
+def _is_wanted_process(process: Process, role: str, wanted: str | None) -> bool:
     if wanted is None or wanted == str(process.pid):
         return True
     # A number means a pid: "10" must not also select "--workers 10".
-    return not wanted.isdigit() and wanted in f"{process.start_method} {' '.join(process.argv)}"
+    return not wanted.isdigit() and wanted in f"{role} {' '.join(process.argv)}"
 
 
 def _is_wanted_thread(thread: Thread, wanted: str | None) -> bool:
@@ -194,17 +185,16 @@ def _importing_nodes(recording: Recording) -> frozenset[int]:
 
 
 def _merge(
-    recording: Recording, profile: Profile, costs: dict[int, dict[int, list[int]]]
+    recording: Recording, roles: Mapping[int, str], costs: dict[int, dict[int, list[int]]]
 ) -> _Branch:
-    root = _Branch(profile.run.script or "all processes")
+    root = _Branch("all processes")
     for thread_id, of_thread in costs.items():
         if not of_thread:
             continue
         thread = recording.threads[thread_id]
         process = recording.processes[thread.process]
-        process_branch = root.children.setdefault(
-            process.id, _Branch(process_name(process, recording.run.script), kind="process")
-        )
+        name = f"{roles[process.id]}, pid {process.pid}"
+        process_branch = root.children.setdefault(process.id, _Branch(name, kind="process"))
         thread_branch = _thread_branch(thread, recording.nodes, of_thread)
         process_branch.children[thread.id] = thread_branch
         process_branch.add(thread_branch)

@@ -1,0 +1,74 @@
+"""``rlprof flame``: the flamegraph of a recorded run, as one SVG file."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlprof.cli.output import check_output, run_path, write_output
+
+
+class Metric(str, Enum):
+    wall = "wall"
+    cpu = "cpu"
+
+
+class PhaseName(str, Enum):
+    """The values of ``model.profile.PhaseKind``, spelled out so that ``--help`` stays quick."""
+
+    start_up = "start-up"
+    warm_up = "warm-up"
+    steady = "steady"
+    shutdown = "shutdown"
+
+
+def flame(
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="Run file. Without one: .rlprof/latest."),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write the SVG."),
+    ] = Path("flame.svg"),
+    process: Annotated[
+        str | None,
+        typer.Option(metavar="PROCESS", help="Only this pid, role (worker) or part of a command."),
+    ] = None,
+    thread: Annotated[
+        str | None,
+        typer.Option(metavar="THREAD", help="Only this tid or part of a thread's name."),
+    ] = None,
+    phase: Annotated[
+        PhaseName | None,
+        typer.Option(help="Only this phase of the run; imports always belong to start-up."),
+    ] = None,
+    metric: Annotated[
+        Metric, typer.Option(help="What widths mean: wall time, or time on a CPU.")
+    ] = Metric.wall,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+) -> None:
+    """Draw the flamegraph of all processes of a run as one SVG file.
+
+    It opens in any browser, offline: click to zoom, / to search, arrow keys to walk.
+    """
+    from rlprof.model.flame import FlameSelection
+    from rlprof.model.profile import PhaseKind
+    from rlprof.renderers.svg import RENDERER
+    from rlprof.report import build_report
+    from rlprof.runfile.reader import read_run
+
+    check_output(output, force=force)
+    path = run_path(run)
+    selection = FlameSelection(
+        metric=metric.value,
+        process=process,
+        thread=thread,
+        phase=PhaseKind(phase.value) if phase else None,
+    )
+    report = build_report(read_run(path), selection=selection, run_file=str(path))
+    write_output(output, RENDERER.render(report, {}), force=force)
+    typer.echo(f"wrote {output}")

@@ -1,0 +1,106 @@
+"""Files and text that a command hands to its user."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, TextIO
+
+from rlprof.errors import OutputError, UsageError
+
+LATEST: Final = Path(".rlprof/latest")
+"""A link to the newest run file of this working directory."""
+
+_MAX_WIDTH: Final = 110
+"""Columns of a report at most, however wide the terminal: long lines are hard to read."""
+
+
+def run_path(given: Path | None) -> Path:
+    """The run file to read: ``given``, or the latest of this directory.
+
+    Raises ``UsageError`` when there is no latest one.
+    """
+    if given is not None:
+        return given
+    if not LATEST.exists():
+        raise UsageError(
+            f"there is no run here yet: {LATEST} does not exist in {Path.cwd()}",
+            slug="no-run",
+            hint="record one with `rlprof run train.py`, or name a run file",
+        )
+    return LATEST
+
+
+def write_output(path: Path, text: str, *, force: bool) -> None:
+    """Write ``text`` to ``path`` whole or not at all, making its folder.
+
+    Raises ``UsageError`` when ``path`` exists and ``force`` is not set, ``OutputError``
+    when it cannot be written; nothing half-written is left.
+    """
+    check_output(path, force=force)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # In the same folder, so that the rename cannot cross file systems.
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}-")
+        temporary = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+        temporary = None
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path}: {error.strerror or error}",
+            slug="cannot-write",
+            hint="choose another place with -o, or make room and check the folder's permissions",
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def check_output(path: Path, *, force: bool) -> None:
+    """Raise ``UsageError`` when ``path`` cannot be the output; cheap, so done before the work."""
+    if path.is_dir():
+        raise UsageError(
+            f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
+        )
+    if path.exists() and not force:
+        raise UsageError(
+            f"{path} exists already",
+            slug="output-exists",
+            hint="give --force to replace it, or another name with -o",
+        )
+
+
+def terminal_options(stream: TextIO) -> dict[str, str]:
+    """Width and colour of the terminal report that suit ``stream``; what CI logs get has no colour."""
+    if not stream.isatty():
+        return {"width": os.environ.get("COLUMNS", "80"), "color": "never"}
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        columns = 80
+    colored = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return {
+        "width": str(min(columns, _MAX_WIDTH)),
+        "color": "always" if colored else "never",
+    }
+
+
+def show(text: str, stream: TextIO | None = None) -> None:
+    """Print a document; what the stream's encoding lacks is replaced rather than fatal."""
+    stream = stream or sys.stdout
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "replace").decode(encoding))
+    stream.flush()
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it; commands are single-threaded here.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
