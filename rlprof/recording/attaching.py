@@ -82,6 +82,9 @@ class Attacher:
         if sampler.read():
             if is_first and sampler.has_output:
                 self._on_first_output(tracked)
+                if tracked.interruption is not None:
+                    tracked.reasons.append(f"{tracked.interruption} midway; attached again")
+                    tracked.interruption = None
                 self._retire_older(tracked, sampler)
             return
         self._release(sampler)
@@ -148,7 +151,7 @@ class Attacher:
             wait_us = RETRY_AFTER_US[tracked.attempts - 1]
             tracked.next_attempt_us = self._elapsed_us() + wait_us
             if sampler.has_output:
-                tracked.reasons.append(f"{reason} midway; attached again")
+                tracked.interruption = reason
         else:
             tracked.reasons.append(f"{reason} ({tracked.attempts} attempts)")
 

@@ -107,11 +107,8 @@ def _split(total: int, weights: Mapping[int, float]) -> dict[int, int]:
     given = 0
     for node, weight in weights.items():
         gone += weight
-        upto = total if gone >= whole else round(total * gone / whole)
-        if upto > given:
-            parts[node] = upto - given
-            given = upto
-    if given < total:
-        last = next(reversed(weights))
-        parts[last] = parts.get(last, 0) + total - given
-    return parts
+        upto = min(total, round(total * gone / whole))
+        parts[node] = upto - given
+        given = upto
+    parts[node] += total - given
+    return {node: part for node, part in parts.items() if part}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+from rlprof.agent import INJECT_DIR
 from rlprof.model.recording import (
     GC_FUNCTION,
     INVALID_FUNCTION,
@@ -30,6 +32,8 @@ TEARS_SILENTLY_BEFORE = (3, 11)
 
 _FORGET = 0.9
 """Weight of the past in the torn share from window to window: half of it is 1.6 s old."""
+
+_AGENT_FOLDER = str(INJECT_DIR) + "/"
 
 _GC_FRAME = Frame("", GC_FUNCTION, 0)
 _TORN_FRAME = Frame("", INVALID_FUNCTION, 0)
@@ -80,6 +84,8 @@ class TrackedProcess:
         self.cpu_us_seen = 0
         self.is_finished = False
         """Whether it has ended and its last words are in the run file."""
+        self.interruption: str | None = None
+        """Why the clock stopped; a reason to tell only if the process turns out to live on."""
         self.reasons: list[str] = []
         """Why the clock is missing, or was for a while."""
         self._stacks = stacks
@@ -141,7 +147,8 @@ class TrackedProcess:
         return threads
 
     def _book(self, stack: ClockStack, time: ClockTime, seen: ThreadWindow) -> None:
-        node = self._stacks.node(stack.frames) if stack.frames else self._torn_node
+        frames = _without_agent(stack.frames)
+        node = self._stacks.node(frames) if frames else self._torn_node
         if time.idle_us:
             # A sleeping stack does not move: even one marked torn is as good as it gets.
             seen.idle[node] = seen.idle.get(node, 0) + time.idle_us
@@ -151,7 +158,7 @@ class TrackedProcess:
             seen.torn_us += time.busy_us
             self.clock_invalid_us += time.busy_us
         elif stack.is_gc:
-            node = self._stacks.node((*stack.frames, _GC_FRAME))
+            node = self._stacks.node((*frames, _GC_FRAME))
             seen.gc[node] = seen.gc.get(node, 0) + time.busy_us
         else:
             seen.busy[node] = seen.busy.get(node, 0) + time.busy_us
@@ -192,3 +199,13 @@ class TrackedProcess:
             thread = self._new_thread(self.process.id, tid, name or f"thread {tid}", is_main)
             state = self._threads[tid] = _ThreadState(thread.id)
         return state
+
+
+@lru_cache(maxsize=65536)
+def _without_agent(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """The frames up to the probe's handler, which the clock may catch at work: both wake on
+    the kernel's tick."""
+    for position, frame in enumerate(frames):
+        if frame.file.startswith(_AGENT_FOLDER):
+            return frames[:position]
+    return frames

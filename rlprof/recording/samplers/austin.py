@@ -20,7 +20,7 @@ from rlprof.recording.samplers.text import TextReader
 
 PR_SET_PDEATHSIG = 1
 
-START_TIMEOUT_MS = 1000
+START_TIMEOUT = "1s"
 """How long austin may look for the interpreter in its target; its own 100 ms is short on a busy host."""
 
 EXIT_MEANINGS = {
@@ -49,7 +49,7 @@ class Austin:
 
     def command(self, pid: int, interval_us: int, *, gc: bool) -> list[str]:
         """The command that attaches to ``pid``: all metrics, no banner."""
-        options = ["-P", "-f", "-i", f"{interval_us}us", "-t", f"{START_TIMEOUT_MS}ms"]
+        options = ["-P", "-f", "-i", f"{interval_us}us", "-t", START_TIMEOUT]
         if gc:
             options.append("-g")
         return [str(self.path), *options, "-p", str(pid)]
