@@ -15,30 +15,12 @@ import rlprof
 from rlprof.cli.doctor import doctor
 from rlprof.cli.examples import examples
 from rlprof.cli.explain import explain
+from rlprof.cli.flame import flame
+from rlprof.cli.report import report
+from rlprof.cli.run import run
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.errors import EXIT_ERROR, RlprofError
-
-try:
-    from rlprof.cli.run import run
-except ModuleNotFoundError:
-
-    def run(ctx: typer.Context) -> None: ...
-
-
-try:
-    from rlprof.cli.report import report
-except ModuleNotFoundError:
-
-    def report() -> None: ...
-
-
-try:
-    from rlprof.cli.flame import flame
-except ModuleNotFoundError:
-
-    def flame() -> None: ...
-
 
 ISSUES_URL: Final = "https://github.com/rlprof/rlprof/issues"
 

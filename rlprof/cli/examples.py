@@ -49,7 +49,7 @@ def _copy(name: str | None, destination: Path | None) -> None:
     if os.path.lexists(target):
         raise OutputError(
             f"{target} exists already, and copying would overwrite it",
-            slug="destination-exists",
+            slug="output-exists",
             hint=f"name another folder: rlprof examples copy {source.name} FOLDER",
         )
     try:
@@ -58,7 +58,7 @@ def _copy(name: str | None, destination: Path | None) -> None:
         shutil.rmtree(target, ignore_errors=True)
         raise OutputError(
             f"the example could not be copied to {target}: {error}",
-            slug="output-not-written",
+            slug="cannot-write",
             hint="choose a folder you may write to",
         ) from error
     typer.echo(f"{source.name} is now in {target}{os.sep}; its README.md says what to try.")

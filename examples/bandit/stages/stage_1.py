@@ -1,0 +1,73 @@
+"""Epsilon-greedy on a drifting testbed, as first written.
+
+rlprof should find: the configuration is read node by node at every step (omegaconf-in-loop).
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from omegaconf import DictConfig
+
+import rlprof
+
+logger = logging.getLogger(__name__)
+
+
+def argmax(values: dict[int, float]) -> int:
+    """The arm with the highest value, the first of equals."""
+    estimates = np.array(list(values.values()))
+    ranking = sorted(values.keys(), key=lambda arm: estimates[arm], reverse=True)
+    return ranking[0]
+
+
+class Bandit:
+    def __init__(self, cfg: DictConfig, rng: np.random.Generator) -> None:
+        self.cfg = cfg
+        self.rng = rng
+        self.means = rng.normal(0.0, cfg.env.mean_scale, size=cfg.env.arms)
+
+    def step(self, arm: int) -> float:
+        reward = self.rng.normal(self.means[arm], self.cfg.env.noise)
+        self.means += self.rng.normal(0.0, self.cfg.env.drift, size=self.means.size)
+        return float(reward)
+
+    def optimal_arm(self) -> int:
+        return argmax(dict(enumerate(self.means)))
+
+
+class Agent:
+    def __init__(self, cfg: DictConfig, rng: np.random.Generator) -> None:
+        self.cfg = cfg
+        self.rng = rng
+        self.values = {arm: cfg.agent.initial_value for arm in range(cfg.env.arms)}
+
+    def act(self) -> int:
+        if self.rng.random() < self.cfg.agent.epsilon:
+            return int(self.rng.integers(self.cfg.env.arms))
+        return argmax(self.values)
+
+    def learn(self, arm: int, reward: float) -> None:
+        self.values[arm] += self.cfg.agent.step_size * (reward - self.values[arm])
+
+
+def run(cfg: DictConfig, seed: int) -> tuple[float, float]:
+    """Train one agent; returns its mean reward and how often it chose the best arm."""
+    rng = np.random.default_rng(seed)
+    bandit = Bandit(cfg, rng)
+    agent = Agent(cfg, rng)
+    rewards = 0.0
+    optimal = 0
+    for step in range(cfg.steps):
+        optimal_arm = bandit.optimal_arm()
+        arm = agent.act()
+        reward = bandit.step(arm)
+        agent.learn(arm, reward)
+        rewards += reward
+        optimal += arm == optimal_arm
+        if step % cfg.log.every == 0:
+            values = np.array(list(agent.values.values()))
+            logger.debug(f"step {step}: arm {arm}, reward {reward:.3f}, values {values}")
+        rlprof.step()
+    return rewards / cfg.steps, optimal / cfg.steps
