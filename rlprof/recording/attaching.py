@@ -27,7 +27,9 @@ MAX_SAMPLERS = 128
 
 
 class Attacher:
-    """Starts, renews and ends samplers; their output arrives through the selector."""
+    """Starts, renews and ends samplers. The first output of each arrives through the selector, the
+    rest waits until :meth:`read`.
+    """
 
     def __init__(
         self,
@@ -71,28 +73,30 @@ class Attacher:
         """End its samplers; what they still had to say is folded by the next window."""
         for sampler in tracked.samplers:
             if not sampler.is_over:
-                self._release(sampler)
-                self._note_cpu(tracked, sampler)
-                sampler.stop()
+                self._stop_sampler(tracked, sampler)
         tracked.next_attempt_us = None
 
-    def readable(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
-        """Its output has arrived, or its end."""
-        is_first = not sampler.has_output
-        if sampler.read():
-            if is_first and sampler.has_output:
-                self._on_first_output(tracked)
-                if tracked.interruption is not None:
-                    tracked.reasons.append(f"{tracked.interruption} midway; attached again")
-                    tracked.interruption = None
-                self._retire_older(tracked, sampler)
+    def read(self, tracked: TrackedProcess) -> None:
+        """Take what its samplers have said since the last call."""
+        for sampler in list(tracked.samplers):
+            if not sampler.is_over:
+                self.read_sampler(tracked, sampler)
+
+    def read_sampler(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+        """Take what one sampler has said, or note its end."""
+        had_output = sampler.has_output
+        goes_on = sampler.read()
+        if sampler.has_output and not had_output:
+            self._first_output(tracked, sampler)
+        if goes_on:
             return
-        self._release(sampler)
-        self._note_cpu(tracked, sampler)
-        if is_first:
+        if not sampler.has_output:
+            self._selector.unregister(sampler.fd)
             self._on_first_output(tracked)
+        self._note_cpu(tracked, sampler)
         reason = sampler.exit_meaning()
         sampler.close()
+        self._attached -= 1
         self._ended(tracked, sampler, reason)
 
     def _start(self, tracked: TrackedProcess, interval_us: int) -> bool:
@@ -110,9 +114,20 @@ class Attacher:
         tracked.process = replace(tracked.process, requested_interval_us=interval_us)
         self._attached += 1
         self._selector.register(
-            sampler.fd, selectors.EVENT_READ, lambda: self.readable(tracked, sampler)
+            sampler.fd, selectors.EVENT_READ, lambda: self.read_sampler(tracked, sampler)
         )
         return True
+
+    def _first_output(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+        # Only the first line is waited for: waking up for each one would cost more than austin.
+        self._selector.unregister(sampler.fd)
+        self._on_first_output(tracked)
+        if tracked.interruption is not None:
+            tracked.reasons.append(f"{tracked.interruption} midway; attached again")
+            tracked.interruption = None
+        for older in tracked.samplers:
+            if older is not sampler and not older.is_over:
+                self._stop_sampler(tracked, older)
 
     def _tend_sampler(self, tracked: TrackedProcess, sampler: AustinProcess, now: int) -> None:
         if sampler.has_output and now - tracked.last_tick_us > SILENT_AFTER_US:
@@ -128,14 +143,6 @@ class Attacher:
         if self._interval_us is not None:
             return self._interval_us
         return FINE_INTERVAL_US if live < self._usable_cores else DEFAULT_INTERVAL_US
-
-    def _retire_older(self, tracked: TrackedProcess, newest: AustinProcess) -> None:
-        """The new sampler speaks: the one before it has done its work."""
-        for sampler in tracked.samplers:
-            if sampler is not newest and not sampler.is_over:
-                self._release(sampler)
-                self._note_cpu(tracked, sampler)
-                sampler.stop()
 
     def _ended(self, tracked: TrackedProcess, sampler: AustinProcess, reason: str) -> None:
         stat = procfs.read_stat(tracked.pid)
@@ -155,8 +162,11 @@ class Attacher:
         else:
             tracked.reasons.append(f"{reason} ({tracked.attempts} attempts)")
 
-    def _release(self, sampler: AustinProcess) -> None:
-        self._selector.unregister(sampler.fd)
+    def _stop_sampler(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+        if not sampler.has_output:
+            self._selector.unregister(sampler.fd)
+        self._note_cpu(tracked, sampler)
+        sampler.stop()
         self._attached -= 1
 
     def _note_cpu(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:

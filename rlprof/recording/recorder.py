@@ -39,6 +39,9 @@ from rlprof.settings import DEFAULT_INTERVAL_US, RecordingSettings
 
 PR_SET_CHILD_SUBREAPER = 36
 
+READ_US = 100_000
+"""How often samplers are read: a terminal holds 64 KiB back, which is 200 ms of the finest rate."""
+
 SCAN_US = 250_000
 """How often the process tree is looked through."""
 
@@ -91,6 +94,7 @@ class Recorder:
         self._target: Target | None = None
         self._signals: list[int] = []
         self._next_scan_us = 0
+        self._next_read_us = 0
         self._is_recording = True
         self._restore: list[Callable[[], object]] = []
         self._live = LiveLine()
@@ -224,8 +228,7 @@ class Recorder:
         """Wait for whatever comes first, and deal with what is due."""
         due_s = self._server.release_overdue()
         now_us = self._elapsed_us()
-        wait_us = min(self._store.window_start_us + window_length_us(now_us), self._next_scan_us)
-        timeout = max(0.0, (wait_us - now_us) / 1e6)
+        timeout = max(0.0, (self._next_read_us - now_us) / 1e6)
         if due_s is not None:
             timeout = min(timeout, max(0.0, due_s))
         for key, _ in self._selector.select(timeout):
@@ -241,6 +244,11 @@ class Recorder:
         if duration_s is not None and now_us >= duration_s * 1e6:
             self._stop_recording()
             return
+        if now_us < self._next_read_us:
+            return
+        self._next_read_us = now_us + READ_US
+        for tracked in self._census.live():
+            self._attacher.read(tracked)
         if now_us >= self._next_scan_us:
             self._next_scan_us = now_us + SCAN_US
             self._scan()
@@ -321,7 +329,7 @@ class Recorder:
             for sampler in tracked.samplers:
                 if sampler.process.pid == pid and not sampler.is_over:
                     while not sampler.is_over:
-                        self._attacher.readable(tracked, sampler)
+                        self._attacher.read_sampler(tracked, sampler)
                     return True
         return False
 

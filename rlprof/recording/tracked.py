@@ -204,7 +204,8 @@ class TrackedProcess:
 @lru_cache(maxsize=65536)
 def _without_agent(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     """The frames up to the probe's handler, which the clock may catch at work: both wake on
-    the kernel's tick."""
+    the kernel's tick.
+    """
     for position, frame in enumerate(frames):
         if frame.file.startswith(_AGENT_FOLDER):
             return frames[:position]

@@ -123,18 +123,18 @@ class AustinProcess:
             os.close(child_end)
 
     def read(self) -> bool:
-        """Take what has arrived. False when austin has ended."""
-        try:
-            data = os.read(self.fd, 1 << 16)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False  # EIO: the other end of the terminal is closed.
-        if not data:
-            return False
-        self.reader.feed(data)
-        self.has_output = True
-        return True
+        """Take all that has arrived. False when austin has ended."""
+        while True:
+            try:
+                data = os.read(self.fd, 1 << 16)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False  # EIO: the other end of the terminal is closed.
+            if not data:
+                return False
+            self.reader.feed(data)
+            self.has_output = True
 
     def stop(self) -> None:
         """End austin and take what is left of its output. The target notices nothing."""
@@ -145,8 +145,7 @@ class AustinProcess:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        while self.read():
-            pass
+        self.read()
         self.close()
 
     def close(self) -> None:
