@@ -132,20 +132,23 @@ def _few_samples(profile: Profile, priced: Priced) -> tuple[Note, ...]:
 
 
 def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, ...]:
-    cpu_us = {process.id: 0 for process in recording.processes}
-    wall_us = dict(cpu_us)
-    main_wall_us = dict(cpu_us)
+    none = {process.id: 0.0 for process in recording.processes}
+    by_threads, by_process, wall_us, main_wall_us = dict(none), dict(none), dict(none), dict(none)
     for clock in recording.clocks:
         thread = recording.threads[clock.thread]
-        cpu_us[thread.process] += clock.on_cpu_us
+        by_threads[thread.process] += clock.on_cpu_us
         wall_us[thread.process] += clock.wall_us
         main_wall_us[thread.process] += clock.wall_us if thread.is_main else 0
+    for gauge in recording.gauges:
+        if gauge.name == "cpu_us":
+            by_process[gauge.process] += gauge.value
     return tuple(
         _process_row(
             process,
             recording,
             role=profile.process_roles[process.id],
-            cpu_us=cpu_us[process.id],
+            # The gauge counts threads that are not Python's too, but misses the last moment.
+            cpu_us=max(by_threads[process.id], by_process[process.id]),
             main_part=main_wall_us[process.id] / max(1, wall_us[process.id]),
         )
         for process in recording.processes
@@ -153,7 +156,7 @@ def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, .
 
 
 def _process_row(
-    process: Process, recording: Recording, *, role: str, cpu_us: int, main_part: float
+    process: Process, recording: Recording, *, role: str, cpu_us: float, main_part: float
 ) -> ProcessRow:
     """``main_part`` of the clock's ticks, which are of all threads, were of the main thread."""
     requested = process.requested_interval_us

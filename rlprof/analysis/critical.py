@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.analysis.fold import NodeSums, Place, Times
 from rlprof.analysis.origin import Origin, origin
@@ -27,9 +27,6 @@ from rlprof.model.recording import (
     Node,
     Recording,
 )
-
-THREADS: Final = "threads"
-CPUS: Final = "cpus"
 
 _NEAR_THE_BUSIEST: Final = 0.25
 """Part of the busiest main thread's busy time from which on another does the same work."""
@@ -105,17 +102,43 @@ def _busiest(steady: Mapping[int, Span], times: Times) -> dict[int, Span]:
     }
 
 
-def is_saturated(recording: Recording, steady: Span) -> bool:
-    """Whether the run wants more CPU time in ``steady`` than the host has, and gets most of it."""
-    on_cpu = queued = 0
+class HostLoad(NamedTuple):
+    """CPU time of the whole run, in all its processes, in the steady phase (µs)."""
+
+    got: int
+    """Threads that are not Python's included, where the kernel was asked."""
+    queued: int
+    """Runnable, without a CPU."""
+    there_is: float
+    """What the usable cores could give."""
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the run wants more than there is, and gets most of it."""
+        wanted = self.got + self.queued
+        return (
+            self.got >= _SATURATED_USE * self.there_is
+            and wanted >= _SATURATED_DEMAND * self.there_is
+        )
+
+
+def host_load(recording: Recording, steady: Span | None) -> HostLoad:
+    if steady is None:
+        return HostLoad(0, 0, 0.0)
+    by_threads = [0.0] * len(recording.processes)
+    by_process = [0.0] * len(recording.processes)
+    queued = 0
     for clock in recording.clocks:
         if steady.first <= clock.window <= steady.last:
-            on_cpu += clock.on_cpu_us
+            by_threads[recording.threads[clock.thread].process] += clock.on_cpu_us
             queued += clock.run_queue_us
-    there_is = usable_cores(recording.run.host) * (
-        recording.windows[steady.last].end_us - recording.windows[steady.first].start_us
-    )
-    return on_cpu >= _SATURATED_USE * there_is and on_cpu + queued >= _SATURATED_DEMAND * there_is
+    for gauge in recording.gauges:
+        if gauge.name == "cpu_us" and steady.first <= gauge.window <= steady.last:
+            by_process[gauge.process] += gauge.value
+    got = round(sum(map(max, by_threads, by_process)))
+    windows = recording.windows
+    length = windows[steady.last].end_us - windows[steady.first].start_us
+    return HostLoad(got, queued, usable_cores(recording.run.host) * length)
 
 
 def usable_cores(host: Mapping[str, str]) -> float:
@@ -210,10 +233,10 @@ def describe_critical(
     critical: CriticalThreads,
     times: Times,
     costs: Mapping[int, Cost],
-    *,
-    bound_by: str,
+    load: HostLoad,
 ) -> Critical:
     """The denominator of steady prices, and what is known of its accuracy."""
+    located = sum(cost.wall_us for cost in costs.values())
     busy = sum(cost.busy_us for cost in costs.values())
     unlocated = sum(
         cost.busy_us
@@ -222,11 +245,12 @@ def describe_critical(
     )
     return Critical(
         threads=critical.threads,
-        wall_us=sum(cost.wall_us for cost in costs.values()),
+        # CPU time of threads that are not Python's is in no sample, and no fix saves it.
+        wall_us=max(located, load.got) if load.saturated and costs else located,
         sample_interval_us=_sample_interval_us(recording, critical, times),
         torn_share=unlocated / busy if busy else 0.0,
         clock_only_share=_clock_only_share(recording, critical, times),
-        bound_by=bound_by,
+        bound_by="cpus" if load.saturated else "threads",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import add
 
 from rlprof.analysis.origin import is_import_machinery
 from rlprof.model.profile import Cost
@@ -80,9 +81,16 @@ class NodeSums:
     __slots__ = ("cpu_us", "idle_us", "wall_us")
 
     def __init__(self, nodes: int) -> None:
-        self.wall_us = [0.0] * nodes
-        self.idle_us = [0.0] * nodes
-        self.cpu_us = [0.0] * nodes
+        self.wall_us: list[float] = [0] * nodes
+        self.idle_us: list[float] = [0] * nodes
+        self.cpu_us: list[float] = [0] * nodes
+
+    def plus(self, other: NodeSums) -> NodeSums:
+        total = NodeSums(0)
+        total.wall_us = list(map(add, self.wall_us, other.wall_us))
+        total.idle_us = list(map(add, self.idle_us, other.idle_us))
+        total.cpu_us = list(map(add, self.cpu_us, other.cpu_us))
+        return total
 
     def costs(self) -> dict[int, Cost]:
         """The nodes that have time, in whole µs."""
@@ -106,13 +114,17 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    whole: NodeSums
-    start_up: NodeSums
-    """On the run's own timeline."""
     critical: NodeSums
     helping: NodeSums
+    start_up: NodeSums
+    """On the run's own timeline."""
+    other: NodeSums
+    """All the rest, start-up included as it was seen."""
     seen_by: list[int]
     """For each node a bit mask of ``marks`` of the threads it has time in."""
+
+    def whole(self) -> NodeSums:
+        return self.critical.plus(self.helping).plus(self.other)
 
 
 def fold(
@@ -125,32 +137,29 @@ def fold(
     """All trees' self times in one pass; ``places`` holds a ``Place`` per cell of ``Times``."""
     nodes, count = len(recording.nodes), len(recording.windows)
     folded = Folded(NodeSums(nodes), NodeSums(nodes), NodeSums(nodes), NodeSums(nodes), [0] * nodes)
-    whole_wall, whole_idle, whole_cpu = _columns(folded.whole)
+    # Plain ints and tuples: this loop sees every sample, and enums are slow in it.
+    elsewhere, start_up = int(Place.ELSEWHERE), int(Place.START_UP)
+    other = _columns(folded.other)
+    steady = {int(place): other for place in Place}
+    steady[Place.CRITICAL] = _columns(folded.critical)
+    steady[Place.HELPING] = _columns(folded.helping)
     start_wall, start_idle, start_cpu = _columns(folded.start_up)
-    steady: dict[int, tuple[list[float], list[float], list[float]]] = {
-        Place.CRITICAL: _columns(folded.critical),
-        Place.HELPING: _columns(folded.helping),
-    }
-    active, waiting, seen_by = timeline.active, timeline.idle, folded.seen_by
+    seen_by = folded.seen_by
     for window, thread, node, wall, idle, cpu in recording.samples.rows():
-        whole_wall[node] += wall
-        whole_idle[node] += idle
-        whole_cpu[node] += cpu
-        seen_by[node] |= marks[thread]
         place = places[thread * count + window]
-        if place == Place.ELSEWHERE:
-            continue
-        if importing[node] or place == Place.START_UP:
-            busy_scale = active[window]
-            idle_part = idle * (busy_scale if importing[node] else waiting[window])
-            start_wall[node] += (wall - idle) * busy_scale + idle_part
+        seen_by[node] |= marks[thread]
+        if place == start_up or (importing[node] and place != elsewhere):
+            wall_us, idle_us, cpu_us = other
+            active = timeline.active[window]
+            idle_part = idle * (active if importing[node] else timeline.idle[window])
+            start_wall[node] += (wall - idle) * active + idle_part
             start_idle[node] += idle_part
-            start_cpu[node] += cpu * busy_scale
-        elif place != Place.BESIDE:
-            steady_wall, steady_idle, steady_cpu = steady[place]
-            steady_wall[node] += wall
-            steady_idle[node] += idle
-            steady_cpu[node] += cpu
+            start_cpu[node] += cpu * active
+        else:
+            wall_us, idle_us, cpu_us = steady[place]
+        wall_us[node] += wall
+        idle_us[node] += idle
+        cpu_us[node] += cpu
     return folded
 
 

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rlprof.analysis.critical import (
-    CPUS,
-    THREADS,
     CriticalThreads,
     cpu_costs,
     describe_critical,
     find_critical_threads,
-    is_saturated,
+    host_load,
     place_threads,
     wall_costs,
 )
@@ -35,8 +33,8 @@ def build_profile(recording: Recording) -> Profile:
     critical = find_critical_threads(recording, counts, found, times)
     working = {recording.threads[thread].process for thread in critical.threads}
     roles = process_roles(recording.processes, working or counts.spans.keys())
-    saturated = found.steady is not None and is_saturated(recording, found.steady)
-    places = place_threads(recording, found, critical, roles, all_threads_help=saturated)
+    load = host_load(recording, found.steady)
+    places = place_threads(recording, found, critical, roles, all_threads_help=load.saturated)
     folded = fold(
         recording,
         importing,
@@ -44,7 +42,7 @@ def build_profile(recording: Recording) -> Profile:
         _timeline(recording, times, places),
         _role_marks(recording.threads, roles),
     )
-    steady = _steady_costs(recording, critical, folded, saturated=saturated)
+    steady = _steady_costs(recording, critical, folded, saturated=load.saturated)
     phases = phases_of(found, recording.windows)
     profile = Profile(
         run=recording.run,
@@ -55,10 +53,8 @@ def build_profile(recording: Recording) -> Profile:
         throughput=measure_throughput(counts, found, recording.windows),
         steady=CallTree(recording.nodes, steady),
         start_up=CallTree(recording.nodes, folded.start_up.costs()),
-        whole=CallTree(recording.nodes, folded.whole.costs()),
-        critical=describe_critical(
-            recording, critical, times, steady, bound_by=CPUS if saturated else THREADS
-        ),
+        whole=CallTree(recording.nodes, folded.whole().costs()),
+        critical=describe_critical(recording, critical, times, steady, load),
         start_up_us=_start_up_us(phases),
         sources=recording.sources,
         process_roles=roles,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import ceil, sqrt
-from statistics import fmean, median
+from operator import mul
+from statistics import fmean, median, pvariance, stdev
 from typing import Final, NamedTuple
 
 from rlprof.model.profile import Interval
@@ -19,7 +19,25 @@ FEWEST_BLOCKS: Final = 6
 _BLOCKS_KEPT: Final = 8
 """Blocks are not merged further once merging would leave fewer than this."""
 
+_EDGE: Final = 0.9
+"""Part of the first half past which the least standard error is at the edge of the search."""
+
+_STEP: Final = 0.9
+"""Part of the variance that the two levels of a step explain; of a straight line they do 0.75."""
+
+_CYCLIC: Final = 0.5
+"""Autocorrelation from which on a series goes through a cycle."""
+
+_CLEARLY_HIGHER: Final = 0.05
+"""By how much a longer cycle must fit better: two cycles fit as well as one."""
+
 _Z_95: Final = 1.96
+_STUDENT_95: Final = {3: 4.303, 4: 3.182, 5: 2.776}
+"""Quantiles of Student's t for so many values."""
+
+_ROUNDING: Final = 1e-18
+"""Variance over squared mean that is rounding, not spread."""
+
 _OUTLIER_MADS: Final = 5.0
 """Distance from the median, in median absolute deviations, past which a rate is pulled in."""
 
@@ -38,25 +56,26 @@ class Segment(NamedTuple):
 def warm_up_length(rates: Sequence[float]) -> int:
     """How many of the first ``rates`` to leave out as warm-up.
 
-    MSER (White 1997, Simulation 69(6)): the truncation that makes the standard error of the mean of
-    the rest least; chosen because it has no parameter, and came out best of 44 rules for
-    automatic use (Hoad, Robinson & Davies 2010). Its two weaknesses are met here: outliers are
-    pulled in first, and a truncation in the second half, which means that the data do not
-    settle there, is looked for again in that half alone. A series that never settles, such as
-    a steady decline, has no warm-up.
+    MSER (White 1997, Simulation 69(6)): the truncation that makes the standard error of the mean
+    of the rest least. It has no parameter, and did best of 44 rules in automatic use (Hoad,
+    Robinson & Davies 2010). As they advise, a truncation in the second half is not believed, for a
+    steady decline gives one too; unless the series is a plain step up or down. Outliers, which
+    MSER takes for a warm-up, are pulled in first.
     """
-    start = 0
-    while len(rates) - start >= FEWEST_FOR_WARM_UP:
-        rest = _pull_in_outliers(rates[start:])
-        cut = _least_standard_error(rest)
-        if cut <= 0.45 * len(rest):
-            return start + cut
-        start += len(rest) // 2
-    return 0
+    if len(rates) < FEWEST_FOR_WARM_UP:
+        return 0
+    errors = _standard_errors(_pull_in_outliers(rates))
+    cut = _least(errors[: len(rates) - FEWEST_FOR_WARM_UP + 1])
+    half = len(rates) // 2
+    if cut > half and not _is_step(rates, cut):
+        cut = _least(errors[: half + 1])
+        # At the edge of what is allowed, the least is not a minimum.
+        return cut if cut < _EDGE * half else 0
+    return cut
 
 
-def _least_standard_error(rates: Sequence[float]) -> int:
-    """The MSER truncation, at most half of ``rates``; the shortest among equals."""
+def _standard_errors(rates: Sequence[float]) -> list[float]:
+    """Square of the standard error of the mean of what each truncation leaves, for MSER."""
     total = squares = 0.0
     offset = fmean(rates)
     errors = []
@@ -66,10 +85,20 @@ def _least_standard_error(rates: Sequence[float]) -> int:
         squares += deviation * deviation
         errors.append(max(0.0, squares - total * total / kept) / (kept * kept))
     errors.reverse()
-    # Rounding leaves about 1e-16 of the squares where there is no spread at all.
-    ties = 1e-12 * max(squares, offset * offset) / len(rates)
-    best = min(errors[: len(rates) // 2 + 1])
-    return next(i for i, error in enumerate(errors) if error <= best + ties)
+    # Rounding leaves a trace of spread where there is none at all.
+    noise = 1e-12 * max(squares, offset * offset) / len(rates)
+    return [error if error > noise else 0.0 for error in errors]
+
+
+def _least(errors: Sequence[float]) -> int:
+    return min(range(len(errors)), key=errors.__getitem__)
+
+
+def _is_step(rates: Sequence[float], cut: int) -> bool:
+    """Whether a level before ``cut`` and one after explain the series."""
+    spread = pvariance(rates) * len(rates)
+    left = sum(pvariance(part) * len(part) for part in (rates[:cut], rates[cut:]))
+    return left < (1 - _STEP) * spread
 
 
 def _pull_in_outliers(rates: Sequence[float]) -> list[float]:
@@ -83,32 +112,53 @@ def _pull_in_outliers(rates: Sequence[float]) -> list[float]:
 def settled_rate(segments: Sequence[Segment], *, spacing_us: int = 0) -> Interval | None:
     """Steps per second of a settled series: median of equally long blocks, with a 95 % interval.
 
-    Neighbours are merged into blocks until blocks no longer depend on each other (batch means),
-    so that a program that collects, then learns, is not judged by the half of the time in
-    which it collects. The interval is that of order statistics. ``spacing_us`` is the time
-    between two counts: no block is shorter. ``None`` when there is too little to tell.
+    Neighbours are merged into blocks (batch means) as long as a cycle of the program, so that one
+    that collects, then learns, is not judged by the part of the time in which it collects; then
+    further, until blocks do not depend on each other. ``spacing_us`` is the time between two
+    counts: no block is shorter. ``None`` when there is too little to tell.
     """
-    blocks = _blocks(segments, spacing_us)
-    rates = [block.per_second for block in blocks]
+    if len(segments) < FEWEST_BLOCKS:
+        return _rough_rate(segments)
+    rates = [block.per_second for block in _blocks(segments, spacing_us)]
     if len(rates) < FEWEST_BLOCKS:
-        return _rough_rate(blocks)
+        return _mean_interval(rates)
     return median_interval(rates)
 
 
 def median_interval(rates: Sequence[float]) -> Interval:
     """The median of ``rates`` with its 95 % interval from order statistics.
 
-    Ranks by Conover (1999): n/2 ± 1.96 sqrt(n)/2, rounded up; what is left of a positive lag-1
-    correlation r makes n values count as n (1 - r) / (1 + r).
+    Ranks by Conover (1999): n/2 ± 1.96 sqrt(n)/2, rounded up. What is left of a positive lag-1
+    correlation r makes n values count as n (1 - r) / (1 + r); where that asks for ranks past the
+    ends, the distance to the end is stretched in proportion.
     """
     ordered = sorted(rates)
     count = len(ordered)
-    correlation = min(0.99, max(0.0, lag_one_correlation(rates)))
-    widening = sqrt((1 + correlation) / (1 - correlation))
-    reach = _Z_95 * sqrt(count) / 2 * widening
+    middle = median(ordered)
+    correlation = _unbiased(lag_one_correlation(rates), count)
+    reach = _Z_95 * sqrt(count) / 2 * sqrt((1 + correlation) / (1 - correlation))
+    stretch = max(1.0, reach / (count / 2))
     low = max(1, ceil(count / 2 - reach))
-    high = min(count, count + 1 - low)
-    return Interval(median(ordered), ordered[low - 1], ordered[high - 1])
+    high = count + 1 - low
+    return Interval(
+        middle,
+        max(0.0, middle - stretch * (middle - ordered[low - 1])),
+        middle + stretch * (ordered[high - 1] - middle),
+    )
+
+
+def _unbiased(correlation: float, count: int) -> float:
+    """Lag-1 correlations come out low by (1 + 4 r) / n (Marriott & Pope 1954); 0 to 0.9."""
+    return min(0.9, max(0.0, (count * correlation + 1) / (count - 4)))
+
+
+def _mean_interval(rates: Sequence[float]) -> Interval | None:
+    """The mean of a few blocks with its Student interval; ``None`` for fewer than three."""
+    if len(rates) < 3:
+        return None
+    middle = fmean(rates)
+    reach = _STUDENT_95[len(rates)] * stdev(rates) / sqrt(len(rates))
+    return Interval(middle, max(0.0, middle - reach), middle + reach)
 
 
 def lag_one_correlation(values: Sequence[float]) -> float:
@@ -116,9 +166,10 @@ def lag_one_correlation(values: Sequence[float]) -> float:
     mean = fmean(values)
     deviations = [value - mean for value in values]
     spread = sum(deviation * deviation for deviation in deviations)
-    if spread <= 1e-18 * len(values) * mean * mean or spread == 0:
+    if spread <= _ROUNDING * len(values) * mean * mean:
         return 0.0
-    return sum(a * b for a, b in pairwise(deviations)) / spread
+    products: float = sum(map(mul, deviations, deviations[1:]))
+    return products / spread
 
 
 def drift(rates: Sequence[float]) -> float:
@@ -131,10 +182,36 @@ def drift(rates: Sequence[float]) -> float:
 def _blocks(segments: Sequence[Segment], spacing_us: int) -> list[Segment]:
     length = max([spacing_us, *(segment.length_us for segment in segments)], default=0)
     blocks = _merge(segments, length)
+    cycle = _cycle([block.per_second for block in blocks])
+    if cycle > 1:
+        length *= cycle
+        blocks = _merge(segments, length)
     while len(blocks) // 2 >= _BLOCKS_KEPT and _depend(blocks):
         length *= 2
         blocks = _merge(segments, length)
     return blocks
+
+
+def _cycle(rates: Sequence[float]) -> int:
+    """Length of the cycle that ``rates`` go through, 1 for none.
+
+    The highest peak of the autocorrelation after its first fall below zero, if it is high and
+    there are at least three cycles.
+    """
+    mean = fmean(rates)
+    deviations = [rate - mean for rate in rates]
+    spread = sum(deviation * deviation for deviation in deviations)
+    if spread <= _ROUNDING * len(rates) * mean * mean:
+        return 1
+    fallen = False
+    best, cycle = _CYCLIC, 1
+    for lag in range(1, len(rates) // 3 + 1):
+        products = sum(map(mul, deviations, deviations[lag:]))
+        correlation = products / spread * len(rates) / (len(rates) - lag)
+        fallen = fallen or correlation < 0
+        if fallen and correlation > best:
+            best, cycle = correlation + _CLEARLY_HIGHER, lag
+    return cycle
 
 
 def _depend(blocks: Sequence[Segment]) -> bool:
@@ -159,13 +236,12 @@ def _merge(segments: Sequence[Segment], length_us: int) -> list[Segment]:
     return blocks
 
 
-def _rough_rate(blocks: Sequence[Segment]) -> Interval | None:
-    """All steps over all time. The first and the last block may be filled only in part."""
-    if len(blocks) < 3:
+def _rough_rate(windows: Sequence[Segment]) -> Interval | None:
+    """All steps over all time. The first and the last window may be filled only in part."""
+    if len(windows) < 3:
         return None
-    steps = sum(block.steps for block in blocks)
-    length = sum(block.length_us for block in blocks)
-    edges = blocks[0].length_us + blocks[-1].length_us
-    rates = [block.per_second for block in blocks]
-    rate = steps * 1e6 / length
-    return Interval(rate, min(rate, *rates), max(*rates, steps * 1e6 / (length - edges)))
+    steps = sum(window.steps for window in windows)
+    length = sum(window.length_us for window in windows)
+    edges = windows[0].length_us + windows[-1].length_us
+    rates = [window.per_second for window in windows]
+    return Interval(steps * 1e6 / length, min(rates), max(*rates, steps * 1e6 / (length - edges)))
