@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -26,6 +27,8 @@ FORMAT_VERSION: Final = 1
 _DIGITS: Final = 6
 """Significant digits of a measured value: more than any measurement here has."""
 
+_UNUSUAL = re.compile(r"[^\n\x20-\x7e]")
+
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
@@ -42,7 +45,7 @@ class JsonRenderer:
         text = json.dumps(
             report_as_json(report), indent=indent or None, ensure_ascii=False, allow_nan=False
         )
-        return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+        return _UNUSUAL.sub(_spelled_out, text) + "\n"
 
 
 def report_as_json(report: Report) -> dict[str, Json]:
@@ -69,6 +72,15 @@ def _indent(text: str) -> int:
             hint="give a whole number, for example -p indent=0",
         )
     return int(text)
+
+
+def _spelled_out(match: re.Match[str]) -> str:
+    """A character as a JSON escape when it is not printable; a lone surrogate as its name."""
+    character = match[0]
+    if character.isprintable():
+        return character
+    escaped = json.dumps(character)[1:-1]
+    return f"\\{escaped}" if "\ud800" <= character <= "\udfff" else escaped
 
 
 def _run(report: Report) -> dict[str, Json]:

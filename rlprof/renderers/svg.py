@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from rlprof import units
+from rlprof import units, wording
 from rlprof.model.flame import Flame, FlameFrame
 from rlprof.model.report import Report
 from rlprof.names import columns, cut_middle, printable, short_path
@@ -216,8 +216,7 @@ def _title(report: Report) -> str:
 
 def _subtitle(report: Report) -> str:
     what = "wall time" if report.flame.metric == "wall" else "time on a CPU"
-    steady = report.throughput.steady_sps
-    speed = f"{units.count(round(steady.median, 1))} steps/s" if steady else "steps/s not known"
+    speed = wording.unglued(wording.speed(report)) or "steps/s not known"
     command = cut_middle(printable(shlex.join(report.run.command)), _LINE_CHARACTERS - 10)
     selected = printable(report.flame.selection) or "all processes"
     return f"{what} of {selected} · {speed} · ran {units.duration(report.run.wall_us)} · {command}"
@@ -232,7 +231,7 @@ def _not_seen(report: Report) -> Iterable[str]:
         yield cut_middle(printable(note.text), 3 * _LINE_CHARACTERS)
     if len(notes) > _NOTES:
         yield f"And {len(notes) - _NOTES} more remarks: see `rlprof report`."
-    if not report.flame.frames or not report.flame.frames[0].wall_us:
+    if not wording.has_samples(report):
         yield "No samples: there is nothing to draw."
 
 

@@ -18,10 +18,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rlprof import units
+from rlprof import wording
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Location, PricedFinding, Range
-from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import cut_middle, printable, short_path
@@ -35,20 +34,15 @@ _HOT_LINES: Final = 5
 _SOURCE_LIMIT: Final = 160
 """Characters of a source line shown; what is longer is generated, or data."""
 
-_GLUE: Final = "\ue000"
-"""Stands for a space inside a number with its unit while lines are wrapped. rich breaks at
-every space, the no-break space included; names cannot hold this one, it is not printable."""
+_NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
+"""The gravest level first."""
+_NOTE_LIMIT: Final = 1_000
 
 _CONFIDENCE: Final = {
     Confidence.MEASURED: "measured",
     Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
     Confidence.SUSPECTED: "suspected",
 }
-
-_COUNT_STEPS: Final = (
-    "Steps per second are not known: nothing counted steps. Call rlprof.step(n) where the "
-    "script has done n steps, or give --sps-pattern for what it prints."
-)
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ class TerminalRenderer:
         for part in _parts(report):
             console.print(part)
         assert isinstance(console.file, io.StringIO)
-        lines = console.file.getvalue().replace(_GLUE, " ").split("\n")
+        lines = wording.unglued(console.file.getvalue()).split("\n")
         return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 
 
@@ -110,18 +104,15 @@ def _console(width: int, *, colored: bool) -> Console:
 
 
 def _parts(report: Report) -> Iterable[RenderableType]:
-    known = [f for f in report.findings if f.finding.confidence is not Confidence.SUSPECTED]
-    hot_lines = [f for f in report.findings if f.finding.confidence is Confidence.SUSPECTED]
-    yield _verdict(report, known, hot_lines)
+    yield _verdict(report)
     yield _run_line(report)
     if report.throughput.steady_sps is None:
         yield Text()
-        yield Text(_COUNT_STEPS, style="yellow")
-    for priced in known:
+        yield Text(wording.COUNT_STEPS, style="yellow")
+    for priced in wording.known_causes(report):
         yield Text()
         yield _finding(priced, report)
-    if hot_lines:
-        yield from _hot_lines(hot_lines, report)
+    yield from _hot_lines(wording.hot_lines(report), report)
     if report.also_seen:
         yield _heading("Also seen, not worth a change")
         yield from (_also_seen(priced, report) for priced in report.also_seen)
@@ -132,35 +123,19 @@ def _parts(report: Report) -> Iterable[RenderableType]:
 # --- the verdict ---------------------------------------------------------------------------
 
 
-def _verdict(
-    report: Report, known: Sequence[PricedFinding], hot_lines: Sequence[PricedFinding]
-) -> Text:
-    text = Text(style="bold")
-    steady = report.throughput.steady_sps
-    if steady is not None:
-        text.append(f"{_count(steady.median)}{_GLUE}sps. ")
-    if known:
-        text.append(f"Fixing the first finding {_gain(known[0])}.", style="green")
-    elif hot_lines:
-        text.append("No known cause of lost time was found; the hottest lines are below.")
-    elif not report.flame.frames or not report.flame.frames[0].wall_us:
-        text.append("No samples were taken, so nothing can be said.", style="red")
-    else:
-        text.append("Nothing worth fixing was found.")
-    return text
-
-
-def _gain(priced: PricedFinding) -> str:
-    if priced.sps_after is not None:
-        return f"gives {_between(priced.sps_after)}{_GLUE}sps"
-    return f"saves {_share_range(priced.saved_share)} of {_of_what(priced)}"
+def _verdict(report: Report) -> Text:
+    speed = wording.speed(report)
+    style = "green" if wording.known_causes(report) else ""
+    return Text.assemble(
+        f"{speed}. " if speed else "", (wording.advice(report), style), style="bold"
+    )
 
 
 def _run_line(report: Report) -> Text:
     run = report.run
     parts = [
         printable(shlex.join(run.command)),
-        _duration(run.wall_us),
+        wording.duration(run.wall_us),
         _counted(len(report.processes), "process", "processes"),
     ]
     if run.label:
@@ -192,12 +167,12 @@ def _finding(priced: PricedFinding, report: Report) -> RenderableType:
 def _price(priced: PricedFinding, report: Report) -> Text:
     text = Text()
     text.append_text(_bar(priced.saved_share))
-    text.append(f" saves {_share_range(priced.saved_share)} of {_of_what(priced)}")
+    text.append(f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}")
     steady = report.throughput.steady_sps
     if priced.sps_after is not None and steady is not None:
         text.append("\n-> ")
-        text.append(f"{_between(priced.sps_after)}{_GLUE}sps", style="bold green")
-        text.append(f" (now {_count(steady.median)})")
+        text.append(wording.between(priced.sps_after, "sps"), style="bold green")
+        text.append(f" (now {wording.count(steady.median)})")
     return text
 
 
@@ -215,7 +190,7 @@ def _certainty(priced: PricedFinding) -> Text:
     roles = ", ".join(priced.process_roles)
     where = f" in {roles}" if roles and roles != "main" else ""
     return Text(
-        f"{_between(seconds)}{_GLUE}s of this run{where}; {_CONFIDENCE[priced.finding.confidence]}",
+        f"{wording.between(seconds, 's')} of this run{where}; {_CONFIDENCE[priced.finding.confidence]}",
         style="dim",
     )
 
@@ -235,11 +210,13 @@ def _other_places(locations: Sequence[Location], report: Report) -> Iterable[Ren
     if not shown:
         return
     more = len(locations) - len(shown)
-    places = ", ".join(f"{_place(at, report)} ({_percent(at.share)})" for at in shown)
+    places = ", ".join(f"{_place(at, report)} ({wording.percent(at.share)})" for at in shown)
     yield Text(f"also {places}" + (f" and {more} more" if more else ""), style="dim")
 
 
 def _hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[RenderableType]:
+    if not findings:
+        return
     yield _heading("Hot lines with no known cause")
     table = _grid(2)
     for priced in findings[:_HOT_LINES]:
@@ -250,7 +227,7 @@ def _hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[Re
         what = Text(f"{_place(location, report)} in {printable(location.function)}")
         if location.source:
             what.append("\n" + printable(location.source, _SOURCE_LIMIT), style="dim")
-        table.add_row(Text(_percent(location.share), style="dim"), what)
+        table.add_row(Text(wording.percent(location.share), style="dim"), what)
     yield table
     if len(findings) > _HOT_LINES:
         yield Text(f"and {len(findings) - _HOT_LINES} more", style="dim")
@@ -259,7 +236,7 @@ def _hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[Re
 def _also_seen(priced: PricedFinding, report: Report) -> Text:
     finding = priced.finding
     at = f" at {_place(finding.locations[0], report)}" if finding.locations else ""
-    price = f"at most {_percent(priced.saved_share.high)}"
+    price = f"at most {wording.percent(priced.saved_share.high)}"
     return Text(f"  {printable(finding.title)}{at}: {price}", style="dim")
 
 
@@ -272,14 +249,14 @@ def _how_the_run_went(report: Report) -> Iterable[RenderableType]:
     table.add_row("Phases", _phases(report))
     throughput = report.throughput
     if throughput.steady_sps is not None:
-        low, high = throughput.steady_sps.low, throughput.steady_sps.high
+        interval = Range(throughput.steady_sps.low, throughput.steady_sps.high)
         table.add_row(
             "Steps",
-            f"{_count(throughput.total_steps)} counted by {throughput.source}; steady "
-            f"{_count(throughput.steady_sps.median)}{_GLUE}sps ({_between(Range(low, high))})",
+            f"{wording.count(throughput.total_steps)} counted by {throughput.source}; steady "
+            f"{wording.speed(report)} ({wording.between(interval, 'sps')})",
         )
     for name, value in report.counters_per_step:
-        table.add_row(printable(name), f"{_count(value)} per step")
+        table.add_row(printable(name), f"{wording.count(value)} per step")
     table.add_row("rlprof", _overhead(report))
     yield table
     if report.processes:
@@ -292,17 +269,15 @@ def _phases(report: Report) -> str:
     parts = []
     for phase in report.phases:
         length = phase.end_us - phase.start_us
-        share = f" ({_percent(length / wall)})" if wall else ""
-        parts.append(f"{phase.kind.value} {_duration(length)}{share}")
+        share = f" ({wording.percent(length / wall)})" if wall else ""
+        parts.append(f"{phase.kind.value} {wording.duration(length)}{share}")
     return ", ".join(parts) or "none seen"
 
 
 def _overhead(report: Report) -> str:
     cost = report.overhead
     total = cost.samplers_cpu_s + cost.recorder_cpu_s + cost.probe_cpu_s
-    return (
-        f"cost {_duration(total * 1e6)} of CPU itself, {_percent(cost.share_of_cores)} of the cores"
-    )
+    return f"cost {wording.duration(total * 1e6)} of CPU itself, {wording.percent(cost.share_of_cores)} of the cores"
 
 
 def _processes(rows: Sequence[ProcessRow]) -> Table:
@@ -337,9 +312,10 @@ def _notes(notes: Sequence[Note]) -> Iterable[RenderableType]:
     if not notes:
         return
     yield _heading("What to know about this recording")
-    styles = {"error": "bold red", "warning": "yellow", "info": "dim"}
-    for note in sorted(notes, key=lambda note: ("error", "warning", "info").index(note.level)):
-        yield _bullet(f"{note.level}:", Text(printable(note.text)), style=styles[note.level])
+    by_weight = {level: place for place, level in enumerate(_NOTE_STYLES)}
+    for note in sorted(notes, key=lambda note: by_weight.get(note.level, len(by_weight))):
+        style = _NOTE_STYLES.get(note.level, "")
+        yield _bullet(f"{note.level}:", Text(printable(note.text, _NOTE_LIMIT)), style=style)
 
 
 # --- words and shapes ----------------------------------------------------------------------
@@ -368,37 +344,6 @@ def _bullet(mark: str, text: Text, *, style: str = "") -> Table:
 def _place(location: Location, report: Report) -> str:
     path = printable(short_path(location.file, report.run.cwd))
     return f"{cut_middle(path, 60)}:{location.line}"
-
-
-def _of_what(priced: PricedFinding) -> str:
-    return "the run" if priced.finding.phase is PhaseKind.START_UP else "steady time"
-
-
-def _share_range(share: Range) -> str:
-    low, high = _percent(share.low), _percent(share.high)
-    return low if low == high else f"{low.removesuffix(f'{_GLUE}%')} to {high}"
-
-
-def _between(values: Range) -> str:
-    low, high = _count(_rounded(values.low)), _count(_rounded(values.high))
-    return low if low == high else f"{low} to {high}"
-
-
-def _percent(share: float) -> str:
-    return units.percent(share).replace(" ", _GLUE)
-
-
-def _count(number: float) -> str:
-    return units.count(number).replace(" ", _GLUE)
-
-
-def _duration(us: float) -> str:
-    return units.duration(us).replace(" ", _GLUE)
-
-
-def _rounded(value: float) -> float:
-    """``value`` to three significant digits: a price is not known better."""
-    return float(f"{value:.3g}")
 
 
 def _counted(number: int, one: str, many: str) -> str:

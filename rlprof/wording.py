@@ -1,0 +1,95 @@
+"""Prices and verdicts in words: every renderer says the same of the same report."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof import units
+from rlprof.model.finding import Confidence, PricedFinding, Range
+from rlprof.model.profile import PhaseKind
+from rlprof.model.report import Report
+from rlprof.pricing import WORTH_LISTING
+
+GLUE: Final = "\ue000"
+"""A space that lines must not be broken at, between digits or before a unit: ``unglued`` makes it
+one. rich breaks at every real space, the no-break space included; names cannot hold this
+character, it is not printable.
+"""
+
+COUNT_STEPS: Final = (
+    "Steps per second are not known: nothing counted steps. Call rlprof.step(n) where the "
+    "script has done n steps, or give --sps-pattern for what it prints."
+)
+
+
+def unglued(text: str) -> str:
+    return text.replace(GLUE, " ")
+
+
+def percent(share: float) -> str:
+    return units.percent(share).replace(" ", GLUE)
+
+
+def count(number: float) -> str:
+    return units.count(number).replace(" ", GLUE)
+
+
+def duration(us: float) -> str:
+    return units.duration(us).replace(" ", GLUE)
+
+
+def share_range(share: Range) -> str:
+    """``82 to 87 %``; one figure when both ends read the same."""
+    low, high = percent(share.low), percent(share.high)
+    return low if low == high else f"{low.removesuffix(f'{GLUE}%')} to {high}"
+
+
+def between(values: Range, unit: str) -> str:
+    """``1 240 to 1 310 sps``, to three significant digits: a price is not known better."""
+    low, high = (count(float(f"{value:.3g}")) for value in values)
+    return f"{low if low == high else f'{low} to {high}'}{GLUE}{unit}"
+
+
+def of_what(priced: PricedFinding) -> str:
+    """What the saved share is a share of."""
+    return "the run" if priced.finding.phase is PhaseKind.START_UP else "steady time"
+
+
+def known_causes(report: Report) -> list[PricedFinding]:
+    return [f for f in report.findings if f.finding.confidence is not Confidence.SUSPECTED]
+
+
+def hot_lines(report: Report) -> list[PricedFinding]:
+    """Findings that only say where time goes, not why."""
+    return [f for f in report.findings if f.finding.confidence is Confidence.SUSPECTED]
+
+
+def has_samples(report: Report) -> bool:
+    return bool(report.flame.frames) and report.flame.frames[0].wall_us > 0
+
+
+def speed(report: Report) -> str:
+    """``657 sps``; empty when it is not known."""
+    steady = report.throughput.steady_sps
+    return f"{count(round(steady.median, 1))}{GLUE}sps" if steady else ""
+
+
+def advice(report: Report) -> str:
+    """What to do first, in one sentence; or that there is nothing, and by which measure."""
+    known = known_causes(report)
+    if known:
+        return f"Fixing the first finding {_gain(known[0])}."
+    if not has_samples(report):
+        return "No samples were taken, so nothing can be said."
+    if hot_lines(report):
+        return "No known cause of lost time was found; the hottest lines are below."
+    return (
+        "Nothing worth fixing was found: no known cause costs "
+        f"{percent(WORTH_LISTING)} of the time or more."
+    )
+
+
+def _gain(priced: PricedFinding) -> str:
+    if priced.sps_after is not None:
+        return f"gives {between(priced.sps_after, 'sps')}"
+    return f"saves {share_range(priced.saved_share)} of {of_what(priced)}"
