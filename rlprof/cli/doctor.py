@@ -21,9 +21,9 @@ def doctor(
     ] = None,
     austin: Annotated[str | None, typer.Option(metavar="PATH", help="The sampler to use.")] = None,
 ) -> None:
-    """Check that recording works here; says what to do where it does not.
+    """Check that recording works here.
 
-    Ends with 1 when something must be fixed first.
+    Says what to do about whatever stands in the way. Ends with 1 when something must be fixed first.
     """
     from rlprof.cli.checks import Level, all_checks
 

@@ -27,7 +27,10 @@ def examples(
         typer.Argument(help="The folder to make; the example's name when left out."),
     ] = None,
 ) -> None:
-    """List the example programs, or copy one to try rlprof on."""
+    """List the example programs, or copy one.
+
+    They are trainings with known bottlenecks, to try rlprof on.
+    """
     if action is Action.LIST:
         _list()
     else:

@@ -23,13 +23,16 @@ def explain(
     id: Annotated[  # noqa: A002 - the word the help shows
         str | None,
         typer.Argument(
-            metavar="[ID]",
+            metavar="ID",
             help="Id of a finding, as the report names it. Without one, all are listed.",
             autocompletion=_complete,
         ),
     ] = None,
 ) -> None:
-    """Explain a finding: why it costs time, how to fix it, when it is not reported."""
+    """Explain a finding and its fix.
+
+    Why it costs time, what to change, and when it is not reported.
+    """
     if id is None:
         _list()
     else:

@@ -30,7 +30,7 @@ class Bandit:
 
     def step(self, arm: int) -> float:
         reward = self.rng.normal(self.means[arm], self.cfg.env.noise)
-        self.means += self.rng.normal(0.0, self.cfg.env.drift, size=self.means.size)
+        self.means += self.rng.normal(0.0, self.cfg.env.drift, size=self.cfg.env.arms)
         return float(reward)
 
     def optimal_arm(self) -> int:

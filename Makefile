@@ -1,0 +1,87 @@
+# Set-up and checks. `make demo` and `make test` need a Debian or Ubuntu with Python 3.10 or
+# newer and nothing else; PYTHON=/path/to/python3 chooses another interpreter.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTHON ?=
+
+.PHONY: help demo test lint format types imports unit e2e wheel bench clean browser
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- Set-up: a stamp file per environment, renewed when what it was made from changes.
+
+$(VENV)/bin/python:
+	.ci/make-venv $(VENV) $(PYTHON)
+
+$(VENV)/.examples-installed: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[examples]'
+	touch $@
+
+# torch first and by itself: nothing may pull another build, and where the pinned one is
+# not to be had, only the tests that need it are skipped.
+$(VENV)/.dev-installed: pyproject.toml constraints-dev.txt | $(VENV)/bin/python
+	$(PIP) --constraint constraints-dev.txt torch \
+		|| echo "the pinned torch is not available here: tests that need it are skipped"
+	$(PIP) --constraint constraints-dev.txt --editable '.[austin,examples,dev]'
+	touch $@ $(VENV)/.examples-installed
+
+# --- What people type.
+
+demo: $(VENV)/.examples-installed ## profile the bandit example: ranked report and flamegraph
+	$(BIN)/rlprof run --python $(BIN)/python --label demo examples/bandit --stage 1 --runs 48
+	$(BIN)/rlprof flame --force -o bandit.svg
+	@echo
+	@echo "The flamegraph of all its processes is in $(CURDIR)/bandit.svg: open it in a browser."
+	@echo "Try the next stage: $(BIN)/rlprof run examples/bandit --stage 2 --runs 480"
+
+test: lint types imports unit e2e wheel ## every check and test; what CI runs
+
+lint: $(VENV)/.dev-installed ## ruff: lint and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: $(VENV)/.dev-installed ## ruff: fix and format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: $(VENV)/.dev-installed ## mypy --strict
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev-installed ## data flows one way: import-linter
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.dev-installed ## tests without real processes
+	$(BIN)/pytest -q --ignore tests/e2e --ignore tests/browser
+
+e2e: $(VENV)/.dev-installed browser ## tests with real processes, samplers and a browser
+	$(BIN)/pytest -q tests/e2e tests/browser
+
+wheel: $(VENV)/.dev-installed ## build the wheel, install it alone, record and report with it
+	.ci/check-wheel $(BIN)/python
+
+bench: $(VENV)/.dev-installed ## the measured figures: overhead, speed, accuracy (takes long)
+	for script in benchmarks/*.py; do echo "## $$script"; $(BIN)/python $$script; done
+
+clean: ## remove everything that make made
+	rm -rf $(VENV) .clean-venv build dist bandit.svg
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# Debian's chromium drives the browser tests; they skip without it.
+browser:
+	@if ! command -v chromium >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium; } \
+				|| echo "chromium could not be installed: the browser tests are skipped"; \
+		else \
+			echo "no chromium: the browser tests are skipped (sudo apt-get install chromium)"; \
+		fi; \
+	fi
