@@ -1,0 +1,153 @@
+"""The user's lines in a call tree: who called, from where, how often."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from rlprof.analysis.origin import Origin, origin
+from rlprof.analysis.source.module import SourceModule, Statement, parse
+from rlprof.model.finding import Location
+from rlprof.model.profile import CallTree
+from rlprof.model.recording import NO_PARENT, Frame
+
+_INNER_SCOPE: Final = re.compile(r"(\.<locals>)?\.?<(listcomp|setcomp|dictcomp|genexpr|lambda)>$")
+
+_SEPARATOR: Final = re.compile(r"[/\\]")
+
+MAX_TEXT: Final = 200
+"""Characters kept of a source line: a page cannot show more, and a generated one may be 1 MB."""
+
+_DRIVERS: Final = re.compile(
+    r"[/\\](stable_baselines3|sb3_contrib|gymnasium|gym|pettingzoo|supersuit|tianshou|torchrl|ray"
+    r"|pufferlib|acme|skrl|rl_games|rsl_rl|sample_factory|pytorch_lightning|lightning|transformers"
+    r"|keras|joblib|optuna|concurrent[/\\]futures|asyncio)[/\\]"
+    r"|[/\\]multiprocessing[/\\]pool\.py$"
+)
+"""Code that calls its user's functions over and over: training loops, pools, event loops.
+
+Other libraries between two frames of the user's (hydra, click, decorators of torch) call once.
+"""
+
+
+class Line(NamedTuple):
+    """A source line as findings name it."""
+
+    file: str
+    line: int
+    function: str
+
+
+class UserLines:
+    """The user's lines in one call tree, with what their source says."""
+
+    def __init__(self, tree: CallTree, sources: Mapping[str, str]) -> None:
+        self.tree = tree
+        self._sources = sources
+        self._texts: dict[str, list[str]] = {}
+        self._owner: dict[int, int] = {NO_PARENT: NO_PARENT}
+        self._repeated: dict[int, bool] = {NO_PARENT: False}
+
+    def module(self, file: str) -> SourceModule | None:
+        """The parsed source of ``file``; ``None`` when it is not in the run file or unreadable."""
+        text = self._sources.get(file)
+        return parse(text) if text is not None else None
+
+    def statement(self, frame: Frame) -> Statement | None:
+        """The statement that ``frame`` was in."""
+        module = self.module(frame.file)
+        return module.statement_at(frame.line) if module else None
+
+    def owner(self, node: int) -> int:
+        """The nearest node in the user's code: ``node`` itself or a caller; else ``NO_PARENT``."""
+        path = []
+        current = node
+        while current not in self._owner:
+            path.append(current)
+            if origin(self.tree.frame(current)) is Origin.YOURS:
+                self._owner[current] = current
+                break
+            current = self.tree.nodes[current].parent
+        found = self._owner[current]
+        for passed in path:
+            self._owner[passed] = found
+        return found
+
+    def is_repeated(self, node: int) -> bool:
+        """Whether ``node`` runs again and again: a loop or a training framework is above it."""
+        path = []
+        current = node
+        while current not in self._repeated:
+            path.append(current)
+            current = self.tree.nodes[current].parent
+        repeated = self._repeated[current]
+        for passed in reversed(path):
+            repeated = repeated or self._repeats_itself(self.tree.frame(passed))
+            self._repeated[passed] = repeated
+        return repeated
+
+    def _repeats_itself(self, frame: Frame) -> bool:
+        if _DRIVERS.search(frame.file):
+            return True
+        module = self.module(frame.file)
+        return module.in_loop(frame.line) if module else False
+
+    def has_source(self, node: int) -> bool:
+        """Whether the source of ``node``'s file is there to read."""
+        return self.module(self.tree.frame(node).file) is not None
+
+    def line(self, node: int) -> Line:
+        """Where ``node`` is, by the function that a reader would name."""
+        frame = self.tree.frame(node)
+        return Line(frame.file, frame.line, self._function(frame))
+
+    def _function(self, frame: Frame) -> str:
+        outer = _INNER_SCOPE.sub("", frame.function)
+        if outer:
+            return outer
+        # Before Python 3.11 a comprehension's frame does not say whose it is.
+        module = self.module(frame.file)
+        function = module.function_at(frame.line) if module else None
+        return function.qualname if function else "<module>"
+
+    def text(self, line: Line) -> str:
+        """The text of a line, stripped and cut to ``MAX_TEXT``; empty when it is not known."""
+        if line.file not in self._texts:
+            self._texts[line.file] = self._sources.get(line.file, "").splitlines()
+        lines = self._texts[line.file]
+        if not 0 < line.line <= len(lines):
+            return ""
+        text = lines[line.line - 1].strip()
+        return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+    def locations(self, weights: Mapping[Line, float], whole_us: float) -> tuple[Location, ...]:
+        """The lines as a finding lists them, the heaviest (µs) first, with their share of ``whole_us``."""
+        heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(
+            Location(line.file, line.line, line.function, min(1.0, us / whole_us), self.text(line))
+            for line, us in heaviest
+        )
+
+
+def topmost(tree: CallTree, nodes: Iterable[int]) -> list[int]:
+    """Those of ``nodes`` with none of the others above them, in order of id."""
+    wanted = set(nodes)
+    below: set[int] = set()
+    top = []
+    for node in sorted(wanted):
+        if node in below:
+            continue
+        top.append(node)
+        below.update(tree.subtree(node))
+    return top
+
+
+def last_name(function: str) -> str:
+    """The function's own name, without class and scope: ``DictConfig.get`` -> ``get``."""
+    return function.rpartition(".")[2]
+
+
+def short_place(line: Line) -> str:
+    """``train.py:12``: enough for a title."""
+    return f"{_SEPARATOR.split(line.file)[-1]}:{line.line}"

@@ -1,0 +1,189 @@
+"""The statements of one source file, by line."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+PARSED_FILES: Final = 256
+"""Syntax trees kept: more than the files with hot lines of any run seen."""
+
+Loop = ast.For | ast.AsyncFor | ast.While
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+_LEAVES: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function or method of a source file, from its ``def`` line on."""
+
+    node: FunctionNode
+    qualname: str
+    """As Python's own: ``Agent.act``, ``main.<locals>.inner``."""
+    class_name: str
+    """The class whose body it is in; empty for a plain function."""
+
+    @property
+    def first_line(self) -> int:
+        return self.node.lineno
+
+    @property
+    def last_line(self) -> int:
+        return self.node.end_lineno or self.node.lineno
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement and the lines that are its own: of a compound one, the header only."""
+
+    node: ast.stmt
+    first_line: int
+    last_line: int
+    function: Function | None
+    """The innermost function around it; ``None`` at module level."""
+    in_loop: bool
+    """Whether a loop of the same function (or of the module) runs it again and again."""
+    conditions: tuple[ast.expr, ...]
+    """Tests of the ``if`` statements around it and of the guard clauses before it."""
+
+    def expressions(self) -> Iterator[ast.expr]:
+        """Yield the expressions that run on the statement's own lines."""
+        for _, value in ast.iter_fields(self.node):
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, ast.expr):
+                    yield part
+                elif isinstance(part, ast.withitem):
+                    yield part.context_expr
+
+    def walk(self) -> Iterator[ast.AST]:
+        """Yield every syntax node on the statement's own lines."""
+        for expression in self.expressions():
+            yield from ast.walk(expression)
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    function: Function | None = None
+    scope: str = ""
+    class_name: str = ""
+    in_loop: bool = False
+    conditions: tuple[ast.expr, ...] = ()
+
+
+class SourceModule:
+    """One parsed source file. Lines count from 1."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.statements: tuple[Statement, ...] = tuple(_statements(tree))
+        functions = {id(it.function): it.function for it in self.statements if it.function}
+        self.functions: tuple[Function, ...] = tuple(
+            sorted(functions.values(), key=lambda it: (it.first_line, -it.last_line))
+        )
+        self._by_line: dict[int, Statement] = {}
+        # Parents come before their bodies, so that the innermost statement wins.
+        for statement in self.statements:
+            for line in range(statement.first_line, statement.last_line + 1):
+                self._by_line[line] = statement
+        self._function_starts = [function.first_line for function in self.functions]
+
+    def statement_at(self, line: int) -> Statement | None:
+        """The innermost statement one of whose own lines ``line`` is."""
+        return self._by_line.get(line)
+
+    def function_at(self, line: int) -> Function | None:
+        """The innermost function that ``line`` lies in, its ``def`` line included."""
+        for index in range(bisect_right(self._function_starts, line) - 1, -1, -1):
+            if line <= self.functions[index].last_line:
+                return self.functions[index]
+        return None
+
+    def in_loop(self, line: int) -> bool:
+        """Whether ``line`` lies in a loop or a comprehension of its function."""
+        statement = self.statement_at(line)
+        if statement is None:
+            return False
+        return statement.in_loop or any(
+            node.lineno <= line <= (node.end_lineno or node.lineno)
+            for node in statement.walk()
+            if isinstance(node, _COMPREHENSIONS)
+        )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def parse(text: str) -> SourceModule | None:
+    """The statements of ``text``; ``None`` when it is not Python that this Python can read."""
+    with warnings.catch_warnings():
+        # A doubtful escape sequence in the user's file is not ours to warn about.
+        warnings.simplefilter("ignore")
+        try:
+            return SourceModule(ast.parse(text))
+        # ValueError: a NUL byte or a lone surrogate. The last two: nesting too deep to read.
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
+def _statements(tree: ast.Module) -> Iterator[Statement]:
+    """Yield all statements, each before those of its own body."""
+    blocks: list[tuple[Sequence[ast.stmt], _Context]] = [(tree.body, _Context())]
+    while blocks:
+        block, context = blocks.pop()
+        conditions = context.conditions
+        for node in block:
+            here = _Context(
+                context.function, context.scope, context.class_name, context.in_loop, conditions
+            )
+            yield _statement(node, here)
+            blocks.extend(_bodies(node, here))
+            # After "if X: return" all that follows runs on the condition of X.
+            if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], _LEAVES):
+                conditions = (*conditions, node.test)
+
+
+def _statement(node: ast.stmt, context: _Context) -> Statement:
+    first, last = node.lineno, node.end_lineno or node.lineno
+    body = getattr(node, "body", None) or getattr(node, "cases", None)
+    if body:
+        start: int = (
+            body[0].pattern.lineno if isinstance(body[0], ast.match_case) else body[0].lineno
+        )
+        last = max(first, start - 1)
+    repeats = context.in_loop or isinstance(node, ast.While)
+    return Statement(node, first, last, context.function, repeats, context.conditions)
+
+
+def _bodies(node: ast.stmt, context: _Context) -> Iterator[tuple[Sequence[ast.stmt], _Context]]:
+    """Yield the blocks of a compound statement, each with what holds inside it."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        qualname = context.scope + node.name
+        function = Function(node, qualname, context.class_name)
+        yield node.body, _Context(function, f"{qualname}.<locals>.")
+        return
+    if isinstance(node, ast.ClassDef):
+        scope = f"{context.scope}{node.name}."
+        yield node.body, _Context(context.function, scope, node.name, context.in_loop)
+        return
+    inside = context
+    if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.If):
+        tests = (node.test,) if isinstance(node, ast.If) else ()
+        inside = _Context(
+            context.function,
+            context.scope,
+            context.class_name,
+            context.in_loop or not isinstance(node, ast.If),
+            (*context.conditions, *tests),
+        )
+    yield getattr(node, "body", []), inside
+    yield getattr(node, "orelse", []), context
+    yield getattr(node, "finalbody", []), context
+    for handler in getattr(node, "handlers", []):
+        yield handler.body, context
+    for case in getattr(node, "cases", []):
+        yield case.body, context
