@@ -66,13 +66,16 @@ def start() -> None:
     global _agent
     if _agent is not None:
         return
-    from . import manners
+    from . import import_rlprof, manners
 
+    # First, and whatever comes of the rest: the program may depend on it.
+    import_rlprof.install()
     agent = Agent("start")
     if not agent.connected:
         return
     _agent = agent
-    manners.install(lambda: None if _agent is None else _agent.probe)
+    if agent.probe is not None:
+        manners.install(lambda: None if _agent is None else _agent.probe)
     os.register_at_fork(after_in_child=_start_in_child)
 
 
@@ -80,10 +83,13 @@ def _start_in_child() -> None:
     """Renew everything: the parent's mailbox and its timer are not the child's."""
     global _agent
     _agent = None
+    from . import manners
+
     try:
         agent = Agent("fork")
         if agent.connected:
             _agent = agent
+            manners.yield_in_child(agent.probe)
         _repoint_step(agent.step_cells)
     except Exception:
         pass  # The child runs on without an agent; the scan finds it.

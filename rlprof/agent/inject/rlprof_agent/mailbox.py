@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from mmap import mmap
 
 from . import layout
+from .shared_memory import map_shared
 
 
 class Mailbox:
@@ -14,8 +14,8 @@ class Mailbox:
     def __init__(self, interval_us: int) -> None:
         self.fd = os.memfd_create("rlprof-mailbox", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, layout.SIZE)
-        self._memory = mmap(self.fd, layout.SIZE)
-        self.cells = memoryview(self._memory)[: layout.RING_START].cast("q")
+        self._memory = map_shared(self.fd, layout.SIZE)
+        self.cells = self._memory[: layout.RING_START].cast("q")
         self.cells[layout.CELL_MAGIC] = layout.MAGIC
         self.cells[layout.CELL_INTERVAL_US] = interval_us
 

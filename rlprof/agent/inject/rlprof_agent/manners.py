@@ -10,12 +10,22 @@ import _signal  # type: ignore[import-not-found]  # a C module without stubs
 import sys
 
 from . import layout
+from .stack_probe import is_probe
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from typing import Any, Callable
 
     ProbeGetter = Callable[[], Any]
+
+
+_wakeup_fd_is_set = [False]
+
+
+def yield_in_child(probe: Any) -> None:
+    """Pause the probe of a forked child that inherits a wake-up descriptor from its parent."""
+    if probe is not None and _wakeup_fd_is_set[0]:
+        probe.pause(layout.PROBE_WAKEUP_FD)
 
 
 def install(probe: ProbeGetter) -> None:
@@ -26,24 +36,30 @@ def install(probe: ProbeGetter) -> None:
 
     def signal(signalnum: Any, handler: Any, /) -> Any:
         current = probe()
-        if current is not None and current.is_on and signalnum == _signal.SIGURG:
+        if current is not None and current.holds_signal and signalnum == _signal.SIGURG:
             current.give_up(layout.PROBE_OWN_SIGURG)
-        return real_signal(signalnum, handler)
+        old = real_signal(signalnum, handler)
+        return _signal.SIG_DFL if is_probe(old) else old
 
     def getsignal(signalnum: Any, /) -> Any:
-        current = probe()
-        if current is not None and current.is_on and signalnum == _signal.SIGURG:
-            return _signal.SIG_DFL
-        return real_getsignal(signalnum)
+        handler = real_getsignal(signalnum)
+        return _signal.SIG_DFL if is_probe(handler) else handler
 
     def set_wakeup_fd(fd: Any, /, **options: Any) -> Any:
-        previous = real_set_wakeup_fd(fd, **options)
         current = probe()
-        if current is not None:
-            if fd == -1:
+        if current is None:
+            return real_set_wakeup_fd(fd, **options)
+        was_on = current.is_on
+        # Before the call, so that not one byte of ours gets into the descriptor.
+        current.pause(layout.PROBE_WAKEUP_FD)
+        is_free = was_on
+        try:
+            previous = real_set_wakeup_fd(fd, **options)
+            is_free = fd == -1
+            _wakeup_fd_is_set[0] = not is_free
+        finally:
+            if is_free:
                 current.resume(layout.PROBE_WAKEUP_FD)
-            else:
-                current.pause(layout.PROBE_WAKEUP_FD)
         return previous
 
     _replace(real_signal, signal)

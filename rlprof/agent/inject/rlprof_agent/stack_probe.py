@@ -45,7 +45,9 @@ class StackProbe:
 
     def start(self, native_thread_id: int) -> None:
         """Arm the timer. Failing is no error: the state cell says why there is no probe."""
-        if _signal.getsignal(_signal.SIGURG) not in (_signal.SIG_DFL, _signal.SIG_IGN):
+        before = _signal.getsignal(_signal.SIGURG)
+        # A forked child finds the handler of its parent's probe.
+        if before not in (_signal.SIG_DFL, _signal.SIG_IGN) and not is_probe(before):
             self._set_state(layout.PROBE_OWN_SIGURG)
             return
         try:
@@ -64,6 +66,11 @@ class StackProbe:
     def is_on(self) -> bool:
         return self._mailbox.cells[layout.CELL_PROBE_STATE] == layout.PROBE_ON
 
+    @property
+    def holds_signal(self) -> bool:
+        """Whether SIGURG is the probe's, even while it pauses."""
+        return self._timer is not None
+
     def pause(self, reason: int) -> None:
         """Stop firing; ``resume`` starts again."""
         if self.is_on and self._timer is not None:
@@ -79,10 +86,10 @@ class StackProbe:
 
     def give_up(self, reason: int) -> None:
         """Stop for good and leave SIGURG as Python has it without us."""
-        self.pause(reason)
         if self._timer is not None:
-            self._set_state(reason)
+            self._timer.set_interval(0)
             self._timer = None
+            self._set_state(reason)
             _signal.signal(_signal.SIGURG, _signal.SIG_DFL)
 
     def _set_state(self, state: int) -> None:
@@ -197,3 +204,8 @@ class StackProbe:
             if code is not None:
                 skip_code(code)
         skip_code(Mailbox.write.__code__)
+
+
+def is_probe(handler: object) -> bool:
+    """Whether a signal handler is that of a probe, this process's or its parent's."""
+    return getattr(handler, "__func__", None) is StackProbe._on_timer
