@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import rlprof
+import rlprof.cli
+from rlprof.cli import COMMANDS, ISSUES_URL
+from rlprof.errors import EXIT_ERROR, EXIT_LAUNCH_FAILED, EXIT_USAGE, LaunchError
+
+HEAVY = {"jinja2", "msgspec", "numpy", "psutil", "rich", "sqlite3"}
+"""Together they take longer to import than all of ``rlprof --help`` may take."""
+
+
+def fail_with(monkeypatch, error: BaseException) -> None:
+    """The command line meets ``error``, wherever it comes from."""
+
+    def app(**_):
+        raise error
+
+    monkeypatch.setattr(rlprof.cli, "_app", lambda: app)
+
+
+def test_version(command_line):
+    assert command_line("--version") == (0, f"rlprof {rlprof.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.function.__name__)
+def test_help_of_each_command_shows_its_examples(command_line, command):
+    answer = command_line(command.function.__name__, "--help")
+
+    assert answer.exit_code == 0
+    for example in command.examples:
+        assert f"\n    {example}\n" in answer.stdout
+
+
+def test_overview_shows_whole_sentences_at_80_columns(command_line, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    answer = command_line("--help")
+
+    assert "..." not in answer.stdout.partition("Commands:")[2]
+    assert all(len(line) <= 80 for line in answer.stdout.splitlines())
+
+
+def test_nothing_heavy_is_imported_for_the_help():
+    program = "import sys, rlprof.cli; rlprof.cli._app(); print(*sys.modules)"
+
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert HEAVY.isdisjoint(answer.stdout.split())
+
+
+def test_error_says_what_happened_and_what_to_do(command_line, monkeypatch):
+    fail_with(monkeypatch, LaunchError("train.py is gone", slug="script-missing", hint="look"))
+
+    answer = command_line("run", "train.py")
+
+    assert answer == (
+        EXIT_LAUNCH_FAILED,
+        "",
+        "rlprof: error: train.py is gone\n  look\n  see docs/messages.md#script-missing\n",
+    )
+
+
+def test_bug_keeps_its_traceback_and_asks_for_a_report(command_line, monkeypatch):
+    fail_with(monkeypatch, ZeroDivisionError("division by zero"))
+
+    answer = command_line("report")
+
+    assert answer.exit_code == EXIT_ERROR
+    assert "Traceback" in answer.stderr
+    assert "ZeroDivisionError: division by zero" in answer.stderr
+    assert ISSUES_URL in answer.stderr
+
+
+@pytest.mark.parametrize("line", ["no-such-command", "run --no-such-option train.py", "flame a b"])
+def test_bad_usage_ends_with_its_own_code(command_line, line):
+    answer = command_line(*line.split())
+
+    assert answer.exit_code == EXIT_USAGE
+    assert answer.stderr.startswith("Usage: rlprof")
+
+
+@pytest.mark.parametrize("start", [["-m", "rlprof"], ["-c", "from rlprof.cli import main; main()"]])
+def test_both_ways_to_start_it(start):
+    answer = subprocess.run(
+        [sys.executable, *start, "--version"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+
+    assert answer.stdout == f"rlprof {rlprof.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["--help", "examples"])
+def test_reader_that_goes_away_is_no_error(command):
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    answer = subprocess.run(
+        [sys.executable, "-m", "rlprof", command],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    os.close(writing)
+
+    assert answer.stderr == ""
