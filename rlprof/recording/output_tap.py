@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import select
 import termios
 import tty
 
@@ -57,7 +58,11 @@ class OutputTap:
             self.is_open = False
             os.close(self.fd)
             return
-        _write_all(self._ours, data)
+        if not _write_all(self._ours, data):
+            # Nobody reads our output any more: the target must see that as without us.
+            self.is_open = False
+            os.close(self.fd)
+            return
         *lines, self._line = re.split(rb"[\r\n]", self._line + data)
         for line in lines:
             self._match(line)
@@ -82,9 +87,14 @@ def _number(text: bytes) -> float:
     return float(text.replace(b",", b"").replace(b"_", b""))
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def _write_all(fd: int, data: bytes) -> bool:
+    """False when the reader of ``fd`` is gone."""
     while data:
         try:
             data = data[os.write(fd, data) :]
+        except BlockingIOError:
+            # Whoever started us shares a descriptor that does not block.
+            select.select([], [fd], [])
         except OSError:
-            return  # Nobody reads our output any more; the target must not feel it here.
+            return False
+    return True

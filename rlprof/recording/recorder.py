@@ -112,9 +112,10 @@ class Recorder:
         while self._target.exit_code is None:
             self._turn()
         self._live.clear()
+        # Before the last window closes: steps may be in what the target wrote last.
+        self._drain_taps()
         if self._is_recording:
             self._stop_recording()
-        self._drain_taps()
         self._store.finish(
             exit_code=self._target.exit_code,
             census=self._census,
@@ -219,6 +220,8 @@ class Recorder:
             lambda: signal.set_wakeup_fd(before),
         ]
         for signum in (*FORWARDED, signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH):
+            if signum in FORWARDED and signal.getsignal(signum) is signal.SIG_IGN:
+                continue  # As nohup and background jobs want it; the target inherits that.
             old = signal.signal(signum, lambda number, _frame: self._signals.append(number))
             self._restore.append(partial(signal.signal, signum, old))
 
@@ -355,6 +358,8 @@ class Recorder:
         self._is_recording = False
 
     def _stop_recording(self) -> None:
+        for tracked in list(self._census.notice_ends()):
+            self._end(tracked.pid, exit_code=None)
         self._stop_sampling()
         self._store.close_window(self._elapsed_us(), self._census, self._taps)
 

@@ -56,6 +56,8 @@ class Target:
                 stdout=stdout,
                 stderr=stderr,
                 preexec_fn=prepare,
+                # What was handed down to us is the target's; our own descriptors close on exec.
+                close_fds=False,
             )
         except (OSError, subprocess.SubprocessError) as error:
             self._take_terminal_back()
