@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, median
 
 from rlprof.analysis.fold import Times
 from rlprof.analysis.steadiness import warm_up_length
@@ -81,12 +82,28 @@ def _begin(counts: StepCounts, process: int, imported: Mapping[int, int]) -> int
 def _steady_span(windows: Sequence[Window], counts: StepCounts) -> Span:
     first = min(span.first for span in counts.spans.values())
     last = max(span.last for span in counts.spans.values())
-    rates = [
-        sum(steps[window] for steps in counts.per_window.values())
-        / max(1, windows[window].length_us)
-        for window in range(first, last + 1)
-    ]
-    return Span(first + warm_up_length(rates), last)
+    return Span(first + warm_up_length(_relative_rates(windows, counts, first, last)), last)
+
+
+def _relative_rates(
+    windows: Sequence[Window], counts: StepCounts, first: int, last: int
+) -> list[float]:
+    """Rate of each window over what the processes that step in it usually make.
+
+    So a pool of which workers leave, or join late, does not look like one that changes its pace.
+    """
+    got = [0.0] * (last - first + 1)
+    usual = [0.0] * (last - first + 1)
+    for process, span in counts.spans.items():
+        steps = counts.per_window[process]
+        rates = {
+            i: steps[i] / max(1, windows[i].length_us) for i in range(span.first, span.last + 1)
+        }
+        own = median(rates.values()) or fmean(rates.values())
+        for i, rate in rates.items():
+            got[i - first] += rate
+            usual[i - first] += own
+    return [rate / own if own else 0.0 for rate, own in zip(got, usual, strict=True)]
 
 
 def _first_steady_print(counts: StepCounts, after_imports: int) -> int:

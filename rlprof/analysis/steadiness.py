@@ -59,15 +59,15 @@ def warm_up_length(rates: Sequence[float]) -> int:
     MSER (White 1997, Simulation 69(6)): the truncation that makes the standard error of the mean
     of the rest least. It has no parameter, and did best of 44 rules in automatic use (Hoad,
     Robinson & Davies 2010). As they advise, a truncation in the second half is not believed, for a
-    steady decline gives one too; unless the series is a plain step up or down. Outliers, which
-    MSER takes for a warm-up, are pulled in first.
+    steady decline gives one too; unless the series is a plain step up, as of a long compilation.
+    Outliers, which MSER takes for a warm-up, are pulled in first.
     """
     if len(rates) < FEWEST_FOR_WARM_UP:
         return 0
     errors = _standard_errors(_pull_in_outliers(rates))
     cut = _least(errors[: len(rates) - FEWEST_FOR_WARM_UP + 1])
     half = len(rates) // 2
-    if cut > half and not _is_step(rates, cut):
+    if cut > half and not _is_step_up(rates, cut):
         cut = _least(errors[: half + 1])
         # At the edge of what is allowed, the least is not a minimum.
         return cut if cut < _EDGE * half else 0
@@ -94,11 +94,11 @@ def _least(errors: Sequence[float]) -> int:
     return min(range(len(errors)), key=errors.__getitem__)
 
 
-def _is_step(rates: Sequence[float], cut: int) -> bool:
-    """Whether a level before ``cut`` and one after explain the series."""
+def _is_step_up(rates: Sequence[float], cut: int) -> bool:
+    """Whether a level before ``cut`` and a higher one after explain the series."""
     spread = pvariance(rates) * len(rates)
     left = sum(pvariance(part) * len(part) for part in (rates[:cut], rates[cut:]))
-    return left < (1 - _STEP) * spread
+    return left < (1 - _STEP) * spread and fmean(rates[cut:]) > fmean(rates[:cut])
 
 
 def _pull_in_outliers(rates: Sequence[float]) -> list[float]:

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlprof.analysis.profile import build_profile
+from rlprof.model.profile import Profile
+from rlprof.model.recording import Gauge
+from tests.factories import RunBuilder, a_run
+
+SECOND = 1_000_000
+RECV = "/usr/lib/python3.11/multiprocessing/connection.py:382 Connection._recv"
+
+
+def on_cores(run: RunBuilder, cores: int) -> RunBuilder:
+    return run.with_run(host={"cores": "64", "usable_cores": str(cores)})
+
+
+def share(profile: Profile, line: str) -> float:
+    """Part of the critical time on ``file:line``, below it excluded."""
+    file, _, number = line.rpartition(":")
+    claimed = sum(
+        profile.steady.self_cost(node).wall_us
+        for node in profile.steady.hot_nodes()
+        if profile.steady.frame(node)[::2] == (file, int(number))
+    )
+    return claimed / profile.critical.wall_us
+
+
+def test_the_process_that_steps_is_critical():
+    run = a_run().process("main").spends(10.0, "train.py:9 wait", idle=True)
+    run.process("worker", steps=1000).spends(10.0, "train.py:12 step")
+
+    profile = build_profile(run.recording())
+
+    assert profile.critical.threads == {1}
+    assert profile.critical.wall_us == 10 * SECOND
+    assert profile.critical.bound_by == "threads"
+
+
+def test_all_workers_that_step_are_critical():
+    run = a_run().process("main").spends(10.0, "train.py:9 wait", idle=True)
+    for name in ("one", "two", "three"):
+        run.process(name, steps=1000).spends(10.0, "train.py:12 step")
+
+    profile = build_profile(run.recording())
+
+    assert profile.critical.threads == {1, 2, 3}
+    assert profile.critical.wall_us == 30 * SECOND
+
+
+def test_without_steps_those_that_work_like_the_busiest_are_critical():
+    run = a_run().process("main").spends(10.0, "train.py:9 wait", idle=True)
+    run.process("one").spends(10.0, "train.py:12 step")
+    run.process("two").spends(4.0, "train.py:12 step").spends(6.0, RECV, idle=True)
+    run.process("logger").spends(1.0, "log.py:3 write").spends(9.0, RECV, idle=True)
+
+    profile = build_profile(run.recording())
+
+    assert profile.critical.threads == {1, 2}
+
+
+def test_a_wait_for_workers_is_replaced_by_what_they_did():
+    """Four environments side by side: 8 s of 10 s in wait, a quarter of that in rendering."""
+    run = on_cores(a_run(), 8).process("main", steps=1000)
+    run.spends(2.0, "train.py:20 update").spends(8.0, "train.py:12 step", RECV, idle=True)
+    for name in ("one", "two", "three", "four"):
+        run.process(name)
+        run.spends(6.0, "env.py:5 step").spends(2.0, "env.py:9 render")
+        run.spends(2.0, RECV, idle=True)
+
+    profile = build_profile(run.recording())
+
+    assert profile.critical.threads == {0}
+    assert profile.critical.wall_us == 10 * SECOND
+    assert profile.steady.total.wall_us == 10 * SECOND
+    assert share(profile, "env.py:5") == pytest.approx(0.6)
+    assert share(profile, "env.py:9") == pytest.approx(0.2)
+    assert share(profile, "train.py:20") == pytest.approx(0.2)
+    assert profile.steady.total.idle_us == 0
+
+
+def test_work_beside_the_critical_thread_replaces_no_more_than_its_wait():
+    """The worker is busy all the time, main waits for 1 s: 1 s is all that the worker can cost."""
+    run = on_cores(a_run(), 8).process("main", steps=1000)
+    run.spends(9.0, "train.py:20 update").spends(1.0, "train.py:12 get", RECV, idle=True)
+    run.process("worker").spends(10.0, "env.py:5 step")
+
+    profile = build_profile(run.recording())
+
+    assert share(profile, "env.py:5") == pytest.approx(0.1)
+    assert share(profile, "train.py:20") == pytest.approx(0.9)
+
+
+def test_a_sleep_is_no_wait_for_others():
+    run = on_cores(a_run(), 8).process("main", steps=1000)
+    run.spends(5.0, "train.py:20 update").spends(5.0, "train.py:30 pace", idle=True)
+    run.process("worker").spends(10.0, "env.py:5 step")
+
+    profile = build_profile(run.recording())
+
+    assert share(profile, "env.py:5") == 0
+    assert share(profile, "train.py:30") == pytest.approx(0.5)
+
+
+def test_a_saturated_host_is_bound_by_its_cpus():
+    """facts: main spins beside two workers on two cores; without the spin 0.482 was saved."""
+    run = on_cores(a_run(steady_s=5.7), 2)
+    run.process("main").spends(5.7, "train.py:40 spin", cpu=5.5 / 5.7)
+    for name in ("one", "two"):
+        run.process(name, steps=500).spends(5.7, "train.py:12 step", cpu=3.1 / 5.7)
+
+    profile = build_profile(run.recording())
+
+    assert profile.critical.bound_by == "cpus"
+    assert share(profile, "train.py:40") == pytest.approx(0.47, abs=0.005)
+
+
+def test_as_many_busy_workers_as_cores_do_not_saturate():
+    run = on_cores(a_run(), 2).process("main").spends(10.0, "train.py:9 wait", idle=True)
+    for name in ("one", "two"):
+        run.process(name, steps=500).spends(10.0, "train.py:12 step", cpu=0.99)
+
+    assert build_profile(run.recording()).critical.bound_by == "threads"
+
+
+def test_a_loaded_machine_is_not_a_saturated_run():
+    """Half of the time in the run queue, because of others: one thread does not fill two cores."""
+    run = on_cores(a_run(), 2).process("main", steps=500)
+    run.spends(10.0, "train.py:12 step", cpu=0.5)
+
+    assert build_profile(run.recording()).critical.bound_by == "threads"
+
+
+def test_cpu_time_of_threads_that_are_not_python_s_is_never_for_sale():
+    """BLAS threads: 16 s of the 20 CPU seconds are in no stack."""
+    run = on_cores(a_run(), 2).process("main", steps=500)
+    run.spends(10.0, "train.py:12 step", cpu=0.4)
+    recording = run.recording()
+    windows = [window.id for window in recording.windows if window.start_us >= 2 * SECOND]
+    gauges = tuple(Gauge(window, 0, "cpu_us", SECOND) for window in windows)
+
+    profile = build_profile(replace(recording, gauges=gauges))
+
+    assert profile.critical.bound_by == "cpus"
+    assert share(profile, "train.py:12") == pytest.approx(0.2)
+
+
+def test_torn_stacks_are_counted_among_the_busy_time():
+    run = a_run().process("main", steps=100)
+    run.spends(4.0, "train.py:12 step").spends(4.0, ":INVALID:").spends(2.0, RECV, idle=True)
+
+    assert build_profile(run.recording()).critical.torn_share == pytest.approx(0.5)
+
+
+def test_a_process_without_a_probe_rests_on_the_clock():
+    recording = a_run().process("main", steps=100).spends(10.0, "train.py:12 step").recording()
+    blind = tuple(replace(process, probe_samples=0) for process in recording.processes)
+
+    assert build_profile(recording).critical.clock_only_share == 0
+    assert build_profile(replace(recording, processes=blind)).critical.clock_only_share == 1
+
+
+def test_the_sampling_interval_is_the_one_achieved():
+    recording = a_run().process("main", steps=100)
+    recording.spends(2.0, "train.py:1 main", start_up=True).spends(10.0, "train.py:12 step")
+    recorded = recording.recording()
+    rare = tuple(
+        replace(process, clock_samples=300, probe_samples=240) for process in recorded.processes
+    )
+
+    profile = build_profile(replace(recorded, processes=rare))
+
+    assert profile.critical.sample_interval_us == 40_000

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlprof.analysis.profile import build_profile
+from rlprof.analysis.steps import Span, count_steps
+from rlprof.model.profile import PhaseKind
+from rlprof.model.recording import Counter, Gauge, Recording
+from tests.factories import a_run
+
+STEADY_WINDOWS = range(4, 24)
+"""Of ``a_run()``: half a second each, after 2 s of start-up."""
+
+
+def a_recording(*, counters: list[Counter] | None = None, gauges: list[Gauge] | None = None):
+    recording = a_run().process("main").spends(10.0, "train.py:12 step").recording()
+    return replace(recording, counters=tuple(counters or ()), gauges=tuple(gauges or ()))
+
+
+def evenly(name: str, value: float, *, every: int = 1) -> list[Counter]:
+    return [Counter(window, 0, name, value) for window in STEADY_WINDOWS[every - 1 :: every]]
+
+
+def phases(recording: Recording) -> dict[PhaseKind, tuple[float, float]]:
+    return {
+        phase.kind: (phase.start_us / 1e6, phase.end_us / 1e6)
+        for phase in build_profile(recording).phases
+    }
+
+
+def test_steps_of_the_program_go_before_those_in_its_output():
+    recording = a_recording(counters=evenly("steps", 50) + evenly("output_steps", 7))
+
+    throughput = build_profile(recording).throughput
+
+    assert throughput.source == "rlprof.step"
+    assert throughput.steady_sps.median == 100
+    assert throughput.total_steps == 1000
+
+
+def test_steps_in_the_output_serve_where_the_program_counts_none():
+    recording = a_recording(counters=evenly("output_steps", 50))
+
+    profile = build_profile(recording)
+
+    assert profile.throughput.source == "output pattern"
+    assert profile.throughput.steady_sps.median == 100
+    assert profile.critical.threads == {0}
+
+
+def test_rates_in_the_output_are_the_program_s_own():
+    printed = [Gauge(window, 0, "output_sps", 640 + window) for window in STEADY_WINDOWS]
+
+    throughput = build_profile(a_recording(gauges=printed)).throughput
+
+    assert throughput.source == "as printed by the program"
+    assert throughput.steady_sps.median == 640 + 13.5
+    assert throughput.steady_sps.low < 653 < throughput.steady_sps.high
+
+
+def test_no_steps_leave_the_rate_unknown():
+    throughput = build_profile(a_recording()).throughput
+
+    assert (throughput.unit, throughput.source) == ("none", "none")
+    assert throughput.steady_sps is None
+    assert throughput.series == ()
+
+
+def test_start_up_lasts_until_the_first_window_with_steps():
+    recording = a_run(start_up_s=3.0, steady_s=10.0).process("main", steps=1000).recording()
+
+    assert phases(recording) == {PhaseKind.START_UP: (0, 3), PhaseKind.STEADY: (3, 13)}
+
+
+def test_a_slow_first_second_is_warm_up():
+    slow = [Counter(window, 0, "steps", 5) for window in (4, 5, 6)]
+    usual = [Counter(window, 0, "steps", 50 + window % 3) for window in STEADY_WINDOWS[3:]]
+
+    recording = a_recording(counters=slow + usual)
+
+    assert phases(recording)[PhaseKind.WARM_UP] == (2.0, 3.5)
+    assert build_profile(recording).throughput.steady_sps.median == pytest.approx(102, abs=2)
+
+
+def test_what_follows_the_last_step_is_shutdown():
+    recording = a_recording(counters=evenly("steps", 50)[:-4])
+
+    assert phases(recording)[PhaseKind.SHUTDOWN] == (10.0, 12.0)
+
+
+def test_a_last_window_half_full_of_steps_is_not_steady():
+    counters = evenly("steps", 50)
+    counters[-1] = counters[-1]._replace(value=10)
+
+    recording = a_recording(counters=counters)
+
+    assert count_steps(recording).spans[0] == Span(4, 22)
+    assert phases(recording)[PhaseKind.SHUTDOWN] == (11.5, 12.0)
+
+
+def test_a_count_once_per_rollout_is_spread_over_the_rollout():
+    recording = a_recording(counters=evenly("steps", 200, every=4))
+
+    profile = build_profile(recording)
+
+    rates = {rate for start, _, rate in profile.throughput.series if start >= 4_000_000}
+    assert rates == {100.0}
+    # The first rollout began nobody knows when: 800 of the 1000 steps tell the rate.
+    assert phases(recording)[PhaseKind.STEADY] == (4.0, 12.0)
+    assert profile.throughput.total_steps == 1000
+
+
+def test_a_pool_s_steps_add_up_while_workers_come_and_go():
+    run = a_run()
+    for name in ("main", "one", "two"):
+        run.process(name)
+    early = [Counter(window, 1, "steps", 30) for window in range(4, 14)]
+    late = [Counter(window, 2, "steps", 30) for window in range(14, 24)]
+    recording = replace(run.recording(), counters=tuple(early + late))
+
+    profile = build_profile(recording)
+
+    assert profile.throughput.steady_sps.median == 60
+    assert len(profile.throughput.series) == 20
+
+
+def test_a_worker_that_joins_late_does_not_make_the_time_before_a_warm_up():
+    run = a_run(steady_s=20.0)
+    for name in ("main", "one", "two"):
+        run.process(name)
+    throughout = [Counter(window, 1, "steps", 30) for window in range(4, 44)]
+    later = [Counter(window, 2, "steps", 30) for window in range(18, 44)]
+    recording = replace(run.recording(), counters=tuple(throughout + later))
+
+    assert PhaseKind.WARM_UP not in phases(recording)
+
+
+def test_steps_for_one_second_tell_no_rate_and_a_note_says_so():
+    recording = a_recording(counters=evenly("steps", 50)[:2])
+
+    profile = build_profile(recording)
+
+    assert profile.throughput.steady_sps is None
+    assert profile.throughput.total_steps == 100
+    assert "too-few-step-windows" in {note.slug for note in profile.notes}
+
+
+def test_a_falling_rate_is_noted():
+    falling = [Counter(window, 0, "steps", 100 - 3 * window) for window in STEADY_WINDOWS]
+
+    notes = {note.slug: note.text for note in build_profile(a_recording(counters=falling)).notes}
+
+    assert "fell" in notes["throughput-drifts"]
