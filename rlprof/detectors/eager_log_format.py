@@ -1,0 +1,234 @@
+"""Messages formatted for logging calls whose level is off."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
+from rlprof.analysis.source.logging_calls import (
+    QUIET_LEVELS,
+    EagerMessage,
+    eager_messages,
+    find_wrappers,
+)
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Finding, Range, Saving
+from rlprof.model.profile import CallTree, PhaseKind, Profile
+from rlprof.model.recording import Frame
+from rlprof.units import percent
+
+MIN_SHARE: Final = 0.005
+"""Of the critical time. Half of what a report lists: below it a sample or two decide."""
+
+SAMPLES_TO_MISS_EMISSION: Final = 60
+"""Samples that a call of level info or above needs before "no handler was seen" means "off": an
+emitted record costs at least a twentieth of formatting an array (25 µs of 120 µs measured), and
+0.95 ** 60 = 5 %."""
+
+ZERO_SEEN: Final = 3.0
+"""Of zero samples seen, three may be true (95 %, the rule of three)."""
+
+_LOGGING: Final = re.compile(
+    r"[/\\]logging[/\\](__init__|handlers)\.py$|[/\\](structlog|loguru)[/\\]"
+)
+_EMITTING_FUNCTIONS: Final = frozenset(
+    {"_log", "handle", "callHandlers", "makeRecord", "findCaller", "emit", "format", "flush"}
+)
+_LOGURU_EMITS: Final = re.compile(
+    r"[/\\]loguru[/\\](_handler|_simple_sinks|_file_sink|_datetime|_recattrs)\.py$"
+)
+_STRUCTLOG_EMITS: Final = re.compile(r"[/\\]structlog[/\\](dev|processors)\.py$")
+
+
+class _Site(NamedTuple):
+    """A message and the file it is built in."""
+
+    file: str
+    message: EagerMessage
+
+
+@dataclass(slots=True)
+class _Cost:
+    """What one message costs, gathered over the call tree."""
+
+    formatting: set[int] = field(default_factory=set)
+    """Nodes below the line that the message called."""
+    own: set[int] = field(default_factory=set)
+    """Nodes of the line itself, and the first line of what it calls to log.
+
+    CPython looks for signals when a function starts, so that a probe finds the formatting of
+    lists and numbers, which is C, on the first line of the logger's method.
+    """
+    logging_us: int = 0
+    """What the logging calls themselves take, message aside: it stays."""
+    emits: bool = False
+    weights: dict[Line, int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def total_us(self) -> int:
+        return sum(self.weights.values())
+
+
+class _Collector:
+    """Gathers the cost of each message from the nodes of its lines."""
+
+    def __init__(self, lines: UserLines, sites: dict[tuple[str, int], list[_Site]]) -> None:
+        self._lines = lines
+        self._tree = lines.tree
+        self._sites = sites
+        self._callees = {site.message.callee_name for found in sites.values() for site in found}
+        self._first_lines = self._find_first_lines()
+        self._claimed: set[int] = set()
+        self.costs: dict[_Site, _Cost] = defaultdict(_Cost)
+
+    def collect(self) -> dict[_Site, _Cost]:
+        for node in self._tree.hot_nodes():
+            frame = self._tree.frame(node)
+            for site in self._sites.get((frame.file, frame.line), ()):
+                self._add(site.message, self.costs[site], node)
+        return self.costs
+
+    def _add(self, message: EagerMessage, cost: _Cost, node: int) -> None:
+        line = self._lines.line(node)
+        builds = self._tree.frame(node).line in message.lines
+        if builds:
+            cost.weights[line] += self._claim(cost.own, [node])
+        for child in self._tree.children(node):
+            frame = self._tree.frame(child)
+            if _is_logging(frame) or last_name(frame.function) == message.callee_name:
+                self._add_logging(cost, child, line)
+            elif builds and last_name(frame.function) not in message.other_calls:
+                cost.weights[line] += self._claim(cost.formatting, self._tree.subtree(child))
+
+    def _add_logging(self, cost: _Cost, entry: int, line: Line) -> None:
+        """``entry`` is the frame that the line calls to log."""
+        cost.emits = cost.emits or any(
+            _emits(self._tree.frame(node)) for node in self._tree.subtree(entry)
+        )
+        cost.logging_us += self._tree.total_cost(entry).wall_us
+        frame = self._tree.frame(entry)
+        if frame.line == self._first_lines.get((frame.file, frame.function)):
+            moved = self._claim(cost.own, [entry])
+            cost.logging_us -= moved
+            cost.weights[line] += moved
+
+    def _claim(self, nodes: set[int], more: Iterable[int]) -> int:
+        """Add those of ``more`` that no message has yet; returns their self time (µs)."""
+        new = set(more) - self._claimed
+        self._claimed |= new
+        nodes |= new
+        return sum(self._tree.self_cost(node).wall_us for node in new)
+
+    def _find_first_lines(self) -> dict[tuple[str, str], int]:
+        first: dict[tuple[str, str], int] = {}
+        for node in self._tree.hot_nodes() if self._callees else ():
+            frame = self._tree.frame(node)
+            if last_name(frame.function) in self._callees:
+                key = (frame.file, frame.function)
+                first[key] = min(frame.line, first.get(key, frame.line))
+        return first
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    interval = max(1, profile.critical.sample_interval_us)
+    lines = UserLines(profile.steady, profile.sources)
+    wasted = {
+        site: cost
+        for site, cost in _Collector(lines, _sites(profile, lines)).collect().items()
+        if _is_wasted(site.message, cost, interval)
+    }
+    weights: dict[Line, float] = defaultdict(float)
+    for cost in wasted.values():
+        for line, us in cost.weights.items():
+            weights[line] += us
+    total = sum(weights.values())
+    if not whole or total / whole < MIN_SHARE:
+        return
+    locations = lines.locations(weights, whole)
+    place = short_place(Line(locations[0].file, locations[0].line, ""))
+    more = f" and {len(weights) - 1} more" if len(weights) > 1 else ""
+    heaviest = max(wasted, key=lambda site: (wasted[site].total_us, site.message.callee))
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"messages for {heaviest.message.callee} are formatted with its level off "
+        f"({place}{more})",
+        phase=PhaseKind.STEADY,
+        savings=_savings(profile.steady, wasted.values(), interval),
+        locations=locations,
+        evidence=(
+            f"{percent(total / whole)} of the steady time builds messages for logging calls",
+            "under these calls no record, handler or formatter was seen: nothing is emitted",
+        ),
+        fix='Leave the formatting to the logger, logger.debug("q = %s", q): it formats only what '
+        "it emits. Put costly arguments behind logger.isEnabledFor(logging.DEBUG).",
+    )
+
+
+def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Site]]:
+    """The eager messages of all sources, by the lines that build or log them."""
+    modules = {
+        file: module
+        for file in sorted(profile.sources)
+        if not _LOGGING.search(file) and (module := lines.module(file)) is not None
+    }
+    wrappers = find_wrappers(modules.values())
+    sites: dict[tuple[str, int], list[_Site]] = defaultdict(list)
+    for file, module in modules.items():
+        for message in eager_messages(module, wrappers):
+            for line in message.lines | message.call_lines:
+                sites[file, line].append(_Site(file, message))
+    return sites
+
+
+def _is_wasted(message: EagerMessage, cost: _Cost, interval_us: int) -> bool:
+    """Whether the level is off, as far as the samples can tell."""
+    if cost.emits:
+        return False
+    seen = (cost.total_us + cost.logging_us) / interval_us
+    return message.level in QUIET_LEVELS or seen >= SAMPLES_TO_MISS_EMISSION
+
+
+def _savings(tree: CallTree, costs: Iterable[_Cost], interval_us: int) -> tuple[Saving, ...]:
+    """All that the messages called goes; of the lines themselves, what is not the logging call.
+
+    What a line keeps (looking up the logger, calling it) is of the order of what the logging call
+    takes inside, which was sampled beside it.
+    """
+    costs = list(costs)
+    formatting = frozenset[int]().union(*(cost.formatting for cost in costs))
+    savings = [Saving(formatting, Range(1.0, 1.0))] if formatting else []
+    for cost in costs:
+        own_us = sum(tree.self_cost(node).wall_us for node in cost.own)
+        if own_us:
+            kept = min(1.0, (cost.logging_us + ZERO_SEEN * interval_us) / own_us)
+            savings.append(Saving(frozenset(cost.own), Range(1.0 - kept, 1.0)))
+    return tuple(savings)
+
+
+def _is_logging(frame: Frame) -> bool:
+    return bool(_LOGGING.search(frame.file))
+
+
+def _emits(frame: Frame) -> bool:
+    """Whether the frame is only there for a record that is wanted."""
+    if not _is_logging(frame):
+        return False
+    if "structlog" in frame.file:
+        return bool(_STRUCTLOG_EMITS.search(frame.file))
+    if "loguru" in frame.file:
+        # Its Logger._log is where a level that is off is found out.
+        return bool(_LOGURU_EMITS.search(frame.file))
+    return last_name(frame.function) in _EMITTING_FUNCTIONS
+
+
+DETECTOR: Final = Detector(
+    id="eager-log-format",
+    name="messages formatted for logging calls whose level is off",
+    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
+    detect=detect,
+)
