@@ -1,0 +1,70 @@
+"""The documentation keeps its promises: every printed slug has its entry, every link leads somewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MESSAGES = ROOT / "docs" / "messages.md"
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/README.md")])
+SLUG = re.compile(r"[a-z]+(-[a-z]+)+")
+LINK = re.compile(r"\[[^\]]*\]\((?!https?://)([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+LEVELS = ("info", "warning", "error")
+
+
+def slugs_in(tree: ast.AST) -> Iterator[str]:
+    """What stands in ``slug="…"``, and behind the level of a ``Note("warning", "…", …)``."""
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call):
+            continue
+        for keyword in call.keywords:
+            if keyword.arg == "slug" and isinstance(keyword.value, ast.Constant):
+                yield keyword.value.value
+        words = [word.value for word in call.args[:2] if isinstance(word, ast.Constant)]
+        if len(words) == 2 and words[0] in LEVELS and SLUG.fullmatch(str(words[1])):
+            yield words[1]
+
+
+def printed_slugs() -> set[str]:
+    sources = (ROOT / "rlprof").rglob("*.py")
+    return {slug for source in sources for slug in slugs_in(ast.parse(source.read_bytes()))}
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    titles = HEADING.findall(text)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_search_finds_slugs_of_both_kinds():
+    tree = ast.parse('raise E("x", slug="a-b", hint="")\nNote("warning", "c-d", "text")')
+
+    assert set(slugs_in(tree)) == {"a-b", "c-d"}
+
+
+def test_every_message_is_documented():
+    assert printed_slugs() <= anchors(MESSAGES)
+
+
+def test_every_documented_message_is_printed():
+    entries = set(re.findall(r"^### (.+)$", MESSAGES.read_text(encoding="utf-8"), re.MULTILINE))
+
+    assert entries <= printed_slugs()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(page.read_text(encoding="utf-8")):
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), f"{page} links to {link}"
+        assert not anchor or anchor in anchors(target), f"{page} links to {link}"
