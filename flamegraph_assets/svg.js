@@ -62,8 +62,8 @@ function drawBox({ box, x, width, above }) {
   if (above) names.push("above");
   if (state.matches.has(box)) names.push("match");
   if (state.selected === box) names.push("selected");
-  const shape = { x: left, y: top, width: Math.max(width - geometry.gap, 0.3), height: geometry.row - 1, rx: 2 };
-  const group = make("g", { class: names.join(" "), "data-box": box }, make("rect", { class: "box", ...shape }));
+  const shape = { x: left, y: top, width: Math.max(width - geometry.gap, 0.3), height: geometry.row - 1 };
+  const group = make("g", { class: names.join(" "), "data-box": box }, make("rect", shape));
   if (waiting) group.append(make("rect", { class: "hatch", ...shape }));
   const words = elide(label(box), shortPlace(box), width - 8, characterWidth);
   if (words.label) {

@@ -4,8 +4,8 @@ The root is at the top (an icicle): names of processes and threads are then in s
 once, stacks are read downwards like a traceback, and a recursion a thousand frames deep
 grows the page at its end instead of pushing the start out of view.
 
-The file holds the boxes twice: as shapes, for readers without scripts, those of a pixel or
-more; and all of them as columns of numbers, from which ``svg.js`` draws when it runs.
+The file holds the boxes twice: as shapes, for readers without scripts, those wide enough
+to tell apart; and all of them as columns of numbers, from which ``svg.js`` draws when it runs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ GAP: Final = 0.6
 CHARACTER: Final = 6.95
 """Width of a character of the fixed-width font at 11.5 px; scripts measure the real one."""
 TEXT_INSET: Final = 4
-THINNEST: Final = 1.0
-"""Pixels of a box that is drawn for readers without scripts."""
+THINNEST: Final = 2.0
+"""Pixels of a box that is drawn for readers without scripts: a thinner one shows neither name
+nor colour, and is hard to point at."""
 
 KINDS: Final = ("root", "process", "thread", "yours", "library", "stdlib", "runtime")
 LEGEND: Final = (
@@ -123,12 +124,12 @@ def _box(box: _Placed, report: Report) -> str:
     names = f"frame {_kind(frame)} j{_shade(frame)}{' waiting' if waiting else ''}"
     shape = (
         f'x="{_px(box.left)}" y="{_px(box.top)}" width="{_px(max(box.width - GAP, 0.3))}"'
-        f' height="{ROW - 1}" rx="2"'
+        f' height="{ROW - 1}"'
     )
     hatch = f'<rect class="hatch" {shape}/>' if waiting else ""
     return (
         f'<g class="{names}"><title>{escape(_description(frame, report))}</title>'
-        f'<rect class="box" {shape}/>{hatch}{_label(box, report)}</g>'
+        f'<rect {shape}/>{hatch}{_label(box, report)}</g>'
     )
 
 
@@ -158,7 +159,7 @@ def _description(frame: FlameFrame, report: Report) -> str:
     waiting = f", waiting {units.duration(frame.idle_us)}" if frame.idle_us else ""
     return (
         f"{printable(frame.label)}{f' ({place})' if place else ''}: {share}, "
-        f"wall {units.duration(frame.wall_us)}, CPU {units.duration(frame.cpu_us)}{waiting}"
+        f"{units.duration(_measure(frame, flame.metric))}{waiting}"
     )
 
 
@@ -253,11 +254,11 @@ def _legend(y: int) -> str:
     parts = []
     x = MARGIN
     for kind, words in (*LEGEND, ("waiting", "mostly waiting")):
-        swatch = f'x="{x}" y="{y - 10}" width="14" height="12" rx="2"'
+        swatch = f'x="{x}" y="{y - 10}" width="14" height="12"'
         waits = kind == "waiting"
         names = "frame yours j0 waiting" if waits else f"frame {kind} j0"
         hatch = f'<rect class="hatch" {swatch}/>' if waits else ""
-        parts.append(f'<g class="{names}"><rect class="box" {swatch}/>{hatch}</g>')
+        parts.append(f'<g class="{names}"><rect {swatch}/>{hatch}</g>')
         parts.append(f'<text x="{x + 19}" y="{y}">{words}</text>')
         x += 40 + round(6.6 * len(words))
     return f'<g class="legend">{"".join(parts)}</g>'

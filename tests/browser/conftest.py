@@ -1,0 +1,59 @@
+"""A headless Chromium, or a skip that says how to get one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlprof.model.report import Report
+from rlprof.renderers.svg import RENDERER
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+INSTALL = "needs Chromium: apt-get install chromium"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="needs playwright: pip install playwright"
+    )
+    if CHROMIUM is None:
+        pytest.skip(INSTALL)
+    with playwright.sync_playwright() as engine:
+        chromium = engine.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_flamegraph(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Open the flamegraph of a report; the test fails on any error that the page logs."""
+    contexts = []
+    errors: list[str] = []
+
+    def open_it(report: Report, *, width: int = 1200, **settings: Any) -> Any:
+        path = tmp_path / "flame.svg"
+        path.write_text(RENDERER.render(report, {}), encoding="utf-8")
+        context = browser.new_context(viewport={"width": width, "height": 600}, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on(
+            "request",
+            lambda request: request.url.startswith("file://") or errors.append(request.url),
+        )
+        page.goto(path.as_uri())
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+    assert errors == []

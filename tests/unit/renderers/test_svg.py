@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlprof.model.recording import Note
+from rlprof.model.report import Report
+from rlprof.renderers.svg import RENDERER
+from tests.report_factories import SITE, a_flame, a_process, a_report, a_story
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+any_text = st.text(st.characters(), max_size=40)
+
+
+def drawn(report: Report) -> ElementTree.Element:
+    return ElementTree.fromstring(RENDERER.render(report, {}))
+
+
+def boxes(svg: ElementTree.Element) -> list[ElementTree.Element]:
+    [frames] = [g for g in svg.iter(f"{SVG}g") if g.get("id") == "frames"]
+    return list(frames)
+
+
+def box(svg: ElementTree.Element, label: str) -> ElementTree.Element:
+    [found] = [b for b in boxes(svg) if b.findtext(f"{SVG}title", "").startswith(label)]
+    return found
+
+
+def place(svg: ElementTree.Element, label: str) -> tuple[float, float, float]:
+    rect = box(svg, label).find(f"{SVG}rect")
+    assert rect is not None
+    return float(rect.attrib["x"]), float(rect.attrib["y"]), float(rect.attrib["width"])
+
+
+def data(svg: ElementTree.Element) -> Any:
+    text = svg.findtext(f"{SVG}metadata")
+    assert text is not None
+    return json.loads(text)
+
+
+def all_text(svg: ElementTree.Element) -> str:
+    return "\n".join("".join(text.itertext()) for text in svg.iter(f"{SVG}text"))
+
+
+def test_widths_are_shares_and_depth_goes_down() -> None:
+    svg = drawn(
+        a_report(flame=a_flame((3, "f a.py:1 yours > g a.py:2 yours"), (1, "f a.py:1 yours")))
+    )
+
+    f_left, f_top, f_width = place(svg, "f ")
+    g_left, g_top, g_width = place(svg, "g ")
+
+    assert g_left == f_left
+    assert g_top > f_top
+    assert abs(g_width / f_width - 0.75) < 0.01
+
+
+def test_a_box_says_name_place_share_and_times_without_scripts() -> None:
+    title = box(drawn(a_story()), "recv").findtext(f"{SVG}title")
+
+    assert title == (
+        "recv (multiprocessing/connection.py:250): 7.8 %, 900 ms, waiting 900 ms"
+    )
+
+
+def test_a_box_that_mostly_waits_looks_so() -> None:
+    svg = drawn(a_story())
+
+    assert "waiting" in box(svg, "recv").attrib["class"].split()
+    assert "waiting" not in box(svg, "step").attrib["class"].split()
+
+
+def test_a_name_is_elided_to_the_room_there_is() -> None:
+    svg = drawn(a_report(flame=a_flame((95, "wide a.py:1 yours"), (5, "n" * 60 + " a.py:2 yours"))))
+
+    text = box(svg, "nnn").findtext(f"{SVG}text")
+
+    assert text is not None
+    assert text.endswith("…")
+    assert len(text) < 10
+
+
+def test_boxes_too_thin_for_a_still_picture_are_there_for_the_script() -> None:
+    svg = drawn(a_report(flame=a_flame((9_999, "wide a.py:1 yours"), (1, "thin a.py:2 yours"))))
+
+    assert "thin" in data(svg)["strings"]
+    assert all("thin" not in b.findtext(f"{SVG}title", "") for b in boxes(svg))
+
+
+def test_a_function_keeps_its_shade_from_run_to_run() -> None:
+    alone = drawn(a_report(flame=a_flame((1, "step a.py:1 yours"))))
+    beside = drawn(a_report(flame=a_flame((1, "step a.py:1 yours"), (5, "log b.py:1 library"))))
+
+    assert box(alone, "step").attrib["class"] == box(beside, "step").attrib["class"]
+
+
+def test_the_header_says_command_speed_and_what_was_not_seen() -> None:
+    report = a_report(
+        processes=[a_process(), a_process(7, "worker", sampled=False)],
+        notes=[
+            Note("warning", "lost", "Two samplers were killed."),
+            Note("info", "fyi", "All quiet."),
+        ],
+    )
+
+    text = all_text(drawn(report))
+
+    assert "python train.py seed=1" in text
+    assert "657 sps" in text
+    assert "Not seen: 1 of 2 processes." in text
+    assert "Two samplers were killed." in text
+    assert "All quiet." not in text
+
+
+def test_an_empty_run_says_that_there_is_nothing_to_draw() -> None:
+    assert "No samples" in all_text(drawn(a_report(flame=a_flame())))
+
+
+def test_nothing_is_fetched_from_anywhere() -> None:
+    text = RENDERER.render(a_story(), {})
+
+    assert "href" not in text
+    assert "@import" not in text
+    assert text.count("http") == text.count("http://www.w3.org/")
+
+
+def test_five_thousand_boxes_stay_under_a_megabyte() -> None:
+    stacks = [
+        (
+            20 / (n + 1),
+            " > ".join(
+                f"function_{level}_{n % (level + 1)} {SITE}/package/module_{level}.py:{level} library"
+                for level in range(30)
+            ),
+        )
+        for n in range(200)
+    ]
+
+    report = a_report(flame=a_flame(*stacks))
+
+    assert len(report.flame.frames) > 4_500
+    assert len(RENDERER.render(report, {}).encode()) < 1_000_000
+
+
+@given(label=any_text, file=any_text, title=any_text, note=any_text, argument=any_text)
+def test_any_report_is_valid_xml(
+    label: str, file: str, title: str, note: str, argument: str
+) -> None:
+    report = a_report(
+        flame=a_flame((1, "f a.py:1 yours"), title=title),
+        notes=[Note("warning", "odd", note)],
+        command=("python", argument),
+    )
+    frames = report.flame.frames
+    hostile = (*frames[:-1], frames[-1]._replace(label=label, file=file))
+    object.__setattr__(report.flame, "frames", hostile)
+
+    svg = drawn(report)
+
+    assert len(boxes(svg)) == len(frames)

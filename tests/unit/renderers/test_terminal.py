@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rlprof.errors import UsageError
+from rlprof.model.finding import Confidence
+from rlprof.model.profile import PhaseKind
+from rlprof.model.recording import Note
+from rlprof.names import columns
+from rlprof.renderers.terminal import RENDERER
+from tests.report_factories import (
+    a_finding,
+    a_flame,
+    a_hot_spot,
+    a_process,
+    a_report,
+    a_story,
+)
+
+
+def shown(report: object, **options: str) -> str:
+    return RENDERER.render(report, options)  # type: ignore[arg-type]
+
+
+def first_line(text: str) -> str:
+    return text.splitlines()[0]
+
+
+def test_the_verdict_comes_first() -> None:
+    report = a_report(findings=[a_finding(sps_after=(1_240.0, 1_310.0))])
+
+    assert first_line(shown(report)) == (
+        "657 sps. Fixing the first finding gives 1 240 to 1 310 sps."
+    )
+
+
+def test_a_finding_without_sps_after_is_priced_in_time() -> None:
+    report = a_report(
+        findings=[a_finding(phase=PhaseKind.START_UP, saves=(0.3, 0.4), sps_after=None)]
+    )
+
+    assert "saves 30 to 40 % of the run" in first_line(shown(report))
+
+
+def test_without_steps_it_says_how_to_count_them() -> None:
+    text = shown(a_report(sps=None, findings=[a_finding(sps_after=None)]))
+
+    assert first_line(text).startswith("Fixing the first finding saves 82 to 87 %")
+    assert "rlprof.step(n)" in text
+    assert "--sps-pattern" in text
+
+
+def test_a_finding_names_line_code_fix_and_page() -> None:
+    text = shown(a_report(findings=[a_finding()]))
+
+    for part in (
+        "1. OmegaConf nodes are read in the hot loop",
+        "saves 82 to 87 % of steady time",
+        "-> 3 400 to 4 100 sps (now 657)",
+        "8.2 to 8.7 s of this run; measured",
+        "bandit/env.py:42 in step",
+        "reward = self.cfg.env.reward_scale * self.rng.normal()",
+        "Fix: Read the values once",
+        "rlprof explain omegaconf-in-loop",
+    ):
+        assert part in text
+
+
+def test_at_most_three_lines_of_evidence() -> None:
+    text = shown(a_report(findings=[a_finding(evidence=[f"sign {n}" for n in range(5)])]))
+
+    assert "sign 2" in text
+    assert "sign 3" not in text
+
+
+def test_hot_lines_are_not_called_causes() -> None:
+    text = shown(a_report(findings=[a_hot_spot("/home/researcher/project/a.py:9", rank=1)]))
+
+    assert "No known cause" in first_line(text)
+    assert "Hot lines with no known cause" in text
+    assert "Fix:" not in text
+
+
+def test_nothing_found_names_the_threshold() -> None:
+    assert "no known cause costs 1.0 % of the time" in shown(a_report(), width="120")
+
+
+def test_no_samples_is_not_nothing_found() -> None:
+    text = shown(a_report(flame=a_flame()))
+
+    assert "nothing can be said" in first_line(text)
+
+
+def test_like_processes_are_one_line() -> None:
+    workers = [a_process(2000 + n, "worker", cpu_s=float(n)) for n in range(8)]
+
+    text = shown(a_report(processes=[a_process(), *workers]))
+
+    assert re.search(r"8 workers +12.0 +0.0 to 7.0", text)
+    assert "2003" not in text
+
+
+def test_notes_of_a_level_not_known_here_are_shown_too() -> None:
+    assert "from the future" in shown(a_report(notes=[Note("notice", "new", "from the future")]))
+
+
+def test_an_exit_code_and_a_cut_recording_are_said() -> None:
+    text = shown(a_report(exit_code=139, complete=False), width="120")
+
+    assert "exit code 139" in text
+    assert "recording was cut off" in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_lines_fit_the_width_and_numbers_keep_their_units(width: int) -> None:
+    lines = shown(a_story(), width=str(width)).splitlines()
+
+    assert max(map(columns, lines)) <= width
+    assert not [line for line in lines if re.match(r" *%", line)]
+
+
+def test_colour_only_when_asked_and_never_in_the_words() -> None:
+    plain, colored = shown(a_story()), shown(a_story(), color="always")
+
+    assert "\x1b" not in plain
+    assert "\x1b[1" in colored
+    words = [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in colored.splitlines()]
+    assert words == plain.splitlines()
+
+
+def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = shown(a_story(), color="always")
+    for name, value in {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "31"}.items():
+        monkeypatch.setenv(name, value)
+
+    assert shown(a_story(), color="always") == before
+
+
+@pytest.mark.parametrize("options", [{"width": "wide"}, {"color": "pink"}])
+def test_a_bad_option_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(UsageError):
+        shown(a_report(), **options)
+
+
+def test_a_bounded_price_says_why_it_is_not_measured() -> None:
+    text = shown(a_report(findings=[a_finding(confidence=Confidence.BOUNDED)]), width="120")
+
+    assert "bounded: the cause is known" in text
