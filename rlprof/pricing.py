@@ -84,7 +84,6 @@ def price(findings: Sequence[Finding], profile: Profile) -> Priced:
         finding = rest.pop(best)
         sold[finding.phase] = sold.get(finding.phase, frozenset()) | prices[best].claimed
         chosen.append((finding, prices[best]))
-    chosen.sort(key=lambda pair: pair[1].saved, reverse=True)
     listed = [pair for pair in chosen if pair[1].saved.high >= WORTH_LISTING]
     rest_seen = [
         pair

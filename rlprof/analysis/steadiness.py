@@ -243,5 +243,6 @@ def _rough_rate(windows: Sequence[Segment]) -> Interval | None:
     steps = sum(window.steps for window in windows)
     length = sum(window.length_us for window in windows)
     edges = windows[0].length_us + windows[-1].length_us
-    rates = [window.per_second for window in windows]
-    return Interval(steps * 1e6 / length, min(rates), max(*rates, steps * 1e6 / (length - edges)))
+    rate = steps * 1e6 / length
+    rates = [rate, *(window.per_second for window in windows)]
+    return Interval(rate, min(rates), max(*rates, steps * 1e6 / (length - edges)))

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from rlprof import report as report_module
+from rlprof.detectors.base import Detector, Need
+from rlprof.errors import UsageError
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.flame import FlameSelection
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import Counter, Gauge
+from rlprof.report import build_report
+from tests.factories import RunBuilder, a_run
+
+
+def a_detector(
+    detector_id: str, file: str, *, needs: Iterable[Need] = (), fallback: bool = False
+) -> Detector:
+    """Claims all time in ``file`` that the profile it is shown has."""
+
+    def detect(profile: Profile) -> Iterable[Finding]:
+        nodes = frozenset(
+            node
+            for node in profile.steady.hot_nodes()
+            if file in profile.steady.frame(node).file and profile.steady.self_cost(node).wall_us
+        )
+        if nodes:
+            saving = Saving(nodes, Range(0.0 if fallback else 1.0, 1.0))
+            confidence = Confidence.SUSPECTED if fallback else Confidence.MEASURED
+            yield Finding(detector_id, file, PhaseKind.STEADY, (saving,), (), (), "", confidence)
+
+    return Detector(detector_id, detector_id, frozenset(needs), detect, fallback)
+
+
+def a_broken_detector() -> Detector:
+    def detect(profile: Profile) -> Iterable[Finding]:
+        raise ZeroDivisionError("no samples at all")
+
+    return Detector("broken", "broken", frozenset(), detect)
+
+
+@pytest.fixture
+def with_detectors(monkeypatch):
+    def _with(*detectors: Detector) -> None:
+        monkeypatch.setattr(report_module, "discover_detectors", lambda: detectors)
+
+    return _with
+
+
+def a_training(*, steps: float = 6000) -> RunBuilder:
+    run = a_run(steady_s=60).process("main", steps=steps)
+    return run.spends(40, "slow.py:3 slow").spends(20, "train.py:12 step")
+
+
+def test_findings_come_priced_and_ranked(with_detectors):
+    with_detectors(a_detector("small", "train.py"), a_detector("big", "slow.py"))
+
+    report = build_report(a_training().recording(), run_file="a.rlprof")
+
+    assert [(entry.rank, entry.finding.detector) for entry in report.findings] == [
+        (1, "big"),
+        (2, "small"),
+    ]
+    assert report.findings[0].sps_after.low > 2 * report.throughput.steady_sps.median
+    assert report.run_file == "a.rlprof"
+    assert report.notes == ()
+
+
+def test_a_detector_that_fails_costs_only_its_own_findings(with_detectors):
+    with_detectors(a_broken_detector(), a_detector("big", "slow.py"))
+
+    report = build_report(a_training().recording())
+
+    assert [entry.finding.detector for entry in report.findings] == ["big"]
+    (note,) = report.notes
+    assert (note.level, note.slug) == ("error", "detector-failed")
+    assert "broken" in note.text
+    assert "no samples at all" in note.text
+
+
+def test_a_detector_without_its_data_is_left_out_and_said_so(with_detectors):
+    with_detectors(
+        a_detector("reads-source", "slow.py", needs=[Need.SOURCES]),
+        a_detector("also-reads", "slow.py", needs=[Need.SOURCES, Need.SAMPLES]),
+        a_detector("needs-samples", "train.py", needs=[Need.SAMPLES]),
+        a_detector("needs-steps", "train.py", needs=[Need.STEPS]),
+    )
+
+    report = build_report(a_training().recording())
+
+    (note,) = report.notes
+    assert note.slug == "detector-skipped"
+    assert "source text of hot files" in note.text
+    assert note.text.endswith("also-reads, reads-source.")
+
+
+def test_a_fallback_names_only_what_no_other_explains(with_detectors):
+    with_detectors(a_detector("any-line", ".py", fallback=True), a_detector("known", "slow.py"))
+
+    report = build_report(a_training().recording())
+
+    known, rest = report.findings
+    assert known.finding.detector == "known"
+    assert rest.finding.detector == "any-line"
+    assert rest.saved_share.high < 0.4
+
+
+def test_a_short_run_warns_of_wide_prices(with_detectors):
+    with_detectors(a_detector("known", "slow.py"))
+    run = a_run(start_up_s=0, steady_s=1.5).process("main", steps=100)
+    run.spends(1.5, "slow.py:3 slow")
+
+    report = build_report(run.recording())
+
+    assert "few-samples" in {note.slug for note in report.notes}
+
+
+def test_the_notes_of_the_recording_are_kept(with_detectors):
+    with_detectors()
+
+    report = build_report(a_training().note("warning", "from-the-recorder", "odd").recording())
+
+    assert [note.slug for note in report.notes] == ["from-the-recorder"]
+
+
+def test_processes_are_shown_with_role_rate_and_cpu(with_detectors):
+    with_detectors()
+    run = a_training().thread("logger").spends(60, "log.py:1 wait", idle=True)
+    run.process("worker", fate="missed")
+
+    main, worker = build_report(run.recording()).processes
+
+    assert (main.role, main.sampled, main.wall_s, main.cpu_s) == ("main", True, 62.0, 60.0)
+    assert main.requested_hz == 100
+    # Half of the ticks were of the other thread.
+    assert main.achieved_hz == pytest.approx(50)
+    assert main.command == "python train.py"
+    assert (worker.role, worker.sampled) == ("worker", False)
+
+
+def test_cpu_time_of_other_than_python_s_threads_is_counted(with_detectors):
+    with_detectors()
+    gauges = (Gauge(0, 0, "cpu_us", 90e6), Gauge(0, 0, "rss_bytes", 1e9))
+
+    (main,) = build_report(replace(a_training().recording(), gauges=gauges)).processes
+
+    assert main.cpu_s == 90
+
+
+def test_overhead_is_a_share_of_what_the_cores_could_do(with_detectors):
+    with_detectors()
+
+    overhead = build_report(a_training().recording()).overhead
+
+    assert overhead.samplers_cpu_s == 0.02
+    assert overhead.share_of_cores == pytest.approx(0.055 / (62 * 8))
+
+
+def test_other_counters_are_given_per_step(with_detectors):
+    with_detectors()
+    recording = a_training(steps=6000).recording()
+    pickled = tuple(Counter(window, 0, "pickled_bytes", 500.0) for window in (8, 9))
+
+    report = build_report(replace(recording, counters=recording.counters + pickled))
+
+    assert report.counters_per_step == (("pickled_bytes", pytest.approx(1 / 6)),)
+
+
+def test_the_selection_is_that_of_the_flamegraph(with_detectors):
+    with_detectors()
+    recording = a_training().recording()
+
+    report = build_report(recording, selection=FlameSelection(metric="cpu"))
+
+    assert report.flame.metric == "cpu"
+    with pytest.raises(UsageError):
+        build_report(recording, selection=FlameSelection(process="no such process"))
+
+
+def test_an_empty_run_makes_a_report(with_detectors):
+    with_detectors(a_detector("known", "slow.py", needs=[Need.SAMPLES]))
+
+    report = build_report(a_run(start_up_s=0, steady_s=0).recording())
+
+    assert report.findings == ()
+    assert report.overhead.share_of_cores == 0
