@@ -1,0 +1,127 @@
+"""Real processes: the real CLI on small targets, with deadlines and ready signals, never a sleep."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.live_processes import DEADLINE_S, Result, Running, Terminal, cli, find_python
+
+OTHER_PYTHONS = ("3.9", "3.10", "3.12", "3.13")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(item.path).is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a script, dedented, into the test's folder."""
+
+    def _write(text: str, name: str = "train.py") -> Path:
+        script = tmp_path / name
+        script.write_text(textwrap.dedent(text))
+        return script
+
+    return _write
+
+
+@pytest.fixture
+def start(tmp_path: Path):
+    """Starts ``rlprof run OPTIONS TARGET…`` in the test's folder."""
+    running: list[Running] = []
+
+    def _start(
+        *target: str | Path,
+        options: Sequence[str | Path] = (),
+        env: Mapping[str, str] | None = None,
+        report: bool = False,
+        stdin: int | None = subprocess.DEVNULL,
+        run_file: Path | None = None,
+        prefix: Sequence[str] = (),
+        start_new_session: bool = False,
+    ) -> Running:
+        run_file = run_file or tmp_path / f"run-{len(running)}.rlprof"
+        command = [
+            *prefix,
+            *cli("run", *([] if report else ["--no-report"]), "-o", run_file, *options, *target),
+        ]
+        popen = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, **(env or {})},
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=start_new_session,
+        )
+        running.append(Running(popen, run_file))
+        return running[-1]
+
+    yield _start
+    for each in running:
+        each.end()
+
+
+@pytest.fixture
+def rlprof_run(start) -> Callable[..., Result]:
+    """Runs ``rlprof run`` on a target to its end."""
+
+    def _run(*target: str | Path, **keywords: object) -> Result:
+        return start(*target, **keywords).finish()
+
+    return _run
+
+
+@pytest.fixture
+def bare_run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Runs a script without rlprof, to compare with."""
+
+    def _run(*target: str | Path, **keywords: object) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, *map(str, target)],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+
+    return _run
+
+
+@pytest.fixture(params=OTHER_PYTHONS)
+def other_python(request: pytest.FixtureRequest) -> Path:
+    found = find_python(request.param)
+    if found is None:
+        pytest.skip(f"no Python {request.param} on PATH or in pyenv")
+    return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _austin() -> None:
+    if shutil.which("austin") is None and not Path(sys.executable).with_name("austin").exists():
+        pytest.skip("the sampler austin is missing (pip install austin-dist)")
+
+
+@pytest.fixture
+def terminal(tmp_path: Path):
+    """Starts a command as the leader of a session on a new terminal."""
+    opened: list[Terminal] = []
+
+    def _open(command: list[str]) -> Terminal:
+        opened.append(Terminal(command, tmp_path))
+        return opened[-1]
+
+    yield _open
+    for each in opened:
+        each.close()

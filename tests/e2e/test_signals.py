@@ -1,0 +1,190 @@
+"""Signals reach the target once, and a terminal's job control works as without rlprof."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.live_processes import Terminal, cli, is_alive, wait_until
+
+COUNTS_SIGNALS = """
+    import signal, sys, time
+
+    caught = []
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"):
+        signal.signal(getattr(signal, name), lambda number, frame: caught.append(number))
+    print("ready", flush=True)
+    while not caught:
+        time.sleep(0.005)
+    end = time.monotonic() + 0.3  # Time for a second one, if there were any.
+    while time.monotonic() < end:
+        time.sleep(0.005)
+    print("caught", [signal.Signals(number).name for number in caught], flush=True)
+    sys.exit(9)
+"""
+
+CLEANS_UP = """
+    import time
+
+    try:
+        print("ready", flush=True)
+        while True:
+            sum(range(1000))
+    except KeyboardInterrupt:
+        print("cleaned up", flush=True)
+        raise
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"])
+def test_a_signal_to_rlprof_reaches_the_target_once(write, start, name):
+    running = start(write(COUNTS_SIGNALS))
+    running.wait_line("ready")
+
+    os.kill(running.pid, getattr(signal, name))
+    result = running.finish()
+
+    assert f"caught ['{name}']" in result.out.decode()
+    assert result.code == 9
+    assert result.recording.run.complete
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_to_the_group_reaches_the_target_once(write, start, name):
+    running = start(write(COUNTS_SIGNALS), start_new_session=True)
+    running.wait_line("ready")
+
+    os.killpg(running.pid, getattr(signal, name))
+    result = running.finish()
+
+    assert f"caught ['{name}']" in result.out.decode()
+    assert result.code == 9
+    assert result.recording.run.complete
+
+
+def test_a_signal_to_rlprof_and_then_to_its_group_counts_once(write, start):
+    """As ``timeout`` sends it."""
+    running = start(write(COUNTS_SIGNALS), start_new_session=True)
+    running.wait_line("ready")
+
+    os.kill(running.pid, signal.SIGTERM)
+    os.killpg(running.pid, signal.SIGTERM)
+
+    assert "caught ['SIGTERM']" in running.finish().out.decode()
+
+
+def test_a_target_without_a_handler_dies_of_the_signal_and_says_so(write, start):
+    running = start(write("import time\nprint('ready', flush=True)\ntime.sleep(60)\n"))
+    running.wait_line("ready")
+
+    os.kill(running.pid, signal.SIGTERM)
+    result = running.finish()
+
+    assert result.code == 128 + signal.SIGTERM
+    assert result.recording.run.complete
+
+
+def test_an_ignored_signal_stays_ignored_in_the_target(write, rlprof_run):
+    """``nohup`` and a shell's background jobs work that way."""
+    script = write("import signal; print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)")
+
+    result = rlprof_run(script, prefix=["nohup"])
+
+    assert result.out == b"True\n"
+
+
+def test_ctrl_c_on_a_terminal_interrupts_the_target_once(write, terminal, tmp_path):
+    run_file = tmp_path / "run.rlprof"
+    session: Terminal = terminal(cli("run", "-o", run_file, write(CLEANS_UP)))
+    session.read_until(b"ready")
+
+    session.type(b"\x03")
+    code = session.finish()
+
+    shown = session.shown.decode()
+    assert shown.count("cleaned up") == 1
+    assert shown.count("Traceback") == 1
+    assert "KeyboardInterrupt" in shown
+    assert code == 130
+    assert run_file.exists()
+    # The report comes after the target's last words.
+    assert shown.index("cleaned up") < shown.rindex("train.py")
+
+
+SHELL_JOB = """
+set -m
+{rlprof}
+echo "stopped: $?"
+read go
+fg
+echo "back: $?"
+"""
+
+
+def test_ctrl_z_stops_rlprof_with_its_target_and_fg_goes_on(write, terminal, tmp_path):
+    script = write(
+        """
+        import sys, time
+        print("ready", flush=True)
+        print("got", sys.stdin.readline().strip(), flush=True)
+        sys.exit(6)
+        """
+    )
+    shell_script = tmp_path / "session.sh"
+    command = " ".join(cli("run", "--no-report", "-o", tmp_path / "run.rlprof", script))
+    shell_script.write_text(SHELL_JOB.format(rlprof=command))
+    session: Terminal = terminal(["bash", str(shell_script)])
+    session.read_until(b"ready")
+
+    session.type(b"\x1a")
+    session.read_until(b"stopped: 147")  # 128 + SIGSTOP: the shell has its prompt again.
+    session.type(b"go\n")
+    session.read_until(b"train.py")  # fg names the job that it continues.
+    session.type(b"hello\n")
+    session.read_until(b"back: 6")
+
+    assert b"got hello" in session.shown
+    session.finish()
+
+
+def test_the_terminal_belongs_to_the_shell_again_after_the_run(write, terminal, tmp_path):
+    script = write("print('trained', flush=True)")
+    command = " ".join(cli("run", "--no-report", "-o", tmp_path / "run.rlprof", script))
+    shell_script = tmp_path / "session.sh"
+    shell_script.write_text(f'set -m\n{command}\nread line\necho "read $line"\n')
+    session: Terminal = terminal(["bash", str(shell_script)])
+    session.read_until(b"trained")
+
+    session.type(b"hello\n")
+    session.read_until(b"read hello")
+
+    assert session.finish() == 0
+
+
+def test_a_stopped_target_in_the_background_can_be_continued(write, start):
+    running = start(
+        write(
+            """
+            import os, time
+            print("pid", os.getpid(), flush=True)
+            end = time.monotonic() + 1.0
+            while time.monotonic() < end:
+                sum(range(1000))
+            """
+        )
+    )
+    pid = int(running.wait_line("pid").split()[1])
+
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: _state(pid) == "T", "the target is stopped")
+    os.kill(pid, signal.SIGCONT)
+
+    assert running.finish().code == 0
+    assert not is_alive(pid)
+
+
+def _state(pid: int) -> str:
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
