@@ -18,10 +18,6 @@ FINE_FOR_US = 4_000_000
 RETRY_AFTER_US = (50_000, 300_000, 1_000_000)
 """Waits between attempts to attach; after the last the process counts as unsampled."""
 
-SILENT_AFTER_US = 2_000_000
-"""A sampler that says nothing for so long is started anew without collector frames: austin 3.7
-with ``-g`` falls silent on some service processes."""
-
 MAX_SAMPLERS = 128
 """More processes than these have only their stack probe: 2 MB and 1 to 2 % of a core each."""
 
@@ -39,14 +35,14 @@ class Attacher:
         interval_us: int | None,
         usable_cores: float,
         elapsed_us: Callable[[], int],
-        on_first_output: Callable[[TrackedProcess], None],
+        on_first_sample: Callable[[TrackedProcess], None],
     ) -> None:
         self._austin = austin
         self._selector = selector
         self._interval_us = interval_us
         self._usable_cores = usable_cores
         self._elapsed_us = elapsed_us
-        self._on_first_output = on_first_output
+        self._on_first_sample = on_first_sample
         self._attached = 0
         self.cpu_us = 0
         """CPU time of all samplers that have ended."""
@@ -61,7 +57,7 @@ class Attacher:
         return self._start(tracked, self._first_interval_us(live))
 
     def tend(self, tracked: TrackedProcess, *, live: int) -> None:
-        """What is due for this process: a retry, the ordinary rate, a silent sampler."""
+        """What is due for this process: a retry, or the ordinary rate."""
         now = self._elapsed_us()
         if tracked.next_attempt_us is not None and now >= tracked.next_attempt_us:
             tracked.next_attempt_us = None
@@ -84,15 +80,15 @@ class Attacher:
 
     def read_sampler(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
         """Take what one sampler has said, or note its end."""
-        had_output = sampler.has_output
+        had_samples = sampler.has_samples
         goes_on = sampler.read()
-        if sampler.has_output and not had_output:
-            self._first_output(tracked, sampler)
+        if sampler.has_samples and not had_samples:
+            self._first_sample(tracked, sampler)
         if goes_on:
             return
-        if not sampler.has_output:
+        if not sampler.has_samples:
             self._selector.unregister(sampler.fd)
-            self._on_first_output(tracked)
+            self._on_first_sample(tracked)
         self._note_cpu(tracked, sampler)
         reason = sampler.exit_meaning()
         sampler.close()
@@ -102,11 +98,9 @@ class Attacher:
     def _start(self, tracked: TrackedProcess, interval_us: int) -> bool:
         assert self._austin is not None
         tracked.attempts += 1
-        tracked.attached_us = tracked.last_tick_us = self._elapsed_us()
+        tracked.attached_us = self._elapsed_us()
         try:
-            sampler = AustinProcess(
-                self._austin, tracked.pid, interval_us, gc=tracked.use_gc_frames
-            )
+            sampler = AustinProcess(self._austin, tracked.pid, interval_us)
         except OSError as error:
             tracked.reasons.append(f"austin could not be started: {error.strerror}")
             return False
@@ -118,10 +112,11 @@ class Attacher:
         )
         return True
 
-    def _first_output(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+    def _first_sample(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
         # Only the first line is waited for: waking up for each one would cost more than austin.
         self._selector.unregister(sampler.fd)
-        self._on_first_output(tracked)
+        self._on_first_sample(tracked)
+        tracked.attempts = 0
         if tracked.interruption is not None:
             tracked.reasons.append(f"{tracked.interruption} midway; attached again")
             tracked.interruption = None
@@ -130,11 +125,6 @@ class Attacher:
                 self._stop_sampler(tracked, older)
 
     def _tend_sampler(self, tracked: TrackedProcess, sampler: AustinProcess, now: int) -> None:
-        if sampler.has_output and now - tracked.last_tick_us > SILENT_AFTER_US:
-            if tracked.use_gc_frames:
-                tracked.use_gc_frames = False
-                self._start(tracked, sampler.interval_us)
-            return
         wanted = self._interval_us or DEFAULT_INTERVAL_US
         if sampler.interval_us < wanted and now - tracked.attached_us > FINE_FOR_US:
             self._start(tracked, wanted)
@@ -157,13 +147,13 @@ class Attacher:
         if tracked.attempts <= len(RETRY_AFTER_US):
             wait_us = RETRY_AFTER_US[tracked.attempts - 1]
             tracked.next_attempt_us = self._elapsed_us() + wait_us
-            if sampler.has_output:
+            if sampler.has_samples:
                 tracked.interruption = reason
         else:
             tracked.reasons.append(f"{reason} ({tracked.attempts} attempts)")
 
     def _stop_sampler(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
-        if not sampler.has_output:
+        if not sampler.has_samples:
             self._selector.unregister(sampler.fd)
         self._note_cpu(tracked, sampler)
         sampler.stop()

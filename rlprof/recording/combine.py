@@ -55,18 +55,18 @@ EYE_COVERS = 0.5
 the clock's stacks, which stand still meanwhile, then explain the rest."""
 
 
-def combine(seen: ThreadWindow, torn_node: int) -> dict[int, NodeTime]:
-    """Self time per node. ``torn_node`` takes what neither instrument can place."""
+def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int, NodeTime]:
+    """Self time per node. ``torn_node`` takes torn stacks, ``unseen_node`` time without any."""
     wall = seen.clock_wall_us or seen.bare_wall_us
     busy = _busy_us(seen, wall)
     gc = {node: min(us, busy) for node, us in seen.gc.items()}
     rest = max(0, busy - sum(gc.values()))
     places: dict[int, int] = dict(gc)
-    for node, part in _split(rest, _busy_weights(seen, torn_node)).items():
+    for node, part in _split(rest, _busy_weights(seen, torn_node, unseen_node)).items():
         places[node] = places.get(node, 0) + part
-    idle = _split(wall - busy, seen.idle or places or {torn_node: 1})
+    idle = _split(wall - busy, seen.idle or places or {unseen_node: 1})
     cpu_total = busy if seen.on_cpu_us is None else min(busy, seen.on_cpu_us)
-    cpu = _split(cpu_total, places or {torn_node: 1})
+    cpu = _split(cpu_total, places or {unseen_node: 1})
     return {
         node: NodeTime(places.get(node, 0) + idle.get(node, 0), idle.get(node, 0), cpu.get(node, 0))
         for node in sorted({*places, *idle})
@@ -80,13 +80,13 @@ def _busy_us(seen: ThreadWindow, wall: int) -> int:
     return min(wall, seen.on_cpu_us + seen.run_queue_us)
 
 
-def _busy_weights(seen: ThreadWindow, torn_node: int) -> Mapping[int, float]:
+def _busy_weights(seen: ThreadWindow, torn_node: int, unseen_node: int) -> Mapping[int, float]:
     clock: dict[int, float] = {node: float(us) for node, us in seen.busy.items()}
     eye_us = sum(seen.eye.values())
     if not eye_us or (clock and seen.trust_clock):
         if seen.torn_us:
             clock[torn_node] = clock.get(torn_node, 0) + seen.torn_us
-        return clock or {torn_node: 1.0}
+        return clock or {unseen_node: 1.0}
     on_cpu = seen.on_cpu_us if seen.on_cpu_us is not None else seen.clock_busy_us
     if eye_us >= EYE_COVERS * on_cpu or not clock:
         return seen.eye

@@ -87,7 +87,7 @@ class Recorder:
             interval_us=settings.interval_us,
             usable_cores=usable_cores(),
             elapsed_us=self._elapsed_us,
-            on_first_output=lambda tracked: self._server.release(tracked.pid),
+            on_first_sample=lambda tracked: self._server.release(tracked.pid),
         )
         self._store = WindowStore(RunWriter(settings.run_file, self._run_info()), self._stacks)
         self._taps: list[OutputTap] = []

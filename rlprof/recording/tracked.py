@@ -10,6 +10,7 @@ from rlprof.agent import INJECT_DIR
 from rlprof.model.recording import (
     GC_FUNCTION,
     INVALID_FUNCTION,
+    NO_STACK_FUNCTION,
     Frame,
     Process,
     Thread,
@@ -30,12 +31,17 @@ runs signal handlers only there; a stack that stands still is never torn, so the
 TEARS_SILENTLY_BEFORE = (3, 11)
 """On older Pythons torn stacks come without a mark: outer frames missing, wrong lines."""
 
+SILENT_US = 1_000_000
+"""A main thread without a tick for so long has none: before Python 3.13 austin says nothing of a
+process that sleeps from the start. Its time is then the scheduler's, its stack not known."""
+
 _FORGET = 0.9
 """Weight of the past in the torn share from window to window: half of it is 1.6 s old."""
 
 _AGENT_FOLDER = str(INJECT_DIR) + "/"
 
 _GC_FRAME = Frame("", GC_FUNCTION, 0)
+_UNSEEN_FRAME = Frame("", NO_STACK_FUNCTION, 0)
 _TORN_FRAME = Frame("", INVALID_FUNCTION, 0)
 
 
@@ -75,8 +81,7 @@ class TrackedProcess:
         self.attempts = 0
         self.next_attempt_us: int | None = None
         self.attached_us = 0
-        self.last_tick_us = 0
-        self.use_gc_frames = True
+        self.last_tick_us = -SILENT_US
         self.clock_samples = 0
         self.clock_invalid_us = 0
         self.clock_covered_us = 0
@@ -94,6 +99,7 @@ class TrackedProcess:
         self._torn_us = 0.0
         self._busy_us = 0.0
         self._torn_node = stacks.node((_TORN_FRAME,))
+        self._unseen_node = stacks.node((_UNSEEN_FRAME,))
         version = tuple(int(part) for part in process.python.split(".")[:2] if part.isdigit())
         self._marks_torn = version >= TEARS_SILENTLY_BEFORE
         main = self._thread(process.pid)
@@ -111,13 +117,17 @@ class TrackedProcess:
         """What was seen since the last call, with thread and node ids of the run."""
         threads = self._read_clock(now_us)
         self._read_eye(threads, length_us)
+        if self.pid not in threads and now_us - self.last_tick_us > SILENT_US:
+            threads[self.pid] = ThreadWindow()
         result = ProcessWindow()
         for tid, seen in threads.items():
             state = self._thread(tid)
             self._read_schedule(tid, state, seen)
             if tid == self.pid and not seen.clock_wall_us:
                 seen.bare_wall_us = min(length_us, now_us - self.process.started_us)
-            for node, time in combine(seen, self._torn_node).items():
+            for node, time in combine(
+                seen, torn_node=self._torn_node, unseen_node=self._unseen_node
+            ).items():
                 result.samples.append((state.number, node, time))
             result.clocks.append(self._thread_clock(state, seen))
         if self.mailbox is not None:
@@ -167,7 +177,7 @@ class TrackedProcess:
         if self.mailbox is None:
             return
         stacks = self.mailbox.take_stacks()
-        if not stacks and not (self.is_alive and not self.samplers):
+        if not stacks:
             return
         seen = threads.setdefault(self.pid, ThreadWindow())
         seen.trust_clock = self._marks_torn and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us

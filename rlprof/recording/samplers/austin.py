@@ -47,11 +47,9 @@ class Austin:
     def new_reader(self) -> StackReader:
         return TextReader() if self.writes_text else MojoReader()
 
-    def command(self, pid: int, interval_us: int, *, gc: bool) -> list[str]:
-        """The command that attaches to ``pid``: all metrics, no banner."""
-        options = ["-P", "-f", "-i", f"{interval_us}us", "-t", START_TIMEOUT]
-        if gc:
-            options.append("-g")
+    def command(self, pid: int, interval_us: int) -> list[str]:
+        """The command that attaches to ``pid``: all metrics, collector frames, no banner."""
+        options = ["-P", "-f", "-g", "-i", f"{interval_us}us", "-t", START_TIMEOUT]
         return [str(self.path), *options, "-p", str(pid)]
 
 
@@ -94,10 +92,10 @@ def find_austin(explicit: str | None = None) -> Austin:
 class AustinProcess:
     """One austin attached to one process. It cannot harm its target: it only reads memory."""
 
-    def __init__(self, austin: Austin, pid: int, interval_us: int, *, gc: bool = True) -> None:
+    def __init__(self, austin: Austin, pid: int, interval_us: int) -> None:
         self.interval_us = interval_us
         self.reader = austin.new_reader()
-        self.has_output = False
+        self.has_samples = False
         self.is_over = False
         """Whether its output has ended; the reader may still hold some of it."""
         # On a terminal austin flushes each line at once; into a pipe it would hold 4 KiB back,
@@ -105,7 +103,7 @@ class AustinProcess:
         self.fd, child_end = _open_channel()
         try:
             self.process = subprocess.Popen(
-                austin.command(pid, interval_us, gc=gc),
+                austin.command(pid, interval_us),
                 stdin=subprocess.DEVNULL,
                 stdout=child_end,
                 stderr=subprocess.DEVNULL,
@@ -134,7 +132,7 @@ class AustinProcess:
             if not data:
                 return False
             self.reader.feed(data)
-            self.has_output = True
+            self.has_samples = self.has_samples or self.reader.has_times()
 
     def stop(self) -> None:
         """End austin and take what is left of its output. The target notices nothing."""

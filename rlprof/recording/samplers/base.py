@@ -37,6 +37,10 @@ class StackReader(Protocol):
         """Take the next bytes of the output; a record may be cut anywhere."""
         ...
 
+    def has_times(self) -> bool:
+        """Whether there is something to drain."""
+        ...
+
     def drain(self) -> dict[Hashable, ClockTime]:
         """The times since the last call, by the raw form of their stack."""
         ...

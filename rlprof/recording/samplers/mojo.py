@@ -81,6 +81,9 @@ class MojoReader:
             pass
         self._at = done
 
+    def has_times(self) -> bool:
+        return bool(self._times)
+
     def drain(self) -> dict[Hashable, ClockTime]:
         """The sample being read stays out until the next one begins or :meth:`finish`."""
         times, self._times = self._times, {}

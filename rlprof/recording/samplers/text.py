@@ -51,6 +51,9 @@ class TextReader:
                 time.busy_us += microseconds
             time.ticks += 1
 
+    def has_times(self) -> bool:
+        return bool(self._times)
+
     def drain(self) -> dict[Hashable, ClockTime]:
         times, self._times = self._times, {}
         return times

@@ -6,6 +6,11 @@ from __future__ import annotations
 import _socket
 import os
 import struct
+import sys
+import time
+
+SPIN = 2_000
+"""Turns of an empty loop between two looks for the answer: about 50 µs."""
 
 GREETING = b"rlprof-agent-1"
 
@@ -32,10 +37,7 @@ def announce(address: str, token: str, start: str, mailbox_fd: int) -> bool:
         )
         rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("i", mailbox_fd))
         connection.sendmsg([b"\0".join(fields) + b"\n"], [rights])
-        try:
-            connection.recv(1)
-        except OSError:
-            pass  # Not sampled in time: the program waits no longer.
+        _await_sampler(connection)
         return True
     except OSError:
         return False
@@ -43,7 +45,23 @@ def announce(address: str, token: str, start: str, mailbox_fd: int) -> bool:
         connection.close()
 
 
-def _python_version() -> bytes:
-    import sys
+def _await_sampler(connection: _socket.socket) -> None:
+    """Keep the interpreter running until the recorder answers, hangs up or time is over.
 
+    Not a sleep: before Python 3.13 austin finds its way into an interpreter only while some
+    thread of it runs, and says nothing about a process that sleeps from the start.
+    """
+    deadline = time.monotonic() + HANDSHAKE_TIMEOUT_S
+    connection.setblocking(False)
+    while time.monotonic() < deadline:
+        try:
+            connection.recv(1)
+        except BlockingIOError:
+            for _ in range(SPIN):
+                pass
+        else:
+            return
+
+
+def _python_version() -> bytes:
     return ".".join(str(part) for part in sys.version_info[:3]).encode()
