@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import io
+import stat
+from pathlib import Path
+
+import pytest
+
+from rlprof.cli.output import run_path, show, terminal_options, write_output
+from rlprof.errors import OutputError, UsageError
+
+
+def test_a_file_is_written_with_the_folders_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "report.json"
+
+    write_output(path, "café\n", force=False)
+
+    assert path.read_bytes() == b"caf\xc3\xa9\n"
+    assert stat.S_IMODE(path.stat().st_mode) & 0o044, "others may read it, as any file"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_is_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "out.svg"
+    path.write_text("old")
+
+    with pytest.raises(UsageError, match="exists already"):
+        write_output(path, "new", force=False)
+    kept = path.read_text()
+    write_output(path, "new", force=True)
+
+    assert kept == "old"
+    assert path.read_text() == "new"
+
+
+def test_a_folder_is_no_output(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder"):
+        write_output(tmp_path, "text", force=True)
+
+
+def test_a_failure_leaves_nothing_half_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(OutputError) as caught:
+        write_output(tmp_path / "file" / "out.svg", "text", force=False)
+
+    assert str(tmp_path / "file" / "out.svg") in caught.value.message
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_text_that_cannot_be_encoded_leaves_the_old_file_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+
+    with pytest.raises(UnicodeEncodeError):
+        write_output(path, "half \udce9", force=True)
+
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_latest_run_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(UsageError, match="no run here yet"):
+        run_path(None)
+    (tmp_path / ".rlprof").mkdir()
+    (tmp_path / ".rlprof" / "latest").write_text("run")
+
+    assert run_path(None) == Path(".rlprof/latest")
+    assert run_path(Path("other.rlprof")) == Path("other.rlprof")
+
+
+def test_what_is_not_a_terminal_gets_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    assert terminal_options(io.StringIO()) == {"width": "80", "color": "never"}
+
+
+def test_a_stream_of_a_poor_encoding_gets_what_it_can_take() -> None:
+    raw = io.BytesIO()
+
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+
+    show("90 % █ done", stream)
+
+    assert raw.getvalue() == b"90 % ? done"
