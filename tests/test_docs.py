@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,3 +71,30 @@ def test_links_lead_somewhere(page):
         target = (page.parent / file).resolve() if file else page
         assert target.exists(), f"{page} links to {link}"
         assert not anchor or anchor in anchors(target), f"{page} links to {link}"
+
+
+EXAMPLE = re.compile(r"^```python\n# (?P<path>\S+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def test_the_detector_of_the_guide_passes_its_own_tests(tmp_path):
+    examples = {
+        example["path"]: example["text"]
+        for example in EXAMPLE.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    }
+    detector, its_test = sorted(examples)
+    # Beside the package rather than in it: only the import path of the guide's detector differs.
+    (tmp_path / "deepcopy_in_loop.py").write_text(examples[detector])
+    module = detector.removesuffix(".py").replace("/", ".")
+    (tmp_path / "test_guide.py").write_text(examples[its_test].replace(module, "deepcopy_in_loop"))
+
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert answer.returncode == 0, answer.stdout
+    assert "4 passed" in answer.stdout
