@@ -104,6 +104,8 @@ function widestChild(tree, box) {
 export function elide(label, place, pixels, characterWidth) {
   const room = Math.floor(pixels / characterWidth);
   if (place && columns(label) + 2 + columns(place) <= room) return { label, place };
+  // Of a module's top level, only the file tells which it is.
+  if (label === "<module>" && place) return elide(place, "", pixels, characterWidth);
   if (columns(label) <= room) return { label, place: "" };
   if (room < 3) return { label: "", place: "" };
   let kept = "";

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import PurePosixPath
 from typing import Final
 
 from rlprof import units
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import PhaseKind
 from rlprof.model.report import Report
+from rlprof.names import printable
 from rlprof.pricing import WORTH_LISTING
 
 GLUE: Final = "\ue000"
@@ -36,6 +39,12 @@ def count(number: float) -> str:
 
 def duration(us: float) -> str:
     return units.duration(us).replace(" ", GLUE)
+
+
+def command(report: Report) -> str:
+    """The target's command as one would type it, without the folder of the interpreter."""
+    program, *arguments = report.run.command or ("",)
+    return printable(shlex.join([PurePosixPath(program).name, *arguments]))
 
 
 def share_range(share: Range) -> str:

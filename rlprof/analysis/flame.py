@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.analysis.origin import is_import_machinery, origin
+from rlprof.analysis.origin import Origin, is_import_machinery, origin
 from rlprof.errors import UsageError
 from rlprof.model.flame import Flame, FlameFrame, FlameSelection
 from rlprof.model.profile import PhaseKind, Profile
@@ -25,6 +25,7 @@ from rlprof.model.recording import (
     Recording,
     Thread,
 )
+from rlprof.names import cut_middle
 
 THINNEST_SHARE: Final = 1 / 4000
 """Of the root: under a third of a pixel on a wide screen, too thin to point at."""
@@ -37,8 +38,13 @@ PSEUDO_FRAMES: Final = {
     NO_STACK_FUNCTION: "no stack seen",
 }
 
+IMPORT_LABEL: Final = "import"
+"""No Python function can be called so."""
+
 _LISTED: Final = 12
 """How many processes or threads an error lists."""
+_COMMAND_LIMIT: Final = 50
+"""Characters of a command in that list."""
 
 
 @dataclass(slots=True)
@@ -112,7 +118,10 @@ def _selected_threads(
         p.id for p in recording.processes if _is_wanted_process(p, roles[p.id], selection.process)
     }
     if selection.process is not None and not processes:
-        names = [f"{p.pid} ({roles[p.id]}: {' '.join(p.argv)})" for p in recording.processes]
+        names = [
+            f"{p.pid} ({roles[p.id]}: {cut_middle(' '.join(p.argv), _COMMAND_LIMIT)})"
+            for p in recording.processes
+        ]
         raise _no_match("process", selection.process, names)
     threads = {
         t.id
@@ -209,16 +218,28 @@ def _thread_branch(thread: Thread, nodes: tuple[Node, ...], costs: dict[int, lis
     for node_id in _with_ancestors(nodes, costs):
         node = nodes[node_id]
         parent = top if node.parent == NO_PARENT else branches[node.parent]
-        branch = parent.children.get(node.frame)
-        if branch is None:
-            branch = parent.children[node.frame] = _frame_branch(node.frame)
-        branches[node_id] = branch
+        branches[node_id] = branch = _branch_of(node.frame, parent)
         wall, idle, cpu = costs.get(node_id, (0, 0, 0))
         branch.wall_us += wall
         branch.idle_us += idle
         branch.cpu_us += cpu
     _sum_up(top)
     return top
+
+
+def _branch_of(frame: Frame, parent: _Branch) -> _Branch:
+    """The box of ``frame`` below ``parent``. One import is four or five frames of the import
+    system, which say nothing and would push what is imported out of sight: they share a box.
+    """
+    key = frame
+    if is_import_machinery(frame):
+        if parent.label == IMPORT_LABEL and not parent.file:
+            return parent
+        key = Frame("", IMPORT_LABEL, 0)
+    branch = parent.children.get(key)
+    if branch is None:
+        branch = parent.children[key] = _frame_branch(key)
+    return branch
 
 
 def _with_ancestors(nodes: tuple[Node, ...], wanted: Iterable[int]) -> list[int]:
@@ -232,7 +253,8 @@ def _with_ancestors(nodes: tuple[Node, ...], wanted: Iterable[int]) -> list[int]
 
 def _frame_branch(frame: Frame) -> _Branch:
     label = frame.function if frame.file else PSEUDO_FRAMES.get(frame.function, frame.function)
-    return _Branch(label, frame.file, frame.line, origin(frame).value)
+    kind = Origin.STDLIB if frame.function == IMPORT_LABEL and not frame.file else origin(frame)
+    return _Branch(label, frame.file, frame.line, kind.value)
 
 
 def _sum_up(top: _Branch) -> None:

@@ -11,7 +11,6 @@ to tell apart; and all of them as columns of numbers, from which ``svg.js`` draw
 from __future__ import annotations
 
 import json
-import shlex
 import textwrap
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -129,7 +128,7 @@ def _box(box: _Placed, report: Report) -> str:
     hatch = f'<rect class="hatch" {shape}/>' if waiting else ""
     return (
         f'<g class="{names}"><title>{escape(_description(frame, report))}</title>'
-        f'<rect {shape}/>{hatch}{_label(box, report)}</g>'
+        f"<rect {shape}/>{hatch}{_label(box, report)}</g>"
     )
 
 
@@ -139,6 +138,9 @@ def _label(box: _Placed, report: Report) -> str:
     at = f'x="{_px(box.left + TEXT_INSET)}" y="{_px(box.top + BASELINE)}"'
     if place and columns(name) + 2 + columns(place) <= room:
         return f'<text {at}>{escape(name)}<tspan class="place">  {escape(place)}</tspan></text>'
+    if name == "<module>" and place:
+        # Of a module's top level, only the file tells which it is.
+        name = place
     if columns(name) > room:
         name = _beginning(name, room) if room >= 3 else ""
     return f"<text {at}>{escape(name)}</text>" if name else ""
@@ -218,7 +220,7 @@ def _title(report: Report) -> str:
 def _subtitle(report: Report) -> str:
     what = "wall time" if report.flame.metric == "wall" else "time on a CPU"
     speed = wording.unglued(wording.speed(report)) or "steps/s not known"
-    command = cut_middle(printable(shlex.join(report.run.command)), _LINE_CHARACTERS - 10)
+    command = cut_middle(wording.command(report), _LINE_CHARACTERS - 10)
     selected = printable(report.flame.selection) or "all processes"
     return f"{what} of {selected} · {speed} · ran {units.duration(report.run.wall_us)} · {command}"
 

@@ -7,7 +7,6 @@ and what was not seen. Colour adds nothing that the words do not say.
 from __future__ import annotations
 
 import io
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -134,7 +133,7 @@ def _verdict(report: Report) -> Text:
 def _run_line(report: Report) -> Text:
     run = report.run
     parts = [
-        printable(shlex.join(run.command)),
+        wording.command(report),
         wording.duration(run.wall_us),
         _counted(len(report.processes), "process", "processes"),
     ]

@@ -140,9 +140,30 @@ def test_imports_belong_to_start_up_whenever_they_happen() -> None:
     start_up = build_flame(recording, profile, FlameSelection(phase=PhaseKind.START_UP))
     steady = build_flame(recording, profile, FlameSelection(phase=PhaseKind.STEADY))
 
-    assert {"set_up", "_find_and_load"} <= set(labels(start_up))
+    assert {"set_up", "import", "<module>"} <= set(labels(start_up))
     assert "reward" not in labels(start_up)
-    assert "_find_and_load" not in labels(steady)
+    assert "import" not in labels(steady)
+
+
+def test_the_frames_of_one_import_share_a_box() -> None:
+    load = "importlib:690 _load_unlocked"
+    recording = with_frozen_importlib(
+        a_run()
+        .process()
+        .spends(1.0, "train.py:1 <module>", IMPORT, load, "torch.py:1 <module>", IMPORT, load)
+        .spends(0.5, "train.py:1 <module>", IMPORT)
+        .recording()
+    )
+
+    flame = build_flame(recording, build_profile(recording))
+
+    below = [(frame.label, frame.file, frame.wall_us) for frame in flame.frames[3:]]
+    assert below == [
+        ("<module>", "train.py", 1_500_000),
+        ("import", "", 1_500_000),
+        ("<module>", "torch.py", 1_000_000),
+        ("import", "", 1_000_000),
+    ]
 
 
 def test_the_phases_share_out_the_whole_run() -> None:

@@ -93,6 +93,11 @@ test("a label gives up its place first, then its end, then itself", () => {
   assert.deepEqual(elide("observation", "", 20, 7), { label: "", place: "" });
 });
 
+test("of a module's top level the file is what is kept", () => {
+  assert.deepEqual(elide("<module>", "omegaconf/base.py:3", 140, 7), { label: "omegaconf/base.py:3", place: "" });
+  assert.deepEqual(elide("<module>", "a.py:3", 140, 7), { label: "<module>", place: "a.py:3" });
+});
+
 test("wide characters take two cells and are not cut in half", () => {
   assert.equal(columns("日本"), 4);
   assert.equal(columns("café…"), 5);
