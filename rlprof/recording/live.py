@@ -9,17 +9,22 @@ from rlprof.units import count, duration
 
 REDRAW_S = 1.0
 _DIM, _PLAIN, _CLEAR = "\x1b[2m", "\x1b[0m", "\x1b[K"
+_MAKE_ROOM = "\x1bD\x1b[A"
+"""Down, scrolling if need be, and up again: the column stays."""
+_TO_ROW_BELOW, _BACK = "\x1b7\x1b[B\r", "\x1b8"
 
 
 class LiveLine:
-    """One dim line, redrawn in place once a second; silent when stderr is no terminal.
+    """One dim line, redrawn once a second; silent when stderr is no terminal.
 
-    The cursor stays at its beginning, so that whatever the target prints comes first.
+    It stands in the row below the cursor and the cursor does not move: a progress bar of
+    the target's is left alone.
     """
 
     def __init__(self) -> None:
         self._is_on = sys.stderr.isatty()
         self._drawn_at = time.monotonic()
+        self._is_drawn = False
 
     def update(self, *, elapsed_us: int, processes: int, samples: int, sps: float | None) -> None:
         now = time.monotonic()
@@ -33,11 +38,13 @@ class LiveLine:
         ]
         if sps is not None:
             parts.append(f"{count(sps)} sps")
-        self._write(f"{_DIM}{' · '.join(parts)}{_PLAIN}{_CLEAR}\r")
+        self._is_drawn = True
+        line = f"{_DIM}{' · '.join(parts)}{_PLAIN}{_CLEAR}"
+        self._write(f"{_MAKE_ROOM}{_TO_ROW_BELOW}{line}{_BACK}")
 
     def clear(self) -> None:
-        if self._is_on:
-            self._write(_CLEAR)
+        if self._is_drawn:
+            self._write(f"{_TO_ROW_BELOW}{_CLEAR}{_BACK}")
 
     def _write(self, text: str) -> None:
         try:

@@ -70,6 +70,14 @@ class OutputTap:
             self._match(self._line)
             self._line = b""
 
+    def leave_behind(self) -> None:
+        """Pass on in a process of its own what processes that outlive the target still write."""
+        if os.fork() == 0:
+            os.setpgid(0, 0)  # Out of reach of the terminal's Ctrl-C, as its writers are.
+            while self.is_open:
+                self.pump()
+            os._exit(0)
+
     def _match(self, line: bytes) -> None:
         for found in self._pattern.finditer(line):
             groups = found.groupdict()

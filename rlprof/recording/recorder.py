@@ -42,6 +42,9 @@ PR_SET_CHILD_SUBREAPER = 36
 READ_US = 100_000
 """How often samplers are read: a terminal holds 64 KiB back, which is 200 ms of the finest rate."""
 
+MAX_LAST_READS = 32
+"""Reads of a stream after the target's end; a pipe holds much less."""
+
 SCAN_US = 250_000
 """How often the process tree is looked through."""
 
@@ -130,6 +133,9 @@ class Recorder:
             self._attacher.stop(tracked)
         self._server.close()
         self._selector.close()
+        for tap in self._taps:
+            if tap.is_open:
+                tap.leave_behind()
         for restore in reversed(self._restore):
             restore()
 
@@ -364,10 +370,11 @@ class Recorder:
         self._store.close_window(self._elapsed_us(), self._census, self._taps)
 
     def _drain_taps(self) -> None:
-        """What the target wrote last; a child of it that lives on may hold the other end open."""
+        """What the target wrote last, and no more: a child that lives on may write for ever."""
         for tap in self._taps:
-            while tap.is_open and _readable(tap.fd):
-                self._pump(tap)
+            for _ in range(MAX_LAST_READS):
+                if tap.is_open and _readable(tap.fd):
+                    self._pump(tap)
 
     def _overhead(self) -> dict[str, float]:
         probes = [tracked.mailbox.probe_cost_us for tracked in self._census.all if tracked.mailbox]

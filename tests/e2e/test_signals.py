@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -186,5 +187,4 @@ def test_a_stopped_target_in_the_background_can_be_continued(write, start):
 
 
 def _state(pid: int) -> str:
-    with open(f"/proc/{pid}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0]
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -1,0 +1,229 @@
+"""Input, output and what the target sees of them are unchanged, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.live_processes import Terminal, cli
+
+STEPS = r"--sps-pattern=steps=(?P<steps>\d+)"
+WITH_AND_WITHOUT_PATTERN = pytest.mark.parametrize("options", [[], [STEPS]], ids=["", "pattern"])
+
+ECHOES = """
+    import sys
+    data = sys.stdin.buffer.read()
+    sys.stdout.buffer.write(data[::-1])
+    sys.stderr.buffer.write(b"\\xff\\x00err")
+"""
+
+SHOWS_TERMINALS = """
+    import os, sys
+    print([stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)])
+    try:
+        print("size", tuple(os.get_terminal_size()))
+    except OSError:
+        print("no size")
+    print("encoding", sys.stdout.encoding, "buffered by line", sys.stdout.line_buffering)
+"""
+
+MEGABYTES = 100
+PRINTS_MUCH = f"""
+    import os
+    block = bytes(range(256)) * 4096
+    for number in range({MEGABYTES}):
+        sent = memoryview(block)
+        while sent:
+            sent = sent[os.write(1, sent):]
+"""
+
+
+@WITH_AND_WITHOUT_PATTERN
+def test_binary_input_and_output_pass_through(write, start, options):
+    running = start(write(ECHOES), options=options, stdin=subprocess.PIPE)
+    data = bytes(range(256)) * 300
+
+    out, err = running.popen.communicate(data, timeout=60)
+
+    assert out == data[::-1]
+    assert err == b"\xff\x00err"
+
+
+@WITH_AND_WITHOUT_PATTERN
+def test_a_hundred_megabytes_arrive_whole(write, start, options):
+    running = start(write(PRINTS_MUCH), options=options)
+    expected = hashlib.sha256(bytes(range(256)) * 4096 * MEGABYTES).hexdigest()
+
+    seen = hashlib.sha256()
+    for block in iter(lambda: running.popen.stdout.read(1 << 20), b""):
+        seen.update(block)
+
+    assert seen.hexdigest() == expected
+    assert running.finish().code == 0
+
+
+@WITH_AND_WITHOUT_PATTERN
+def test_pipes_look_like_pipes(write, rlprof_run, bare_run, options):
+    script = write(SHOWS_TERMINALS)
+
+    result = rlprof_run(script, options=options)
+
+    assert result.out == bare_run(script).stdout
+    assert b"[False, False, False]" in result.out
+
+
+@WITH_AND_WITHOUT_PATTERN
+def test_a_terminal_looks_like_a_terminal(write, terminal, tmp_path, options):
+    script = write(SHOWS_TERMINALS)
+    run = cli("run", "--no-report", "-o", tmp_path / "run.rlprof", *options, script)
+    session: Terminal = terminal(run)
+    bare: Terminal = terminal([sys.executable, str(script)])
+
+    assert session.finish() == bare.finish() == 0
+
+    assert b"[True, True, True]" in session.shown
+    assert session.shown == bare.shown
+
+
+@WITH_AND_WITHOUT_PATTERN
+def test_a_progress_bar_is_drawn_as_without_rlprof(write, terminal, tmp_path, options):
+    script = write(
+        r"""
+        import sys, time
+        for step in range(30):
+            sys.stderr.write(f"\r\x1b[2K{step}%|{'#' * step}\x1b[K")
+            sys.stderr.flush()
+            time.sleep(0.005)
+        sys.stderr.write("\n")
+        """
+    )
+    run = cli("run", "--no-report", "-o", tmp_path / "run.rlprof", *options, script)
+    session: Terminal = terminal(run)
+    bare: Terminal = terminal([sys.executable, str(script)])
+
+    session.finish()
+    bare.finish()
+
+    assert session.shown == bare.shown
+
+
+def test_nothing_is_added_to_the_output_when_it_is_no_terminal(write, rlprof_run):
+    script = write("import sys; print('out'); print('err', file=sys.stderr)")
+
+    result = rlprof_run(script)
+
+    assert (result.out, result.err) == (b"out\n", "err\n")
+
+
+def test_the_report_goes_to_stderr_and_leaves_stdout_alone(write, rlprof_run):
+    script = write("end = 0\nfor i in range(3_000_000): end += i\nprint('the answer')")
+
+    result = rlprof_run(script, report=True)
+
+    assert result.out == b"the answer\n"
+    assert "train.py" in result.err
+
+
+def test_a_reader_that_goes_away_is_felt_by_the_target(write, start):
+    """As in ``rlprof run … | head``: also with a pattern, where we stand in between."""
+    script = write(
+        """
+        import sys
+        try:
+            while True:
+                print("line", flush=True)
+        except BrokenPipeError:
+            sys.stdout = None
+            sys.exit(11)
+        """
+    )
+    for options in ([], [STEPS]):
+        running = start(script, options=options)
+        running.wait_line("line")
+        running.popen.stdout.close()
+
+        assert running.popen.wait(timeout=60) == 11
+
+
+def test_descriptors_handed_down_reach_the_target(write, start, tmp_path):
+    script = write("import os; os.write(5, b'through five')")
+    file = tmp_path / "five"
+    running = start(script, prefix=["bash", "-c", f'exec "$@" 5>{file}', "bash"])
+
+    assert running.finish().code == 0
+    assert file.read_bytes() == b"through five"
+
+
+def test_the_target_has_the_descriptors_that_it_has_without_rlprof(write, rlprof_run, bare_run):
+    script = write(
+        """
+        import os
+        def descriptors():
+            return sorted(int(name) for name in os.listdir("/proc/self/fd"))
+        print(descriptors(), flush=True)
+        if os.fork() == 0:
+            print("child", descriptors(), flush=True)
+            os._exit(0)
+        os.wait()
+        """
+    )
+
+    assert rlprof_run(script).out == bare_run(script).stdout
+
+
+def test_a_child_that_outlives_the_target_can_still_write(write, start, tmp_path):
+    script = write(
+        """
+        import os, sys, time
+        if os.fork():
+            sys.exit(0)
+        parent = os.getppid()
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        print("last words", flush=True)
+        """
+    )
+    for options in ([], [STEPS]):
+        running = start(script, options=options)
+        assert running.popen.wait(timeout=60) == 0
+        (tmp_path / "go").touch()
+
+        assert running.popen.stdout.read() == b"last words\n"
+        (tmp_path / "go").unlink()
+
+
+def test_steps_are_read_from_the_output(write, rlprof_run):
+    script = write(
+        """
+        import time
+        for step in range(0, 1001, 100):
+            print(f"steps={step}", flush=True)
+            end = time.monotonic() + 0.05
+            while time.monotonic() < end:
+                sum(range(1000))
+        """
+    )
+
+    result = rlprof_run(script, options=[STEPS])
+
+    counters = result.recording.counters
+    assert sum(c.value for c in counters if c.name == "output_steps") == 1000
+    assert len({counter.window for counter in counters}) >= 2
+
+
+def test_a_non_blocking_stdout_of_ours_loses_nothing(write, start, tmp_path):
+    script = write(PRINTS_MUCH.replace("range(100)", "range(5)"))
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    command = cli("run", "--no-report", "-o", tmp_path / "r.rlprof", STEPS, script)
+    with subprocess.Popen(command, stdout=writing, cwd=tmp_path) as popen:
+        os.close(writing)
+        with os.fdopen(reading, "rb") as pipe:
+            size = sum(len(block) for block in iter(lambda: pipe.read(1 << 16), b""))
+
+    assert popen.returncode == 0
+    assert size == 5 * 256 * 4096
