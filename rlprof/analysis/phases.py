@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -14,6 +14,9 @@ from rlprof.model.recording import Recording, Window
 
 _DOMINATES = 0.5
 """Part of the active time from which on a window belongs to the imports."""
+
+_MOST_QUEUED = 0.95
+"""A thread that queues for longer does not run for long enough to tell its pace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def find_phases(recording: Recording, counts: StepCounts, times: Times) -> RunPh
         else imported[process.id]
         for process in recording.processes
     }
-    return RunPhases(begin, _steady_span(recording.windows, counts), ready)
+    return RunPhases(begin, _steady_span(recording, counts), ready)
 
 
 def phases_of(found: RunPhases, windows: Sequence[Window]) -> tuple[Phase, ...]:
@@ -79,31 +82,44 @@ def _begin(counts: StepCounts, process: int, imported: Mapping[int, int]) -> int
     return min(first, imported[process]) if process in counts.sparse else first
 
 
-def _steady_span(windows: Sequence[Window], counts: StepCounts) -> Span:
+def _steady_span(recording: Recording, counts: StepCounts) -> Span:
     first = min(span.first for span in counts.spans.values())
     last = max(span.last for span in counts.spans.values())
-    return Span(first + warm_up_length(_relative_rates(windows, counts, first, last)), last)
+    return Span(first + warm_up_length(_relative_rates(recording, counts, first, last)), last)
 
 
-def _relative_rates(
-    windows: Sequence[Window], counts: StepCounts, first: int, last: int
-) -> list[float]:
-    """Rate of each window over what the processes that step in it usually make.
+def _relative_rates(recording: Recording, counts: StepCounts, first: int, last: int) -> list[float]:
+    """Pace of each window: its rate over what the processes that step in it usually make.
 
-    So a pool of which workers leave, or join late, does not look like one that changes its pace.
+    So a pool of which workers leave, or join late, does not look like one that changes its pace;
+    nor does a program that has to share the host for a while, since time in the run queue is
+    left out.
     """
+    queued = _queued_parts(recording, counts.spans)
     got = [0.0] * (last - first + 1)
     usual = [0.0] * (last - first + 1)
     for process, span in counts.spans.items():
-        steps = counts.per_window[process]
         rates = {
-            i: steps[i] / max(1, windows[i].length_us) for i in range(span.first, span.last + 1)
+            i: counts.per_window[process][i]
+            / max(1.0, recording.windows[i].length_us * (1 - queued.get((process, i), 0.0)))
+            for i in range(span.first, span.last + 1)
         }
         own = median(rates.values()) or fmean(rates.values())
         for i, rate in rates.items():
             got[i - first] += rate
             usual[i - first] += own
     return [rate / own if own else 0.0 for rate, own in zip(got, usual, strict=True)]
+
+
+def _queued_parts(recording: Recording, processes: Container[int]) -> dict[tuple[int, int], float]:
+    """Part of the time that a process's main thread waits for a CPU, by (process, window)."""
+    parts = {}
+    for clock in recording.clocks:
+        thread = recording.threads[clock.thread]
+        if thread.is_main and thread.process in processes and clock.wall_us:
+            part = min(_MOST_QUEUED, clock.run_queue_us / clock.wall_us)
+            parts[thread.process, clock.window] = part
+    return parts
 
 
 def _first_steady_print(counts: StepCounts, after_imports: int) -> int:

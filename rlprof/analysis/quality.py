@@ -13,8 +13,9 @@ from rlprof.units import count, duration, percent
 _COVERED: Final = 0.8
 """Part of a process's life below which its shares may not be those of its whole life."""
 
-_LONG_ENOUGH_US: Final = 1_000_000
-"""Shorter processes are partly missed by nature: attaching takes some tens of ms."""
+_LONG_ENOUGH_US: Final = 2_000_000
+"""Shorter processes are partly missed by nature: attaching, and noticing the end, takes tenths of a
+second on a busy host."""
 
 _TORN: Final = 0.1
 _LOST: Final = 0.01

@@ -122,7 +122,10 @@ def settled_rate(segments: Sequence[Segment], *, spacing_us: int = 0) -> Interva
     rates = [block.per_second for block in _blocks(segments, spacing_us)]
     if len(rates) < FEWEST_BLOCKS:
         return _mean_interval(rates)
-    return median_interval(rates)
+    interval = median_interval(rates)
+    # However little is known, the rate is none that was never seen.
+    seen = [segment.per_second for segment in segments]
+    return Interval(interval.median, max(interval.low, min(seen)), min(interval.high, max(seen)))
 
 
 def median_interval(rates: Sequence[float]) -> Interval:

@@ -137,6 +137,21 @@ def test_a_worker_that_joins_late_does_not_make_the_time_before_a_warm_up():
     assert PhaseKind.WARM_UP not in phases(recording)
 
 
+def test_a_host_that_is_shared_for_a_while_is_no_warm_up():
+    """Half of the time in the run queue, half of the steps; the pace is the same."""
+    recording = a_recording(
+        counters=[Counter(w, 0, "steps", 25 if w < 11 else 50) for w in STEADY_WINDOWS]
+    )
+    queueing = tuple(
+        clock._replace(on_cpu_us=250_000, run_queue_us=250_000) if clock.window < 11 else clock
+        for clock in recording.clocks
+    )
+
+    assert phases(recording)[PhaseKind.STEADY] == (5.5, 12.0)
+    # The first window alone goes: it is half full, and might be so for its set-up.
+    assert phases(replace(recording, clocks=queueing))[PhaseKind.STEADY] == (2.5, 12.0)
+
+
 def test_steps_for_one_second_tell_no_rate_and_a_note_says_so():
     recording = a_recording(counters=evenly("steps", 50)[:2])
 
