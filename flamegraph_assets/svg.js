@@ -1,5 +1,5 @@
 // A flamegraph in its own SVG file: draws the boxes again for each zoom, and answers mouse and keys.
-import { ancestors, compile, duration, elide, layout, makeTree, matchShare, neighbour, percent, search } from "./layout.js";
+import { compile, duration, elide, layout, makeTree, matchShare, neighbour, percent, search } from "./layout.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const XHTML = "http://www.w3.org/1999/xhtml";
@@ -12,6 +12,7 @@ const tree = makeTree(frames, data.metric);
 const drawing = document.getElementById("frames");
 const header = document.getElementById("header");
 
+let shown = new Map(); // box -> its element, for those drawn
 const state = { focus: 0, history: [], selected: -1, matches: new Set(), pattern: "" };
 
 const label = (box) => strings[frames.label[box]];
@@ -45,11 +46,11 @@ function draw() {
   root.setAttribute("width", "100%");
   root.setAttribute("height", Math.max(height, window.innerHeight));
   root.removeAttribute("viewBox");
-  drawing.classList.toggle("searching", state.matches.size > 0);
-  drawing.replaceChildren(...boxes.map(drawBox));
+  shown = new Map(boxes.map((placed) => [placed.box, drawBox(placed)]));
+  drawing.replaceChildren(...shown.values());
   controls.place(width);
   back.disabled = state.focus === 0;
-  showMatchShare();
+  showMatches();
   if (state.selected >= 0 && !element(state.selected)) select(-1);
 }
 
@@ -60,7 +61,6 @@ function drawBox({ box, x, width, above }) {
   const names = ["frame", kind(box), `j${frames.shade[box]}`];
   if (waiting) names.push("waiting");
   if (above) names.push("above");
-  if (state.matches.has(box)) names.push("match");
   if (state.selected === box) names.push("selected");
   const shape = { x: left, y: top, width: Math.max(width - geometry.gap, 0.3), height: geometry.row - 1 };
   const group = make("g", { class: names.join(" "), "data-box": box }, make("rect", shape));
@@ -74,7 +74,7 @@ function drawBox({ box, x, width, above }) {
   return group;
 }
 
-const element = (box) => drawing.querySelector(`[data-box="${box}"]`);
+const element = (box) => shown.get(box);
 
 // Fonts differ: measure the one that was found.
 function measureCharacter() {
@@ -118,10 +118,12 @@ function searchFor(pattern) {
     const { expression } = compile(pattern);
     state.matches = new Set(search(tree, (box) => `${label(box)} ${place(box)}`, expression));
   }
-  draw();
+  showMatches();
 }
 
-function showMatchShare() {
+function showMatches() {
+  drawing.classList.toggle("searching", state.matches.size > 0);
+  for (const [box, group] of shown) group.classList.toggle("match", state.matches.has(box));
   if (!state.pattern) {
     result.textContent = "";
     return;
