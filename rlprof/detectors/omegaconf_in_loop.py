@@ -47,7 +47,7 @@ SET_UP: Final = frozenset(
         "__reduce_ex__",
     }
 )
-"""What belongs to set-up: a cost in a loop only where a loop is seen in the source."""
+"""What belongs to set-up: once for each run it is no concern."""
 
 EVIDENCE_LINES: Final = 3
 
@@ -116,13 +116,12 @@ def _in_loop(lines: UserLines, entry: int, owner: int, *, counted: bool) -> bool
     """Whether the access is made again and again, as far as can be known.
 
     What the steady phase of counted steps spends in reading nodes is spent by the steps, wherever
-    the loop is; without steps, or for set-up calls, the loop has to be seen.
+    the loop is; without steps the loop has to be seen. Set-up calls count in a loop of the user's
+    alone: a pool or a framework calls a whole run, which may set up once.
     """
-    if lines.is_repeated(owner):
-        return True
     if last_name(lines.tree.frame(entry).function) in SET_UP:
-        return False
-    return counted or not lines.has_source(owner)
+        return lines.is_in_loop(owner)
+    return counted or lines.is_repeated(owner) or not lines.has_source(owner)
 
 
 def _access(frame: Frame) -> str:
@@ -147,7 +146,7 @@ def _count_lines(count: int, *, more: bool = False) -> str:
 
 
 _READ: Final = re.compile(
-    r"(?:\bself\.)?\b\w*(?:cfg|conf|config|hparams|params|args|opt|settings)\w*"
+    r"(?:\bself\.)?\b(?!OmegaConf\b)\w*(?:cfg|conf|config|hparams|params|args|opt|settings)\w*"
     r"(?:\.(?!get\b)\w+|\[[\"']?\w+[\"']?\]|\.get\([\"']\w+[\"']\))+",
     re.IGNORECASE,
 )

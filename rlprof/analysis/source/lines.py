@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.analysis.origin import Origin, origin
@@ -15,6 +15,9 @@ from rlprof.model.recording import NO_PARENT, Frame
 _INNER_SCOPE: Final = re.compile(r"(\.<locals>)?\.?<(listcomp|setcomp|dictcomp|genexpr|lambda)>$")
 
 _SEPARATOR: Final = re.compile(r"[/\\]")
+
+_RLPROF: Final = re.compile(r"[/\\]rlprof[/\\](agent[/\\].*|__init__)\.py$|[/\\]sitecustomize\.py$")
+"""What rlprof brings along, also from a checkout: its time is that of the line that called it."""
 
 MAX_TEXT: Final = 200
 """Characters kept of a source line: a page cannot show more, and a generated one may be 1 MB."""
@@ -47,7 +50,8 @@ class UserLines:
         self._sources = sources
         self._texts: dict[str, list[str]] = {}
         self._owner: dict[int, int] = {NO_PARENT: NO_PARENT}
-        self._repeated: dict[int, bool] = {NO_PARENT: False}
+        self._loops: dict[int, bool] = {NO_PARENT: False}
+        self._driven: dict[int, bool] = {NO_PARENT: False}
 
     def module(self, file: str) -> SourceModule | None:
         """The parsed source of ``file``; ``None`` when it is not in the run file or unreadable."""
@@ -65,7 +69,8 @@ class UserLines:
         current = node
         while current not in self._owner:
             path.append(current)
-            if origin(self.tree.frame(current)) is Origin.YOURS:
+            frame = self.tree.frame(current)
+            if origin(frame) is Origin.YOURS and not _RLPROF.search(frame.file):
                 self._owner[current] = current
                 break
             current = self.tree.nodes[current].parent
@@ -74,22 +79,34 @@ class UserLines:
             self._owner[passed] = found
         return found
 
+    def is_in_loop(self, node: int) -> bool:
+        """Whether a loop of the user's, around ``node`` or one of its callers, runs it."""
+        return self._any_above(node, self._in_own_loop, self._loops)
+
     def is_repeated(self, node: int) -> bool:
-        """Whether ``node`` runs again and again: a loop or a training framework is above it."""
+        """Whether ``node`` runs again and again: by a loop, or by a framework that calls back."""
+        return self.is_in_loop(node) or self._any_above(node, self._drives, self._driven)
+
+    def _any_above(self, node: int, test: Callable[[Frame], bool], known: dict[int, bool]) -> bool:
+        """Whether ``test`` holds for ``node`` or a caller; ``known`` keeps the answers."""
         path = []
         current = node
-        while current not in self._repeated:
+        while current not in known:
             path.append(current)
             current = self.tree.nodes[current].parent
-        repeated = self._repeated[current]
+        found = known[current]
         for passed in reversed(path):
-            repeated = repeated or self._repeats_itself(self.tree.frame(passed))
-            self._repeated[passed] = repeated
-        return repeated
+            found = found or test(self.tree.frame(passed))
+            known[passed] = found
+        return found
 
-    def _repeats_itself(self, frame: Frame) -> bool:
-        if _DRIVERS.search(frame.file):
-            return True
+    def _in_own_loop(self, frame: Frame) -> bool:
+        return origin(frame) is Origin.YOURS and self._in_loop(frame)
+
+    def _drives(self, frame: Frame) -> bool:
+        return bool(_DRIVERS.search(frame.file)) or self._in_loop(frame)
+
+    def _in_loop(self, frame: Frame) -> bool:
         module = self.module(frame.file)
         return module.in_loop(frame.line) if module else False
 
@@ -148,6 +165,10 @@ def last_name(function: str) -> str:
     return function.rpartition(".")[2]
 
 
+def file_name(file: str) -> str:
+    return _SEPARATOR.split(file)[-1]
+
+
 def short_place(line: Line) -> str:
     """``train.py:12``: enough for a title."""
-    return f"{_SEPARATOR.split(line.file)[-1]}:{line.line}"
+    return f"{file_name(line.file)}:{line.line}"

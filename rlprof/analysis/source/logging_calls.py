@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.analysis.source.module import Function, SourceModule, Statement
+from rlprof.analysis.source.module import (
+    Function,
+    SourceModule,
+    Statement,
+    assigned_variable,
+    called_name,
+)
 
 LEVELS: Final = frozenset(
     {"trace", "debug", "info", "success", "warn", "warning", "error", "exception", "critical"}
@@ -98,13 +104,6 @@ def eager_messages(module: SourceModule, wrappers: Mapping[str, str]) -> tuple[E
     found = [message for call in calls if (message := _in_the_call(call)) is not None]
     found.extend(_built_before(module, calls))
     return tuple(found)
-
-
-def called_name(call: ast.Call) -> str:
-    """The last name of what is called: ``self.logger.debug(...)`` -> ``debug``."""
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def is_eager_text(expression: ast.expr) -> bool:
@@ -325,7 +324,7 @@ def _variables(
     for name in _reads(function.node):
         reads[name] += 1
     for statement in inside:
-        name, value = _assigned(statement.node)
+        name, value = assigned_variable(statement.node)
         if reads_in_calls[name] and reads[name] == reads_in_calls[name] and _builds_text(value):
             call_lines = frozenset[int]().union(*(call.lines for call in takers[name]))
             loudest = next(
@@ -338,17 +337,6 @@ def _reads(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id
-
-
-def _assigned(node: ast.stmt) -> tuple[str, ast.expr | None]:
-    """The plain variable that a statement assigns or adds to, and the value."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target: ast.expr = node.targets[0]
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
-        target = node.target
-    else:
-        return "", None
-    return (target.id, node.value) if isinstance(target, ast.Name) else ("", None)
 
 
 def _builds_text(value: ast.expr | None) -> bool:

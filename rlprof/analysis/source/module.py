@@ -130,6 +130,24 @@ def parse(text: str) -> SourceModule | None:
             return None
 
 
+def called_name(call: ast.Call) -> str:
+    """The last name of what is called: ``self.logger.debug(...)`` -> ``debug``."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def assigned_variable(node: ast.stmt) -> tuple[str, ast.expr | None]:
+    """The plain variable that a statement assigns or adds to, and the value."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target: ast.expr = node.targets[0]
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+        target = node.target
+    else:
+        return "", None
+    return (target.id, node.value) if isinstance(target, ast.Name) else ("", None)
+
+
 def _statements(tree: ast.Module) -> Iterator[Statement]:
     """Yield all statements, each before those of its own body."""
     blocks: list[tuple[Sequence[ast.stmt], _Context]] = [(tree.body, _Context())]

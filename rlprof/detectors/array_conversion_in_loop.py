@@ -1,0 +1,221 @@
+"""Python containers turned into arrays and back, or searched by hand, at every step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.analysis.origin import Origin, origin
+from rlprof.analysis.source.conversions import Conversion, Kind, find_conversions
+from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
+from rlprof.analysis.source.module import Function
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.units import duration, percent
+
+MIN_SHARE: Final = 0.03
+"""Of the critical time. Healthy training builds an array here and there (a batch for each update,
+an observation for each step); under this it is not what makes it slow."""
+
+MOST_OF_FUNCTION: Final = 0.6
+"""Part of a function's time on conversion lines from which the whole function is one."""
+
+SMALL_FUNCTION_LINES: Final = 25
+"""A longer function does something else too, and keeps it after the fix."""
+
+REPLACEMENT_US: Final = Range(0.2, 3.0)
+"""What takes the place of one conversion or search, in µs: ``a.argmax()`` of ten values takes 0.2,
+``np.argmax(a)`` 1.5 on the machine the bandit ladder was measured on; doubled for slower ones."""
+
+REMOVABLE_UNCOUNTED: Final = Range(0.4, 0.97)
+"""Without counted steps it is not known how often a line runs, hence what a run of it costs."""
+
+MOST_REMOVABLE_LOW: Final = 0.85
+"""A line may run more than once in a step, so that more of the replacement is needed than that."""
+
+
+@dataclass(slots=True)
+class _Claim:
+    """Time found for the conversions of one function."""
+
+    conversions: set[Conversion] = field(default_factory=set)
+    nodes: set[int] = field(default_factory=set)
+    tops: list[int] = field(default_factory=list)
+    """Nodes by which the function is entered."""
+    matched_us: int = 0
+    inclusive_us: int = 0
+    weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    whole: bool = False
+
+
+class _Search:
+    """Finds conversions in the source and their time in the call tree."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._counted = profile.throughput.unit != "none"
+        self.tree = profile.steady
+        self.lines = UserLines(profile.steady, profile.sources)
+        self._by_line: dict[tuple[str, int], Conversion] = {}
+        for file in sorted(profile.sources):
+            module = self.lines.module(file)
+            for conversion in find_conversions(module) if module else ():
+                for line in conversion.lines:
+                    self._by_line.setdefault((file, line), conversion)
+        self._functions = {
+            (file, id(it.function)) for (file, _), it in self._by_line.items() if it.function
+        }
+
+    def claims(self) -> list[_Claim]:
+        """What each function with conversions costs, in order of its first node."""
+        found: dict[tuple[str, int], _Claim] = defaultdict(_Claim)
+        for node in self.tree.hot_nodes() if self._by_line else ():
+            frame = self.tree.frame(node)
+            function = self._function(node)
+            key = (frame.file, id(function))
+            if function is not None and key in self._functions:
+                self._enter(found[key], node, function)
+            conversion = self._by_line.get((frame.file, frame.line))
+            if conversion is not None and self._runs_often(node):
+                self._match(found[key], node, conversion)
+        for (_, _), claim in found.items():
+            self._widen(claim)
+        return list(found.values())
+
+    def _function(self, node: int) -> Function | None:
+        if node == NO_PARENT:
+            return None
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
+        return module.function_at(frame.line) if module else None
+
+    def _runs_often(self, node: int) -> bool:
+        return self._counted or self.lines.is_repeated(node)
+
+    def _enter(self, claim: _Claim, node: int, function: Function) -> None:
+        if self._function(self.tree.nodes[node].parent) is not function:
+            claim.tops.append(node)
+            claim.inclusive_us += self.tree.total_cost(node).wall_us
+
+    def _match(self, claim: _Claim, node: int, conversion: Conversion) -> None:
+        """Claim the line's own time and what numpy, torch and the standard library do for it."""
+        mine = [node]
+        for child in self.tree.children(node):
+            frame = self.tree.frame(child)
+            if origin(frame) in (Origin.LIBRARY, Origin.STDLIB) and (
+                last_name(frame.function) not in conversion.other_calls
+            ):
+                mine.extend(self.tree.subtree(child))
+        us = sum(self.tree.self_cost(it).wall_us for it in mine)
+        claim.nodes.update(mine)
+        claim.conversions.add(conversion)
+        claim.matched_us += us
+        claim.weights[self.lines.line(node)] += us
+
+    def _widen(self, claim: _Claim) -> None:
+        """Claim the whole function where converting and searching is what it does."""
+        function = next(iter(claim.conversions)).function if claim.conversions else None
+        if function is None or not any(it.kind is not Kind.HANDLING for it in claim.conversions):
+            return
+        small = function.last_line - function.first_line < SMALL_FUNCTION_LINES
+        if not small or claim.matched_us < MOST_OF_FUNCTION * claim.inclusive_us:
+            return
+        claim.whole = True
+        claim.weights.clear()
+        for top in claim.tops:
+            claim.nodes.update(self.tree.subtree(top))
+            claim.weights[self.lines.line(top)] += self.tree.total_cost(top).wall_us
+
+    def executions(self, claim: _Claim) -> int:
+        """How many times a step the conversions run, if every place where they are runs once."""
+        if not claim.whole:
+            return sum(it.kind is not Kind.HANDLING for it in claim.conversions)
+        callers = {self.tree.nodes[top].parent for top in claim.tops} - {NO_PARENT}
+        return len({self.lines.line(it) for it in callers}) or 1
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    search = _Search(profile)
+    claims = [claim for claim in search.claims() if claim.nodes]
+    whole = profile.critical.wall_us
+    nodes = frozenset[int]().union(*(claim.nodes for claim in claims))
+    total = sum(profile.steady.self_cost(node).wall_us for node in nodes)
+    if not whole or total / whole < MIN_SHARE:
+        return
+    weights: dict[Line, float] = defaultdict(float)
+    for claim in claims:
+        for line, us in claim.weights.items():
+            weights[line] += us
+    locations = search.lines.locations(weights, whole)
+    per_step = _per_step_us(profile, total)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=_title(claims, Line(locations[0].file, locations[0].line, locations[0].function)),
+        phase=PhaseKind.STEADY,
+        savings=(Saving(nodes, _removable(per_step, sum(map(search.executions, claims)))),),
+        locations=locations,
+        evidence=tuple(_evidence(claims, total / whole, per_step)),
+        fix="Keep the values in one numpy array (or tensor) for the whole run, change it in place, "
+        "and use its own methods: values.argmax(), values.max(), values[i] += x.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _per_step_us(profile: Profile, us: float) -> float | None:
+    """Time per step (µs); ``None`` when steps were not counted."""
+    sps = profile.throughput.steady_sps
+    steady = sum(it.end_us - it.start_us for it in profile.phases if it.kind is PhaseKind.STEADY)
+    if sps is None or not sps.median or not steady:
+        return None
+    return us / (sps.median * steady / 1e6)
+
+
+def _removable(per_step_us: float | None, executions: int) -> Range:
+    """All but what the array operations cost that take the place of ``executions`` places."""
+    if per_step_us is None or not per_step_us:
+        return REMOVABLE_UNCOUNTED
+    low = 1 - executions * REPLACEMENT_US.high / per_step_us
+    high = 1 - executions * REPLACEMENT_US.low / per_step_us
+    return Range(min(MOST_REMOVABLE_LOW, max(0.0, low)), max(0.0, high))
+
+
+def _title(claims: list[_Claim], heaviest: Line) -> str:
+    kinds = {it.kind for claim in claims for it in claim.conversions} - {Kind.HANDLING}
+    where = short_place(heaviest)
+    if kinds == {Kind.SEARCH}:
+        return f"a search by hand for the best value runs at every step ({where})"
+    if Kind.SEARCH in kinds:
+        return f"containers are turned into arrays and searched by hand at every step ({where})"
+    return f"containers and arrays are turned into each other at every step ({where})"
+
+
+def _evidence(claims: list[_Claim], share: float, per_step_us: float | None) -> Iterable[str]:
+    each = f", {duration(per_step_us)} a step" if per_step_us else ""
+    yield f"{percent(share)} of the steady time{each}"
+    functions = sorted(
+        {
+            it.function.qualname
+            for claim in claims
+            if claim.whole
+            for it in claim.conversions
+            if it.function
+        }
+    )
+    if functions:
+        yield f"{', '.join(functions)}: nearly all of its time is conversion or search"
+    for kind in Kind:
+        count = sum(it.kind is kind for claim in claims for it in claim.conversions)
+        if count:
+            yield f"{kind.value} ({count} place{'s' if count > 1 else ''} in the source)"
+
+
+DETECTOR: Final = Detector(
+    id="array-conversion-in-loop",
+    name="containers turned into arrays, or searched by hand, at every step",
+    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
+    detect=detect,
+)

@@ -1,0 +1,188 @@
+"""The fallback: heavy lines that no other detector explains."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from rlprof.analysis.origin import Origin, origin
+from rlprof.analysis.source.lines import Line, UserLines, file_name, short_place
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import CallTree, PhaseKind, Profile
+from rlprof.model.recording import (
+    GC_FUNCTION,
+    INVALID_FUNCTION,
+    NO_PARENT,
+    NO_STACK_FUNCTION,
+    Frame,
+)
+from rlprof.units import percent
+
+MIN_SHARE: Final = 0.03
+"""Of the critical time: a line under it is not what makes training slow, and every loop has some."""
+
+MAX_FINDINGS: Final = 5
+"""More would be a flamegraph in words."""
+
+ONE_LINE: Final = 0.6
+"""Part of a function's time on its heaviest line from which the line is named, not the function."""
+
+MOSTLY_WAITING: Final = 0.5
+"""Idle part of a line's own time from which it is waiting, which is no cost by itself."""
+
+SHOWN_LINES: Final = 5
+SHOWN_CALLEES: Final = 3
+
+_IN_WORDS: Final = {
+    GC_FUNCTION: "garbage collection",
+    INVALID_FUNCTION: "a stack that could not be read whole",
+    NO_STACK_FUNCTION: "time without a stack",
+}
+
+
+class _Spot(NamedTuple):
+    """What a finding is about: one function of the user's, or the collector."""
+
+    file: str
+    function: str
+
+
+@dataclass(slots=True)
+class _Cost:
+    nodes: set[int] = field(default_factory=set)
+    wall_us: int = 0
+    idle_us: int = 0
+    lines: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    own_us: int = 0
+    """The part spent on the lines themselves."""
+    callees: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """The part in code that is not the user's, by what the line called."""
+
+    @property
+    def busy_us(self) -> int:
+        return self.wall_us - self.idle_us
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    tree = profile.steady
+    whole = profile.critical.wall_us
+    if not whole:
+        return
+    lines = UserLines(tree, profile.sources)
+    spots = [
+        (spot, cost)
+        for spot, cost in _spots(tree, lines).items()
+        if cost.busy_us / whole >= MIN_SHARE
+    ]
+    spots.sort(key=lambda item: (-item[1].busy_us, item[0]))
+    for spot, cost in spots[:MAX_FINDINGS]:
+        yield _finding(spot, cost, lines, whole)
+
+
+def _spots(tree: CallTree, lines: UserLines) -> dict[_Spot, _Cost]:
+    spots: dict[_Spot, _Cost] = defaultdict(_Cost)
+    for node in tree.hot_nodes():
+        self_cost = tree.self_cost(node)
+        owner = _responsible(tree, lines, node)
+        if owner == NO_PARENT or not self_cost.wall_us:
+            continue
+        if self_cost.idle_us > MOSTLY_WAITING * self_cost.wall_us:
+            continue
+        line = lines.line(owner)
+        frame = tree.frame(node)
+        cost = spots[
+            _Spot("", GC_FUNCTION)
+            if frame.function == GC_FUNCTION
+            else _Spot(line.file, line.function)
+        ]
+        cost.nodes.add(node)
+        cost.wall_us += self_cost.wall_us
+        cost.idle_us += self_cost.idle_us
+        cost.lines[line] += self_cost.busy_us
+        if node == owner:
+            cost.own_us += self_cost.busy_us
+        else:
+            cost.callees[_callee(tree, node, owner)] += self_cost.busy_us
+    return spots
+
+
+def _responsible(tree: CallTree, lines: UserLines, node: int) -> int:
+    """The node whose line the time is laid on: the user's, or where there is none a library's."""
+    owner = lines.owner(node)
+    if owner != NO_PARENT:
+        return owner
+    current = node
+    while current != NO_PARENT and origin(tree.frame(current)) is not Origin.LIBRARY:
+        current = tree.nodes[current].parent
+    return current
+
+
+def _callee(tree: CallTree, node: int, owner: int) -> str:
+    """What the user's line called on the way to ``node``, in words."""
+    if tree.frame(node).function in _IN_WORDS:
+        return _IN_WORDS[tree.frame(node).function]
+    while tree.nodes[node].parent != owner:
+        node = tree.nodes[node].parent
+    return _name(tree.frame(node))
+
+
+def _name(frame: Frame) -> str:
+    return f"{frame.function} ({file_name(frame.file)})" if frame.file else frame.function
+
+
+def _finding(spot: _Spot, cost: _Cost, lines: UserLines, whole: int) -> Finding:
+    locations = lines.locations(cost.lines, whole)[:SHOWN_LINES]
+    return Finding(
+        detector=DETECTOR.id,
+        title=_title(spot, cost),
+        phase=PhaseKind.STEADY,
+        savings=(Saving(frozenset(cost.nodes), Range(0.0, cost.busy_us / cost.wall_us)),),
+        locations=locations,
+        evidence=tuple(_evidence(spot, cost, whole)),
+        fix=_fix(spot),
+        confidence=Confidence.SUSPECTED,
+    )
+
+
+def _title(spot: _Spot, cost: _Cost) -> str:
+    if spot.function == GC_FUNCTION:
+        return "garbage collection, no known cause"
+    heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
+    if cost.lines[heaviest] >= ONE_LINE * cost.busy_us:
+        return f"{short_place(heaviest)} in {spot.function} is hot, no known cause"
+    return f"{spot.function} ({file_name(spot.file)}) is hot over {len(cost.lines)} lines, no known cause"
+
+
+def _evidence(spot: _Spot, cost: _Cost, whole: int) -> Iterable[str]:
+    if spot.function == GC_FUNCTION:
+        yield f"{percent(cost.busy_us / whole)} of the steady time, set off by these lines"
+        return
+    below = cost.busy_us - cost.own_us
+    yield (
+        f"{percent(cost.busy_us / whole)} of the steady time: {percent(cost.own_us / whole)} on the "
+        f"lines themselves (what they call in C included), {percent(below / whole)} in what they call"
+    )
+    called = sorted(cost.callees.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_CALLEES]
+    if called:
+        yield "called: " + ", ".join(f"{name} {percent(us / whole)}" for name, us in called)
+
+
+def _fix(spot: _Spot) -> str:
+    if spot.function == GC_FUNCTION:
+        return (
+            "Make fewer objects that live on in the loop; or gc.freeze() after set-up and a higher "
+            "gc.set_threshold(), which leaves fewer old objects to walk."
+        )
+    return "Look whether all of this has to be done at every step; rlprof knows no fix for it."
+
+
+DETECTOR: Final = Detector(
+    id="hot-spot",
+    name="heavy lines that nothing else explains",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+    fallback=True,
+)

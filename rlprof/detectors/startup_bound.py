@@ -1,0 +1,211 @@
+"""Imports, process creation and set-up that outweigh the training after them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from rlprof.analysis.origin import Origin, is_import_machinery, origin
+from rlprof.analysis.source.lines import Line, UserLines
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import CallTree, PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.units import duration, percent
+
+MIN_SHARE: Final = 1 / 3
+"""Of the run. With more than twice as much training after it, start-up is not what takes long."""
+
+MIN_START_UP_US: Final = 250_000
+"""Under a quarter of a second nobody waits for it, and a bare ``import numpy`` takes half of that."""
+
+MIN_MODULE_SHARE: Final = 0.05
+"""Of start-up: lighter imports and lines are not named."""
+
+NEEDED_LATER: Final = Range(0.0, 0.9)
+"""Removable from imports that the training uses: nothing in a process that has to import them;
+nearly all in workers that a fork or a pool kept alive would spare."""
+
+NOT_SEEN_LATER: Final = Range(0.3, 0.95)
+"""Removable from imports of which no frame was seen afterwards: imported where they are used, they
+cost only those who use them. Some are needed by a line too quick to be sampled, hence the low."""
+
+SET_UP: Final = Range(0.0, 0.5)
+"""Removable from set-up lines: often it can be cached or shared, which nothing here shows."""
+
+SHOWN_MODULES: Final = 4
+SHOWN_LINES: Final = 6
+
+_MODULE: Final = re.compile(
+    r"[/\\]python3\.\d+t?[/\\](?:(?:site|dist)-packages[/\\])?(?P<path>.+)$"
+)
+_INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\](?P<path>.+)$")
+OWN_MODULE: Final = "rlprof's agent"
+_OWN: Final = re.compile(r"[/\\]rlprof[/\\]agent[/\\]|[/\\]sitecustomize\.py$")
+"""What rlprof brings along is stated as its overhead, and not the user's to make cheaper."""
+
+
+@dataclass(slots=True)
+class _StartUp:
+    """Where start-up time went, on the run's own timeline."""
+
+    modules: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """Inclusive time by top-level module as imported from the user's code or the interpreter (µs)."""
+    nodes: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    importers: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    set_up: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    set_up_nodes: set[int] = field(default_factory=set)
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    wall = profile.run.wall_us
+    start_up = profile.start_up_us
+    if not wall or start_up < MIN_START_UP_US or start_up / wall < MIN_SHARE:
+        return
+    lines = UserLines(profile.start_up, profile.sources)
+    found = _measure(profile.start_up, lines)
+    heaviest = _heaviest(found, start_up)
+    processes = sum(1 for process in profile.processes if process.python)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=_title(heaviest, start_up / wall),
+        phase=PhaseKind.START_UP,
+        savings=tuple(_savings(found, profile)),
+        locations=lines.locations({**found.importers, **found.set_up}, wall)[:SHOWN_LINES],
+        evidence=tuple(_evidence(heaviest, profile, processes)),
+        fix=_fix(processes),
+        confidence=Confidence.BOUNDED,
+    )
+
+
+class _Import(NamedTuple):
+    """An import under way: what it loads, and the user's line that asked for it."""
+
+    module: str
+    line: Line | None
+
+
+def _measure(tree: CallTree, lines: UserLines) -> _StartUp:
+    found = _StartUp()
+    under_way: dict[int, _Import] = {}
+    for node in tree.hot_nodes():
+        frame = tree.frame(node)
+        own = tree.self_cost(node)
+        above = under_way.get(tree.nodes[node].parent)
+        # A module of the user's that is being imported runs lines, and imports, of the user's.
+        current = None if origin(frame) is Origin.YOURS else above
+        if current is None and is_import_machinery(frame):
+            current = _import_at(tree, node, lines)
+        if current is not None:
+            under_way[node] = current
+            _add_import(found, current, node, own.wall_us)
+        elif own.busy_us and (owner := lines.owner(node)) != NO_PARENT:
+            found.set_up[lines.line(owner)] += own.busy_us
+            found.set_up_nodes.add(node)
+    return found
+
+
+def _add_import(found: _StartUp, current: _Import, node: int, wall_us: int) -> None:
+    if current.module != OWN_MODULE and wall_us:
+        found.modules[current.module] += wall_us
+        found.nodes[current.module].add(node)
+        if current.line is not None:
+            found.importers[current.line] += wall_us
+
+
+def _import_at(tree: CallTree, node: int, lines: UserLines) -> _Import:
+    owner = lines.owner(node)
+    line = lines.line(owner) if owner != NO_PARENT else None
+    return _Import(_loaded(tree, node) or _named(lines, owner), line)
+
+
+def _loaded(tree: CallTree, node: int) -> str:
+    """The top-level module that the import at ``node`` runs; empty when it ran no Python."""
+    while below := tree.children(node):
+        node = max(below, key=lambda child: (tree.total_cost(child).wall_us, -child))
+        frame = tree.frame(node)
+        if frame.file and not is_import_machinery(frame):
+            return top_level_module(frame.file)
+    return ""
+
+
+def _named(lines: UserLines, owner: int) -> str:
+    """The top-level module that the import statement at ``owner`` names."""
+    statement = lines.statement(lines.tree.frame(owner)) if owner != NO_PARENT else None
+    node = statement.node if statement else None
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return node.module.partition(".")[0]
+    if isinstance(node, ast.Import):
+        return node.names[0].name.partition(".")[0]
+    return "other modules"
+
+
+def top_level_module(file: str) -> str:
+    """``…/site-packages/torch/nn/init.py`` -> ``torch``; a file of the user's by its own name."""
+    if _OWN.search(file):
+        return OWN_MODULE
+    found = _INSTALLED.search(file) or _MODULE.search(file)
+    parts = re.split(r"[/\\]", found.group("path") if found else file)
+    first = parts[0] if found else parts[-1]
+    return first.removesuffix(".py") or file
+
+
+def _heaviest(found: _StartUp, start_up_us: int) -> list[tuple[str, int]]:
+    ranked = sorted(found.modules.items(), key=lambda item: (-item[1], item[0]))
+    return [(name, us) for name, us in ranked if us >= MIN_MODULE_SHARE * start_up_us][
+        :SHOWN_MODULES
+    ]
+
+
+def _savings(found: _StartUp, profile: Profile) -> Iterable[Saving]:
+    later = {top_level_module(file) for file in _files(profile.steady)}
+    for module in sorted(found.nodes):
+        range_ = NEEDED_LATER if module in later else NOT_SEEN_LATER
+        yield Saving(frozenset(found.nodes[module]), range_)
+    if found.set_up_nodes:
+        yield Saving(frozenset(found.set_up_nodes), SET_UP)
+
+
+def _files(tree: CallTree) -> set[str]:
+    return {tree.frame(node).file for node in tree.hot_nodes()}
+
+
+def _title(heaviest: list[tuple[str, int]], share: float) -> str:
+    names = ", ".join(name for name, _ in heaviest[:2])
+    return f"start-up takes {percent(share)} of the run" + (
+        f", led by importing {names}" if names else ""
+    )
+
+
+def _evidence(heaviest: list[tuple[str, int]], profile: Profile, processes: int) -> Iterable[str]:
+    training = max(0, profile.run.wall_us - profile.start_up_us)
+    yield (
+        f"{duration(profile.start_up_us)} before the first step, {duration(training)} after it, "
+        f"in {processes} Python process{'es' if processes != 1 else ''}"
+    )
+    if heaviest:
+        yield "imports: " + ", ".join(f"{name} {duration(us)}" for name, us in heaviest)
+    waits = profile.start_up.total.idle_us
+    if waits >= MIN_MODULE_SHARE * profile.start_up_us:
+        yield f"{duration(waits)} of it waiting, for processes to start or for files"
+
+
+def _fix(processes: int) -> str:
+    fix = "Import what the training does not need inside the functions that use it"
+    if processes > 1:
+        fix += (
+            "; start workers by fork, or forkserver with a preload, and keep one pool for all runs"
+        )
+    return fix + ". For a longer training there is nothing to do: start-up is paid once."
+
+
+DETECTOR: Final = Detector(
+    id="startup-bound",
+    name="start-up that outweighs the training after it",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)
