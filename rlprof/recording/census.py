@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
@@ -14,29 +15,63 @@ from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import TrackedProcess
 
 LEFT_OUT = {
-    "multiprocessing.resource_tracker": "the resource tracker of multiprocessing",
-    "multiprocessing.forkserver": "the fork server of multiprocessing",
-    "torch._inductor.compile_worker": "a compile worker of torch",
-    "tensorboard": "TensorBoard",
-    "wandb-service": "the service of Weights & Biases",
+    r"multiprocessing\.resource_tracker": "the resource tracker of multiprocessing",
+    r"multiprocessing\.forkserver": "the fork server of multiprocessing",
+    r"torch\._inductor\.compile_worker|.*/torch/_inductor/compile_worker/__main__\.py": (
+        "a compile worker of torch"
+    ),
+    r"tensorboard(\.main)?|.*/tensorboard": "TensorBoard",
+    r"wandb-service.*": "the service of Weights & Biases",
 }
-"""Service processes that are not sampled, by a part of their arguments."""
+"""Service processes that are not sampled, by the program that they run (all of it)."""
+
+NO_AGENT = "it ran without the agent (-E, -I or an environment of its own)"
+"""Why the scan had to find a process."""
+
+_IMPORTS_FROM = re.compile(r"from (?P<module>[\w.]+) import")
 
 GRACE_US = 300_000
 """How long the scan leaves a new process to its agent before it is sampled without one."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Glimpse:
+    """A process that the scan has seen and no agent has announced, so far."""
+
+    pid: int
+    ppid: int
+    seen_us: int
+    is_python: bool
+    argv: tuple[str, ...]
+    executable: str
+
+    @classmethod
+    def of(cls, pid: int, now_us: int) -> _Glimpse:
+        stat = procfs.read_stat(pid)
+        is_python = stat is not None and not stat.has_ended and procfs.is_python(pid)
+        return cls(
+            pid,
+            ppid=0 if stat is None else stat.ppid,
+            seen_us=now_us,
+            is_python=is_python,
+            argv=procfs.read_arguments(pid) if is_python else (),
+            executable=procfs.read_executable(pid) if is_python else "",
+        )
+
+
 class Census:
     """The processes of a run, live and ended."""
 
-    def __init__(self, stacks: StackTable, elapsed_us: Callable[[], int]) -> None:
+    def __init__(
+        self, stacks: StackTable, elapsed_us: Callable[[], int], *, expects_agents: bool
+    ) -> None:
         self.root_pid = 0
         self.all: list[TrackedProcess] = []
         self.threads: list[Thread] = []
         self.new_threads: list[Thread] = []
         self._live: dict[int, TrackedProcess] = {}
-        self._first_seen_us: dict[int, int] = {}
-        self._not_python: set[int] = set()
+        self._glimpses: dict[int, _Glimpse] = {}
+        self._expects_agents = expects_agents
         self._stacks = stacks
         self._elapsed_us = elapsed_us
 
@@ -52,6 +87,12 @@ class Census:
         pid = announcement.pid
         before = self._live.get(pid)
         method = self._start_method(announcement)
+        self._glimpses.pop(pid, None)
+        if before is not None and _is_late(before, pid):
+            # The scan was quicker than the start of the interpreter.
+            before.meet_agent(announcement.mailbox, announcement.python, method)
+            before.reasons[:] = [reason for reason in before.reasons if reason != NO_AGENT]
+            return before
         if before is not None:
             # The same process with a new program: its earlier life ends here.
             self.ended(pid, exit_code=None)
@@ -69,25 +110,47 @@ class Census:
         found = []
         alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in ignore]
         for pid in alive:
-            if pid in self._live or pid in self._not_python:
+            if pid in self._live:
+                self._glimpses.pop(pid, None)
                 continue
-            first_seen = self._first_seen_us.setdefault(pid, now)
-            if now - first_seen < GRACE_US:
-                continue
-            if not procfs.is_python(pid):
-                # Not for good: a shell becomes Python by exec.
-                self._first_seen_us[pid] = now
-                continue
-            stat = procfs.read_stat(pid)
-            if stat is not None and not stat.has_ended:
-                method = "root" if pid == self.root_pid else "unknown"
-                process = self._add(
-                    pid, ppid=stat.ppid, python="", start_method=method, mailbox=None
-                )
-                found.append(process)
-        for pid in set(self._first_seen_us) - set(alive):
-            del self._first_seen_us[pid]
+            glimpse = self._glimpses.get(pid)
+            if glimpse is None or not glimpse.is_python:
+                # Looked at again each time: a shell becomes Python by exec.
+                self._glimpses[pid] = _Glimpse.of(pid, now)
+            elif now - glimpse.seen_us >= GRACE_US:
+                found.append(self._found(self._glimpses.pop(pid)))
+        for pid in set(self._glimpses) - set(alive):
+            self._missed(self._glimpses.pop(pid))
         return found
+
+    def last_glimpses(self) -> None:
+        """Recording ends: list as missed what the scan saw and no agent announced."""
+        for pid in list(self._glimpses):
+            self._missed(self._glimpses.pop(pid))
+
+    def _found(self, glimpse: _Glimpse) -> TrackedProcess:
+        tracked = self._add(
+            glimpse.pid,
+            ppid=glimpse.ppid,
+            python="",
+            start_method="root" if glimpse.pid == self.root_pid else "unknown",
+            mailbox=None,
+        )
+        if self._expects_agents:
+            tracked.reasons.append(NO_AGENT)
+        return tracked
+
+    def _missed(self, glimpse: _Glimpse) -> None:
+        # Between fork and exec a child still bears its parent's command line.
+        if glimpse.is_python and glimpse.argv != procfs.read_arguments(glimpse.ppid):
+            tracked = self._found(glimpse)
+            tracked.process = replace(
+                tracked.process,
+                argv=glimpse.argv,
+                executable=glimpse.executable,
+                started_us=glimpse.seen_us,
+            )
+            self.ended(glimpse.pid, exit_code=None)
 
     def notice_ends(self) -> Iterator[TrackedProcess]:
         """Yield live processes that are no more."""
@@ -109,7 +172,8 @@ class Census:
         self, pid: int, *, ppid: int, python: str, start_method: str, mailbox: MailboxReader | None
     ) -> TrackedProcess:
         argv = procfs.read_arguments(pid)
-        left_out = _left_out(argv) if start_method not in ("fork", "forkserver") else None
+        may_be_service = start_method not in ("root", "fork", "forkserver")
+        left_out = _left_out(argv) if may_be_service else None
         stat = procfs.read_stat(pid)
         process = Process(
             id=len(self.all),
@@ -166,7 +230,7 @@ def summarise(tracked: TrackedProcess) -> Process:
         else:
             fate = "probe-only" if probe_samples else "missed"
     notes = [tracked.process.note, *dict.fromkeys(tracked.reasons)]
-    if mailbox is not None and mailbox.probe_state in PROBE_STATE_TEXTS:
+    if fate != "left-out" and mailbox is not None and mailbox.probe_state in PROBE_STATE_TEXTS:
         notes.append(f"the stack probe yielded: {PROBE_STATE_TEXTS[mailbox.probe_state]}")
     if fate == "missed" and not any(notes):
         notes.append("it ended before a sampler was attached")
@@ -182,11 +246,35 @@ def summarise(tracked: TrackedProcess) -> Process:
     )
 
 
+def _is_late(tracked: TrackedProcess, pid: int) -> bool:
+    """Whether an announcement is of this very program, and not of one after an exec."""
+    return tracked.mailbox is None and tracked.process.argv == procfs.read_arguments(pid)
+
+
 def _left_out(argv: tuple[str, ...]) -> str | None:
-    for mark, what in LEFT_OUT.items():
-        if _mentions(argv[1:3], mark):
+    program = _program(argv)
+    for pattern, what in LEFT_OUT.items():
+        if re.fullmatch(pattern, program):
             return what
     return None
+
+
+def _program(argv: tuple[str, ...]) -> str:
+    """What an interpreter was told to run: a module, a script, or the module that ``-c`` code
+    imports from. The process's title where that was rewritten.
+    """
+    words = iter(argv[1:])
+    for word in words:
+        if word == "-m":
+            return next(words, "")
+        if word == "-c":
+            imported = _IMPORTS_FROM.match(next(words, ""))
+            return "" if imported is None else imported["module"]
+        if word in ("-W", "-X"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return argv[0] if argv else ""
 
 
 def _mentions(argv: tuple[str, ...], mark: str) -> bool:

@@ -82,7 +82,7 @@ class Recorder:
         self._notes: list[Note] = []
         self._selector = selectors.DefaultSelector()
         self._stacks = StackTable()
-        self._census = Census(self._stacks, self._elapsed_us)
+        self._census = Census(self._stacks, self._elapsed_us, expects_agents=settings.agent)
         self._server = AgentServer()
         self._attacher = Attacher(
             self._find_austin(),
@@ -289,10 +289,10 @@ class Recorder:
         if announcement is None:
             return
         before = self._census.get(announcement.pid)
-        if before is not None:
-            self._attacher.stop(before)
         tracked = self._census.announced(announcement)
-        if not self._is_recording or not self._attach(tracked):
+        if before is not None and before is not tracked:
+            self._attacher.stop(before)
+        if tracked is before or not self._is_recording or not self._attach(tracked):
             self._server.release(tracked.pid)
 
     def _attach(self, tracked: TrackedProcess) -> bool:
@@ -366,6 +366,7 @@ class Recorder:
     def _stop_recording(self) -> None:
         for tracked in list(self._census.notice_ends()):
             self._end(tracked.pid, exit_code=None)
+        self._census.last_glimpses()
         self._stop_sampling()
         self._store.close_window(self._elapsed_us(), self._census, self._taps)
 

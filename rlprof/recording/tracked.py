@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from rlprof.agent import INJECT_DIR
@@ -100,8 +100,6 @@ class TrackedProcess:
         self._busy_us = 0.0
         self._torn_node = stacks.node((_TORN_FRAME,))
         self._unseen_node = stacks.node((_UNSEEN_FRAME,))
-        version = tuple(int(part) for part in process.python.split(".")[:2] if part.isdigit())
-        self._marks_torn = version >= TEARS_SILENTLY_BEFORE
         main = self._thread(process.pid)
         main.schedule = procfs.read_schedule(process.pid, process.pid)
 
@@ -113,10 +111,17 @@ class TrackedProcess:
     def is_alive(self) -> bool:
         return self.process.ended_us is None
 
+    def meet_agent(self, mailbox: MailboxReader, python: str, start_method: str) -> None:
+        """Its agent announces it late: the scan had found it before."""
+        self.mailbox = mailbox
+        self.process = replace(self.process, python=python, start_method=start_method)
+
     def close_window(self, now_us: int, length_us: int) -> ProcessWindow:
         """What was seen since the last call, with thread and node ids of the run."""
-        threads = self._read_clock(now_us)
-        self._read_eye(threads, length_us)
+        threads: dict[int, ThreadWindow] = {}
+        if self.process.fate != "left-out":
+            threads = self._read_clock(now_us)
+            self._read_eye(threads, length_us)
         if self.pid not in threads and now_us - self.last_tick_us > SILENT_US:
             threads[self.pid] = ThreadWindow()
         result = ProcessWindow()
@@ -180,12 +185,18 @@ class TrackedProcess:
         if not stacks:
             return
         seen = threads.setdefault(self.pid, ThreadWindow())
-        seen.trust_clock = self._marks_torn and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
+        seen.trust_clock = (
+            self._marks_torn() and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
+        )
         for frames, cpu_us in stacks:
             if frames:
                 node = self._stacks.node(frames)
                 # A longer one began in an earlier window, where the clock had to explain it.
                 seen.eye[node] = seen.eye.get(node, 0.0) + min(cpu_us, length_us)
+
+    def _marks_torn(self) -> bool:
+        version = self.process.python.split(".")[:2]
+        return tuple(int(part) for part in version if part.isdigit()) >= TEARS_SILENTLY_BEFORE
 
     def _read_schedule(self, tid: int, state: _ThreadState, seen: ThreadWindow) -> None:
         now = procfs.read_schedule(self.pid, tid)

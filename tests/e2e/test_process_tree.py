@@ -57,7 +57,7 @@ if __name__ == "__main__":
     workers = [p for p in result.recording.processes if p.pid in pids]
     assert [p.start_method for p in workers] == [method] * 2
     assert [p.fate for p in workers] == ["sampled"] * 2
-    assert all(p.ended_us is not None for p in result.recording.processes)
+    assert all(p.ended_us is not None for p in (result.root, *workers))
     services = [p for p in result.recording.processes if p.pid not in {*pids, result.root.pid}]
     assert all(p.fate == "left-out" and "left out" in p.note for p in services)
     assert bool(services) == (method != "fork")
@@ -149,7 +149,8 @@ work(1.2)
 def test_exec_begins_a_new_life_of_the_same_process(write, rlprof_run):
     write(WORK + "\ndef after():\n    work()\nafter()\nsys.exit(4)\n", name="after.py")
     script = write(
-        WORK + "\ndef before():\n    work()\nbefore()\nos.execv(sys.executable, [sys.executable, 'after.py'])"
+        WORK
+        + "\ndef before():\n    work()\nbefore()\nos.execv(sys.executable, [sys.executable, 'after.py'])"
     )
 
     result = rlprof_run(script)
@@ -285,12 +286,15 @@ for name in os.listdir("/proc"):
     assert len(result.recording.processes) == 11
 
 
-LOSES_THE_AGENT = WORK + """
+LOSES_THE_AGENT = (
+    WORK
+    + """
 def child(*options, **keywords):
     return subprocess.run([sys.executable, *options, "child.py"], **keywords).returncode
 
 sys.exit(child({arguments}))
 """
+)
 
 
 @pytest.mark.parametrize(

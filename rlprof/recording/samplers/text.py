@@ -12,6 +12,10 @@ from rlprof.recording.samplers.base import ClockStack, ClockTime
 _GC = GC_FUNCTION.encode()
 _INVALID = INVALID_FUNCTION.encode()
 _SAMPLE = re.compile(rb"P\d+;T[^;]*:\d+(;|$)")
+_METRICS = re.compile(rb" (\d{1,18}),([01]),-?\d+\n")
+"""The end of a sample's line: wall µs, idle flag, change of memory. Cutting the text here takes
+one copy of each stack, where cutting lines first would take two.
+"""
 
 MAX_PARSED = 50_000
 """Parsed stacks remembered before starting anew, so that memory stays bounded."""
@@ -28,28 +32,23 @@ class TextReader:
         """Lines that are neither samples nor remarks, for example cut by a killed sampler."""
 
     def feed(self, data: bytes) -> None:
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
+        parts = _METRICS.split(self._rest + data)
+        remarks, _, self._rest = parts.pop().rpartition(b"\n")
         times = self._times
-        for line in lines:
-            stack, _, metrics = line.rpartition(b" ")
-            try:
-                wall, idle, _ = metrics.split(b",")
-                microseconds = int(wall)
-            except ValueError:
-                self._other_line(line)
-                continue
+        for stack, wall_us, idle in zip(
+            parts[::3], map(int, parts[1::3]), parts[2::3], strict=True
+        ):
             time = times.get(stack)
             if time is None:
-                if not _SAMPLE.match(stack):
-                    self._other_line(line)
+                time = self._new_time(stack)
+                if time is None:
                     continue
-                time = times[stack] = ClockTime()
             if idle == b"1":
-                time.idle_us += microseconds
+                time.idle_us += wall_us
             else:
-                time.busy_us += microseconds
+                time.busy_us += wall_us
             time.ticks += 1
+        self._other_lines(remarks)
 
     def has_times(self) -> bool:
         return bool(self._times)
@@ -59,7 +58,7 @@ class TextReader:
         return times
 
     def finish(self) -> None:
-        self._other_line(self._rest)
+        self._other_lines(self._rest)
         self._rest = b""
 
     def parse(self, key: Hashable) -> ClockStack:
@@ -71,9 +70,19 @@ class TextReader:
             parsed = self._parsed[key] = _stack(key)
         return parsed
 
-    def _other_line(self, line: bytes) -> None:
-        if line and not line.startswith(b"#"):
-            self.bad_lines += 1
+    def _new_time(self, text: bytes) -> ClockTime | None:
+        """The time of a stack not seen since the last drain, or None when ``text`` is no stack;
+        lines that are no samples may come before it.
+        """
+        others, _, stack = text.rpartition(b"\n")
+        self._other_lines(others)
+        if not _SAMPLE.match(stack):
+            self.bad_lines += not stack.startswith(b"#")
+            return None
+        return self._times.setdefault(stack, ClockTime())
+
+    def _other_lines(self, text: bytes) -> None:
+        self.bad_lines += sum(1 for line in text.split(b"\n") if line and not line.startswith(b"#"))
 
 
 def _stack(key: bytes) -> ClockStack:
