@@ -17,8 +17,8 @@ from rlprof.model.profile import CallTree, PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.units import duration, percent
 
-MIN_SHARE: Final = 1 / 3
-"""Of the run. With more than twice as much training after it, start-up is not what takes long."""
+MIN_SHARE: Final = 0.25
+"""Of the run. With more than three times as much training after it, start-up is not what takes long."""
 
 MIN_START_UP_US: Final = 250_000
 """Under a quarter of a second nobody waits for it, and a bare ``import numpy`` takes half of that."""
