@@ -144,11 +144,11 @@ def rows(folder: Path, arguments: argparse.Namespace) -> list[list[str]]:
             rounds = arguments.rounds if samples <= arguments.samples else 1
             say(f"{format_name}: {samples} samples, {rounds} rounds")
             folded = [fold_apart(format_name, path, samples) for _ in range(rounds)]
-            result.append(_row(format_name, samples, path, folded))
+            result.append(_row(format_name, samples, folded))
     return result
 
 
-def _row(format_name: str, samples: int, path: Path, folded: list[Folded]) -> list[str]:
+def _row(format_name: str, samples: int, folded: list[Folded]) -> list[str]:
     speed = Spread.of(one.samples_s / 1e6 for one in folded)
     peak = Spread.of(one.peak_mb for one in folded)
     return [

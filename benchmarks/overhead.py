@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -171,7 +172,7 @@ def main() -> None:
         case = make()
         say(f"{case.name}: {arguments.rounds} pairs")
         pairs = in_pairs(
-            arguments.rounds, lambda c=case: measure_bare(c), lambda c=case: measure_recorded(c)
+            arguments.rounds, partial(measure_bare, case), partial(measure_recorded, case)
         )
         rows.append(row(case, pairs))
     print_table(
