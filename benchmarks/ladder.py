@@ -1,6 +1,6 @@
 """Measure an example's stages against each other: rounds interleaved, medians, as a Markdown table.
 
-    python benchmarks/ladder.py bandit --rounds 5
+    python benchmarks/ladder.py [bandit] [--rounds 5]
 
 One run of each stage after the other makes a round, so that a machine whose speed drifts
 slows all stages alike.
@@ -63,23 +63,32 @@ def table(stages: tuple[Stage, ...], measured: dict[int, list[float]]) -> str:
         "| stage | bottleneck | sps, median | lowest to highest | times the previous |",
         "|---|---|---|---|---|",
     ]
-    previous: float | None = None
+    previous: list[float] = []
     for stage in stages:
         values = measured[stage.number]
-        middle = median(values)
-        ratio = "" if previous is None else f"{middle / previous:.1f}"
         lines.append(
-            f"| {stage.number} | `{stage.finding}` | {count(middle)} "
-            f"| {count(min(values))} to {count(max(values))} | {ratio} |"
+            f"| {stage.number} | `{stage.finding}` | {count(round(median(values)))} "
+            f"| {count(min(values))} to {count(max(values))} | {gain(previous, values)} |"
         )
-        previous = middle
-    return "\n".join(lines)
+        previous = values
+    first = measured[stages[0].number]
+    return "\n".join([*lines, f"| all | | | | {gain(first, previous)} |"])
+
+
+def gain(before: list[float], after: list[float]) -> str:
+    """How many times faster: the median over the rounds, whose runs met the same machine."""
+    if not before:
+        return ""
+    return f"{median(new / old for old, new in zip(before, after, strict=True)):.1f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "example", choices=[path.parent.name for path in ROOT.glob("examples/*/ladder.toml")]
+        "example",
+        nargs="?",
+        default="bandit",
+        choices=[path.parent.name for path in ROOT.glob("examples/*/ladder.toml")],
     )
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
