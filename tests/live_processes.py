@@ -93,8 +93,8 @@ class Running:
                 stream.close()
 
 
-def cli(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "rlprof", *map(str, arguments)]
+def cli(*arguments: str | Path, python: str | Path = sys.executable) -> list[str]:
+    return [str(python), "-m", "rlprof", *map(str, arguments)]
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:

@@ -150,8 +150,8 @@ def _interpreter(python: Path | None) -> str:
             )
         return found
     active = os.environ.get("VIRTUAL_ENV")
-    beside = Path(active, "bin", "python") if active else None
-    return str(beside) if beside is not None and beside.exists() else sys.executable
+    beside = os.path.join(active, "bin", "python") if active else ""  # noqa: PTH118 - as typed
+    return beside if os.access(beside, os.X_OK) else sys.executable
 
 
 def _check_script(script: Path) -> None:

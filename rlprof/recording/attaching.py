@@ -93,7 +93,7 @@ class Attacher:
         reason = sampler.exit_meaning()
         sampler.close()
         self._attached -= 1
-        self._ended(tracked, sampler, reason)
+        self._ended(tracked, reason)
 
     def _start(self, tracked: TrackedProcess, interval_us: int) -> bool:
         assert self._austin is not None
@@ -118,7 +118,8 @@ class Attacher:
         self._on_first_sample(tracked)
         tracked.attempts = 0
         if tracked.interruption is not None:
-            tracked.reasons.append(f"{tracked.interruption} midway; attached again")
+            if tracked.clock_samples:
+                tracked.reasons.append(f"{tracked.interruption} midway; attached again")
             tracked.interruption = None
         for older in tracked.samplers:
             if older is not sampler and not older.is_over:
@@ -134,7 +135,7 @@ class Attacher:
             return self._interval_us
         return FINE_INTERVAL_US if live < self._usable_cores else DEFAULT_INTERVAL_US
 
-    def _ended(self, tracked: TrackedProcess, sampler: AustinProcess, reason: str) -> None:
+    def _ended(self, tracked: TrackedProcess, reason: str) -> None:
         stat = procfs.read_stat(tracked.pid)
         target_lives = (
             tracked.is_alive
@@ -147,8 +148,7 @@ class Attacher:
         if tracked.attempts <= len(RETRY_AFTER_US):
             wait_us = RETRY_AFTER_US[tracked.attempts - 1]
             tracked.next_attempt_us = self._elapsed_us() + wait_us
-            if sampler.has_samples:
-                tracked.interruption = reason
+            tracked.interruption = reason
         else:
             tracked.reasons.append(f"{reason} ({tracked.attempts} attempts)")
 

@@ -230,6 +230,8 @@ def summarise(tracked: TrackedProcess) -> Process:
         else:
             fate = "probe-only" if probe_samples else "missed"
     notes = [tracked.process.note, *dict.fromkeys(tracked.reasons)]
+    if tracked.interruption is not None and not tracked.reasons:
+        notes.append(tracked.interruption)
     if fate != "left-out" and mailbox is not None and mailbox.probe_state in PROBE_STATE_TEXTS:
         notes.append(f"the stack probe yielded: {PROBE_STATE_TEXTS[mailbox.probe_state]}")
     if fate == "missed" and not any(notes):

@@ -90,7 +90,7 @@ class TrackedProcess:
         self.is_finished = False
         """Whether it has ended and its last words are in the run file."""
         self.interruption: str | None = None
-        """Why the clock stopped; a reason to tell only if the process turns out to live on."""
+        """Why the clock stopped or did not start; a reason to tell unless a further attempt mends it."""
         self.reasons: list[str] = []
         """Why the clock is missing, or was for a while."""
         self._stacks = stacks

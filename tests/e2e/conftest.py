@@ -49,11 +49,13 @@ def start(tmp_path: Path):
         run_file: Path | None = None,
         prefix: Sequence[str] = (),
         start_new_session: bool = False,
+        python: str | Path = sys.executable,
     ) -> Running:
+        options = [*options, *([] if report else ["--no-report"])]
         run_file = run_file or tmp_path / f"run-{len(running)}.rlprof"
         command = [
             *prefix,
-            *cli("run", *([] if report else ["--no-report"]), "-o", run_file, *options, *target),
+            *cli("run", "-o", run_file, *options, *target, python=python),
         ]
         popen = subprocess.Popen(
             command,

@@ -13,7 +13,7 @@ import tty
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlprof.errors import LaunchError
+from rlprof.errors import LaunchError, RlprofError
 from rlprof.recording.samplers.base import StackReader
 from rlprof.recording.samplers.mojo import MojoReader
 from rlprof.recording.samplers.text import TextReader
@@ -98,6 +98,8 @@ class AustinProcess:
         self.has_samples = False
         self.is_over = False
         """Whether its output has ended; the reader may still hold some of it."""
+        self._failure: str | None = None
+        """Why its output could not be read."""
         # On a terminal austin flushes each line at once; into a pipe it would hold 4 KiB back,
         # up to a second of samples. Raw, so that no byte is translated.
         self.fd, child_end = _open_channel()
@@ -131,7 +133,12 @@ class AustinProcess:
                 return False  # EIO: the other end of the terminal is closed.
             if not data:
                 return False
-            self.reader.feed(data)
+            try:
+                self.reader.feed(data)
+            except RlprofError as error:
+                self._failure = error.message
+                self.process.kill()
+                return False
             self.has_samples = self.has_samples or self.reader.has_times()
 
     def stop(self) -> None:
@@ -154,6 +161,8 @@ class AustinProcess:
     def exit_meaning(self) -> str:
         """Why austin ended, as the second half of a sentence."""
         code = self.process.wait()
+        if self._failure is not None:
+            return self._failure
         if code < 0:
             return f"austin was ended by {signal.Signals(-code).name}"
         return EXIT_MEANINGS.get(code, f"austin ended with code {code}")

@@ -1,0 +1,79 @@
+"""The acceptance test: on each stage of an example the first finding is the next stage's change,
+and its price holds the sps measured there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.live_processes import cli
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PAIRS = 3
+SPS = re.compile(r"([\d.]+) sps")
+
+
+def stages(example: str) -> list[dict[str, object]]:
+    return tomllib.loads((EXAMPLES / example / "ladder.toml").read_text())["stage"]
+
+
+def measured_sps(example: str, stage: dict[str, object]) -> float:
+    command = [sys.executable, EXAMPLES / example, *stage.get("sps_args", stage["args"])]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return float(SPS.search(printed.stdout)[1])
+
+
+def first_finding(example: str, stage: dict[str, object], folder: Path) -> dict[str, object]:
+    run_file = folder / "stage.rlprof"
+    recording = subprocess.run(
+        cli("run", "--no-report", "-o", run_file, EXAMPLES / example, *stage["args"]),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert recording.returncode == 0, recording.stderr
+    report = subprocess.run(
+        cli("report", run_file, "--format", "json"), capture_output=True, text=True, check=True
+    )
+    findings = json.loads(report.stdout)["findings"]
+    assert findings, "nothing was found"
+    return findings[0]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_the_first_finding_is_the_next_change_and_its_price_holds(number, tmp_path):
+    this, following = stages("bandit")[number - 1 : number + 1]
+
+    found = first_finding("bandit", this, tmp_path)
+    savings = [
+        1 - measured_sps("bandit", this) / measured_sps("bandit", following) for _ in range(PAIRS)
+    ]
+
+    assert found["id"] == this["finding"]
+    # A shared machine drifts between the runs of a pair: the price need not be truer than they are.
+    noise = (max(savings) - min(savings)) / 2
+    price = found["saved_share"]
+    assert price["low"] - noise <= median(savings) <= price["high"] + noise, (price, savings)
+
+
+@pytest.mark.timeout(120)
+def test_on_the_last_stage_what_is_left_is_its_start_up(tmp_path):
+    last = stages("bandit")[-1]
+
+    found = first_finding("bandit", last, tmp_path)
+
+    assert found["id"] == last["finding"]
+    assert found["phase"] == "start-up"
