@@ -58,12 +58,14 @@ def in_pairs(rounds: int, bare: Callable[[], T], treated: Callable[[], T]) -> li
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """Ours, with this checkout importable and numeric libraries on one thread: rlprof is
-    compared with itself, not the schedulers of thread pools.
+    """Ours, with this checkout importable, numeric libraries on one thread (rlprof is compared
+    with itself, not the schedulers of thread pools), and compiled modules kept, as they are
+    where nobody has switched that off.
     """
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **threads, "PYTHONPATH": os.pathsep.join(paths), **extra}
+    return {**inherited, **threads, "PYTHONPATH": os.pathsep.join(paths), **extra}
 
 
 def run(command: Sequence[str], env: Mapping[str, str] | None = None) -> tuple[str, str]:

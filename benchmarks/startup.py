@@ -82,7 +82,7 @@ def answering_recorder() -> Iterator[dict[str, str]]:
     thread.start()
     try:
         variables = server.environment(probe_interval_us=DEFAULT_INTERVAL_US, tracer_pid=None)
-        yield {**os.environ, **variables, "PYTHONPATH": str(INJECT_DIR)}
+        yield {**environment(), **variables, "PYTHONPATH": str(INJECT_DIR)}
     finally:
         os.write(stop_writing, b"x")
         thread.join()
@@ -130,7 +130,7 @@ def step_ns(python: Path, *, recorded: bool) -> float:
 
 def measure(python: Path, rounds: int) -> dict[str, Spread]:
     """Everything that differs from Python to Python, by what it is."""
-    bare = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    bare = {key: value for key, value in environment().items() if key != "PYTHONPATH"}
     start = [str(python), "-c", "pass"]
     with answering_recorder() as carried:
         imports = Spread.of(agent_import_ms(python, carried) for _ in range(rounds))
