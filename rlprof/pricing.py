@@ -29,6 +29,10 @@ PROBE_ERROR: Final = 0.2
 PROBE_ERROR_MOST: Final = 0.03
 """No share was seen to be off by more."""
 
+KNOCK_ON: Final = 0.4
+"""What is left runs faster by up to this part of s², s being the saved share: it gets the caches and
+the allocator to itself. 0.82 of the time in omegaconf was worth 0.89 in truth; at 0.4 none showed."""
+
 CLOCK_ERROR: Final = 0.5
 """As ``PROBE_ERROR`` for stacks read from outside: what is left besides the torn ones is skewed
 towards shallow stacks (0.76 where 0.825 is true)."""
@@ -61,6 +65,8 @@ class _Measure:
     interval_us: float
     clock_only_share: float
     unlocated: frozenset[int]
+    has_knock_on: bool
+    """Whether a fix changes how fast the rest runs: in a loop, not in a start-up done once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,13 @@ def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
         if tree.frame(node).function in UNLOCATED and tree.self_cost(node).wall_us
     )
     return _Measure(
-        tree, whole, timeline, critical.sample_interval_us, critical.clock_only_share, unlocated
+        tree=tree,
+        whole_us=whole,
+        timeline_us=timeline,
+        interval_us=critical.sample_interval_us,
+        clock_only_share=critical.clock_only_share,
+        unlocated=unlocated,
+        has_knock_on=phase is PhaseKind.STEADY,
     )
 
 
@@ -159,13 +171,11 @@ def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Pri
     if not claimed_us or not measure.whole_us:
         return _Price(Range(0.0, 0.0), own)
     share = _observed_share(claimed_us, measure, own)
-    return _Price(
-        Range(
-            _clip(share.low * low_us / claimed_us),
-            _clip(share.high * high_us / claimed_us),
-        ),
-        own,
-    )
+    low = share.low * low_us / claimed_us
+    high = share.high * high_us / claimed_us
+    if measure.has_knock_on:
+        high = 1 - (1 - high) * (1 - KNOCK_ON * high * high)
+    return _Price(Range(_clip(low), _clip(high)), own)
 
 
 def _observed_share(claimed_us: float, measure: _Measure, own: frozenset[int]) -> Range:

@@ -265,21 +265,31 @@ def _clock_only_share(recording: Recording, critical: CriticalThreads, times: Ti
 
 
 def _sample_interval_us(recording: Recording, critical: CriticalThreads, times: Times) -> int:
-    """Mean time between samples of the critical threads, over the life of their processes."""
+    """Mean time between samples of the critical threads, over the life of their processes.
+
+    Busy time is placed by the probe where there is one, and the probe ticks in CPU time: on a
+    host that is shared its samples are few. Else the clock's ticks count.
+    """
     wall_of_process: dict[int, int] = {}
-    wall_of_thread: dict[int, int] = {}
     for thread in recording.threads:
         cells = times.span(thread.id, 0, times.windows - 1)
         wall = sum(times.busy_us[cells]) + sum(times.idle_us[cells])
-        wall_of_thread[thread.id] = wall
         wall_of_process[thread.process] = wall_of_process.get(thread.process, 0) + wall
-    wall = 0
+    covered_us = 0
     samples = 0.0
     for number in critical.threads:
         process = recording.processes[recording.threads[number].process]
-        own = wall_of_thread[number] / max(1, wall_of_process[process.id])
-        wall += wall_of_thread[number]
-        samples += max(process.probe_samples, process.clock_samples * own)
+        cells = times.span(number, 0, times.windows - 1)
+        busy = sum(times.busy_us[cells])
+        if process.probe_samples:
+            covered_us += busy
+            samples += process.probe_samples
+        else:
+            wall = busy + sum(times.idle_us[cells])
+            covered_us += wall
+            # The clock's ticks are those of all threads of the process.
+            samples += process.clock_samples * wall / max(1, wall_of_process[process.id])
     requested = max((process.requested_interval_us for process in recording.processes), default=0)
-    # Rows that came from neither instrument (a foreign run file) are taken at the rate asked for.
-    return round(wall / samples) if samples and wall else requested or _DEFAULT_INTERVAL_US
+    # Samples of neither instrument (a foreign run file) are taken at the rate asked for.
+    interval = round(covered_us / samples) if samples else 0
+    return interval or requested or _DEFAULT_INTERVAL_US

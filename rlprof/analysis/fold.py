@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from operator import add
 
-from rlprof.analysis.origin import is_import_machinery
+from rlprof.analysis.origin import Origin, is_import_machinery, origin
 from rlprof.model.profile import Cost
 from rlprof.model.recording import NO_PARENT, Node, Recording
 
@@ -52,11 +52,16 @@ class Times:
 
 
 def importing_nodes(nodes: Sequence[Node]) -> bytearray:
-    """1 for each node at or under an import that is under way."""
+    """1 for each node at or under an import that is under way.
+
+    A module of yours that is being imported runs your own code: it may well be the training.
+    """
     importing = bytearray(len(nodes))
-    machinery = {frame: is_import_machinery(frame) for frame in {node.frame for node in nodes}}
     for number, parent, frame in nodes:
-        importing[number] = machinery[frame] or (parent != NO_PARENT and importing[parent])
+        if is_import_machinery(frame):
+            importing[number] = 1
+        elif parent != NO_PARENT and origin(frame) is not Origin.YOURS:
+            importing[number] = importing[parent]
     return importing
 
 

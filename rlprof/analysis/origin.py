@@ -10,6 +10,8 @@ from rlprof.model.recording import Frame
 
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
 _STDLIB = re.compile(r"[/\\]lib(64)?[/\\]python3\.\d+t?[/\\]|[/\\]python3\d+\.zip[/\\]")
+_RUN_BY_EVERY_IMPORT = frozenset({"_handle_fromlist", "parent"})
+"""Functions of importlib that ``from package import name`` calls even where all is loaded."""
 
 
 class Origin(Enum):
@@ -36,5 +38,12 @@ def origin(frame: Frame) -> Origin:
 
 
 def is_import_machinery(frame: Frame) -> bool:
-    """Whether the frame belongs to an import under way."""
-    return frame.file.startswith("<frozen importlib.") or frame.file.startswith("<frozen zipimport")
+    """Whether the frame belongs to an import under way.
+
+    An import statement in a function runs some of the machinery each time, long after its module
+    was loaded: that is the function's own cost.
+    """
+    return (
+        frame.file.startswith(("<frozen importlib.", "<frozen zipimport"))
+        and frame.function.rpartition(".")[2] not in _RUN_BY_EVERY_IMPORT
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from rlprof.analysis.profile import build_profile
 from rlprof.model.profile import Profile
-from rlprof.model.recording import Gauge
+from rlprof.model.recording import Gauge, Recording
 from tests.factories import RunBuilder, a_run
 
 SECOND = 1_000_000
@@ -162,14 +162,20 @@ def test_a_process_without_a_probe_rests_on_the_clock():
     assert build_profile(replace(recording, processes=blind)).critical.clock_only_share == 1
 
 
+def with_samples(recording: Recording, **samples: int) -> Recording:
+    processes = tuple(replace(process, **samples) for process in recording.processes)
+    return replace(recording, processes=processes)
+
+
 def test_the_sampling_interval_is_the_one_achieved():
-    recording = a_run().process("main", steps=100)
-    recording.spends(2.0, "train.py:1 main", start_up=True).spends(10.0, "train.py:12 step")
-    recorded = recording.recording()
-    rare = tuple(
-        replace(process, clock_samples=300, probe_samples=240) for process in recorded.processes
-    )
+    run = a_run(start_up_s=0).process("main", steps=100)
+    recording = run.spends(9.0, "train.py:12 step").spends(1.0, RECV, idle=True).recording()
 
-    profile = build_profile(replace(recorded, processes=rare))
+    probed = build_profile(with_samples(recording, clock_samples=1000, probe_samples=300))
+    clocked = build_profile(with_samples(recording, clock_samples=1000, probe_samples=0))
+    unknown = build_profile(with_samples(recording, clock_samples=0, probe_samples=0))
 
-    assert profile.critical.sample_interval_us == 40_000
+    # The probe ticks while the thread is busy, the clock always.
+    assert probed.critical.sample_interval_us == 30_000
+    assert clocked.critical.sample_interval_us == 10_000
+    assert unknown.critical.sample_interval_us == 10_000

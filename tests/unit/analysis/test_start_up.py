@@ -70,6 +70,29 @@ def test_an_import_while_training_is_start_up_and_not_steady():
     assert wall_s(profile.start_up, "pandas") == pytest.approx(1.0)
 
 
+def test_an_import_statement_that_runs_again_and_again_is_no_start_up():
+    """``from omegaconf.base import X`` in a function: all is loaded, and yet it takes its time."""
+    again = "importlib._bootstrap:1390 _handle_fromlist"
+    run = a_run().process("main", steps=1000)
+    run.spends(7.0, "train.py:12 step").spends(3.0, "train.py:12 step", again)
+
+    profile = build_profile(recorded(run))
+
+    assert profile.steady.total.wall_us == 10 * SECOND
+
+
+def test_a_training_at_the_top_of_an_imported_module_is_no_import():
+    machinery, _ = an_import("")
+    run = a_run().process("main", steps=1000)
+    run.spends(
+        10.0, "main.py:1 <module>", machinery, "train.py:12 <module>", "/site-packages/a.py:1 f"
+    )
+
+    profile = build_profile(recorded(run))
+
+    assert profile.steady.total.wall_us == 10 * SECOND
+
+
 def test_workers_that_import_side_by_side_share_the_run_s_time():
     run = a_run(start_up_s=4.0).process("main").spends(14.0, "train.py:9 wait", idle=True)
     for name in ("one", "two", "three", "four"):
