@@ -1,0 +1,382 @@
+"""The probe yields where a program could notice it, and says so; results are as without rlprof."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.live_processes import Result
+
+BUSY = """
+import os, signal, sys, time
+
+def work(seconds=0.6):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+"""
+
+
+def assert_unchanged(result: Result, bare: subprocess.CompletedProcess[bytes]) -> None:
+    assert (result.code, result.out, result.err.encode()) == (
+        bare.returncode,
+        bare.stdout,
+        bare.stderr,
+    )
+
+
+def test_a_program_with_its_own_sigurg_handler(write, rlprof_run, bare_run):
+    script = write(
+        BUSY
+        + """
+caught = []
+print(signal.getsignal(signal.SIGURG))
+print(signal.signal(signal.SIGURG, lambda number, frame: caught.append(number)))
+for _ in range(50):
+    work(0.01)
+    os.kill(os.getpid(), signal.SIGURG)
+print(len(caught), signal.getsignal(signal.SIGURG).__name__)
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert_unchanged(result, bare_run(script))
+    assert b"\n50 <lambda>" in result.out
+    assert "handles SIGURG itself" in result.root.note
+
+
+def test_a_wakeup_descriptor_gets_the_programs_bytes_and_no_others(write, rlprof_run, bare_run):
+    script = write(
+        BUSY
+        + """
+work(0.2)
+reading, writing = os.pipe()
+os.set_blocking(writing, False)
+signal.signal(signal.SIGUSR1, lambda number, frame: None)
+print(signal.set_wakeup_fd(writing))
+for _ in range(40):
+    work(0.01)
+    os.kill(os.getpid(), signal.SIGUSR1)
+print(signal.set_wakeup_fd(-1) == writing)
+print(os.read(reading, 4096))
+work(0.3)
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert_unchanged(result, bare_run(script))
+    assert result.out.count(rb"\n") == 40
+    assert result.root.probe_samples > 10  # Before and after, but not meanwhile.
+
+
+def test_a_wakeup_descriptor_that_stays_is_told(write, rlprof_run):
+    script = write(
+        BUSY
+        + """
+reading, writing = os.pipe()
+os.set_blocking(writing, False)
+signal.set_wakeup_fd(writing)
+if os.fork() == 0:
+    work()
+    os._exit(0)
+work()
+os.wait()
+os.set_blocking(reading, False)
+try:
+    print(os.read(reading, 4096))
+except BlockingIOError:
+    print("nothing")
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert result.out == b"nothing\n"
+    parent, child = result.recording.processes
+    assert "wake-up descriptor" in parent.note
+    assert "wake-up descriptor" in child.note
+
+
+def test_a_bad_wakeup_descriptor_is_refused_as_ever(write, rlprof_run, bare_run):
+    script = write(
+        BUSY
+        + """
+try:
+    signal.set_wakeup_fd(9999)
+except (ValueError, OSError) as error:
+    print(type(error).__name__, error)
+work()
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert_unchanged(result, bare_run(script))
+    assert result.root.probe_samples > 10
+    assert result.root.note == ""
+
+
+def test_asyncio_with_signal_handlers(write, rlprof_run, bare_run):
+    script = write(
+        BUSY
+        + """
+import asyncio
+
+async def main():
+    caught = []
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, caught.append, "usr1")
+    for _ in range(20):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        await asyncio.sleep(0.01)
+        work(0.01)
+    await asyncio.sleep(0.05)
+    loop.remove_signal_handler(signal.SIGUSR1)
+    print(caught.count("usr1"))
+
+asyncio.run(main())
+work(0.3)
+"""
+    )
+
+    assert_unchanged(rlprof_run(script), bare_run(script))
+
+
+def test_recursion_to_the_limit_again_and_again(write, rlprof_run, bare_run):
+    script = write(
+        BUSY
+        + """
+def deepest(depth):
+    try:
+        return deepest(depth + 1)
+    except RecursionError:
+        return depth
+
+end = time.monotonic() + 1.0
+depths = set()
+while time.monotonic() < end:
+    depths.add(deepest(0))
+print(depths)
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert_unchanged(result, bare_run(script))
+    assert "recursion limit" in result.root.note
+
+
+COUNTS_ITS_SIGNALS = (
+    BUSY
+    + """
+count = 0
+
+def caught(number, frame):
+    global count
+    count += 1
+
+signal.signal(signal.SIGUSR1, caught)
+# Each is awaited before the next is sent, for the kernel merges signals that pend.
+print("ready", flush=True)
+for expected in range(1, int(sys.argv[1]) + 1):
+    os.kill(os.getpid(), signal.SIGUSR1)
+    while count < expected:
+        sum(range(10))
+    end = time.monotonic() + 0.001
+    while time.monotonic() < end:
+        sum(range(100))
+print(count)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "seconds", [2, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(300)])]
+)
+def test_signals_at_a_kilohertz(write, start, seconds):
+    running = start(write(COUNTS_ITS_SIGNALS), str(1000 * seconds))
+    running.wait_line("ready")
+    out, err = running.popen.communicate(timeout=seconds * 4)
+
+    assert (running.popen.returncode, out, err) == (0, b"%d\n" % (1000 * seconds), b"")
+
+
+def test_timers_of_the_program_fire_as_ever(write, rlprof_run):
+    """An interval timer on CPU time, as other profilers use it."""
+    script = write(
+        BUSY
+        + """
+count = 0
+
+def caught(number, frame):
+    global count
+    count += 1
+
+signal.signal(signal.SIGPROF, caught)
+signal.setitimer(signal.ITIMER_PROF, 0.01, 0.01)
+while count < 50:
+    sum(range(1000))
+signal.setitimer(signal.ITIMER_PROF, 0)
+print(count)
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert (result.code, result.out) == (0, b"50\n")
+    assert result.root.note == ""
+
+
+def test_waits_are_not_cut_short(write, rlprof_run):
+    """No call of the program fails with EINTR, wakes early or reads less because of the probe."""
+    script = write(
+        BUSY
+        + """
+import select, socket, threading
+
+left, right = socket.socketpair()
+
+def sends():
+    for _ in range(20):
+        time.sleep(0.02)
+        left.sendall(b"x" * 1000)
+
+thread = threading.Thread(target=sends)
+thread.start()
+total = 0
+for _ in range(20):
+    work(0.011)
+    total += len(right.recv(1000, socket.MSG_WAITALL))
+thread.join()
+before = time.monotonic()
+work(0.02)
+time.sleep(0.2)
+select.select([], [], [], 0.2)
+print(total, time.monotonic() - before >= 0.42)
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert result.out == b"20000 True\n"
+
+
+@pytest.mark.parametrize("tool", ["sys.settrace(trace)", "sys.setprofile(trace)"])
+def test_a_debugger_or_profiler_of_the_program_comes_first(write, rlprof_run, tool):
+    script = write(
+        BUSY
+        + f"""
+def trace(frame, event, argument):
+    return trace
+
+{tool}
+work()
+print("done")
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert result.out == b"done\n"
+    assert "trace or profile function" in result.root.note
+
+
+def test_torch_compile_makes_the_same_graphs(write, rlprof_run, bare_run):
+    pytest.importorskip("torch", reason="torch is not installed")
+    script = write(
+        BUSY
+        + """
+import torch
+import torch._dynamo
+from torch._dynamo.utils import counters
+
+def step(x, k):
+    for _ in range(3):
+        x = torch.sin(x) * k
+    return x.sum()
+
+compiled = torch.compile(step, backend="eager")
+total = 0.0
+end = time.monotonic() + 1.0
+for number in range(400):
+    total += float(compiled(torch.ones(8 + number % 3), 1 + number % 2))
+    work(0.001)
+print(round(total, 3))
+print(dict(counters["stats"]), dict(counters["graph_break"]), len(counters["recompiles"]))
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert (result.code, result.out) == (0, bare_run(script).stdout)
+    assert result.root.probe_samples > 10
+
+
+def test_a_forked_child_has_an_eye_of_its_own(write, rlprof_run):
+    script = write(
+        BUSY
+        + """
+def in_child():
+    work(0.8)
+
+if os.fork() == 0:
+    in_child()
+    os._exit(0)
+os.wait()
+"""
+    )
+
+    child = rlprof_run(script).process("fork")
+
+    assert child.probe_samples > 10
+    assert child.note == ""
+
+
+def test_a_daemon_that_closes_all_descriptors_keeps_those_that_it_opens_then(
+    write, rlprof_run, bare_run
+):
+    script = write(
+        BUSY
+        + """
+os.closerange(3, 256)
+files = [open(f"log-{number}", "w") for number in range(8)]
+if os.fork() == 0:
+    for file in files:
+        file.write("child")
+        file.close()
+    work(0.3)
+    os._exit(0)
+os.wait()
+for number in range(8):
+    print(open(f"log-{number}").read())
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert_unchanged(result, bare_run(script))
+    assert result.process("fork").probe_samples > 5
+
+
+def test_the_agent_is_quick_to_import():
+    """Not a benchmark: ten times what it takes, so that only a heavy new import fails."""
+    code = (
+        "import sys, time; before = set(sys.modules); start = time.perf_counter()\n"
+        "import rlprof_agent, rlprof_agent.manners, rlprof_agent.announce\n"
+        "print(time.perf_counter() - start, len(set(sys.modules) - before))"
+    )
+    from rlprof.agent import INJECT_DIR
+
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(INJECT_DIR)}
+    seconds, modules = min(
+        tuple(map(float, subprocess.check_output([sys.executable, "-c", code], env=env).split()))
+        for _ in range(3)
+    )
+
+    assert seconds < 0.1
+    assert modules < 20
