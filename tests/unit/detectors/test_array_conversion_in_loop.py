@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.array_conversion_in_loop import DETECTOR, MIN_SHARE, REMOVABLE_UNCOUNTED
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
+
+STEPS = 100_000
+"""In ten seconds: 100 µs a step, a slow bandit."""
+
+ARGMAX = Script(
+    "agent.py",
+    """
+    import numpy as np
+
+    def argmax(values):
+        estimates = np.array(list(values.values()))
+        ranking = sorted(values, key=lambda arm: estimates[arm], reverse=True)
+        return ranking[0]
+
+    def train(agent, bandit):
+        for step in range(1000):
+            arm = argmax(agent.values)
+            best = argmax(dict(enumerate(bandit.means)))
+            bandit.step(arm)
+    """,
+)
+CALL = ARGMAX.at("arm = argmax", "train")
+ENV_STEP = "env.py:7 Bandit.step"
+OTHER = "agent.py:12 train"
+
+
+def a_training(*, steps: float = STEPS) -> RunBuilder:
+    return a_run("agent.py", steady_s=10.0).process("main", steps=steps)
+
+
+def with_argmax(seconds: float, *, steps: float = STEPS) -> RunBuilder:
+    run = a_training(steps=steps)
+    run.spends(seconds * 0.3, CALL, ARGMAX.at("estimates = np", "argmax"))
+    run.spends(seconds * 0.4, CALL, ARGMAX.at("ranking =", "argmax"))
+    run.spends(
+        seconds * 0.3,
+        CALL,
+        ARGMAX.at("ranking =", "argmax"),
+        ARGMAX.at("ranking =", "argmax.<locals>.<lambda>"),
+    )
+    return run.spends(10.0 - seconds, OTHER, ENV_STEP)
+
+
+def found(run: RunBuilder, *scripts: Script) -> list[Finding]:
+    return detect(DETECTOR, run, *(scripts or (ARGMAX,)))
+
+
+def test_claims_a_home_made_argmax_as_a_whole():
+    run = with_argmax(4.0)
+    run.spends(0.2, CALL, ARGMAX.at("def argmax", "argmax"))
+    run.spends(0.2, CALL, ARGMAX.at("return ranking", "argmax"))
+
+    (finding,) = found(run)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(4.4)
+    assert lines_of(finding)[0] == ARGMAX.line("ranking =")
+    assert any("argmax: nearly all" in text for text in finding.evidence)
+
+
+def test_the_container_made_for_its_call_is_part_of_it():
+    run = with_argmax(4.0)
+    run.spends(1.0, ARGMAX.at("best = argmax", "train"))
+
+    (finding,) = found(run)
+
+    assert ARGMAX.line("best = argmax") in lines_of(finding)
+
+
+def test_silent_just_under_its_threshold():
+    assert found(with_argmax(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(with_argmax(10 * MIN_SHARE * 1.1))) == 1
+
+
+HEALTHY = Script(
+    "ppo.py",
+    """
+    import numpy as np
+    import torch
+
+    def act(policy, observation):
+        observation = np.asarray(observation, dtype=np.float32)
+        tensor = torch.as_tensor(observation)
+        action = policy(tensor).argmax().item()
+        return np.array([action, 1.0])
+
+    def update(policy, batch):
+        returns = np.concatenate([batch.returns, batch.last])
+        loss = np.mean(returns) + np.max(batch.values)
+        weights = torch.tensor(loss)
+        rows = [env.step(a) for a in batch.actions]
+        return max(rows, key=lambda row: policy(row))
+
+    def train(policy, envs):
+        for step in range(1000):
+            act(policy, envs.observation)
+            update(policy, envs.batch)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["np.asarray", "as_tensor", ".item()", "np.array([", "concatenate", "np.mean", "torch.tensor",
+     "rows = ", "max(rows"],
+)  # fmt: skip
+def test_silent_on_healthy_array_code(piece):
+    run = a_training()
+    run.spends(8.0, HEALTHY.at("act(policy, envs", "train"), HEALTHY.at(piece, "act"))
+    run.spends(2.0, HEALTHY.at("update(policy, envs", "train"))
+
+    assert found(run, HEALTHY) == []
+
+
+def test_ranks_by_its_price():
+    run = with_argmax(5.0)
+
+    first = ranked(run, ARGMAX)[0]
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.48 < first.saved_share.high
+
+
+def test_what_takes_its_place_is_taken_off_the_price():
+    slow, quick = with_argmax(5.0, steps=10_000), with_argmax(5.0, steps=5_000_000)
+    uncounted = with_argmax(5.0, steps=0)
+
+    ranges = [found(run)[0].savings[0].removable for run in (slow, quick, uncounted)]
+
+    # 500 µs a step against 1 µs a step, where an argmax of numpy costs as much.
+    assert ranges[0].low > 0.8
+    assert ranges[1].low == 0.0
+    assert ranges[2] == REMOVABLE_UNCOUNTED
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = np.array(list(q.values()))",
+        "x = np.array([q[a] for a in range(n)])",
+        "x = np.array(self.rewards)",
+        "x = torch.tensor(self.rewards)",
+        "x = np.argmax(list(q.values()))",
+        "x = np.mean(self.window)",
+        "x = values.tolist()",
+        "x = dict(enumerate(self.table))",
+        "x = max(range(len(q)), key=lambda i: q[i])",
+        "x = max(q, key=q.get)",
+        "x = q.index(max(q))",
+        "x = sorted(q.items(), key=lambda item: item[1])[-1]",
+    ],
+)
+def test_the_lines_it_knows(line):
+    script = Script(
+        "agent.py",
+        f"""
+        class Agent:
+            def __init__(self):
+                self.rewards = []
+                self.window = deque(maxlen=100)
+                self.table = np.zeros(10)
+
+            def step(self, q, values, n):
+                self.env.step()
+                {line}
+                self.learn()
+        """,
+    )
+    run = a_training()
+    run.spends(4.0, "main.py:3 main", script.at(line, "Agent.step"))
+    run.spends(6.0, "main.py:3 main", script.at("self.learn", "Agent.step"), "net.py:9 learn")
+
+    (finding,) = found(run, script)
+
+    assert lines_of(finding) == [script.line(line)]
+    assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
+
+
+LOOP = Script(
+    "agent.py",
+    """
+    def greedy(q):
+        best, best_a = q[0], 0
+        for a in range(len(q)):
+            if q[a] > best:
+                best, best_a = q[a], a
+        return best_a
+    """,
+)
+
+
+def test_a_loop_that_keeps_the_best_so_far():
+    run = a_training()
+    run.spends(3.0, "main.py:3 main", LOOP.at("if q[a]", "greedy"))
+    run.spends(2.0, "main.py:3 main", LOOP.at("for a in", "greedy"))
+    run.spends(5.0, "main.py:4 main", ENV_STEP)
+
+    (finding,) = found(run, LOOP)
+
+    assert "by hand" in finding.title
+    assert claimed_s(profile_of(run), finding) == pytest.approx(5.0)
+
+
+def test_a_loop_that_computes_what_it_compares_is_not_a_search_only():
+    script = Script("agent.py", LOOP.text.replace("if q[a] >", "if self.rollout(a) >"))
+    run = a_training()
+    run.spends(8.0, "main.py:3 main", script.at("self.rollout", "greedy"), "sim.py:3 rollout")
+
+    assert found(run, script) == []
+
+
+def test_functions_of_the_user_below_the_line_are_left_out():
+    script = Script(
+        "agent.py",
+        """
+        def step(self, q):
+            self.remember(np.array(list(q.values())))
+            return q
+        """,
+    )
+    run = a_training()
+    run.spends(2.0, "main.py:3 main", script.at("self.remember", "step"))
+    run.spends(
+        3.0, "main.py:3 main", script.at("self.remember", "step"), "memory.py:5 Memory.remember"
+    )
+    run.spends(5.0, "main.py:4 main", ENV_STEP)
+
+    (finding,) = found(run, script)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(2.0)
+
+
+def test_what_numpy_and_random_do_below_the_line_is_claimed():
+    script = Script("agent.py", "def act(q):\n    return np.argmax(list(q.values()))\n")
+    at = script.at("np.argmax", "act")
+    run = a_training()
+    run.spends(1.0, "main.py:3 main", at)
+    run.spends(2.0, "main.py:3 main", at, f"{SITE}/numpy/_core/fromnumeric.py:1342 argmax")
+    run.spends(1.0, "main.py:3 main", at, f"{STDLIB}/random.py:378 Random.choice")
+    run.spends(6.0, "main.py:4 main", ENV_STEP)
+
+    (finding,) = found(run, script)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
+
+
+def test_without_steps_a_conversion_outside_every_loop_is_left_alone():
+    script = Script("plot.py", "def plot(d):\n    return np.array(list(d.values()))\nplot(d)\n")
+    run = a_training(steps=0)
+    run.spends(9.0, "plot.py:3 <module>", script.at("np.array", "plot"))
+
+    assert found(run, script) == []

@@ -1,0 +1,331 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.eager_log_format import DETECTOR, MIN_SHARE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
+
+ARRAYPRINT = f"{SITE}/numpy/_core/arrayprint.py"
+FORMAT = (
+    f"{ARRAYPRINT}:1725 _array_str_implementation",
+    f"{ARRAYPRINT}:802 array2string",
+)
+LOGGING = f"{STDLIB}/logging/__init__.py"
+DEBUG = f"{LOGGING}:1467 Logger.debug"
+IS_ENABLED = (f"{LOGGING}:1476 Logger.debug", f"{LOGGING}:1734 Logger.isEnabledFor")
+EMITTED = (
+    f"{LOGGING}:1477 Logger.debug",
+    f"{LOGGING}:1634 Logger._log",
+    f"{LOGGING}:1644 Logger.handle",
+)
+LOGURU = f"{SITE}/loguru/_logger.py"
+ENV_STEP = "env.py:7 step"
+
+
+def a_script(step_body: str, *, head: str = "") -> Script:
+    """A script whose ``step(self, q)`` has ``step_body``."""
+    body = "\n".join(f"        {line}" for line in step_body.splitlines())
+    return Script(
+        "train.py",
+        f"import logging\nlogger = logging.getLogger(__name__)\n{head}\n"
+        f"class Agent:\n    def step(self, q):\n{body}\n",
+    )
+
+
+PLAIN = a_script('logger.debug(f"q = {q}")')
+
+
+def a_training(script: Script, piece: str, *below: str, seconds: float = 6.0) -> RunBuilder:
+    """Ten seconds of steps, of which ``seconds`` on the line with ``piece`` and in what it calls."""
+    run = a_run("train.py", steady_s=10.0).process("main", steps=10_000)
+    run.spends(seconds, "train.py:99 main", script.at(piece, "Agent.step"), *below)
+    return run.spends(10.0 - seconds, "train.py:99 main", ENV_STEP)
+
+
+def found(run: RunBuilder, *scripts: Script) -> list[Finding]:
+    return detect(DETECTOR, run, *scripts)
+
+
+def test_names_the_line_that_formats_for_nobody():
+    run = a_training(PLAIN, "logger.debug", *FORMAT)
+    run.spends(0.2, "train.py:99 main", PLAIN.at("logger.debug", "Agent.step"), *IS_ENABLED)
+
+    (finding,) = found(run, PLAIN)
+
+    assert lines_of(finding) == [PLAIN.line("logger.debug")]
+    assert "logger.debug" in finding.title
+    assert "logger.debug(" in finding.locations[0].source
+
+
+def test_silent_just_under_its_threshold():
+    under = a_training(PLAIN, "logger.debug", *FORMAT, seconds=10 * MIN_SHARE * 0.9)
+    over = a_training(PLAIN, "logger.debug", *FORMAT, seconds=10 * MIN_SHARE * 1.1)
+
+    assert found(under, PLAIN) == []
+    assert len(found(over, PLAIN)) == 1
+
+
+def test_silent_on_a_healthy_run():
+    lazy = a_script('logger.debug("q = %s", q)')
+    run = a_training(lazy, "logger.debug", *IS_ENABLED)
+
+    assert found(run, lazy) == []
+
+
+def test_ranks_by_its_price():
+    run = a_training(PLAIN, "logger.debug", *FORMAT, seconds=8.2)
+
+    first = ranked(run, PLAIN)[0]
+
+    assert first.finding.detector == DETECTOR.id
+    # 0.849 was measured where the probe saw 0.82.
+    assert first.saved_share.low < 0.82
+    assert first.saved_share.high > 0.849
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'logger.debug("q = %s" % q)',
+        'logger.debug("q = {}".format(q))',
+        'logger.debug("q = " + str(q))',
+        "logger.debug(str(q))",
+        'logger.debug("q = %s", np.array2string(q))',
+        'logging.debug(f"q = {q}")',
+        'self.logger.debug(f"q = {q}")',
+        'self.get_logger().debug(f"q = {q}")',
+        'logger.log(logging.DEBUG, f"q = {q}")',
+        'logger.bind(step=1).debug(f"q = {q}")',
+        'logger.opt(depth=1).debug(f"q = {q}")',
+        'log.debug("step", q=repr(q))',
+        'self._log_debug(f"q = {q}")',
+        'if self.verbose: logger.debug(f"q = {q}")',
+    ],
+)
+def test_ways_to_build_a_message_too_early(body):
+    script = a_script(body)
+    run = a_training(script, body, *FORMAT)
+
+    (finding,) = found(run, script)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'logger.debug("q = %s", q)',
+        'logger.debug("q is " "long")',
+        'logger.opt(lazy=True).debug("q = {}", lambda: f"{q}")',
+        'logger.debug("n = %d", len(q))',
+        'print(f"q = {q}")',
+        'raise ValueError(f"q = {q}")',
+        'self.display(f"q = {q}")',
+        'writer.add_scalar(f"q/{i}", q)',
+        "np.log(a + b)",
+        'wandb.log({f"q/{i}": q})',
+        'if logger.isEnabledFor(logging.DEBUG): logger.debug(f"q = {q}")',
+        'self.debug(f"q", q)',
+    ],
+)
+def test_what_is_no_message_built_too_early(body):
+    script = a_script(body)
+    run = a_training(script, body, *FORMAT)
+
+    assert found(run, script) == []
+
+
+def test_emitted_records_are_wanted():
+    run = a_training(PLAIN, "logger.debug", *FORMAT)
+    run.spends(0.5, "train.py:99 main", PLAIN.at("logger.debug", "Agent.step"), *EMITTED)
+
+    assert found(run, PLAIN) == []
+
+
+def test_a_guard_clause_before_it_is_a_guard():
+    script = a_script('if not logger.isEnabledFor(10):\n    return\nlogger.debug(f"q = {q}")')
+    run = a_training(script, "logger.debug", *FORMAT)
+
+    assert found(run, script) == []
+
+
+def test_every_line_of_a_long_call_counts():
+    script = a_script('logger.debug(\n    f"step {self.n} "\n    f"q = {q}"\n)')
+    run = a_training(script, 'f"q = {q}"', *FORMAT)
+    run.spends(1.0, "train.py:99 main", script.at('f"step', "Agent.step"))
+
+    (finding,) = found(run, script)
+
+    assert lines_of(finding) == [script.line('f"q = {q}"'), script.line('f"step')]
+
+
+def test_a_message_kept_in_a_variable_for_the_log_alone():
+    script = a_script('message = f"q = {q}"\nself.env.step(0)\nlogger.debug(message)')
+    run = a_training(script, "message = ", *FORMAT)
+
+    (finding,) = found(run, script)
+
+    assert lines_of(finding) == [script.line("message = ")]
+
+
+@pytest.mark.parametrize("other_use", ["return message", "self.history.append(message)"])
+def test_a_message_used_elsewhere_too_is_wanted(other_use):
+    script = a_script(f'message = f"q = {{q}}"\nlogger.debug(message)\n{other_use}')
+    run = a_training(script, "message = ", *FORMAT)
+
+    assert found(run, script) == []
+
+
+def test_a_kept_message_that_is_emitted_later_is_wanted():
+    script = a_script('message = f"q = {q}"\nlogger.debug(message)')
+    run = a_training(script, "message = ", *FORMAT)
+    run.spends(0.3, "train.py:99 main", script.at("logger.debug", "Agent.step"), *EMITTED)
+
+    assert found(run, script) == []
+
+
+WRAPPER = """
+class Base:
+    def say(self, message):
+        self._logger.debug(message)
+"""
+
+
+def test_a_wrapper_is_known_by_what_it_does():
+    script = a_script('self.say(f"q = {q}")', head=WRAPPER)
+    run = a_training(script, "self.say(", *FORMAT)
+    inside = script.at("self._logger.debug", "Base.say")
+    run.spends(0.1, "train.py:99 main", script.at("self.say(", "Agent.step"), inside, DEBUG)
+
+    (finding,) = found(run, script)
+
+    assert lines_of(finding) == [script.line("self.say(")]
+    assert claimed_s(profile_of(run), finding) == pytest.approx(6.0)
+
+
+def test_a_wrapper_in_another_file_of_the_run():
+    base = Script("base.py", WRAPPER)
+    script = a_script('self.say(f"q = {q}")')
+    run = a_training(script, "self.say(", *FORMAT)
+
+    assert len(found(run, script, base)) == 1
+
+
+def test_a_wrapper_whose_records_are_emitted_is_wanted():
+    script = a_script('self.say(f"q = {q}")', head=WRAPPER)
+    run = a_training(script, "self.say(", *FORMAT)
+    inside = script.at("self._logger.debug", "Base.say")
+    run.spends(0.3, "train.py:99 main", script.at("self.say(", "Agent.step"), inside, *EMITTED)
+
+    assert found(run, script) == []
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def say(self, message):\n    print(message)\n    logger.debug(message)\n",
+        "def say(self, message):\n    logger.debug('%s', message)\n    return self.act(message)\n",
+    ],
+)
+def test_a_function_that_does_more_than_log_is_no_wrapper(function):
+    head = "class Base:\n    " + function.replace("\n", "\n    ")
+    script = a_script('self.say(f"q = {q}")', head=head)
+    run = a_training(script, "self.say(", *FORMAT)
+
+    assert found(run, script) == []
+
+
+def test_a_logger_of_a_class_of_its_own():
+    head = "class Quiet(logging.Logger):\n    pass\nout = Quiet('x')\n"
+    script = a_script('out.debug(f"q = {q}")', head=head)
+    run = a_training(script, "out.debug", *FORMAT)
+
+    assert len(found(run, script)) == 1
+
+
+def test_loguru_finds_out_in_its_own_log_method_that_nobody_listens():
+    head = "from loguru import logger as talk\n"
+    script = a_script('talk.debug(f"q = {q}")', head=head)
+    at = script.at("talk.debug", "Agent.step")
+    off = a_training(script, "talk.debug", *FORMAT)
+    off.spends(
+        0.2, "train.py:99 main", at, f"{LOGURU}:2074 Logger.debug", f"{LOGURU}:1961 Logger._log"
+    )
+    on = a_training(script, "talk.debug", *FORMAT)
+    on.spends(
+        0.2,
+        "train.py:99 main",
+        at,
+        f"{LOGURU}:2074 Logger.debug",
+        f"{LOGURU}:2066 Logger._log",
+        f"{SITE}/loguru/_handler.py:206 Handler.emit",
+    )
+
+    assert len(found(off, script)) == 1
+    assert found(on, script) == []
+
+
+def test_structlog_runs_its_processors_only_for_events_that_are_wanted():
+    script = a_script('log.debug(f"q = {q}")', head="log = structlog.get_logger()\n")
+    at = script.at("log.debug", "Agent.step")
+    native = f"{SITE}/structlog/_native.py"
+    off = a_training(script, "log.debug", *FORMAT)
+    off.spends(0.2, "train.py:99 main", at, f"{native}:36 _nop")
+    on = a_training(script, "log.debug", *FORMAT)
+    on.spends(
+        0.2,
+        "train.py:99 main",
+        at,
+        f"{native}:172 meth",
+        f"{SITE}/structlog/_base.py:223 BoundLoggerBase._proxy_to_logger",
+        f"{SITE}/structlog/dev.py:937 ConsoleRenderer.__call__",
+    )
+
+    assert len(found(off, script)) == 1
+    assert found(on, script) == []
+
+
+def test_info_needs_enough_samples_to_be_called_off():
+    script = a_script('logger.info(f"q = {q}")')
+    few = a_training(script, "logger.info", *FORMAT, seconds=0.4)
+    many = a_training(script, "logger.info", *FORMAT, seconds=4.0)
+
+    assert found(few, script) == []
+    assert len(found(many, script)) == 1
+
+
+def test_functions_of_the_user_in_the_message_count_and_others_on_the_line_do_not():
+    script = a_script('return self.learn(), logger.debug(f"{self.entropy()}")')
+    run = a_training(script, "logger.debug", "policy.py:3 Agent.entropy", seconds=4.0)
+    run.spends(
+        3.0, "train.py:99 main", script.at("logger.debug", "Agent.step"), "l.py:3 Agent.learn"
+    )
+
+    (finding,) = found(run, script)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
+
+
+def test_formatting_in_c_that_shows_on_the_loggers_first_line_is_claimed():
+    run = a_training(PLAIN, "logger.debug", seconds=4.0)
+    at = PLAIN.at("logger.debug", "Agent.step")
+    run.spends(1.0, "train.py:99 main", at, DEBUG)
+    run.spends(0.5, "train.py:99 main", at, *IS_ENABLED)
+
+    (finding,) = found(run, PLAIN)
+
+    (saving,) = finding.savings
+    assert claimed_s(profile_of(run), finding) == pytest.approx(5.0)
+    # What the refused call takes inside, it may take outside as well.
+    assert 0.8 < saving.removable.low < 0.9

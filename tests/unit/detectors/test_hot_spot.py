@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.hot_spot import DETECTOR, MAX_FINDINGS, MIN_SHARE
+from rlprof.model.finding import Confidence, Finding, Range
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
+
+MAIN = "train.py:3 main"
+PHYSICS = "physics.py:12 collide"
+
+
+def a_training() -> RunBuilder:
+    return a_run("train.py", steady_s=10.0).process("main", steps=10_000)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run)
+
+
+def thin(run: RunBuilder, seconds: float) -> RunBuilder:
+    """Spread ``seconds`` over a hundred lines of as many functions."""
+    for number in range(100):
+        run.spends(seconds / 100, MAIN, f"env.py:{number + 1} part_{number}")
+    return run
+
+
+def test_names_the_heaviest_line_without_a_cause():
+    run = thin(a_training().spends(6.0, MAIN, PHYSICS), 4.0)
+
+    (finding,) = found(run)
+
+    assert finding.title == "physics.py:12 in collide is hot, no known cause"
+    assert finding.confidence is Confidence.SUSPECTED
+    assert finding.savings[0].removable == Range(0.0, 1.0)
+    assert claimed_s(profile_of(run), finding) == pytest.approx(6.0)
+
+
+def test_silent_just_under_its_threshold():
+    under, over = 10 * MIN_SHARE * 0.9, 10 * MIN_SHARE * 1.1
+
+    assert found(thin(a_training().spends(under, MAIN, PHYSICS), 10 - under)) == []
+    assert len(found(thin(a_training().spends(over, MAIN, PHYSICS), 10 - over))) == 1
+
+
+def test_silent_on_a_healthy_run():
+    assert found(thin(a_training(), 10.0)) == []
+
+
+def test_ranks_by_its_price_after_what_has_a_cause():
+    access = f"{SITE}/omegaconf/dictconfig.py:355 DictConfig.__getattr__"
+    run = a_training()
+    run.spends(7.0, MAIN, PHYSICS)
+    run.spends(2.0, MAIN, "env.py:4 step", access)
+    run.spends(1.0, MAIN, "env.py:5 step")
+
+    listed = ranked(run)
+
+    assert [it.finding.detector for it in listed][:2] == ["omegaconf-in-loop", DETECTOR.id]
+    assert listed[1].finding.locations[0].file == "physics.py"
+    assert listed[1].saved_share.low == 0.0
+
+
+def test_alike_lines_of_one_function_are_one_finding():
+    run = a_training()
+    for line in (12, 13, 14):
+        run.spends(2.0, MAIN, f"physics.py:{line} collide")
+    thin(run, 4.0)
+
+    (finding,) = found(run)
+
+    assert finding.title == "collide (physics.py) is hot over 3 lines, no known cause"
+    assert sorted(lines_of(finding)) == [12, 13, 14]
+
+
+def test_time_in_a_library_is_the_line_that_called_it():
+    run = a_training()
+    run.spends(5.0, MAIN, PHYSICS, f"{SITE}/numpy/linalg/linalg.py:5 norm", f"{STDLIB}/re.py:3 sub")
+    run.spends(1.0, MAIN, PHYSICS)
+    thin(run, 4.0)
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [12]
+    assert any("called: norm (linalg.py) 50 %" in text for text in finding.evidence)
+    assert any("10 % on the lines themselves" in text for text in finding.evidence)
+
+
+def test_without_a_frame_of_the_users_the_library_is_named():
+    run = a_training()
+    run.spends(6.0, f"{STDLIB}/runpy.py:198 _run_module", f"{SITE}/zoo/train.py:9 learn")
+    thin(run, 4.0)
+
+    (finding,) = found(run)
+
+    assert finding.locations[0].file == f"{SITE}/zoo/train.py"
+
+
+def test_waiting_is_not_hot():
+    run = a_training()
+    run.spends(6.0, MAIN, "actor.py:5 collect", f"{STDLIB}/queue.py:171 Queue.get", idle=True)
+    thin(run, 4.0)
+
+    assert found(run) == []
+
+
+def test_garbage_collection_is_a_spot_of_its_own():
+    run = a_training()
+    run.spends(1.0, MAIN, PHYSICS, ":GC:")
+    run.spends(1.0, MAIN, "env.py:200 step", ":GC:")
+    thin(run, 8.0)
+
+    (finding,) = found(run)
+
+    assert finding.title == "garbage collection, no known cause"
+    assert "gc.freeze()" in finding.fix
+    assert claimed_s(profile_of(run), finding) == pytest.approx(2.0)
+
+
+def test_a_stack_not_read_whole_is_said_in_words():
+    run = thin(a_training().spends(6.0, MAIN, PHYSICS, ":INVALID:"), 4.0)
+
+    (finding,) = found(run)
+
+    assert any("a stack that could not be read whole" in text for text in finding.evidence)
+
+
+def test_names_no_more_than_a_few():
+    run = a_training()
+    for number in range(MAX_FINDINGS + 3):
+        run.spends(1.0, MAIN, f"env.py:{number + 1} part_{number}")
+
+    assert len(found(run)) == MAX_FINDINGS
+
+
+def test_rlprofs_own_step_counts_for_the_line_that_calls_it():
+    script = Script("train.py", "rlprof.step()\n")
+    run = a_training().spends(6.0, "train.py:1 main", "/src/rlprof/__init__.py:34 step")
+    thin(run, 4.0)
+
+    (finding,) = detect(DETECTOR, run, script)
+
+    assert finding.locations[0].file == "train.py"

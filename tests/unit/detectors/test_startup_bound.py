@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.startup_bound import DETECTOR, MIN_SHARE, NEEDED_LATER, NOT_SEEN_LATER
+from rlprof.model.finding import Finding, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import BOOTSTRAP, SITE, Script, detect, lines_of, profile_of, ranked
+
+TRAIN = Script(
+    "train.py",
+    """
+    import torch
+    import matplotlib.pyplot as plt
+    from helpers import make_env
+
+    env = make_env()
+    for step in range(1000):
+        env.step()
+    """,
+)
+FIND = f"{BOOTSTRAP}:1176 _find_and_load"
+EXEC = f"{BOOTSTRAP}:690 _load_unlocked"
+TORCH = f"{SITE}/torch/__init__.py:5 <module>"
+NUMPY = f"{SITE}/numpy/__init__.py:7 <module>"
+PYPLOT = f"{SITE}/matplotlib/pyplot.py:30 <module>"
+STEP = TRAIN.at("env.step", "<module>")
+
+
+def importing(piece: str, *modules: str) -> tuple[str, ...]:
+    """The stack of an import on the line with ``piece``; each module imports the next."""
+    stack = [TRAIN.at(piece, "<module>")]
+    for module in modules:
+        stack += [FIND, EXEC, module]
+    return tuple(stack)
+
+
+def a_short_training(*, start_up_s: float = 6.0, steady_s: float = 4.0) -> RunBuilder:
+    run = a_run("train.py", start_up_s=start_up_s, steady_s=steady_s).process("main", steps=4_000)
+    run.spends(start_up_s * 0.5, *importing("import torch", TORCH), start_up=True)
+    run.spends(start_up_s * 0.1, *importing("import torch", TORCH, NUMPY), start_up=True)
+    run.spends(start_up_s * 0.3, *importing("matplotlib", PYPLOT), start_up=True)
+    run.spends(start_up_s * 0.1, TRAIN.at("make_env()", "<module>"), "env.py:4 make", start_up=True)
+    return run.spends(steady_s, STEP, f"{SITE}/torch/nn/linear.py:3 forward")
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, TRAIN)
+
+
+def saving_of(profile: Profile, finding: Finding, file: str) -> Saving:
+    (found,) = [
+        saving
+        for saving in finding.savings
+        if any(file in profile.start_up.frame(node).file for node in saving.nodes)
+    ]
+    return found
+
+
+def test_names_the_imports_that_outweigh_the_training():
+    (finding,) = found(a_short_training())
+
+    assert finding.phase is PhaseKind.START_UP
+    assert "torch, matplotlib" in finding.title
+    assert lines_of(finding)[:2] == [TRAIN.line("import torch"), TRAIN.line("matplotlib")]
+    assert any("torch 3.6 s, matplotlib 1.8 s" in text for text in finding.evidence)
+
+
+def test_silent_just_under_its_threshold():
+    def a_run_with(share: float) -> RunBuilder:
+        return a_short_training(start_up_s=100 * share, steady_s=100 * (1 - share))
+
+    assert found(a_run_with(MIN_SHARE - 0.01)) == []
+    assert len(found(a_run_with(MIN_SHARE + 0.01))) == 1
+
+
+def test_silent_on_a_healthy_run():
+    assert found(a_short_training(start_up_s=3.0, steady_s=120.0)) == []
+
+
+def test_ranks_by_its_price():
+    first = ranked(a_short_training(start_up_s=8.0, steady_s=2.0), TRAIN)[0]
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.sps_after is None
+    assert 0.0 < first.saved_share.low < first.saved_share.high < 0.8
+
+
+def test_imports_that_the_training_uses_promise_less():
+    run = a_short_training()
+    profile = profile_of(run)
+
+    (finding,) = found(run)
+
+    assert saving_of(profile, finding, "torch").removable == NEEDED_LATER
+    assert saving_of(profile, finding, "matplotlib").removable == NOT_SEEN_LATER
+
+
+def test_a_module_of_the_user_that_imports_is_not_what_is_heavy():
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
+    run.spends(
+        5.0, *importing("helpers", "helpers.py:1 <module>"), FIND, EXEC, PYPLOT, start_up=True
+    )
+    run.spends(1.0, *importing("helpers", "helpers.py:9 <module>"), start_up=True)
+    run.spends(4.0, STEP)
+
+    (finding,) = found(run)
+
+    assert [(it.file, it.line) for it in finding.locations] == [
+        ("helpers.py", 1),
+        ("helpers.py", 9),
+    ]
+    assert "matplotlib" in finding.title
+    assert "helpers" not in finding.title
+
+
+def test_a_compiled_module_is_named_by_its_import_statement():
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
+    run.spends(6.0, TRAIN.at("import torch", "<module>"), FIND, start_up=True)
+    run.spends(4.0, STEP)
+
+    (finding,) = found(run)
+
+    assert "torch" in finding.title
+
+
+def test_imports_of_workers_are_named_without_adding_up():
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0)
+    for worker in range(4):
+        run.process(f"worker {worker}", steps=1_000)
+        run.spends(6.0, *importing("import torch", TORCH), start_up=True)
+        run.spends(4.0, STEP)
+
+    (finding,) = found(run)
+    (priced,) = [it for it in ranked(run, TRAIN) if it.finding.detector == DETECTOR.id]
+
+    assert any("4 Python processes" in text for text in finding.evidence)
+    assert priced.saved_share.high <= 0.6
+    assert "pool" in finding.fix
+
+
+@pytest.mark.parametrize(
+    "file", ["/site/rlprof/agent/inject/sitecustomize.py", "/x/sitecustomize.py"]
+)
+def test_the_agent_is_not_the_users_import(file):
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
+    run.spends(4.0, FIND, EXEC, f"{file}:3 <module>", start_up=True)
+    run.spends(2.0, *importing("import torch", TORCH), start_up=True)
+    run.spends(4.0, STEP)
+
+    (finding,) = found(run)
+
+    assert "agent" not in finding.title
+    assert all("sitecustomize" not in location.file for location in finding.locations)
