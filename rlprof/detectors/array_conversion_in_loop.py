@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -109,12 +109,24 @@ class _Search:
             if origin(frame) in (Origin.LIBRARY, Origin.STDLIB) and (
                 last_name(frame.function) not in conversion.other_calls
             ):
-                mine.extend(self.tree.subtree(child))
+                mine.extend(self._not_the_users(child))
         us = sum(self.tree.self_cost(it).wall_us for it in mine)
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
         claim.matched_us += us
         claim.weights[self.lines.line(node)] += us
+
+    def _not_the_users(self, top: int) -> Iterator[int]:
+        """Yield ``top`` and what it called, down to where it calls the user's code again."""
+        pending = [top]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += [
+                child
+                for child in self.tree.children(node)
+                if origin(self.tree.frame(child)) is not Origin.YOURS
+            ]
 
     def _widen(self, claim: _Claim) -> None:
         """Claim the whole function where converting and searching is what it does."""

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
@@ -82,11 +83,13 @@ class _Collector:
         self._sites = sites
         self._callees = {site.message.callee_name for found in sites.values() for site in found}
         self._first_lines = self._find_first_lines()
+        self._emitting = _emitting(self._tree) if sites else frozenset()
         self._claimed: set[int] = set()
+        self._claimed_below: set[int] = set()
         self.costs: dict[_Site, _Cost] = defaultdict(_Cost)
 
     def collect(self) -> dict[_Site, _Cost]:
-        for node in self._tree.hot_nodes():
+        for node in self._tree.hot_nodes() if self._sites else ():
             frame = self._tree.frame(node)
             for site in self._sites.get((frame.file, frame.line), ()):
                 self._add(site.message, self.costs[site], node)
@@ -102,13 +105,11 @@ class _Collector:
             if _is_logging(frame) or last_name(frame.function) == message.callee_name:
                 self._add_logging(cost, child, line)
             elif builds and last_name(frame.function) not in message.other_calls:
-                cost.weights[line] += self._claim(cost.formatting, self._tree.subtree(child))
+                cost.weights[line] += self._claim_below(cost.formatting, child)
 
     def _add_logging(self, cost: _Cost, entry: int, line: Line) -> None:
         """``entry`` is the frame that the line calls to log."""
-        cost.emits = cost.emits or any(
-            _emits(self._tree.frame(node)) for node in self._tree.subtree(entry)
-        )
+        cost.emits = cost.emits or entry in self._emitting
         cost.logging_us += self._tree.total_cost(entry).wall_us
         frame = self._tree.frame(entry)
         if frame.line == self._first_lines.get((frame.file, frame.function)):
@@ -122,6 +123,14 @@ class _Collector:
         self._claimed |= new
         nodes |= new
         return sum(self._tree.self_cost(node).wall_us for node in new)
+
+    def _claim_below(self, nodes: set[int], top: int) -> int:
+        """Claim ``top`` and all it called, unless that was done from further up."""
+        if top in self._claimed_below:
+            return 0
+        subtree = set(self._tree.subtree(top))
+        self._claimed_below |= subtree
+        return self._claim(nodes, subtree)
 
     def _find_first_lines(self) -> dict[tuple[str, str], int]:
         first: dict[tuple[str, str], int] = {}
@@ -210,8 +219,26 @@ def _savings(tree: CallTree, costs: Iterable[_Cost], interval_us: int) -> tuple[
     return tuple(savings)
 
 
+def _emitting(tree: CallTree) -> frozenset[int]:
+    """The nodes with a record being emitted in or below them."""
+    found: set[int] = set()
+    for node in tree.hot_nodes():
+        if _emits(tree.frame(node)):
+            found.add(node)
+            for caller in tree.ancestors(node):
+                if caller in found:
+                    break
+                found.add(caller)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _is_logging_file(file: str) -> bool:
+    return bool(_LOGGING.search(file))
+
+
 def _is_logging(frame: Frame) -> bool:
-    return bool(_LOGGING.search(frame.file))
+    return _is_logging_file(frame.file)
 
 
 def _emits(frame: Frame) -> bool:
