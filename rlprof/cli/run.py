@@ -187,6 +187,8 @@ def _script_name(target: Target) -> str:
 
 
 def _run_file(output: Path | None, script: str, *, force: bool) -> Path:
+    from rlprof.runfile.schema import journals
+
     if output is None:
         now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
         stem = re.sub(r"[^\w.-]+", "_", script.removesuffix(".py"))[:60] or "run"
@@ -203,12 +205,13 @@ def _run_file(output: Path | None, script: str, *, force: bool) -> Path:
                 slug="output-exists",
                 hint="choose another name, or overwrite it with --force",
             )
-        path.unlink(missing_ok=True)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        for old in (path, *journals(path)):
+            old.unlink(missing_ok=True)
     except OSError as error:
         raise LaunchError(
-            f"cannot make the folder {path.parent} for the run file: {error.strerror}",
+            f"cannot write the run file {path}: {error.strerror}: {error.filename}",
             slug="run-file-not-written",
             hint="choose another place with -o RUN",
         ) from error

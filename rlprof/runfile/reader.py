@@ -22,7 +22,7 @@ from rlprof.model.recording import (
     ThreadClock,
     Window,
 )
-from rlprof.runfile.schema import APPLICATION_ID, VERSION
+from rlprof.runfile.schema import APPLICATION_ID, VERSION, journals
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
@@ -65,8 +65,8 @@ def _open(path: Path) -> sqlite3.Connection:
     uri = path.absolute().as_uri()
     # A journal beside the file means that rlprof is still recording, or was killed; SQLite
     # then needs the shared-memory file too, which a read-only folder does not let it make.
-    has_journal = path.with_name(path.name + "-wal").exists()
-    if has_journal:
+    wal, _ = journals(path)
+    if wal.exists():
         try:
             db = sqlite3.connect(f"{uri}?mode=rw", uri=True)
             db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()

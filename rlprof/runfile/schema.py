@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 APPLICATION_ID: Final = 0x524C5046
@@ -54,3 +55,9 @@ CREATE TABLE gauge (
 CREATE TABLE source (file TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (level TEXT NOT NULL, slug TEXT NOT NULL, text TEXT NOT NULL);
 """
+
+
+def journals(run_file: Path) -> tuple[Path, Path]:
+    """What SQLite keeps beside a run file that is being written, or whose writer was killed."""
+    wal, shm = (run_file.with_name(run_file.name + suffix) for suffix in ("-wal", "-shm"))
+    return wal, shm

@@ -21,7 +21,7 @@ from rlprof.model.recording import (
     ThreadClock,
     Window,
 )
-from rlprof.runfile.schema import APPLICATION_ID, TABLES, VERSION
+from rlprof.runfile.schema import APPLICATION_ID, TABLES, VERSION, journals
 
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
@@ -39,6 +39,14 @@ class RunWriter:
         self._run = run
         with self._reporting():
             self._db = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._begin(run)
+        except OutputError:
+            self.discard()
+            raise
+
+    def _begin(self, run: RunInfo) -> None:
+        with self._reporting():
             # The page size is part of the format's size: most runs are small.
             self._db.executescript(
                 f"PRAGMA page_size=4096; PRAGMA application_id={APPLICATION_ID};"
@@ -174,8 +182,8 @@ class RunWriter:
     def discard(self) -> None:
         """Close and remove the file: nothing was recorded."""
         self.abandon()
-        for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        for file in (self.path, *journals(self.path)):
+            file.unlink(missing_ok=True)
 
     def _regroup(self, table: str, columns: str, group: str, key: str = "window") -> None:
         db = self._db

@@ -1,0 +1,108 @@
+"""rlprof killed with SIGKILL: the target goes on, the run file is readable, little is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from rlprof.runfile.reader import read_run
+from tests.live_processes import cli, is_alive, processes_with, wait_until
+
+TRAIN = """
+import os, subprocess, sys, time
+import multiprocessing as mp
+import rlprof
+
+def work(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+        rlprof.step()
+
+def child():
+    print("child", flush=True)
+
+if __name__ == "__main__":
+    print("pid", os.getpid(), flush=True)
+    work(1.5)
+    print("half", flush=True)
+    while os.path.exists("wait"):
+        work(0.05)
+    work(0.5)
+    subprocess.run([sys.executable, "-c", "import rlprof; rlprof.step(); print('new')"], check=True)
+    worker = mp.get_context("fork").Process(target=child)
+    worker.start()
+    worker.join()
+    print("end", worker.exitcode, flush=True)
+"""
+
+
+@pytest.fixture
+def killed(write, start, tmp_path):
+    """An ``rlprof run`` that was killed in the middle; the target waits for ``wait`` to go."""
+    (tmp_path / "wait").touch()
+    running = start(write(TRAIN))
+    pid = int(running.wait_line("pid").split()[1])
+    running.wait_line("half")
+    os.kill(running.pid, signal.SIGKILL)
+    running.popen.wait(timeout=60)
+    yield running, pid
+    if is_alive(pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_the_target_runs_on_to_its_end(killed, tmp_path):
+    running, pid = killed
+
+    assert is_alive(pid)
+    wait_until(lambda: not processes_with(f"-p\0{pid}"), "no sampler is left behind")
+    (tmp_path / "wait").unlink()
+    out = running.popen.stdout.read()
+    wait_until(lambda: not is_alive(pid), "the target ends")
+
+    assert out == b"new\nchild\nend 0\n"
+    assert running.popen.stderr.read() == b""
+
+
+def test_the_run_file_is_readable_and_says_that_it_is_incomplete(killed):
+    running, pid = killed
+
+    recording = read_run(running.run_file)
+
+    assert not recording.run.complete
+    assert recording.run.exit_code is None
+    assert recording.windows[-1].end_us > 700_000  # Of more than 1.5 s: at most 1 s is lost.
+    assert recording.processes[0].pid == pid
+    assert sum(counter.value for counter in recording.counters) > 0
+    assert sum(recording.samples.wall_us) > 400_000
+
+
+def test_reports_of_an_incomplete_run_say_so(killed, tmp_path):
+
+    running, _ = killed
+
+    report = subprocess.run(
+        cli("report", running.run_file), capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert report.returncode == 0, report.stderr
+    assert "incomplete" in report.stdout or "cut short" in report.stdout
+
+
+def test_a_run_file_can_be_read_while_it_is_written(write, start, tmp_path):
+    (tmp_path / "wait").touch()
+    running = start(write(TRAIN))
+    running.wait_line("half")
+
+    recording = read_run(running.run_file)
+    (tmp_path / "wait").unlink()
+    result = running.finish()
+
+    assert not recording.run.complete
+    assert recording.windows
+    assert result.recording.run.complete
+    assert not running.run_file.with_name(running.run_file.name + "-wal").exists()
+    assert not running.run_file.with_name(running.run_file.name + "-shm").exists()

@@ -1,0 +1,217 @@
+"""Where the run file cannot be written or read: a clear error, and an untouched training."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rlprof.errors import EXIT_ERROR, EXIT_LAUNCH_FAILED
+from rlprof.runfile.reader import read_run
+from tests.live_processes import cli
+
+TRAIN = """
+import sys, time
+
+# Ever new functions, so that the run file grows.
+end = time.monotonic() + 3.0
+number = 0
+while time.monotonic() < end:
+    number += 1
+    scope = {}
+    exec(f"def function_{number}():\\n" + "    sum(range(20000))\\n" * 40, scope)
+    scope[f"function_{number}"]()
+print("trained")
+sys.exit(5)
+"""
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system that is full after 200 kB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
+    if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a tmpfs cannot be mounted here (root and CAP_SYS_ADMIN are needed)")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_fills_up(write, start, small_disk):
+    running = start(write(TRAIN), run_file=small_disk / "run.rlprof", report=True)
+
+    result = running.finish()
+
+    assert (result.code, result.out) == (5, b"trained\n")
+    assert f"cannot write the run file {result.run_file}" in result.err
+    assert "The training was not touched" in result.err
+    assert "Traceback" not in result.err
+    recording = result.recording
+    assert not recording.run.complete
+    assert recording.windows
+
+
+def test_a_disk_that_is_full_from_the_start(write, start, small_disk):
+    (small_disk / "filler").write_bytes(bytes(200 * 1024))
+    running = start(write(TRAIN), run_file=small_disk / "run.rlprof")
+
+    result = running.finish()
+
+    assert (result.code, result.out) == (EXIT_LAUNCH_FAILED, b"")
+    assert "#run-file-not-written" in result.err
+    assert not result.run_file.exists()
+
+
+def test_a_folder_that_may_not_be_written(write, start, small_disk):
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    running = start(write(TRAIN), run_file=small_disk / "run.rlprof")
+
+    result = running.finish()
+
+    assert (result.code, result.out) == (EXIT_LAUNCH_FAILED, b"")
+    assert str(result.run_file) in result.err
+    assert "-o" in result.err
+
+
+def test_a_path_below_a_file(write, start, tmp_path):
+    (tmp_path / "file").touch()
+    running = start(write(TRAIN), run_file=tmp_path / "file" / "run.rlprof")
+
+    result = running.finish()
+
+    assert (result.code, result.out) == (EXIT_LAUNCH_FAILED, b"")
+    assert str(tmp_path / "file") in result.err
+    assert "Traceback" not in result.err
+
+
+def test_an_existing_run_file_is_kept_unless_forced(write, rlprof_run, tmp_path):
+    script = write("print('ran')")
+    run_file = tmp_path / "run.rlprof"
+    run_file.write_text("precious")
+
+    refused = rlprof_run(script, run_file=run_file)
+    assert (refused.code, refused.out) == (2, b"")
+    assert "#output-exists" in refused.err
+    assert run_file.read_text() == "precious"
+
+    forced = rlprof_run(script, run_file=run_file, options=["--force"])
+    assert (forced.code, forced.out) == (0, b"ran\n")
+    assert forced.recording.run.complete
+
+
+# Reading
+
+
+@pytest.fixture(scope="module")
+def good_run(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("good")
+    script = folder / "train.py"
+    script.write_text("sum(range(10_000_000))")
+    run_file = folder / "run.rlprof"
+    subprocess.run(cli("run", "--no-report", "-o", run_file, script), check=True, timeout=60)
+    return run_file
+
+
+def report(run_file: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        cli("report", run_file), capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def only_its_first_page(path: Path) -> None:
+    os.truncate(path, 4096)
+
+
+def scribbled_over(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for start in range(4096, len(data), 4096):
+        data[start : start + 64] = bytes(range(64))
+    path.write_bytes(data)
+
+
+def of_a_newer_version(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version=999")
+    db.close()
+
+
+def a_database_of_others(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE meta (key, value)")
+    db.close()
+
+
+def text(path: Path) -> None:
+    path.write_text("sps: 12\n" * 100)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def missing(path: Path) -> None:
+    path.unlink()
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def without_its_tables(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE sample")
+    db.close()
+
+
+def with_ids_that_lead_nowhere(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE node SET frame = 123456")
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "slug"),
+    [
+        (truncated, "run-file-damaged"),
+        (only_its_first_page, "run-file-damaged"),
+        (scribbled_over, "run-file-damaged"),
+        (without_its_tables, "run-file-damaged"),
+        (with_ids_that_lead_nowhere, "run-file-damaged"),
+        (of_a_newer_version, "run-file-newer"),
+        (a_database_of_others, "not-a-run-file"),
+        (text, "not-a-run-file"),
+        (empty, "not-a-run-file"),
+        (missing, "run-file-missing"),
+        (a_folder, "run-file-missing"),
+    ],
+)
+def test_a_bad_run_file_is_named_with_what_to_do(good_run, tmp_path, damage, slug):
+    run_file = tmp_path / "run.rlprof"
+    shutil.copy(good_run, run_file)
+    damage(run_file)
+
+    answer = report(run_file)
+
+    assert answer.returncode == EXIT_ERROR
+    assert answer.stdout == ""
+    assert str(run_file) in answer.stderr
+    assert f"docs/messages.md#{slug}" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_run_file_can_be_read_from_a_folder_that_may_not_be_written(good_run, small_disk):
+    shutil.copy(good_run, small_disk / "run.rlprof")
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+
+    assert read_run(small_disk / "run.rlprof").run.complete
