@@ -237,9 +237,9 @@ class Recorder:
         """Wait for whatever comes first, and deal with what is due."""
         due_s = self._server.release_overdue()
         now_us = self._elapsed_us()
-        timeout = max(0.0, (self._next_read_us - now_us) / 1e6)
+        timeout = max(0.0, (self._next_read_us - now_us) / 1e6) if self._is_recording else None
         if due_s is not None:
-            timeout = min(timeout, max(0.0, due_s))
+            timeout = max(0.0, due_s if timeout is None else min(timeout, due_s))
         for key, _ in self._selector.select(timeout):
             key.data()
         self._handle_signals()
