@@ -27,15 +27,16 @@ MOST_OF_FUNCTION: Final = 0.6
 SMALL_FUNCTION_LINES: Final = 25
 """A longer function does something else too, and keeps it after the fix."""
 
-REPLACEMENT_US: Final = Range(0.2, 3.0)
-"""What takes the place of one conversion or search, in µs: ``a.argmax()`` of ten values takes 0.2,
-``np.argmax(a)`` 1.5 on the machine the bandit ladder was measured on; doubled for slower ones."""
+REPLACEMENT_US: Final = Range(0.2, 1.0)
+"""What takes the place of one conversion or search, in µs: ``a.argmax()`` of ten values takes 0.2
+and ``int(a.argmax())`` 0.3 on Python 3.11; the rest is for ties and for slower machines."""
 
 REMOVABLE_UNCOUNTED: Final = Range(0.4, 0.97)
 """Without counted steps it is not known how often a line runs, hence what a run of it costs."""
 
-MOST_REMOVABLE_LOW: Final = 0.85
-"""A line may run more than once in a step, so that more of the replacement is needed than that."""
+MOST_REMOVABLE_LOW: Final = 0.75
+"""A line may run more than once in a step, so that more of the replacement is needed than that.
+``max(range(10), key=q.__getitem__)`` takes 0.9 µs: an ``argmax`` in its place leaves a quarter."""
 
 
 @dataclass(slots=True)
@@ -142,8 +143,14 @@ class _Search:
             claim.nodes.update(self.tree.subtree(top))
             claim.weights[self.lines.line(top)] += self.tree.total_cost(top).wall_us
 
+    def time_us(self, claim: _Claim) -> int:
+        return sum(self.tree.self_cost(node).wall_us for node in claim.nodes)
+
     def executions(self, claim: _Claim) -> int:
-        """How many times a step the conversions run, if every place where they are runs once."""
+        """How many times a step the conversions run, if every place where they are runs once.
+
+        A container that is only made for another function's conversion goes without replacement.
+        """
         if not claim.whole:
             return sum(it.kind is not Kind.HANDLING for it in claim.conversions)
         callers = {self.tree.nodes[top].parent for top in claim.tops} - {NO_PARENT}
@@ -163,35 +170,41 @@ def detect(profile: Profile) -> Iterable[Finding]:
         for line, us in claim.weights.items():
             weights[line] += us
     locations = search.lines.locations(weights, whole)
-    per_step = _per_step_us(profile, total)
+    steps = _steady_steps(profile)
     yield Finding(
         detector=DETECTOR.id,
         title=_title(claims, Line(locations[0].file, locations[0].line, locations[0].function)),
         phase=PhaseKind.STEADY,
-        savings=(Saving(nodes, _removable(per_step, sum(map(search.executions, claims)))),),
+        savings=tuple(
+            Saving(
+                frozenset(claim.nodes),
+                _removable(
+                    search.time_us(claim), search.executions(claim) * steps if steps else None
+                ),
+            )
+            for claim in claims
+        ),
         locations=locations,
-        evidence=tuple(_evidence(claims, total / whole, per_step)),
+        evidence=tuple(_evidence(claims, total / whole, total / steps if steps else None)),
         fix="Keep the values in one numpy array (or tensor) for the whole run, change it in place, "
         "and use its own methods: values.argmax(), values.max(), values[i] += x.",
         confidence=Confidence.BOUNDED,
     )
 
 
-def _per_step_us(profile: Profile, us: float) -> float | None:
-    """Time per step (µs); ``None`` when steps were not counted."""
+def _steady_steps(profile: Profile) -> float:
+    """Steps made in the steady phase; 0 when they were not counted."""
     sps = profile.throughput.steady_sps
     steady = sum(it.end_us - it.start_us for it in profile.phases if it.kind is PhaseKind.STEADY)
-    if sps is None or not sps.median or not steady:
-        return None
-    return us / (sps.median * steady / 1e6)
+    return sps.median * steady / 1e6 if sps is not None else 0.0
 
 
-def _removable(per_step_us: float | None, executions: int) -> Range:
-    """All but what the array operations cost that take the place of ``executions`` places."""
-    if per_step_us is None or not per_step_us:
+def _removable(claimed_us: float, executions: float | None) -> Range:
+    """All but what the array operations cost that take the place of so many conversions."""
+    if executions is None or not claimed_us:
         return REMOVABLE_UNCOUNTED
-    low = 1 - executions * REPLACEMENT_US.high / per_step_us
-    high = 1 - executions * REPLACEMENT_US.low / per_step_us
+    low = 1 - executions * REPLACEMENT_US.high / claimed_us
+    high = 1 - executions * REPLACEMENT_US.low / claimed_us
     return Range(min(MOST_REMOVABLE_LOW, max(0.0, low)), max(0.0, high))
 
 
