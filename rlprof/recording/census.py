@@ -11,6 +11,7 @@ from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
 from rlprof.recording.agents import Announcement
 from rlprof.recording.mailbox import PROBE_STATE_TEXTS, MailboxReader
+from rlprof.recording.redact import redact_arguments
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import TrackedProcess
 
@@ -230,7 +231,8 @@ def summarise(tracked: TrackedProcess) -> Process:
         else:
             fate = "probe-only" if probe_samples else "missed"
     notes = [tracked.process.note, *dict.fromkeys(tracked.reasons)]
-    if tracked.interruption is not None and not tracked.reasons:
+    # A sampler ends a moment before its process: only one that saw nothing has something to tell.
+    if tracked.interruption is not None and not tracked.reasons and fate != "sampled":
         notes.append(tracked.interruption)
     if fate != "left-out" and mailbox is not None and mailbox.probe_state in PROBE_STATE_TEXTS:
         notes.append(f"the stack probe yielded: {PROBE_STATE_TEXTS[mailbox.probe_state]}")
@@ -238,6 +240,7 @@ def summarise(tracked: TrackedProcess) -> Process:
         notes.append("it ended before a sampler was attached")
     return replace(
         tracked.process,
+        argv=redact_arguments(tracked.process.argv),
         fate=fate,
         note="; ".join(note for note in notes if note),
         clock_samples=tracked.clock_samples,

@@ -1,0 +1,156 @@
+"""Other interpreters, other environments, and what a program brings along for itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from rlprof.agent import INJECT_DIR
+
+TRAIN = """
+import os, sys, time
+import multiprocessing as mp
+import rlprof
+
+def train(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+        rlprof.step()
+
+def worker():
+    train(0.8)
+
+if __name__ == "__main__":
+    process = mp.get_context("fork").Process(target=worker)
+    process.start()
+    train(0.8)
+    process.join()
+    print(sys.version_info[:2], rlprof.__file__)
+    sys.exit(process.exitcode + 6)
+"""
+
+
+def test_an_interpreter_without_rlprof(write, rlprof_run, other_python):
+    """``import rlprof`` in the script still works, and means the recorder's own."""
+    result = rlprof_run(write(TRAIN), options=["--python", other_python])
+
+    assert result.code == 6, result.err
+    assert INJECT_DIR.parent.parent.name == "rlprof"
+    assert str(INJECT_DIR.parent.parent / "__init__.py").encode() in result.out
+    assert [process.fate for process in result.recording.processes] == ["sampled"] * 2
+    assert all(process.probe_samples > 10 for process in result.recording.processes)
+    assert result.root.python.startswith(other_python.parent.parent.name.rpartition(".")[0])
+    assert {"train", "worker"} <= result.functions()
+    assert result.steps > 0
+
+
+def test_an_rlprof_of_the_programs_own_comes_first(write, rlprof_run, tmp_path):
+    (tmp_path / "project").mkdir()  # Not beside us, who are started by name as well.
+    write("version = 'theirs'\ndef step(n=1): pass\n", name="project/rlprof.py")
+    script = write("import rlprof; print(rlprof.version)", name="project/train.py")
+
+    assert rlprof_run(script).out == b"theirs\n"
+
+
+def test_only_the_name_rlprof_is_helped(write, rlprof_run):
+    script = write(
+        """
+        try:
+            import rlprof_no_such_module
+        except ModuleNotFoundError as error:
+            print(error)
+        import sys
+        try:
+            import rlprof.cli
+        except ImportError as error:
+            print(type(error).__name__)
+        """
+    )
+
+    result = rlprof_run("--", sys.executable, "-S", "-c", "import site; site.main()", script)
+    assert result.code == 0
+
+    assert b"No module named 'rlprof_no_such_module'" in rlprof_run(script).out
+
+
+def test_a_virtual_environment(write, rlprof_run, tmp_path):
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True, timeout=60)
+    site = next(venv.glob("lib/python*/site-packages"))
+    (site / "only_here.py").write_text("def found():\n    return 'in the venv'\n")
+    script = write("import sys, only_here; print(only_here.found(), sys.prefix)")
+
+    by_option = rlprof_run(script, options=["--python", venv / "bin" / "python"])
+    by_activation = rlprof_run(script, env={"VIRTUAL_ENV": str(venv)})
+
+    assert by_option.out == by_activation.out == f"in the venv {venv}\n".encode()
+    assert by_option.root.fate == "sampled"
+
+
+def test_the_programs_own_sitecustomize_runs(write, rlprof_run, tmp_path):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "helper.py").write_text("value = 'helped'\n")
+    (folder / "sitecustomize.py").write_text(
+        "import json, sys, helper\nsys.their_mark = (helper.value, __name__, __file__)\n"
+    )
+    script = write(
+        """
+        import sys, subprocess
+        import sitecustomize
+        print(sys.their_mark, sitecustomize.__file__)
+        subprocess.run([sys.executable, "-c", "import sys; print(sys.their_mark)"], check=True)
+        """
+    )
+
+    result = rlprof_run(script, env={"PYTHONPATH": str(folder)})
+
+    mark = str(("helped", "sitecustomize", str(folder / "sitecustomize.py")))
+    assert result.out.decode().splitlines() == [f"{mark} {folder / 'sitecustomize.py'}", mark]
+    assert [process.probe_samples >= 0 for process in result.recording.processes] == [True] * 2
+
+
+def test_a_sitecustomize_that_fails_is_told_by_python_as_ever(write, rlprof_run, tmp_path):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text("raise ValueError('broken by hand')\n")
+    script = write("print('went on')")
+
+    result = rlprof_run(script, env={"PYTHONPATH": str(folder)})
+
+    bare = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        check=False,
+    )
+    assert (result.code, result.out) == (bare.returncode, bare.stdout)
+    assert result.err.splitlines()[-1] == bare.stderr.decode().splitlines()[-1]
+    # Once by the target's interpreter and once by our own, which has the same environment.
+    assert result.err.count("broken by hand") == 2
+
+
+@pytest.mark.parametrize("option", ["-I", "-E", "-S"])
+def test_a_root_that_shuts_the_agent_out(write, rlprof_run, option):
+    script = write(
+        """
+        import time
+        def work():
+            end = time.monotonic() + 1.5
+            while time.monotonic() < end:
+                sum(range(1000))
+        work()
+        """
+    )
+
+    result = rlprof_run("--", sys.executable, option, script)
+
+    assert result.code == 0
+    assert result.root.fate == "sampled"
+    assert result.root.start_method == "root"
+    assert "without the agent" in result.root.note
+    assert "work" in result.functions()

@@ -1,0 +1,207 @@
+"""Each option of ``rlprof run`` has the effect that it names."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from rlprof.errors import EXIT_USAGE
+from rlprof.runfile.reader import read_run
+from tests.live_processes import cli
+
+TRAIN = """
+import os, sys, time
+import rlprof
+
+def train(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+        rlprof.step()
+
+print(*sys.argv[1:], flush=True)
+train(0.8)
+print(sorted(name for name in os.environ if name.startswith("RLPROF_")))
+sys.exit(3)
+"""
+
+
+def test_the_arguments_after_the_script_are_its_own(write, rlprof_run):
+    result = rlprof_run(write(TRAIN), "--label", "mine", "-o", "--no-agent", "--")
+
+    assert result.out.splitlines()[0] == b"--label mine -o --no-agent --"
+    assert result.recording.run.label is None
+    assert result.root.argv[2:] == ("--label", "mine", "-o", "--no-agent", "--")
+
+
+def test_label_and_command_are_kept(write, rlprof_run):
+    result = rlprof_run(write(TRAIN), "--lr", "3e-4", options=["--label", "bigger batch"])
+
+    run = result.recording.run
+    assert run.label == "bigger batch"
+    assert run.command[-2:] == ("--lr", "3e-4")
+    assert run.script == "train.py"
+
+
+def test_secrets_of_the_command_line_and_environment_are_not_kept(write, rlprof_run):
+    env = {"WANDB_API_KEY": "8f2e77aa", "PROXY": "http://me:8f2e77aa@host/"}
+    result = rlprof_run(write(TRAIN), "--api-key=8f2e77aa", "--token", "8f2e77aa", env=env)
+
+    assert result.out.splitlines()[0] == b"--api-key=8f2e77aa --token 8f2e77aa"
+    assert b"8f2e77aa" not in result.run_file.read_bytes()
+
+
+def test_interval_is_kept_from_the_first_second(write, rlprof_run):
+    result = rlprof_run(write(TRAIN), options=["--interval", "50ms"])
+
+    assert result.root.requested_interval_us == 50_000
+    assert 8 < result.root.clock_samples < 30
+    assert result.recording.run.settings["interval"] == "50000 us"
+
+
+def test_the_start_is_sampled_finer_while_cores_are_free(write, rlprof_run):
+    assert rlprof_run(write(TRAIN)).root.requested_interval_us < 10_000
+
+
+def test_no_agent_leaves_the_environment_alone(write, rlprof_run):
+    result = rlprof_run(write(TRAIN), options=["--no-agent"])
+
+    assert result.out.splitlines()[-1] == b"[]"
+    assert result.steps == 0
+    assert result.root.fate == "sampled"
+    assert result.root.probe_samples == 0
+    assert "without the agent" not in result.root.note
+
+
+def test_no_probe_still_counts_steps(write, rlprof_run):
+    result = rlprof_run(write(TRAIN), options=["--no-probe"])
+
+    assert result.root.fate == "sampled"
+    assert result.root.probe_samples == 0
+    assert result.steps > 0
+
+
+def test_both_instruments_run_by_default(write, rlprof_run):
+    result = rlprof_run(write(TRAIN))
+
+    assert result.root.clock_samples > 20
+    assert result.root.probe_samples > 20
+    assert result.root.note == ""
+    assert result.recording.notes == ()
+
+
+def test_duration_ends_the_recording_and_not_the_training(write, start):
+    script = write(TRAIN.replace("train(0.8)", "train(2.0)\nprint('went on', flush=True)"))
+    running = start(script, options=["--duration", "0.7"])
+
+    result = running.finish()
+
+    assert result.code == 3
+    assert b"went on" in result.out
+    recording = result.recording
+    assert recording.run.complete
+    assert recording.run.exit_code == 3
+    assert 600_000 < recording.run.wall_us < 1_500_000
+    assert sum(recording.samples.wall_us) < 1_500_000
+    assert recording.overhead["recorder_cpu_us"] < 1_000_000  # It sleeps for the rest.
+
+
+def test_signals_still_pass_after_the_recording_has_ended(write, start):
+    script = write(
+        """
+        import signal, sys, time
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))
+        time.sleep(0.5)
+        print("ready", flush=True)
+        time.sleep(60)
+        """
+    )
+    running = start(script, options=["--duration", "0.1"])
+    running.wait_line("ready")
+
+    os.kill(running.pid, signal.SIGTERM)
+
+    assert running.finish().code == 4
+
+
+def test_a_module(write, rlprof_run, tmp_path):
+    (tmp_path / "package").mkdir()
+    write(TRAIN + "\nprint(__name__, __package__)", name="package/__init__.py").write_text("")
+    write(TRAIN, name="package/train.py")
+
+    result = rlprof_run("-m", "package.train", "x", "-y")
+
+    assert result.code == 3
+    assert result.out.splitlines()[0] == b"x -y"
+    assert result.recording.run.script == "package.train"
+    assert result.root.fate == "sampled"
+
+
+def test_a_command(write, rlprof_run):
+    script = write(TRAIN)
+
+    result = rlprof_run("--", sys.executable, "-X", "utf8", script, "a b")
+
+    assert result.code == 3
+    assert result.out.splitlines()[0] == b"a b"
+    assert result.root.argv[1:3] == ("-X", "utf8")
+
+
+def test_both_forms_of_the_command_line_are_the_same(write, tmp_path):
+    script = write(TRAIN)
+    entry = [sys.executable, "-c", "from rlprof.cli import main; main()"]
+    for number, program in enumerate([entry, cli()]):
+        run_file = tmp_path / f"{number}.rlprof"
+        answer = subprocess.run(
+            [*program, "run", "--no-report", "-o", run_file, script],
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert (answer.returncode, answer.stderr) == (3, b"")
+        assert read_run(run_file).run.complete
+
+
+def test_the_default_place_and_its_link_to_the_latest(write, tmp_path):
+    script = write(TRAIN)
+    for _ in range(2):
+        answer = subprocess.run(
+            cli("run", "--no-report", script), cwd=tmp_path, capture_output=True, timeout=60
+        )
+        assert answer.returncode == 3
+
+    runs = sorted((tmp_path / ".rlprof").glob("*-train.rlprof"))
+    assert len(runs) == 2
+    assert read_run(tmp_path / ".rlprof" / "latest").run.id in {read_run(p).run.id for p in runs}
+    assert not (tmp_path / ".rlprof" / "latest").readlink().is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("options", "slug"),
+    [
+        (["--interval", "fast"], "bad-interval"),
+        (["--interval", "1us"], "bad-interval"),
+        (["--sps-pattern", "SPS: ("], "bad-pattern"),
+        (["--sps-pattern", "SPS"], "bad-pattern"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_the_target_runs(
+    write, rlprof_run, options, slug
+):
+    result = rlprof_run(write(TRAIN), options=options)
+
+    assert (result.code, result.out) == (EXIT_USAGE, b"")
+    assert f"#{slug}" in result.err
+    assert not result.run_file.exists()
+
+
+def test_an_interpreter_that_does_not_exist(write, rlprof_run):
+    result = rlprof_run(write(TRAIN), options=["--python", "/no/such/python"])
+
+    assert result.code == 70
+    assert "/no/such/python" in result.err
+    assert not result.run_file.exists()
