@@ -109,6 +109,19 @@ def test_time_of_other_work_on_the_line_is_not_claimed():
     assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
 
 
+def test_the_failed_lookup_on_the_reading_line_is_claimed_in_part():
+    run = a_training()
+    run.spends(8.0, TOP, LOOP, EPSILON, GETATTR)
+    run.spends(1.0, TOP, LOOP, EPSILON)
+    run.spends(1.0, TOP, LOOP, STEP)
+
+    (finding,) = found(run)
+
+    inside, line = finding.savings
+    assert inside.removable.low > 0.9
+    assert line.removable == pytest.approx((0.4, 0.9))
+
+
 def test_plain_function_names_of_older_pythons_and_iteration_count():
     run = a_training()
     run.spends(3.0, TOP, LOOP, EPSILON, f"{SITE}/omegaconf/dictconfig.py:355 __getattr__")
