@@ -31,8 +31,15 @@ REPLACEMENT_US: Final = Range(0.2, 1.0)
 """What takes the place of one conversion or search, in µs: ``a.argmax()`` of ten values takes 0.2
 and ``int(a.argmax())`` 0.3 on Python 3.11; the rest is for ties and for slower machines."""
 
+SEARCH_REPLACEMENT_US: Final = Range(0.2, 5.0)
+"""As ``REPLACEMENT_US`` where a search by hand is all there is: among ten values of a list it takes
+1 to 3 µs, and what takes its place may be slower (14 µs for ``choice(flatnonzero(a == a.max()))``).
+Only a search that takes much longer is sure to gain."""
+
 REMOVABLE_UNCOUNTED: Final = Range(0.4, 0.97)
 """Without counted steps it is not known how often a line runs, hence what a run of it costs."""
+
+SEARCH_REMOVABLE_UNCOUNTED: Final = Range(0.0, 0.97)
 
 MOST_REMOVABLE_LOW: Final = 0.75
 """A line may run more than once in a step, so that more of the replacement is needed than that.
@@ -51,6 +58,11 @@ class _Claim:
     inclusive_us: int = 0
     weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
     whole: bool = False
+    """Whether the function as a whole is claimed."""
+
+    @property
+    def kinds(self) -> set[Kind]:
+        return {it.kind for it in self.conversions} - {Kind.HANDLING}
 
 
 class _Search:
@@ -132,7 +144,7 @@ class _Search:
     def _widen(self, claim: _Claim) -> None:
         """Claim the whole function where converting and searching is what it does."""
         function = next(iter(claim.conversions)).function if claim.conversions else None
-        if function is None or not any(it.kind is not Kind.HANDLING for it in claim.conversions):
+        if function is None or not claim.kinds:
             return
         small = function.last_line - function.first_line < SMALL_FUNCTION_LINES
         if not small or claim.matched_us < MOST_OF_FUNCTION * claim.inclusive_us:
@@ -143,10 +155,19 @@ class _Search:
             claim.nodes.update(self.tree.subtree(top))
             claim.weights[self.lines.line(top)] += self.tree.total_cost(top).wall_us
 
-    def time_us(self, claim: _Claim) -> int:
-        return sum(self.tree.self_cost(node).wall_us for node in claim.nodes)
+    def removable(self, claim: _Claim, steps: float) -> Range:
+        """All but what the array operations cost that take the place of the claim's lines."""
+        claimed_us = sum(self.tree.self_cost(node).wall_us for node in claim.nodes)
+        only_searches = claim.kinds == {Kind.SEARCH}
+        if not steps or not claimed_us:
+            return SEARCH_REMOVABLE_UNCOUNTED if only_searches else REMOVABLE_UNCOUNTED
+        each = SEARCH_REPLACEMENT_US if only_searches else REPLACEMENT_US
+        executions = self._executions_per_step(claim) * steps
+        low = 1 - executions * each.high / claimed_us
+        high = 1 - executions * each.low / claimed_us
+        return Range(min(MOST_REMOVABLE_LOW, max(0.0, low)), max(0.0, high))
 
-    def executions(self, claim: _Claim) -> int:
+    def _executions_per_step(self, claim: _Claim) -> int:
         """How many times a step the conversions run, if every place where they are runs once.
 
         A container that is only made for another function's conversion goes without replacement.
@@ -176,13 +197,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         title=_title(claims, Line(locations[0].file, locations[0].line, locations[0].function)),
         phase=PhaseKind.STEADY,
         savings=tuple(
-            Saving(
-                frozenset(claim.nodes),
-                _removable(
-                    search.time_us(claim), search.executions(claim) * steps if steps else None
-                ),
-            )
-            for claim in claims
+            Saving(frozenset(claim.nodes), search.removable(claim, steps)) for claim in claims
         ),
         locations=locations,
         evidence=tuple(_evidence(claims, total / whole, total / steps if steps else None)),
@@ -199,17 +214,8 @@ def _steady_steps(profile: Profile) -> float:
     return sps.median * steady / 1e6 if sps is not None else 0.0
 
 
-def _removable(claimed_us: float, executions: float | None) -> Range:
-    """All but what the array operations cost that take the place of so many conversions."""
-    if executions is None or not claimed_us:
-        return REMOVABLE_UNCOUNTED
-    low = 1 - executions * REPLACEMENT_US.high / claimed_us
-    high = 1 - executions * REPLACEMENT_US.low / claimed_us
-    return Range(min(MOST_REMOVABLE_LOW, max(0.0, low)), max(0.0, high))
-
-
 def _title(claims: list[_Claim], heaviest: Line) -> str:
-    kinds = {it.kind for claim in claims for it in claim.conversions} - {Kind.HANDLING}
+    kinds = set[Kind]().union(*(claim.kinds for claim in claims))
     where = short_place(heaviest)
     if kinds == {Kind.SEARCH}:
         return f"a search by hand for the best value runs at every step ({where})"

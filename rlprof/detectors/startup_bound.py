@@ -103,8 +103,8 @@ def _measure(tree: CallTree, lines: UserLines) -> _StartUp:
         if current is not None:
             under_way[node] = current
             _add_import(found, current, node, own.wall_us)
-        elif own.busy_us and (owner := lines.owner(node)) != NO_PARENT:
-            found.set_up[lines.line(owner)] += own.busy_us
+        elif own.busy_us and (line := _own_line(lines, node)) is not None:
+            found.set_up[line] += own.busy_us
             found.set_up_nodes.add(node)
     return found
 
@@ -118,9 +118,15 @@ def _add_import(found: _StartUp, current: _Import, node: int, wall_us: int) -> N
 
 
 def _import_at(tree: CallTree, node: int, lines: UserLines) -> _Import:
+    return _Import(_loaded(tree, node) or _named(lines, lines.owner(node)), _own_line(lines, node))
+
+
+def _own_line(lines: UserLines, node: int) -> Line | None:
+    """The user's line that led to ``node``; how a worker is started is no line of theirs."""
     owner = lines.owner(node)
-    line = lines.line(owner) if owner != NO_PARENT else None
-    return _Import(_loaded(tree, node) or _named(lines, owner), line)
+    if owner == NO_PARENT or lines.tree.frame(owner).file.startswith("<"):
+        return None
+    return lines.line(owner)
 
 
 def _loaded(tree: CallTree, node: int) -> str:

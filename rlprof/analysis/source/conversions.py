@@ -7,13 +7,25 @@ that may be an array already costs nothing and is not one of these places.
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from rlprof.analysis.source.container_types import (
+    ARRAY_MODULES,
+    PLAIN_CALLS,
+    VIEWS,
+    Types,
+    is_array,
+    is_container,
+    mentions_array,
+    name_key,
+    root_name,
+    taken_out,
+    types_of,
+)
 from rlprof.analysis.source.module import (
     Function,
     SourceModule,
@@ -21,8 +33,6 @@ from rlprof.analysis.source.module import (
     assigned_variable,
     called_name,
 )
-
-ARRAY_MODULES: Final = frozenset({"np", "numpy", "jnp", "torch", "th", "cp", "cupy"})
 
 _MAKERS: Final = frozenset(
     {"array", "asarray", "asanyarray", "ascontiguousarray", "fromiter", "tensor", "as_tensor"}
@@ -34,19 +44,8 @@ _REDUCERS: Final = frozenset(
 )
 """numpy functions that turn a list into an array first, without saying so."""
 
-_CONTAINER_CALLS: Final = frozenset({"list", "dict", "sorted", "deque", "defaultdict", "tolist"})
-_VIEWS: Final = frozenset({"values", "keys", "items"})
-_CONTAINER_TYPE: Final = re.compile(
-    r"^(typing\.)?(list|dict|deque|defaultdict|Sequence|Mapping)\b", re.I
-)
-_ARRAY_TYPE: Final = re.compile(r"ndarray|NDArray|Tensor|ArrayLike")
 _TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
 _REBUILD: Final = frozenset({"list", "dict", "sorted"})
-_PLAIN_CALLS: Final = frozenset(
-    {"float", "int", "len", "range", "enumerate", "zip", "abs", "list", "max", "min", "append"}
-    | {"items", "values", "keys", "get", "sorted", "sum", "tuple", "str", "dict", "reversed"}
-)
-"""Calls whose time is that of handling the container itself."""
 
 _ORDER: Final = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 
@@ -70,21 +69,13 @@ class Conversion:
     """Last names of calls on the lines whose time is not the conversion's."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Types:
-    """Names and attributes known to hold containers, or arrays."""
-
-    containers: frozenset[str]
-    arrays: frozenset[str]
-
-
 def find_conversions(module: SourceModule) -> tuple[Conversion, ...]:
     """All conversions of ``module``.
 
     Those of kind ``HANDLING`` only beside another one of their function, or where the statement
     calls a function that has another one: ``argmax(dict(enumerate(means)))``.
     """
-    attributes = _types([it.node for it in module.statements], attributes=True)
+    attributes = types_of([it.node for it in module.statements], attributes=True)
     by_function: dict[int, list[Statement]] = defaultdict(list)
     for statement in module.statements:
         by_function[id(statement.function)].append(statement)
@@ -98,13 +89,18 @@ def find_conversions(module: SourceModule) -> tuple[Conversion, ...]:
     )
 
 
-def _in_function(statements: list[Statement], attributes: _Types) -> Iterator[Conversion]:
+def _in_function(statements: list[Statement], attributes: Types) -> Iterator[Conversion]:
     function = statements[0].function
-    local = _types([it.node for it in statements], attributes=False, function=function)
-    types = _Types(local.containers | attributes.containers, local.arrays | attributes.arrays)
+    local = types_of([it.node for it in statements], attributes=False, function=function)
+    types = Types(
+        local.containers | attributes.containers | taken_out(statements, attributes),
+        local.nested | attributes.nested,
+        local.arrays | attributes.arrays,
+    )
     picked = _names_picked_from(statements)
+    extremes = _extremes(statements)
     for statement in statements:
-        kind = _kind(statement, types, picked)
+        kind = _kind(statement, types, picked, extremes)
         if kind is not None:
             yield _conversion(kind, statement)
         elif isinstance(statement.node, ast.For) and _is_search_loop(statement.node):
@@ -113,7 +109,9 @@ def _in_function(statements: list[Statement], attributes: _Types) -> Iterator[Co
             yield Conversion(Kind.SEARCH, function, lines, frozenset(), frozenset())
 
 
-def _kind(statement: Statement, types: _Types, picked: frozenset[str]) -> Kind | None:
+def _kind(
+    statement: Statement, types: Types, picked: frozenset[str], extremes: frozenset[str]
+) -> Kind | None:
     found: set[Kind] = set()
     for node in statement.walk():
         if isinstance(node, ast.Call):
@@ -122,20 +120,22 @@ def _kind(statement: Statement, types: _Types, picked: frozenset[str]) -> Kind |
             found.update(_kinds_of_subscript(node))
         elif isinstance(node, ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp):
             found.update(_kinds_of_comprehension(node, types))
+            if _keeps_the_best(node, extremes):
+                found.add(Kind.SEARCH)
     assigned, value = assigned_variable(statement.node)
     if assigned in picked and value is not None and _is_keyed_sort(value):
         found.add(Kind.SEARCH)
     return next((kind for kind in Kind if kind in found), None)
 
 
-def _kinds_of_call(call: ast.Call, types: _Types) -> Iterator[Kind]:
+def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[Kind]:
     name = called_name(call)
     first = call.args[0] if call.args else None
-    if _root(call.func) in ARRAY_MODULES:
-        if first is not None and name in _MAKERS | _REDUCERS and _is_container(first, types):
+    if root_name(call.func) in ARRAY_MODULES:
+        if first is not None and name in _MAKERS | _REDUCERS and is_container(first, types):
             yield Kind.TO_ARRAY
         return
-    if name == "tolist" or (name in _TAKE_APART and _mentions_array(call, types)):
+    if name == "tolist" or (name in _TAKE_APART and mentions_array(call, types)):
         yield Kind.FROM_ARRAY
     elif isinstance(call.func, ast.Name) and name in ("max", "min") and first is not None:
         yield from _kinds_of_max(call, first, types)
@@ -143,19 +143,19 @@ def _kinds_of_call(call: ast.Call, types: _Types) -> Iterator[Kind]:
         if called_name(first) in ("max", "min"):
             yield Kind.SEARCH
     elif first is not None and (
-        name in _REBUILD or (name in ("choice", "sum") and _is_container(first, types))
+        name in _REBUILD or (name in ("choice", "sum") and is_container(first, types))
     ):
         yield Kind.HANDLING
 
 
-def _kinds_of_max(call: ast.Call, first: ast.expr, types: _Types) -> Iterator[Kind]:
+def _kinds_of_max(call: ast.Call, first: ast.expr, types: Types) -> Iterator[Kind]:
     key = next((it.value for it in call.keywords if it.arg == "key"), None)
     if key is not None:
         if _is_lookup(key):
             yield Kind.SEARCH
-    elif isinstance(first, ast.Call) and called_name(first) in _VIEWS:
+    elif isinstance(first, ast.Call) and called_name(first) in VIEWS:
         yield Kind.SEARCH
-    elif _is_container(first, types):
+    elif is_container(first, types):
         yield Kind.HANDLING
 
 
@@ -165,13 +165,13 @@ def _kinds_of_subscript(node: ast.Subscript) -> Iterator[Kind]:
 
 
 def _kinds_of_comprehension(
-    node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp, types: _Types
+    node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp, types: Types
 ) -> Iterator[Kind]:
     source = node.generators[0].iter
-    if _is_array(source, types) or _mentions_array(source, types):
+    if is_array(source, types) or mentions_array(source, types):
         yield Kind.FROM_ARRAY
     elif not any(
-        isinstance(it, ast.Call) and called_name(it) not in _PLAIN_CALLS for it in ast.walk(node)
+        isinstance(it, ast.Call) and called_name(it) not in PLAIN_CALLS for it in ast.walk(node)
     ):
         yield Kind.HANDLING
 
@@ -185,7 +185,7 @@ def _is_lookup(key: ast.expr) -> bool:
     if not isinstance(key, ast.Lambda):
         return False
     calls = [it for it in ast.walk(key.body) if isinstance(it, ast.Call)]
-    return all(called_name(it) in _PLAIN_CALLS for it in calls) and any(
+    return all(called_name(it) in PLAIN_CALLS for it in calls) and any(
         isinstance(it, ast.Subscript | ast.Call) for it in ast.walk(key.body)
     )
 
@@ -200,6 +200,31 @@ def _is_keyed_sort(value: ast.expr) -> bool:
 
 def _is_end(index: ast.expr) -> bool:
     return ast.unparse(index) in ("0", "-1")
+
+
+def _keeps_the_best(
+    node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp, extremes: frozenset[str]
+) -> bool:
+    """Whether a comprehension gathers the ties: ``[a for a, v in enumerate(q) if v == best]``."""
+    return any(
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Eq)
+        and any(
+            name_key(it) in extremes or _is_extreme(it) for it in (test.left, *test.comparators)
+        )
+        for generator in node.generators
+        for test in generator.ifs
+    )
+
+
+def _is_extreme(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and called_name(value) in ("max", "min")
+
+
+def _extremes(statements: list[Statement]) -> frozenset[str]:
+    """Variables that hold the best value of something."""
+    assigned = [assigned_variable(statement.node) for statement in statements]
+    return frozenset(name for name, value in assigned if name and _is_extreme(value))
 
 
 def _names_picked_from(statements: list[Statement]) -> frozenset[str]:
@@ -217,7 +242,7 @@ def _names_picked_from(statements: list[Statement]) -> frozenset[str]:
 def _is_search_loop(loop: ast.For) -> bool:
     """Whether a loop keeps the best seen so far: ``if v > best: best, best_i = v, i``."""
     if any(
-        isinstance(it, ast.Call) and called_name(it) not in _PLAIN_CALLS for it in ast.walk(loop)
+        isinstance(it, ast.Call) and called_name(it) not in PLAIN_CALLS for it in ast.walk(loop)
     ):
         return False
     for node in ast.walk(loop):
@@ -244,97 +269,5 @@ def _conversion(kind: Kind, statement: Statement) -> Conversion:
         statement.function,
         frozenset(range(statement.first_line, statement.last_line + 1)),
         frozenset(calls),
-        frozenset(calls - _PLAIN_CALLS - _MAKERS - _REDUCERS - {"index", "choice", "tolist"}),
-    )
-
-
-def _is_container(expression: ast.expr, types: _Types) -> bool:
-    if isinstance(expression, ast.Call):
-        name = called_name(expression)
-        return name in _CONTAINER_CALLS or (name in _VIEWS and not expression.args)
-    if isinstance(expression, ast.ListComp | ast.GeneratorExp):
-        # What its calls take is theirs: only the plain gathering of values is a conversion.
-        return not any(
-            isinstance(it, ast.Call) and called_name(it) not in _PLAIN_CALLS
-            for it in ast.walk(expression)
-        )
-    if isinstance(expression, ast.List | ast.Tuple):
-        return any(
-            isinstance(it, ast.Starred) or _is_container(it, types) for it in expression.elts
-        )
-    return _key(expression) in types.containers
-
-
-def _is_array(expression: ast.expr, types: _Types) -> bool:
-    return _key(expression) in types.arrays
-
-
-def _mentions_array(expression: ast.expr, types: _Types) -> bool:
-    """Whether an array is an argument of ``expression``, through ``enumerate``, ``zip`` and the like."""
-    return isinstance(expression, ast.Call) and any(
-        _is_array(it, types) or (_is_plain(it) and _mentions_array(it, types))
-        for it in expression.args
-    )
-
-
-def _is_plain(expression: ast.expr) -> bool:
-    return isinstance(expression, ast.Call) and called_name(expression) in _PLAIN_CALLS
-
-
-def _root(expression: ast.expr) -> str:
-    while isinstance(expression, ast.Attribute):
-        expression = expression.value
-    return expression.id if isinstance(expression, ast.Name) else ""
-
-
-def _key(expression: ast.expr) -> str:
-    """``q`` for a variable, ``.q`` for an attribute of anything; empty for the rest."""
-    if isinstance(expression, ast.Name):
-        return expression.id
-    return f".{expression.attr}" if isinstance(expression, ast.Attribute) else ""
-
-
-def _types(nodes: list[ast.stmt], *, attributes: bool, function: Function | None = None) -> _Types:
-    """What ``nodes`` assign: attributes of any object, or the function's variables."""
-    containers: set[str] = set()
-    arrays: set[str] = set()
-    unknown: set[str] = set()
-    for key, value, annotation in _assignments(nodes, function):
-        if key.startswith(".") is not attributes:
-            continue
-        declared = ast.unparse(annotation) if annotation is not None else ""
-        if _ARRAY_TYPE.search(declared) or _makes_array(value):
-            arrays.add(key)
-        elif _CONTAINER_TYPE.search(declared) or _makes_container(value):
-            containers.add(key)
-        else:
-            unknown.add(key)
-    unsure = unknown | (containers & arrays)
-    return _Types(frozenset(containers - unsure), frozenset(arrays - unsure))
-
-
-def _assignments(
-    nodes: list[ast.stmt], function: Function | None
-) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
-    """Yield (name, value, annotation) of assignments and of the function's parameters."""
-    if function is not None:
-        for argument in (*function.node.args.args, *function.node.args.kwonlyargs):
-            yield argument.arg, None, argument.annotation
-    for node in nodes:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                yield _key(target), node.value, None
-        elif isinstance(node, ast.AnnAssign):
-            yield _key(node.target), node.value, node.annotation
-
-
-def _makes_array(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Call) and _root(value.func) in ARRAY_MODULES
-
-
-def _makes_container(value: ast.expr | None) -> bool:
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
-        value = value.left
-    return isinstance(value, ast.List | ast.ListComp | ast.Dict | ast.DictComp) or (
-        isinstance(value, ast.Call) and called_name(value) in _CONTAINER_CALLS
+        frozenset(calls - PLAIN_CALLS - _MAKERS - _REDUCERS - {"index", "choice", "tolist"}),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.analysis.origin import Origin, origin
@@ -50,6 +50,7 @@ class UserLines:
         self._sources = sources
         self._texts: dict[str, list[str]] = {}
         self._owner: dict[int, int] = {NO_PARENT: NO_PARENT}
+        self._nameless: dict[int, int] = {NO_PARENT: NO_PARENT}
         self._loops: dict[int, bool] = {NO_PARENT: False}
         self._driven: dict[int, bool] = {NO_PARENT: False}
 
@@ -64,19 +65,26 @@ class UserLines:
         return module.statement_at(frame.line) if module else None
 
     def owner(self, node: int) -> int:
-        """The nearest node in the user's code: ``node`` itself or a caller; else ``NO_PARENT``."""
+        """The nearest node in the user's code: ``node`` itself or a caller; else ``NO_PARENT``.
+
+        Code without a file (``python -c``, what a dataclass generates) only where no other is.
+        """
+        found = self._nearest(node, _is_the_users, self._owner)
+        return found if found != NO_PARENT else self._nearest(node, _has_no_file, self._nameless)
+
+    def _nearest(self, node: int, test: Callable[[Frame], bool], known: dict[int, int]) -> int:
+        """The nearest of ``node`` and its callers for which ``test`` holds; ``known`` is kept."""
         path = []
         current = node
-        while current not in self._owner:
+        while current not in known:
             path.append(current)
-            frame = self.tree.frame(current)
-            if origin(frame) is Origin.YOURS and not _RLPROF.search(frame.file):
-                self._owner[current] = current
+            if test(self.tree.frame(current)):
+                known[current] = current
                 break
             current = self.tree.nodes[current].parent
-        found = self._owner[current]
+        found = known[current]
         for passed in path:
-            self._owner[passed] = found
+            known[passed] = found
         return found
 
     def is_in_loop(self, node: int) -> bool:
@@ -147,17 +155,16 @@ class UserLines:
         )
 
 
-def topmost(tree: CallTree, nodes: Iterable[int]) -> list[int]:
-    """Those of ``nodes`` with none of the others above them, in order of id."""
-    wanted = set(nodes)
-    below: set[int] = set()
-    top = []
-    for node in sorted(wanted):
-        if node in below:
-            continue
-        top.append(node)
-        below.update(tree.subtree(node))
-    return top
+def _is_the_users(frame: Frame) -> bool:
+    return (
+        origin(frame) is Origin.YOURS
+        and not frame.file.startswith("<")
+        and not _RLPROF.search(frame.file)
+    )
+
+
+def _has_no_file(frame: Frame) -> bool:
+    return origin(frame) is Origin.YOURS and frame.file.startswith("<")
 
 
 def last_name(function: str) -> str:

@@ -37,6 +37,8 @@ def is_repeated(*stack: str) -> bool:
 def test_time_belongs_to_the_nearest_frame_of_the_user():
     assert owner_of("a.py:1 main", "b.py:2 act", f"{SITE}/numpy/x.py:3 f", ":GC:") == "act"
     assert owner_of("a.py:1 main", "b.py:2 act") == "act"
+    assert owner_of("a.py:1 main", "<string>:2 __init__") == "main"
+    assert owner_of("<string>:2 main", f"{SITE}/numpy/x.py:3 f") == "main"
     assert owner_of(f"{STDLIB}/runpy.py:1 run", f"{SITE}/numpy/x.py:3 f") is None
     assert owner_of("a.py:1 main", "/src/rlprof/__init__.py:30 step") == "main"
 
