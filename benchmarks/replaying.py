@@ -173,7 +173,7 @@ class ReplayedProcess(TrackedProcess):
         """Ours, so that there are gauges to read."""
         return os.getpid()
 
-    def close_window(self, now_us: int, length_us: int) -> ProcessWindow:
+    def close_window(self, now_us: int, length_us: int) -> ProcessWindow:  # noqa: ARG002 - no clock to ask
         story, index = self._story, self._windows_closed
         self._windows_closed += 1
         result = ProcessWindow()
