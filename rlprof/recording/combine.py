@@ -59,9 +59,8 @@ def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int
     """Self time per node. ``torn_node`` takes torn stacks, ``unseen_node`` time without any."""
     wall = seen.clock_wall_us or seen.bare_wall_us
     busy = _busy_us(seen, wall)
-    gc = {node: min(us, busy) for node, us in seen.gc.items()}
-    rest = max(0, busy - sum(gc.values()))
-    places: dict[int, int] = dict(gc)
+    places = _split(min(busy, sum(seen.gc.values())), seen.gc)
+    rest = busy - sum(places.values())
     for node, part in _split(rest, _busy_weights(seen, torn_node, unseen_node)).items():
         places[node] = places.get(node, 0) + part
     idle = _split(wall - busy, seen.idle or places or {unseen_node: 1})
@@ -107,7 +106,8 @@ def _split(total: int, weights: Mapping[int, float]) -> dict[int, int]:
     given = 0
     for node, weight in weights.items():
         gone += weight
-        upto = min(total, round(total * gone / whole))
+        # Not round(), whose halves go to the even side: a part would exceed its due by one.
+        upto = min(total, int(total * gone / whole + 0.5))
         parts[node] = upto - given
         given = upto
     parts[node] += total - given

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 REDACTED = "[redacted]"
 
 _SECRET_NAME = re.compile(
-    r"(key|token|secret|passw|pwd|credential|auth|cookie|session|private|signature|dsn|cert)",
+    r"(key|token|secret|passw|passphrase|pwd|credential|auth|cookie|session|private|signature|dsn|cert)",
     re.IGNORECASE,
 )
 _URL_CREDENTIALS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]+@")

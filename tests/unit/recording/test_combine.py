@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from rlprof.recording.combine import NodeTime, ThreadWindow, combine
+
+TORN, UNSEEN = 90, 91
+STEP, FORMAT, SLEEP, GC = 1, 2, 3, 4
+
+
+def combined(**seen: object) -> dict[int, NodeTime]:
+    return combine(ThreadWindow(**seen), torn_node=TORN, unseen_node=UNSEEN)
+
+
+def test_the_eye_places_the_busy_time_of_the_clock():
+    times = combined(
+        busy={STEP: 600}, torn_us=400, idle={SLEEP: 1000}, eye={STEP: 200.0, FORMAT: 600.0}
+    )
+
+    assert times[STEP] == NodeTime(250, 0, 250)
+    assert times[FORMAT] == NodeTime(750, 0, 750)
+    assert times[SLEEP] == NodeTime(1000, 1000, 0)
+    assert TORN not in times
+
+
+def test_without_an_eye_torn_time_is_booked_as_torn():
+    times = combined(busy={STEP: 600}, torn_us=400)
+
+    assert times == {STEP: NodeTime(600, 0, 600), TORN: NodeTime(400, 0, 400)}
+
+
+def test_a_clock_that_is_hardly_ever_torn_is_trusted_over_the_eye():
+    times = combined(busy={STEP: 1000}, eye={FORMAT: 1000.0}, trust_clock=True)
+
+    assert times == {STEP: NodeTime(1000, 0, 1000)}
+
+
+def test_the_scheduler_tells_running_from_waiting_for_a_cpu():
+    times = combined(busy={STEP: 1000}, on_cpu_us=300, run_queue_us=600)
+
+    (step,) = times.values()
+    assert step == NodeTime(wall_us=1000, idle_us=100, cpu_us=300)
+
+
+def test_garbage_collection_keeps_its_own_time():
+    times = combined(busy={STEP: 500}, gc={GC: 500}, eye={FORMAT: 800.0})
+
+    assert times[GC].wall_us == 500
+    assert times[FORMAT].wall_us == 500
+
+
+def test_an_eye_that_missed_a_long_call_leaves_the_rest_to_the_clock():
+    """A call that goes on at the end of the window has not been booked by the eye yet."""
+    times = combined(busy={FORMAT: 1000}, eye={STEP: 200.0}, on_cpu_us=1000)
+
+    assert times[STEP].wall_us == 200
+    assert times[FORMAT].wall_us == 800
+
+
+def test_with_no_clock_the_window_itself_is_the_wall_time():
+    times = combined(bare_wall_us=1000, on_cpu_us=400, eye={STEP: 400.0})
+
+    assert times == {STEP: NodeTime(1000, 600, 400)}
+
+
+def test_time_that_nothing_has_seen_has_a_node_of_its_own():
+    assert combined(bare_wall_us=1000, on_cpu_us=0) == {UNSEEN: NodeTime(1000, 1000, 0)}
+
+
+def test_nothing_seen_is_nothing():
+    assert combined() == {}
