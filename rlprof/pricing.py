@@ -86,7 +86,7 @@ def price(findings: Sequence[Finding], profile: Profile) -> Priced:
             _price_of(finding, measures[finding.phase], sold.get(finding.phase, frozenset()))
             for finding in rest
         ]
-        best = max(range(len(rest)), key=lambda i: (prices[i].saved, -i))
+        best = max(range(len(rest)), key=lambda i: (*_worth(rest[i], prices[i]), -i))
         finding = rest.pop(best)
         sold[finding.phase] = sold.get(finding.phase, frozenset()) | prices[best].claimed
         chosen.append((finding, prices[best]))
@@ -101,6 +101,11 @@ def price(findings: Sequence[Finding], profile: Profile) -> Priced:
         for rank, (finding, found) in enumerate(listed + rest_seen, start=1)
     ]
     return Priced(tuple(ranked[: len(listed)]), tuple(ranked[len(listed) :]))
+
+
+def _worth(finding: Finding, found: _Price) -> tuple[bool, Range]:
+    """What findings are ranked by: a known cause first, then what is saved at least."""
+    return finding.confidence is not Confidence.SUSPECTED, found.saved
 
 
 def claimed_nodes(priced: Priced, phase: PhaseKind) -> frozenset[int]:

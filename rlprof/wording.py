@@ -48,8 +48,10 @@ def command(report: Report) -> str:
 
 
 def share_range(share: Range) -> str:
-    """``82 to 87 %``; one figure when both ends read the same."""
+    """``82 to 87 %``; one figure when both ends read the same; ``up to 40 %`` from nothing."""
     low, high = percent(share.low), percent(share.high)
+    if share.low < 0.0005:
+        return f"up to {high}"
     return low if low == high else f"{low.removesuffix(f'{GLUE}%')} to {high}"
 
 

@@ -34,7 +34,10 @@ MOSTLY_WAITING: Final = 0.5
 """Idle part of a line's own time from which it is waiting, which is no cost by itself."""
 
 SHOWN_LINES: Final = 5
-SHOWN_CALLEES: Final = 3
+SHOWN_CALLEES: Final = 4
+
+PASSES_ON: Final = 0.8
+"""Part of the time below a line from which one callee only passes it on: what branches is below."""
 
 _IN_WORDS: Final = {
     GC_FUNCTION: "garbage collection",
@@ -58,8 +61,10 @@ class _Cost:
     lines: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
     own_us: int = 0
     """The part spent on the lines themselves."""
-    callees: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    """The part in code that is not the user's, by what the line called."""
+    owners: set[int] = field(default_factory=set)
+    """The user's lines of the spot, as nodes."""
+    ends: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """The part in code that is not the user's, by the function it is spent in."""
 
     @property
     def busy_us(self) -> int:
@@ -102,10 +107,11 @@ def _spots(tree: CallTree, lines: UserLines) -> dict[_Spot, _Cost]:
         cost.wall_us += self_cost.wall_us
         cost.idle_us += self_cost.idle_us
         cost.lines[line] += self_cost.busy_us
+        cost.owners.add(owner)
         if node == owner:
             cost.own_us += self_cost.busy_us
         else:
-            cost.callees[_callee(tree, node, owner)] += self_cost.busy_us
+            cost.ends[_name(frame)] += self_cost.busy_us
     return spots
 
 
@@ -120,16 +126,35 @@ def _responsible(tree: CallTree, lines: UserLines, node: int) -> int:
     return current
 
 
-def _callee(tree: CallTree, node: int, owner: int) -> str:
-    """What the user's line called on the way to ``node``, in words."""
-    if tree.frame(node).function in _IN_WORDS:
-        return _IN_WORDS[tree.frame(node).function]
-    while tree.nodes[node].parent != owner:
-        node = tree.nodes[node].parent
-    return _name(tree.frame(node))
+def _branches(tree: CallTree, cost: _Cost) -> dict[str, int]:
+    """Busy time by function, where the way down from the spot first goes several ways.
+
+    ``model.learn()`` may be all of a script; what matters is which parts of the library it is in.
+    Where one way leads to the bottom, the functions that the spot itself calls.
+    """
+    first: dict[str, int] | None = None
+    level = list(cost.owners)
+    while True:
+        groups: dict[str, list[int]] = defaultdict(list)
+        for parent in level:
+            for child in tree.children(parent):
+                groups[_name(tree.frame(child))].append(child)
+        times = {
+            name: sum(tree.total_cost(node).busy_us for node in nodes)
+            for name, nodes in groups.items()
+        }
+        first = times if first is None else first
+        if not times:
+            return first
+        heaviest = max(times, key=lambda name: (times[name], name))
+        if times[heaviest] < PASSES_ON * sum(times.values()):
+            return times
+        level = groups[heaviest]
 
 
 def _name(frame: Frame) -> str:
+    if frame.function in _IN_WORDS:
+        return _IN_WORDS[frame.function]
     return f"{frame.function} ({file_name(frame.file)})" if frame.file else frame.function
 
 
@@ -141,7 +166,7 @@ def _finding(spot: _Spot, cost: _Cost, lines: UserLines, whole: int) -> Finding:
         phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(cost.nodes), Range(0.0, cost.busy_us / cost.wall_us)),),
         locations=locations,
-        evidence=tuple(_evidence(spot, cost, whole)),
+        evidence=tuple(_evidence(spot, cost, lines.tree, whole)),
         fix=_fix(spot),
         confidence=Confidence.SUSPECTED,
     )
@@ -156,7 +181,7 @@ def _title(spot: _Spot, cost: _Cost) -> str:
     return f"{spot.function} ({file_name(spot.file)}) is hot over {len(cost.lines)} lines, no known cause"
 
 
-def _evidence(spot: _Spot, cost: _Cost, whole: int) -> Iterable[str]:
+def _evidence(spot: _Spot, cost: _Cost, tree: CallTree, whole: int) -> Iterable[str]:
     if spot.function == GC_FUNCTION:
         yield f"{percent(cost.busy_us / whole)} of the steady time, set off by these lines"
         return
@@ -165,9 +190,18 @@ def _evidence(spot: _Spot, cost: _Cost, whole: int) -> Iterable[str]:
         f"{percent(cost.busy_us / whole)} of the steady time: {percent(cost.own_us / whole)} on the "
         f"lines themselves (what they call in C included), {percent(below / whole)} in what they call"
     )
-    called = sorted(cost.callees.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_CALLEES]
-    if called:
-        yield "called: " + ", ".join(f"{name} {percent(us / whole)}" for name, us in called)
+    branches = _heaviest(_branches(tree, cost), whole)
+    if branches:
+        yield f"called: {branches}"
+    ends = _heaviest(cost.ends, whole)
+    if ends and ends != branches:
+        yield f"most of it in: {ends}"
+
+
+def _heaviest(times: dict[str, int], whole: int) -> str:
+    """The dearest of ``times`` with their shares; empty when none reaches a percent."""
+    ranked = sorted(times.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_CALLEES]
+    return ", ".join(f"{name} {percent(us / whole)}" for name, us in ranked if us >= 0.01 * whole)
 
 
 def _fix(spot: _Spot) -> str:

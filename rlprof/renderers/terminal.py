@@ -226,6 +226,8 @@ def _hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[Re
         what = Text(f"{_place(location, report)} in {printable(location.function)}")
         if location.source:
             what.append("\n" + printable(location.source, _SOURCE_LIMIT), style="dim")
+        for evidence in priced.finding.evidence[1:]:
+            what.append("\n" + printable(evidence), style="dim")
         table.add_row(Text(wording.percent(location.share), style="dim"), what)
     yield table
     if len(findings) > _HOT_LINES:
