@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from rlprof.recording.output_tap import OutputTap
+
+
+class Tapped:
+    """A tap, and both ends of what it stands between."""
+
+    def __init__(self, pattern: bytes) -> None:
+        self.reading, self._ours = os.pipe()
+        os.set_blocking(self.reading, False)
+        self.tap = OutputTap(self._ours, re.compile(pattern))
+
+    def prints(self, *pieces: bytes) -> None:
+        for piece in pieces:
+            os.write(self.tap.target_end, piece)
+            self.tap.pump()
+
+    def passed_on(self) -> bytes:
+        return os.read(self.reading, 1 << 16)
+
+    def ends(self) -> None:
+        self.tap.close_target_end()
+        self.tap.pump()
+
+
+@pytest.fixture
+def tapped() -> type[Tapped]:
+    return Tapped
+
+
+def test_every_byte_is_passed_on(tapped):
+    between = tapped(rb"x(\d+)")
+
+    between.prints(b"\x00\xff\r\n", b"no newline")
+
+    assert between.passed_on() == b"\x00\xff\r\nno newline"
+
+
+def test_the_latest_step_count_is_kept(tapped):
+    between = tapped(rb"step=(?P<steps>[\d,_]+)")
+
+    between.prints(b"step=100\nstep=1,2", b"50\n", b"loss=3\nstep=2_000\n")
+
+    assert between.tap.steps == 2000
+    assert between.tap.sps is None
+
+
+def test_a_rate_comes_from_a_group_named_sps_or_from_the_first(tapped):
+    named, first = tapped(rb"(\w+) (?P<sps>[\d.]+)/s"), tapped(rb"SPS: (\d+)")
+
+    named.prints(b"env 12.5/s\n")
+    first.prints(b"SPS: 840\r")
+
+    assert (named.tap.sps, first.tap.sps) == (12.5, 840)
+
+
+def test_a_progress_bar_is_matched_at_each_redraw(tapped):
+    between = tapped(rb"(?P<steps>\d+)/100")
+
+    between.prints(b"\r 10/100", b"\r 20/100")
+
+    assert between.tap.steps == 10
+    between.ends()
+    assert between.tap.steps == 20
+    assert not between.tap.is_open
+
+
+def test_what_is_no_number_is_passed_over(tapped):
+    between = tapped(rb"steps=(?P<steps>\S+)")
+
+    between.prints(b"steps=12\nsteps=many\n")
+
+    assert between.tap.steps == 12
+
+
+def test_output_without_line_ends_is_matched_and_not_kept_for_ever(tapped):
+    between = tapped(rb"(?P<steps>\d+);")
+
+    for _ in range(40):
+        between.prints(b"x" * 4000)
+        between.passed_on()
+    between.prints(b"77;", b"\n")
+
+    assert between.tap.steps == 77
+    assert len(between.tap._line) == 0
+
+
+def test_a_reader_that_is_gone_closes_the_tap(tapped):
+    between = tapped(rb"x(\d)")
+    os.close(between.reading)
+
+    between.prints(b"x1")
+
+    assert not between.tap.is_open
+    with pytest.raises(BrokenPipeError):
+        os.write(between.tap.target_end, b"more")
