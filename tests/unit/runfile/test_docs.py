@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from rlprof.runfile.reader import read_run
+from rlprof.runfile.schema import TABLES, VERSION
+from tests.factories import a_run
+from tests.run_files import write_run
+
+PAGE = Path(__file__).parents[3] / "docs" / "run-file.md"
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def tables() -> dict[str, list[str]]:
+    with sqlite3.connect(":memory:") as db:
+        db.executescript(TABLES)
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE sql <> ''")]
+        columns = {
+            name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in names
+        }
+    db.close()
+    return columns
+
+
+@pytest.mark.parametrize("table", tables())
+def test_the_page_explains_every_table_and_column(page, table):
+    section = page.partition(f"\n### `{table}`\n")[2].partition("\n### ")[0]
+
+    assert section, f"no section on {table}"
+    explained = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert explained == tables()[table]
+
+
+def test_the_page_is_of_this_version(page):
+    assert f"version {VERSION}" in page
+
+
+def queries() -> list[str]:
+    return re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("query", queries())
+def test_the_queries_of_the_page_work(tmp_path, query):
+    story = (
+        a_run("train.py")
+        .process(steps=1000)
+        .spends(8.0, "train.py:9 <module>", "train.py:12 step")
+        .spends(2.0, "train.py:9 <module>", "train.py:14 wait", idle=True)
+        .recording()
+    )
+    write_run(tmp_path / "run.rlprof", story)
+
+    with sqlite3.connect(tmp_path / "run.rlprof") as db:
+        found = db.execute(query).fetchall()
+    db.close()
+
+    assert found
+    assert read_run(tmp_path / "run.rlprof").run == story.run
