@@ -91,7 +91,7 @@ class RunWriter:
     def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
         """Merge each group of neighbouring windows into one; group ``i`` becomes window ``i``.
 
-        ``groups`` covers every window, in order. Times and counts add up, gauges keep the mean.
+        ``groups`` covers every window, in order. Times and counts add up, levels keep the mean.
         """
         with self._reporting(), self._transaction():
             db = self._db
@@ -109,7 +109,9 @@ class RunWriter:
                 "new, thread",
             )
             self._regroup("counter", "new, process, name, SUM(value)", "new, process, name")
-            self._regroup("gauge", "new, process, name, AVG(value)", "new, process, name")
+            # CPU time adds up, where memory or a number of threads is a level.
+            value = "CASE name WHEN 'cpu_us' THEN SUM(value) ELSE AVG(value) END"
+            self._regroup("gauge", f"new, process, name, {value}", "new, process, name")
             db.execute("DROP TABLE merged")
 
     def sample_rows(self) -> int:

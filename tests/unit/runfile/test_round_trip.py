@@ -65,7 +65,11 @@ def test_an_unfinished_run_is_readable_and_says_so(tmp_path):
 def test_merging_windows_keeps_every_total(tmp_path):
     story = replace(
         STORY,
-        gauges=tuple(Gauge(window.id, 0, "rss_bytes", window.id) for window in STORY.windows),
+        gauges=tuple(
+            Gauge(window.id, 0, name, window.id)
+            for window in STORY.windows
+            for name in ("cpu_us", "rss_bytes")
+        ),
     )
     writer = write_run(tmp_path / "run.rlprof", story, finish=False)
 
@@ -86,7 +90,9 @@ def test_merging_windows_keeps_every_total(tmp_path):
             getattr(c, name) for c in story.clocks
         )
     assert sum(counter.value for counter in recording.counters) == 600
-    assert [gauge.value for gauge in recording.gauges] == [0, 1.5, 5]
+    gauges = {(gauge.name, gauge.window): gauge.value for gauge in recording.gauges}
+    assert [gauges["cpu_us", window] for window in range(3)] == [0, 3, 25]
+    assert [gauges["rss_bytes", window] for window in range(3)] == [0, 1.5, 5]
 
 
 def _per_node(recording: Recording) -> dict[tuple[int, int], int]:
