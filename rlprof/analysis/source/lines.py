@@ -96,11 +96,17 @@ class UserLines:
         return self.is_in_loop(node) or self._any_above(node, self._drives, self._driven)
 
     def _any_above(self, node: int, test: Callable[[Frame], bool], known: dict[int, bool]) -> bool:
-        """Whether ``test`` holds for ``node`` or a caller; ``known`` keeps the answers."""
+        """Whether ``test`` holds for ``node`` or a caller; ``known`` keeps the answers.
+
+        A forked worker's stack goes on into the parent's, whose loops do not run the worker's code.
+        """
         path = []
         current = node
         while current not in known:
             path.append(current)
+            if _starts_a_process(self.tree.frame(current)):
+                current = NO_PARENT
+                break
             current = self.tree.nodes[current].parent
         found = known[current]
         for passed in reversed(path):
@@ -161,6 +167,10 @@ def _is_the_users(frame: Frame) -> bool:
         and not frame.file.startswith("<")
         and not _RLPROF.search(frame.file)
     )
+
+
+def _starts_a_process(frame: Frame) -> bool:
+    return last_name(frame.function) == "_bootstrap" and file_name(frame.file) == "process.py"
 
 
 def _has_no_file(frame: Frame) -> bool:

@@ -56,6 +56,14 @@ def test_a_framework_repeats_what_it_calls_back():
     assert not is_repeated(MAIN, LOOP.at("done()", "main"), wrapper, "callback.py:3 close")
 
 
+def test_a_loop_of_the_parent_does_not_run_what_a_forked_worker_does():
+    fork = f"{STDLIB}/multiprocessing/popen_fork.py:71 Popen._launch"
+    bootstrap = f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap"
+
+    assert is_repeated(MAIN, LOOP.at("act()", "main"), fork)
+    assert not is_repeated(MAIN, LOOP.at("act()", "main"), fork, bootstrap, "worker.py:3 run")
+
+
 def test_only_a_loop_of_the_users_own_is_an_own_loop():
     driver = Script(f"{SITE}/stable_baselines3/base.py", LOOP.text)
     stack = (driver.at("act()", "learn"), "callback.py:3 on_step")
