@@ -69,7 +69,6 @@ class _Search:
     """Finds conversions in the source and their time in the call tree."""
 
     def __init__(self, profile: Profile) -> None:
-        self._profile = profile
         self._counted = profile.throughput.unit != "none"
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources)

@@ -56,8 +56,8 @@ class _StartUp:
     modules: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """Inclusive time by top-level module as imported from the user's code or the interpreter (µs)."""
     nodes: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    importers: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
-    set_up: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    lines: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    """The user's lines that import, or work themselves (µs)."""
     set_up_nodes: set[int] = field(default_factory=set)
 
 
@@ -75,7 +75,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         title=_title(heaviest, start_up / wall),
         phase=PhaseKind.START_UP,
         savings=tuple(_savings(found, profile)),
-        locations=lines.locations({**found.importers, **found.set_up}, wall)[:SHOWN_LINES],
+        locations=lines.locations(found.lines, wall)[:SHOWN_LINES],
         evidence=tuple(_evidence(heaviest, profile, processes)),
         fix=_fix(processes),
         confidence=Confidence.BOUNDED,
@@ -104,7 +104,7 @@ def _measure(tree: CallTree, lines: UserLines) -> _StartUp:
             under_way[node] = current
             _add_import(found, current, node, own.wall_us)
         elif own.busy_us and (line := _own_line(lines, node)) is not None:
-            found.set_up[line] += own.busy_us
+            found.lines[line] += own.busy_us
             found.set_up_nodes.add(node)
     return found
 
@@ -114,7 +114,7 @@ def _add_import(found: _StartUp, current: _Import, node: int, wall_us: int) -> N
         found.modules[current.module] += wall_us
         found.nodes[current.module].add(node)
         if current.line is not None:
-            found.importers[current.line] += wall_us
+            found.lines[current.line] += wall_us
 
 
 def _import_at(tree: CallTree, node: int, lines: UserLines) -> _Import:

@@ -115,6 +115,17 @@ def test_a_module_of_the_user_that_imports_is_not_what_is_heavy():
     assert "helpers" not in finding.title
 
 
+def test_a_line_that_imports_and_works_has_the_time_of_both():
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
+    run.spends(4.0, *importing("import torch", TORCH), start_up=True)
+    run.spends(2.0, TRAIN.at("import torch", "<module>"), start_up=True)
+    run.spends(4.0, STEP)
+
+    (finding,) = found(run)
+
+    assert finding.locations[0].share == pytest.approx(0.6)
+
+
 def test_a_compiled_module_is_named_by_its_import_statement():
     run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
     run.spends(6.0, TRAIN.at("import torch", "<module>"), FIND, start_up=True)
