@@ -122,8 +122,8 @@ class TrackedProcess:
         if self.process.fate != "left-out":
             threads = self._read_clock(now_us)
             self._read_eye(threads, length_us)
-        if self.pid not in threads and now_us - self.last_tick_us > SILENT_US:
-            threads[self.pid] = ThreadWindow()
+            if self.pid not in threads and now_us - self.last_tick_us > SILENT_US:
+                threads[self.pid] = ThreadWindow()
         result = ProcessWindow()
         for tid, seen in threads.items():
             state = self._thread(tid)
