@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import selectors
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from rlprof.recording import procfs
@@ -71,6 +71,12 @@ class Attacher:
             if not sampler.is_over:
                 self._stop_sampler(tracked, sampler)
         tracked.next_attempt_us = None
+
+    def kill_all(self, processes: Iterable[TrackedProcess]) -> None:
+        """End every sampler that still runs, unread: the recording is over."""
+        for tracked in processes:
+            for sampler in tracked.samplers:
+                sampler.kill()
 
     def read(self, tracked: TrackedProcess) -> None:
         """Take what its samplers have said since the last call."""

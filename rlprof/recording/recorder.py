@@ -6,15 +6,12 @@ our signals, and the clock that closes a window.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import secrets
 import selectors
-import signal
 import time
-from collections.abc import Callable
+import traceback
 from dataclasses import dataclass
-from functools import partial
 
 from rlprof import __version__
 from rlprof.agent import INJECT_DIR
@@ -24,26 +21,20 @@ from rlprof.recording import procfs
 from rlprof.recording.agents import AgentServer
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import Census
+from rlprof.recording.escort import Escort
 from rlprof.recording.host import git_state, host_facts, usable_cores
 from rlprof.recording.live import LiveLine
-from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.redact import redact_arguments, redact_environment
 from rlprof.recording.samplers.austin import Austin, find_austin
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
-from rlprof.recording.target import FORWARDED, Target
 from rlprof.recording.timeline import window_length_us
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.runfile.writer import RunWriter
 from rlprof.settings import DEFAULT_INTERVAL_US, RecordingSettings
 
-PR_SET_CHILD_SUBREAPER = 36
-
 READ_US = 100_000
 """How often samplers are read: a terminal holds 64 KiB back, which is 200 ms of the finest rate."""
-
-MAX_LAST_READS = 32
-"""Reads of a stream after the target's end; a pipe holds much less."""
 
 SCAN_US = 250_000
 """How often the process tree is looked through."""
@@ -93,51 +84,40 @@ class Recorder:
             on_first_sample=lambda tracked: self._server.release(tracked.pid),
         )
         self._store = WindowStore(RunWriter(settings.run_file, self._run_info()), self._stacks)
-        self._taps: list[OutputTap] = []
-        self._target: Target | None = None
-        self._signals: list[int] = []
         self._next_scan_us = 0
         self._next_read_us = 0
         self._is_recording = True
-        self._restore: list[Callable[[], object]] = []
         self._live = LiveLine()
+        self._escort = Escort(self._selector)
 
     def run(self) -> Outcome:
-        self._listen_to_signals()
-        self._adopt_orphans()
         self._selector.register(self._server, selectors.EVENT_READ, self._accept)
         try:
-            self._start_target()
-        except LaunchError:
+            target = self._escort.start(
+                self._settings.command, self._environment(), self._settings.sps_pattern
+            )
+        except Exception:
             self._store.discard()
             raise
-        assert self._target is not None
-        while self._target.exit_code is None:
-            self._turn()
-        self._live.clear()
-        # Before the last window closes: steps may be in what the target wrote last.
-        self._drain_taps()
-        if self._is_recording:
-            self._stop_recording()
-        self._store.finish(
-            exit_code=self._target.exit_code,
-            census=self._census,
-            overhead=self._overhead(),
-            notes=self._notes,
-        )
-        return Outcome(self._target.exit_code, self._store.failure)
+        self._census.root_pid = target.pid
+        try:
+            while target.exit_code is None:
+                self._turn()
+            self._finish(target.exit_code)
+        except Exception as bug:
+            # Whatever it is, the training must not pay for it.
+            self._store.fail(_bug_report(bug))
+            self._server.close()
+            self._attacher.kill_all(self._census.all)
+            return Outcome(self._escort.see_to_the_end(), self._store.failure)
+        return Outcome(target.exit_code, self._store.failure)
 
     def close(self) -> None:
-        """Leave signals and descriptors as they were found."""
-        for tracked in self._census.live():
-            self._attacher.stop(tracked)
+        """Leave no sampler behind, and signals and descriptors as they were found."""
+        self._attacher.kill_all(self._census.all)
         self._server.close()
         self._selector.close()
-        for tap in self._taps:
-            if tap.is_open:
-                tap.leave_behind()
-        for restore in reversed(self._restore):
-            restore()
+        self._escort.close()
 
     # Beginning
 
@@ -177,23 +157,6 @@ class Recorder:
             rlprof_version=__version__,
         )
 
-    def _start_target(self) -> None:
-        pattern = self._settings.sps_pattern
-        stdout = stderr = None
-        if pattern is not None:
-            self._taps = [OutputTap(1, pattern), OutputTap(2, pattern)]
-            stdout, stderr = (tap.target_end for tap in self._taps)
-        try:
-            self._target = Target(
-                self._settings.command, self._environment(), stdout=stdout, stderr=stderr
-            )
-        finally:
-            for tap in self._taps:
-                tap.close_target_end()
-        self._census.root_pid = self._target.pid
-        for tap in self._taps:
-            self._selector.register(tap.fd, selectors.EVENT_READ, partial(self._pump, tap))
-
     def _environment(self) -> dict[str, str]:
         environment = dict(os.environ)
         if self._settings.agent:
@@ -208,29 +171,6 @@ class Recorder:
             )
         return environment
 
-    def _adopt_orphans(self) -> None:
-        """Processes whose parent has ended become our children, and so stay in sight."""
-        libc = ctypes.CDLL(None)
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        self._restore.append(lambda: libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0))
-
-    def _listen_to_signals(self) -> None:
-        reading, writing = os.pipe()
-        os.set_blocking(reading, False)
-        os.set_blocking(writing, False)
-        self._selector.register(reading, selectors.EVENT_READ, lambda: _empty(reading))
-        before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        self._restore += [
-            lambda: os.close(reading),
-            lambda: os.close(writing),
-            lambda: signal.set_wakeup_fd(before),
-        ]
-        for signum in (*FORWARDED, signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH):
-            if signum in FORWARDED and signal.getsignal(signum) is signal.SIG_IGN:
-                continue  # As nohup and background jobs want it; the target inherits that.
-            old = signal.signal(signum, lambda number, _frame: self._signals.append(number))
-            self._restore.append(partial(signal.signal, signum, old))
-
     # The loop
 
     def _turn(self) -> None:
@@ -242,7 +182,7 @@ class Recorder:
             timeout = max(0.0, due_s if timeout is None else min(timeout, due_s))
         for key, _ in self._selector.select(timeout):
             key.data()
-        self._handle_signals()
+        self._escort.handle_signals()
         self._reap()
         if self._is_recording:
             self._look_after_processes()
@@ -274,7 +214,7 @@ class Recorder:
             self._attacher.tend(tracked, live=len(live))
 
     def _close_window(self, now_us: int) -> None:
-        self._store.close_window(now_us, self._census, self._taps)
+        self._store.close_window(now_us, self._census, self._escort.taps)
         if self._store.failure is not None:
             self._stop_sampling()
         self._live.update(
@@ -298,21 +238,9 @@ class Recorder:
     def _attach(self, tracked: TrackedProcess) -> bool:
         return self._attacher.attach(tracked, live=len(self._census.live()))
 
-    def _handle_signals(self) -> None:
-        assert self._target is not None
-        while self._signals:
-            signum = self._signals.pop(0)
-            if signum in FORWARDED:
-                self._target.forward(signum)
-            elif signum == signal.SIGCONT:
-                self._target.continued()
-            elif signum == signal.SIGWINCH:
-                for tap in self._taps:
-                    tap.copy_window_size()
-
     def _reap(self) -> None:
         """Take leave of every child that has ended, adopted ones included."""
-        assert self._target is not None
+        target = self._escort.target
         samplers = self._sampler_pids()
         while True:
             try:
@@ -327,8 +255,8 @@ class Recorder:
                     return
                 continue
             pid, status = os.waitpid(found.si_pid, os.WNOHANG | os.WUNTRACED)
-            if pid == self._target.pid:
-                self._target.changed(status)
+            if pid == target.pid:
+                target.changed(status)
             if pid and not os.WIFSTOPPED(status):
                 self._end(pid, os.waitstatus_to_exitcode(status))
 
@@ -350,13 +278,20 @@ class Recorder:
                 exit_code = 128 - exit_code
             self._census.ended(pid, exit_code)
 
-    def _pump(self, tap: OutputTap) -> None:
-        fd = tap.fd
-        tap.pump()
-        if not tap.is_open:
-            self._selector.unregister(fd)
-
     # The end
+
+    def _finish(self, exit_code: int) -> None:
+        self._live.clear()
+        # Before the last window closes: steps may be in what the target wrote last.
+        self._escort.drain()
+        if self._is_recording:
+            self._stop_recording()
+        self._store.finish(
+            exit_code=exit_code,
+            census=self._census,
+            overhead=self._overhead(),
+            notes=self._notes,
+        )
 
     def _stop_sampling(self) -> None:
         for tracked in self._census.live():
@@ -368,14 +303,7 @@ class Recorder:
             self._end(tracked.pid, exit_code=None)
         self._census.last_glimpses()
         self._stop_sampling()
-        self._store.close_window(self._elapsed_us(), self._census, self._taps)
-
-    def _drain_taps(self) -> None:
-        """What the target wrote last, and no more: a child that lives on may write for ever."""
-        for tap in self._taps:
-            for _ in range(MAX_LAST_READS):
-                if tap.is_open and _readable(tap.fd):
-                    self._pump(tap)
+        self._store.close_window(self._elapsed_us(), self._census, self._escort.taps)
 
     def _overhead(self) -> dict[str, float]:
         probes = [tracked.mailbox.probe_cost_us for tracked in self._census.all if tracked.mailbox]
@@ -397,14 +325,10 @@ class Recorder:
         return round((time.monotonic() - self._start) * 1e6)
 
 
-def _empty(fd: int) -> None:
-    try:
-        os.read(fd, 4096)
-    except BlockingIOError:
-        pass
-
-
-def _readable(fd: int) -> bool:
-    with selectors.DefaultSelector() as selector:
-        selector.register(fd, selectors.EVENT_READ)
-        return bool(selector.select(0.05))
+def _bug_report(bug: Exception) -> RlprofError:
+    lines = "".join(traceback.format_exception(bug)).rstrip()
+    return RlprofError(
+        f"a bug in rlprof {__version__} ended the recording:\n{lines}",
+        slug="recorder-bug",
+        hint="please report it, with the lines above",
+    )

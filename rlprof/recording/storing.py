@@ -124,6 +124,12 @@ class WindowStore:
             )
         )
 
+    def fail(self, error: RlprofError) -> None:
+        """End the file here; what was committed stays readable, and says that it is incomplete."""
+        if self.failure is None:
+            self.failure = error
+            self._writer.abandon()
+
     def discard(self) -> None:
         """Nothing ran: leave no file."""
         self._writer.discard()
@@ -145,8 +151,7 @@ class WindowStore:
         try:
             write()
         except OutputError as error:
-            self.failure = error
-            self._writer.abandon()
+            self.fail(error)
 
     def _output_counters(self, window: Window, taps: Sequence[OutputTap]) -> list[Counter]:
         seen = [tap.steps for tap in taps if tap.steps is not None]

@@ -153,6 +153,14 @@ class AustinProcess:
         self.read()
         self.close()
 
+    def kill(self) -> None:
+        """End austin, whatever it still had to say."""
+        if not self.is_over:
+            self.process.kill()
+            self.process.wait()
+            os.close(self.fd)
+            self.is_over = True
+
     def close(self) -> None:
         os.close(self.fd)
         self.is_over = True

@@ -1,0 +1,162 @@
+"""What the target needs of us, recording or not: its signals, its output, its end."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import selectors
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from rlprof.recording.output_tap import OutputTap
+from rlprof.recording.target import FORWARDED, Target
+
+PR_SET_CHILD_SUBREAPER = 36
+
+MAX_LAST_READS = 32
+"""Reads of a stream after the target's end; a pipe holds much less."""
+
+
+class Escort:
+    """Starts the target and stays with it; its events arrive through the caller's selector."""
+
+    def __init__(self, selector: selectors.BaseSelector) -> None:
+        self.taps: list[OutputTap] = []
+        self._selector = selector
+        self._target: Target | None = None
+        self._signals: list[int] = []
+        self._restore: list[Callable[[], object]] = []
+        self._wake_up = self._listen_to_signals()
+        self._adopt_orphans()
+
+    @property
+    def target(self) -> Target:
+        assert self._target is not None, "start() comes first"
+        return self._target
+
+    def start(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        pattern: re.Pattern[bytes] | None,
+    ) -> Target:
+        """Start the target, reading along with its output where there is a pattern to find.
+
+        Raises :class:`LaunchError` when it cannot be started.
+        """
+        stdout = stderr = None
+        if pattern is not None:
+            self.taps = [OutputTap(1, pattern), OutputTap(2, pattern)]
+            stdout, stderr = (tap.target_end for tap in self.taps)
+        try:
+            self._target = Target(command, environment, stdout=stdout, stderr=stderr)
+        finally:
+            for tap in self.taps:
+                tap.close_target_end()
+        self._register_taps()
+        return self._target
+
+    def handle_signals(self) -> None:
+        """Pass on what has been sent to us since the last call."""
+        while self._signals:
+            signum = self._signals.pop(0)
+            if signum in FORWARDED:
+                self.target.forward(signum)
+            elif signum == signal.SIGCONT:
+                self.target.continued()
+            elif signum == signal.SIGWINCH:
+                for tap in self.taps:
+                    tap.copy_window_size()
+
+    def drain(self) -> None:
+        """Take what the target wrote last, and no more: a child that lives on may write for ever."""
+        for tap in self.taps:
+            for _ in range(MAX_LAST_READS):
+                if tap.is_open and _readable(tap.fd):
+                    self._pump(tap)
+
+    def see_to_the_end(self) -> int:
+        """Stay with the target and do nothing else, after a bug in the recording; its exit code."""
+        # What the recording registered may be what fails.
+        self._selector = selectors.DefaultSelector()
+        with self._selector:
+            self._selector.register(self._wake_up, selectors.EVENT_READ, self._empty_wake_up)
+            self._register_taps()
+            while True:
+                self.handle_signals()
+                self._reap()
+                if self.target.exit_code is not None:
+                    self.drain()
+                    return self.target.exit_code
+                for key, _ in self._selector.select():
+                    key.data()
+
+    def close(self) -> None:
+        """Leave signals and descriptors as they were found."""
+        for tap in self.taps:
+            if tap.is_open:
+                tap.leave_behind()
+        for restore in reversed(self._restore):
+            restore()
+
+    def _adopt_orphans(self) -> None:
+        """Processes whose parent has ended become our children, and so stay in sight."""
+        libc = ctypes.CDLL(None)
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._restore.append(lambda: libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0))
+
+    def _listen_to_signals(self) -> int:
+        """The descriptor that becomes readable when one arrives."""
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.set_blocking(writing, False)
+        self._selector.register(reading, selectors.EVENT_READ, self._empty_wake_up)
+        before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        self._restore += [
+            lambda: os.close(reading),
+            lambda: os.close(writing),
+            lambda: signal.set_wakeup_fd(before),
+        ]
+        for signum in (*FORWARDED, signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH):
+            if signum in FORWARDED and signal.getsignal(signum) is signal.SIG_IGN:
+                continue  # As nohup and background jobs want it; the target inherits that.
+            old = signal.signal(signum, lambda number, _frame: self._signals.append(number))
+            self._restore.append(partial(signal.signal, signum, old))
+        return reading
+
+    def _empty_wake_up(self) -> None:
+        try:
+            os.read(self._wake_up, 4096)
+        except BlockingIOError:
+            pass
+
+    def _register_taps(self) -> None:
+        for tap in self.taps:
+            if tap.is_open:
+                self._selector.register(tap.fd, selectors.EVENT_READ, partial(self._pump, tap))
+
+    def _pump(self, tap: OutputTap) -> None:
+        fd = tap.fd
+        tap.pump()
+        if not tap.is_open:
+            self._selector.unregister(fd)
+
+    def _reap(self) -> None:
+        """Take leave of every child, ours and adopted ones."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            except ChildProcessError:
+                return
+            if pid == self.target.pid:
+                self.target.changed(status)
+            elif pid == 0:
+                return
+
+
+def _readable(fd: int) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(fd, selectors.EVENT_READ)
+        return bool(selector.select(0.05))
