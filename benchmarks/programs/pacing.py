@@ -33,3 +33,18 @@ def announce():
 
 def report(**values):
     print(json.dumps(values), flush=True)
+
+
+class Clocked:
+    """Adds up the time of calls of a function: the truth about a line, from inside."""
+
+    def __init__(self, function):
+        self.function = function
+        self.spent_ns = 0
+
+    def __call__(self, *arguments):
+        started = time.perf_counter_ns()
+        try:
+            return self.function(*arguments)
+        finally:
+            self.spent_ns += time.perf_counter_ns() - started
