@@ -13,6 +13,7 @@ Time is given in seconds of the whole run and spread evenly over the windows of 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from rlprof.model.recording import (
@@ -31,15 +32,15 @@ from rlprof.model.recording import (
 )
 
 SECOND = 1_000_000
+_PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+) (?P<function>.+)", re.DOTALL)
 
 
 def frame(text: str) -> Frame:
     """``"train.py:12 step"`` -> Frame("train.py", "step", 12); ``":GC:"`` stays a pseudo-frame."""
-    place, _, function = text.partition(" ")
-    if not function:
+    parts = _PLACE.match(text)
+    if parts is None:
         return Frame("", text, 0)
-    file, _, line = place.rpartition(":")
-    return Frame(file, function, int(line))
+    return Frame(parts["file"], parts["function"], int(parts["line"]))
 
 
 class RunBuilder:
