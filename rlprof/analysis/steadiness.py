@@ -185,6 +185,8 @@ def drift(rates: Sequence[float]) -> float:
 def _blocks(segments: Sequence[Segment], spacing_us: int) -> list[Segment]:
     length = max([spacing_us, *(segment.length_us for segment in segments)], default=0)
     blocks = _merge(segments, length)
+    if len(blocks) < 2:
+        return blocks
     cycle = _cycle([block.per_second for block in blocks])
     if cycle > 1:
         length *= cycle
