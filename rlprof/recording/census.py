@@ -31,6 +31,9 @@ NO_AGENT = "it ran without the agent (-E, -I or an environment of its own)"
 
 _IMPORTS_FROM = re.compile(r"from (?P<module>[\w.]+) import")
 
+COVERED = 0.5
+"""A clock that stopped before it saw this part of a process's life has its reason told."""
+
 GRACE_US = 300_000
 """How long the scan leaves a new process to its agent before it is sampled without one."""
 
@@ -231,8 +234,7 @@ def summarise(tracked: TrackedProcess) -> Process:
         else:
             fate = "probe-only" if probe_samples else "missed"
     notes = [tracked.process.note, *dict.fromkeys(tracked.reasons)]
-    # A sampler ends a moment before its process: only one that saw nothing has something to tell.
-    if tracked.interruption is not None and not tracked.reasons and fate != "sampled":
+    if tracked.interruption is not None and not tracked.reasons and not _was_covered(tracked):
         notes.append(tracked.interruption)
     if fate != "left-out" and mailbox is not None and mailbox.probe_state in PROBE_STATE_TEXTS:
         notes.append(f"the stack probe yielded: {PROBE_STATE_TEXTS[mailbox.probe_state]}")
@@ -249,6 +251,15 @@ def summarise(tracked: TrackedProcess) -> Process:
         probe_samples=probe_samples,
         probe_lost=0 if mailbox is None else mailbox.probe_lost,
     )
+
+
+def _was_covered(tracked: TrackedProcess) -> bool:
+    """Whether the clock saw most of a process that has ended. A sampler ends a moment before its
+    process does, and that is nothing to tell."""
+    process = tracked.process
+    if process.ended_us is None:
+        return False
+    return tracked.clock_covered_us >= COVERED * (process.ended_us - process.started_us)
 
 
 def _is_late(tracked: TrackedProcess, pid: int) -> bool:
