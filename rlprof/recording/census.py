@@ -255,7 +255,8 @@ def summarise(tracked: TrackedProcess) -> Process:
 
 def _was_covered(tracked: TrackedProcess) -> bool:
     """Whether the clock saw most of a process that has ended. A sampler ends a moment before its
-    process does, and that is nothing to tell."""
+    process does, and that is nothing to tell.
+    """
     process = tracked.process
     if process.ended_us is None:
         return False
