@@ -238,8 +238,8 @@ def summarise(tracked: TrackedProcess) -> Process:
         notes.append(tracked.interruption)
     if fate != "left-out" and mailbox is not None and mailbox.probe_state in PROBE_STATE_TEXTS:
         notes.append(f"the stack probe yielded: {PROBE_STATE_TEXTS[mailbox.probe_state]}")
-    if fate == "missed" and not any(notes):
-        notes.append("it ended before a sampler was attached")
+    if fate in ("missed", "probe-only") and not any(notes):
+        notes.append("no sampler was attached to it in time")
     return replace(
         tracked.process,
         argv=redact_arguments(tracked.process.argv),
