@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTHON ?=
 
-.PHONY: help demo test lint format types imports unit e2e wheel bench clean browser
+.PHONY: help demo test lint format types imports unit e2e slow wheel bench clean browser
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,10 +60,13 @@ imports: $(VENV)/.dev-installed ## data flows one way: import-linter
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev-installed ## tests without real processes
-	$(BIN)/pytest -q --ignore tests/e2e --ignore tests/browser
+	$(BIN)/pytest -q -m "not slow" --ignore tests/e2e --ignore tests/browser
 
 e2e: $(VENV)/.dev-installed browser ## tests with real processes, samplers and a browser
-	$(BIN)/pytest -q tests/e2e tests/browser
+	$(BIN)/pytest -q -m 'not slow' tests/e2e tests/browser
+
+slow: $(VENV)/.dev-installed ## the tests that take minutes
+	$(BIN)/pytest -q -m slow tests
 
 wheel: $(VENV)/.dev-installed ## build the wheel, install it alone, record and report with it
 	.ci/check-wheel $(BIN)/python
