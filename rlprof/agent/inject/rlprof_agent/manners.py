@@ -1,6 +1,6 @@
 """Keep the probe out of sight of programs that handle signals themselves.
 
-Wraps four functions of the C module ``_signal`` before ``signal`` copies them, so
+Wraps three functions of the C module ``_signal`` before ``signal`` copies them, so
 that a program which wants SIGURG or a wake-up descriptor finds them as without us.
 """
 
