@@ -19,7 +19,7 @@ one. rich breaks at every real space, the no-break space included; names cannot 
 character, it is not printable.
 """
 
-COUNT_STEPS: Final = (
+_COUNT_STEPS: Final = (
     "Steps per second are not known: nothing counted steps. Call rlprof.step(n) where the "
     "script has done n steps, or give --sps-pattern for what it prints."
 )
@@ -83,6 +83,17 @@ def speed(report: Report) -> str:
     """``657 sps``; empty when it is not known."""
     steady = report.throughput.steady_sps
     return f"{count(round(steady.median, 1))}{GLUE}sps" if steady else ""
+
+
+def why_no_speed(report: Report) -> str:
+    """Why there are no steps per second, and what to do about it."""
+    steps = report.throughput.total_steps
+    if not steps:
+        return _COUNT_STEPS
+    return (
+        f"Steps per second are not known: {count(steps)} steps were counted, in too short a time "
+        "to tell a steady rate. Let it train for longer."
+    )
 
 
 def advice(report: Report) -> str:

@@ -20,8 +20,8 @@ from rlprof.units import duration, percent
 MIN_SHARE: Final = 0.25
 """Of the run. With more than three times as much training after it, start-up is not what takes long."""
 
-MIN_START_UP_US: Final = 250_000
-"""Under a quarter of a second nobody waits for it, and a bare ``import numpy`` takes half of that."""
+MIN_START_UP_US: Final = 100_000
+"""Under a tenth of a second nobody waits for it; a bare ``import numpy`` takes as much."""
 
 MIN_MODULE_SHARE: Final = 0.05
 """Of start-up: lighter imports and lines are not named."""

@@ -11,6 +11,9 @@ SECOND = 1_000_000
 HEAD_US = 15 * SECOND
 """The start of a run keeps its finest windows for good: start-up and warm-up are found there."""
 
+FINEST_US = 3 * SECOND
+"""Short windows at first: imports take tenths of a second, and start-up ends between windows."""
+
 MAX_WINDOWS = 240
 """More than these and neighbours are merged."""
 
@@ -27,6 +30,8 @@ def window_length_us(elapsed_us: int) -> int:
     """How long the window that begins at ``elapsed_us`` should be; never more than a second,
     since a killed rlprof loses the window at hand.
     """
+    if elapsed_us < FINEST_US:
+        return SECOND // 10
     if elapsed_us < HEAD_US:
         return SECOND // 4
     return SECOND // 2 if elapsed_us < 60 * SECOND else SECOND

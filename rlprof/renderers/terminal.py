@@ -107,7 +107,7 @@ def _parts(report: Report) -> Iterable[RenderableType]:
     yield _run_line(report)
     if report.throughput.steady_sps is None:
         yield Text()
-        yield Text(wording.COUNT_STEPS, style="yellow")
+        yield Text(wording.why_no_speed(report), style="yellow")
     for priced in wording.known_causes(report):
         yield Text()
         yield _finding(priced, report)

@@ -27,7 +27,7 @@ def test_windows_are_finest_at_the_start_and_never_longer_than_a_second():
     lengths = [window_length_us(seconds * SECOND) for seconds in (0, 14, 30, 100, 100_000)]
 
     assert lengths == sorted(lengths)
-    assert lengths[0] == SECOND // 4
+    assert lengths[0] == SECOND // 10
     assert lengths[-1] == SECOND
 
 
