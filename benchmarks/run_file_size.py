@@ -60,7 +60,7 @@ def replayed_row(folder: Path, hours: float, processes: int) -> list[str]:
                 read_run(recorded), folder / "replayed.rlprof", hours=length, processes=processes
             )
         )
-    name = f"the same, replayed with {processes} processes"
+    name = f"torch and gymnasium, replayed with {processes} processes"
     sizes = [(cost.file_bytes, cost.sample_rows) for cost in costs]
     longest = f"{costs[1].longest_window_s:.2f} s"
     return _row(name, f"{hours:g} h", f"{TEN * hours:g} h", sizes, longest)
