@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import re
 import select
@@ -18,12 +19,12 @@ class OutputTap:
 
     def __init__(self, ours: int, pattern: re.Pattern[bytes]) -> None:
         self._ours = ours
-        self._pattern = pattern
+        self._pattern: re.Pattern[bytes] | None = pattern
         self._line = b""
         self.steps: float | None = None
         """The latest cumulative step count, from a group named ``steps``."""
         self.sps: float | None = None
-        """The latest rate that the program printed, from a group named ``sps`` or the first one."""
+        """The latest rate that the program printed, from a group named ``sps`` or the first that took part."""
         self.is_open = True
         self._is_terminal = os.isatty(ours)
         if self._is_terminal:
@@ -63,12 +64,7 @@ class OutputTap:
             self.is_open = False
             os.close(self.fd)
             return
-        *lines, self._line = re.split(rb"[\r\n]", self._line + data)
-        for line in lines:
-            self._match(line)
-        if len(self._line) > MAX_LINE:
-            self._match(self._line)
-            self._line = b""
+        self._look_for_numbers(data)
 
     def leave_behind(self) -> None:
         """Pass on in a process of its own what processes that outlive the target still write."""
@@ -78,21 +74,49 @@ class OutputTap:
                 self.pump()
             os._exit(0)
 
+    def stop_matching(self) -> None:
+        """Only pass bytes on from now on."""
+        self._pattern = None
+
+    def _look_for_numbers(self, data: bytes) -> None:
+        if self._pattern is None:
+            return
+        *lines, self._line = re.split(rb"[\r\n]", self._line + data)
+        if len(self._line) > MAX_LINE:
+            lines.append(self._line)
+            self._line = b""
+        for line in lines:
+            self._match(line)
+
     def _match(self, line: bytes) -> None:
-        for found in self._pattern.finditer(line):
-            groups = found.groupdict()
-            try:
-                if groups.get("steps") is not None:
-                    self.steps = _number(groups["steps"])
-                else:
-                    self.sps = _number(groups.get("sps") or found.group(1))
-            except ValueError:
-                continue
+        if self._pattern is None:
+            return
+        try:
+            for found in self._pattern.finditer(line):
+                self._take(found)
+        except Exception:
+            # The user's pattern may do what no test foresaw; the output matters more than its numbers.
+            self.stop_matching()
+
+    def _take(self, found: re.Match[bytes]) -> None:
+        named = found.groupdict()
+        steps = named.get("steps")
+        if steps is not None:
+            count = _number(steps)
+            self.steps = self.steps if count is None else count
+            return
+        took_part = [text for text in (named.get("sps"), *found.groups()) if text is not None]
+        rate = _number(took_part[0]) if took_part else None
+        self.sps = self.sps if rate is None else rate
 
 
-def _number(text: bytes) -> float:
-    """``1,234.5`` and ``1_234`` are numbers too. Raises ValueError on anything else."""
-    return float(text.replace(b",", b"").replace(b"_", b""))
+def _number(text: bytes) -> float | None:
+    """``1,234.5`` and ``1_234`` are numbers too; None for anything else, nan and inf included."""
+    try:
+        number = float(text.replace(b",", b"").replace(b"_", b""))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _write_all(fd: int, data: bytes) -> bool:

@@ -100,3 +100,45 @@ def test_a_reader_that_is_gone_closes_the_tap(tapped):
     assert not between.tap.is_open
     with pytest.raises(BrokenPipeError):
         os.write(between.tap.target_end, b"more")
+
+
+def test_the_group_that_took_part_holds_the_rate(tapped):
+    between = tapped(rb"SPS: (\d+)|fps=(\d+)|(done)?!")
+
+    between.prints(b"fps=12\n!\n")
+
+    assert between.passed_on() == b"fps=12\n!\n"
+    assert between.tap.sps == 12
+
+
+@pytest.mark.parametrize("text", [b"nan", b"inf", b"-inf", b"1e999"])
+def test_a_rate_or_count_that_is_not_finite_is_passed_over(tapped, text):
+    between = tapped(rb"sps=(\S+)|steps=(?P<steps>\S+)")
+
+    between.prints(b"sps=5\nsteps=7\n", b"sps=" + text + b"\nsteps=" + text + b"\n")
+
+    assert (between.tap.sps, between.tap.steps) == (5, 7)
+
+
+def test_a_pattern_that_fails_ends_the_matching_and_not_the_output(tapped):
+    between = tapped(rb"no group \d")
+
+    between.prints(b"no group 1\n", b"more\n")
+    between.ends()
+
+    assert between.passed_on() == b"no group 1\nmore\n"
+    assert between.tap.sps is None
+
+
+def test_an_error_while_matching_is_kept_from_the_target(tapped):
+    class Broken:
+        def finditer(self, _line):
+            raise MemoryError
+
+    between = tapped(rb"x(\d)")
+    between.tap._pattern = Broken()
+
+    between.prints(b"x1\n", b"x2\n")
+
+    assert between.passed_on() == b"x1\nx2\n"
+    assert between.tap._pattern is None
