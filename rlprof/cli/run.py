@@ -6,19 +6,22 @@ import os
 import re
 import shutil
 import sys
+import traceback
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlprof.cli.output import LATEST, show, terminal_options
+from rlprof.cli.report import load_report
 from rlprof.cli.target import Target, TargetKind, target_of
 from rlprof.errors import LaunchError, OutputError, RlprofError, UsageError
 
 if TYPE_CHECKING:
+    from rlprof.recording.recorder import Outcome
     from rlprof.settings import RecordingSettings
 
-RUNS_FOLDER = ".rlprof"
 _INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
 _UNITS_US = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
 MIN_INTERVAL_US = 500
@@ -110,16 +113,35 @@ def _record(settings: RecordingSettings, *, is_default_place: bool, show_report:
     except OutputError as error:
         # Nothing has run yet: say so with the code for that.
         raise LaunchError(error.message, slug=error.slug, hint=error.hint) from error
-    if outcome.failure is not None:
-        _complain(outcome.failure, settings.run_file)
-    if is_default_place:
-        _point_latest_at(settings.run_file)
-    if show_report:
-        try:
-            _show(settings.run_file)
-        except RlprofError as error:
-            _complain(error, settings.run_file)
+    # Whatever happens from here on, the training's own exit code is what we end with.
+    try:
+        _after(outcome, settings.run_file, is_default_place, show_report=show_report)
+    except RlprofError as error:
+        _say(f"rlprof: no report: {error.message}\n  {error.hint}\n{_see(error)}")
+    except (KeyboardInterrupt, OSError):
+        pass  # Nobody wants to read it, or stderr takes no more.
+    except Exception:
+        _say(
+            f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "
+            f"program. The recording is in {settings.run_file}."
+        )
     return outcome.exit_code
+
+
+def _after(outcome: Outcome, run_file: Path, is_default_place: bool, *, show_report: bool) -> None:
+    if outcome.failure is not None:
+        error = outcome.failure
+        _say(
+            f"rlprof: {error.message}\n  The training was not touched. {run_file} holds what was "
+            f"recorded before.\n  {error.hint}\n{_see(error)}"
+        )
+    if is_default_place:
+        _point_latest_at(run_file)
+    if show_report and sys.stderr is not None:
+        from rlprof.renderers.terminal import RENDERER
+
+        document = RENDERER.render(load_report(run_file), terminal_options(sys.stderr))
+        show(document, sys.stderr)
 
 
 def _command(target: Target, python: Path | None) -> tuple[str, ...]:
@@ -192,7 +214,7 @@ def _run_file(output: Path | None, script: str, *, force: bool) -> Path:
     if output is None:
         now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
         stem = re.sub(r"[^\w.-]+", "_", script.removesuffix(".py"))[:60] or "run"
-        path = Path(RUNS_FOLDER, f"{now}-{stem}.rlprof")
+        path = LATEST.with_name(f"{now}-{stem}.rlprof")
         number = 2
         while path.exists():
             path = path.with_name(f"{now}-{stem}-{number}.rlprof")
@@ -258,21 +280,12 @@ def _point_latest_at(run_file: Path) -> None:
         pass  # Only a convenience: every command also takes the file's name.
 
 
-def _show(run_file: Path) -> None:
-    from rlprof.renderers.terminal import RENDERER
-    from rlprof.report import build_report
-    from rlprof.runfile.reader import read_run
-
-    report = build_report(read_run(run_file), run_file=str(run_file))
-    is_terminal = sys.stderr.isatty()
-    width = min(shutil.get_terminal_size().columns, 120) if is_terminal else 80
-    color = "always" if is_terminal and "NO_COLOR" not in os.environ else "never"
-    typer.echo(RENDERER.render(report, {"width": str(width), "color": color}), err=True)
+def _see(error: RlprofError) -> str:
+    return f"  see docs/messages.md#{error.slug}"
 
 
-def _complain(error: RlprofError, run_file: Path) -> None:
-    typer.echo(
-        f"rlprof: {error.message}\n  The training was not touched. {run_file} holds what was "
-        f"recorded before.\n  {error.hint}\n  see docs/messages.md#{error.slug}",
-        err=True,
-    )
+def _say(text: str) -> None:
+    try:
+        typer.echo(text, err=True)
+    except OSError:
+        pass  # stderr takes no more; the exit code still speaks.

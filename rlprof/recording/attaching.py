@@ -11,7 +11,7 @@ from rlprof.recording.samplers.austin import Austin, AustinProcess
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.settings import DEFAULT_INTERVAL_US
 
-FINE_INTERVAL_US = 2_000
+FINE_INTERVAL_US = 4_000
 FINE_FOR_US = 4_000_000
 """A process is sampled finer at first while cores are free: short runs get samples enough."""
 
@@ -20,6 +20,9 @@ RETRY_AFTER_US = (50_000, 300_000, 1_000_000)
 
 MAX_SAMPLERS = 128
 """More processes than these have only their stack probe: 2 MB and 1 to 2 % of a core each."""
+
+FULL_AGAIN_US = 1_000_000
+"""How long a process waits when all samplers are in use, before it is tried again."""
 
 
 class Attacher:
@@ -52,7 +55,8 @@ class Attacher:
         if self._austin is None or tracked.process.fate == "left-out":
             return False
         if self._attached >= MAX_SAMPLERS:
-            tracked.reasons.append(f"more than {MAX_SAMPLERS} processes at once")
+            tracked.interruption = f"more than {MAX_SAMPLERS} processes at once"
+            tracked.next_attempt_us = self._elapsed_us() + FULL_AGAIN_US
             return False
         return self._start(tracked, self._first_interval_us(live))
 
@@ -61,7 +65,7 @@ class Attacher:
         now = self._elapsed_us()
         if tracked.next_attempt_us is not None and now >= tracked.next_attempt_us:
             tracked.next_attempt_us = None
-            self._start(tracked, self._first_interval_us(live))
+            self.attach(tracked, live=live)
         elif len(tracked.samplers) == 1 and not tracked.samplers[0].is_over:
             self._tend_sampler(tracked, tracked.samplers[0], now)
 
@@ -133,7 +137,9 @@ class Attacher:
 
     def _tend_sampler(self, tracked: TrackedProcess, sampler: AustinProcess, now: int) -> None:
         wanted = self._interval_us or DEFAULT_INTERVAL_US
-        if sampler.interval_us < wanted and now - tracked.attached_us > FINE_FOR_US:
+        # While it sleeps no new sampler finds its way in, and both would run on.
+        is_due = now - tracked.attached_us > FINE_FOR_US and tracked.is_busy
+        if sampler.interval_us < wanted and is_due:
             self._start(tracked, wanted)
 
     def _first_interval_us(self, live: int) -> int:

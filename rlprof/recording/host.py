@@ -9,6 +9,8 @@ from pathlib import Path
 
 import psutil
 
+CGROUPS = Path("/sys/fs/cgroup")
+
 
 def host_facts() -> dict[str, str]:
     """CPU model, cores, memory and system, as texts."""
@@ -42,7 +44,12 @@ def git_state(folder: Path) -> str | None:
 def _git(folder: Path, *arguments: str) -> str | None:
     try:
         answer = subprocess.run(
-            ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=2, check=True
+            ["git", "--no-optional-locks", *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=2,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return None
@@ -60,16 +67,36 @@ def _cpu_model() -> str:
 
 
 def _cgroup_quota() -> float | None:
-    """Version 2's ``cpu.max``, else version 1's quota and period; None where there is no limit."""
+    """Cores that the control groups allow: the least on the way up; None where there is no limit."""
+    quotas = [quota for folder in _cgroup_folders() if (quota := _quota(folder)) is not None]
+    return min(quotas, default=None)
+
+
+def _cgroup_folders() -> list[Path]:
+    """The folders of our own groups and of those above, in version 2 and in version 1."""
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-    except (OSError, ValueError):
-        try:
-            folder = Path("/sys/fs/cgroup/cpu")
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    folders = [CGROUPS, CGROUPS / "cpu"]
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        base = CGROUPS if not controllers else CGROUPS / "cpu"
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        group = base / path.lstrip("/")
+        folders += [folder for folder in (group, *group.parents) if base in folder.parents]
+    return folders
+
+
+def _quota(folder: Path) -> float | None:
+    """Version 2's ``cpu.max``, else version 1's quota and period."""
+    try:
+        if (folder / "cpu.max").exists():
+            quota, period = (folder / "cpu.max").read_text().split()
+        else:
             quota = (folder / "cpu.cfs_quota_us").read_text().strip()
             period = (folder / "cpu.cfs_period_us").read_text().strip()
-        except OSError:
-            return None
-    if quota in ("max", "-1"):
+        return None if quota in ("max", "-1") else int(quota) / int(period)
+    except (OSError, ValueError):
         return None
-    return int(quota) / int(period)

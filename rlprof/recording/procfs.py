@@ -18,6 +18,8 @@ class ProcessStat(NamedTuple):
 
     state: str
     ppid: int
+    group: int
+    """Its process group."""
     cpu_us: int
     """User and system time of all its threads."""
     threads: int
@@ -41,6 +43,7 @@ def read_stat(pid: int) -> ProcessStat | None:
     return ProcessStat(
         state=fields[0].decode(),
         ppid=int(fields[1]),
+        group=int(fields[2]),
         cpu_us=(int(fields[11]) + int(fields[12])) * _CLOCK_TICK_US,
         threads=int(fields[17]),
         start_ticks=int(fields[19]),
@@ -90,6 +93,23 @@ def descendants(pid: int) -> list[int]:
         children = _children(pending.pop(0))
         found.extend(children)
         pending.extend(children)
+    return found
+
+
+def group_members(group: int) -> list[int]:
+    """The processes of a process group."""
+    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - as below
+    stats = ((pid, read_stat(pid)) for pid in pids)
+    return [pid for pid, stat in stats if stat is not None and stat.group == group]
+
+
+def ancestors(pid: int) -> list[int]:
+    """The parent, its parent and so on, as far as they can be seen."""
+    found: list[int] = []
+    stat = read_stat(pid)
+    while stat is not None and stat.ppid > 0:
+        found.append(stat.ppid)
+        stat = read_stat(stat.ppid)
     return found
 
 

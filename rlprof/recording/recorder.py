@@ -12,6 +12,7 @@ import selectors
 import time
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 
 from rlprof import __version__
 from rlprof.agent import INJECT_DIR
@@ -146,7 +147,7 @@ class Recorder:
             exit_code=None,
             complete=False,
             label=settings.label,
-            git=git_state(settings.run_file.parent),
+            git=git_state(Path(cwd)),
             host=host_facts(),
             environment=redact_environment(os.environ),
             settings={

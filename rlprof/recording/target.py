@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from rlprof.errors import LaunchError
+from rlprof.recording import procfs
 
 FORWARDED = (
     signal.SIGINT,
@@ -28,7 +29,11 @@ SAME_SIGNAL_S = 0.05
 
 
 class Target:
-    """The running target. It has a process group of its own and, if we had it, the terminal."""
+    """The running target. It has a process group of its own and, if we had it, the terminal.
+
+    In a pipeline at a terminal (``rlprof run train.py | less``) it stays in the pipeline's group,
+    which a shell's job control, a pager and Ctrl-C count on.
+    """
 
     def __init__(
         self,
@@ -40,12 +45,15 @@ class Target:
     ) -> None:
         """Raises :class:`LaunchError` when the program cannot be started."""
         self.exit_code: int | None = None
-        self._terminal = _our_terminal()
+        self._in_pipeline = _our_terminal() is not None and _has_pipeline_peers()
+        self._terminal = None if self._in_pipeline else _our_terminal()
         self._last_signals: dict[int, float] = {}
         terminal = self._terminal
+        own_group = not self._in_pipeline
 
         def prepare() -> None:
-            os.setpgid(0, 0)
+            if own_group:
+                os.setpgid(0, 0)
             if terminal is not None:
                 _give_terminal(terminal, os.getpid())
 
@@ -77,6 +85,8 @@ class Target:
         if now - self._last_signals.get(signum, -1.0) < SAME_SIGNAL_S:
             return
         self._last_signals[signum] = now
+        if self._in_pipeline and signum in TO_THE_GROUP:
+            return  # The terminal has sent it to the whole pipeline, the target included.
         try:
             if signum in TO_THE_GROUP:
                 os.killpg(self.pid, signum)
@@ -98,6 +108,8 @@ class Target:
 
     def continued(self) -> None:
         """We were continued, by ``fg`` or ``bg``: so is the target."""
+        if self._in_pipeline:
+            return
         self._terminal = _our_terminal()
         if self._terminal is not None:
             _give_terminal(self._terminal, self.pid)
@@ -115,6 +127,12 @@ class Target:
     def _take_terminal_back(self) -> None:
         if self._terminal is not None:
             _give_terminal(self._terminal, os.getpgrp())
+
+
+def _has_pipeline_peers() -> bool:
+    """Whether our process group has members besides us and the shells or makes that started us."""
+    ours = {os.getpid(), *procfs.ancestors(os.getpid())}
+    return not ours.issuperset(procfs.group_members(os.getpgrp()))
 
 
 def _our_terminal() -> int | None:

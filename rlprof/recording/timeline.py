@@ -17,7 +17,7 @@ FINEST_US = 3 * SECOND
 MAX_WINDOWS = 240
 """More than these and neighbours are merged."""
 
-TAIL_WINDOWS = 90
+TAIL_WINDOWS = 45
 """As many windows as merging leaves after the head."""
 
 MIN_TAIL_WINDOWS = 12

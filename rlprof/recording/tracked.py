@@ -35,6 +35,9 @@ SILENT_US = 1_000_000
 """A main thread without a tick for so long has none: before Python 3.13 austin says nothing of a
 process that sleeps from the start. Its time is then the scheduler's, its stack not known."""
 
+BUSY_SHARE = 0.1
+"""Of a window, from which on a main thread counts as busy."""
+
 _FORGET = 0.9
 """Weight of the past in the torn share from window to window: half of it is 1.6 s old."""
 
@@ -89,6 +92,8 @@ class TrackedProcess:
         self.cpu_us_seen = 0
         self.is_finished = False
         """Whether it has ended and its last words are in the run file."""
+        self.is_busy = True
+        """Whether its main thread ran for a good part of the last window."""
         self.interruption: str | None = None
         """Why the clock stopped or did not start; a reason to tell unless a further attempt mends it."""
         self.reasons: list[str] = []
@@ -128,6 +133,8 @@ class TrackedProcess:
         for tid, seen in threads.items():
             state = self._thread(tid)
             self._read_schedule(tid, state, seen)
+            if tid == self.pid and seen.on_cpu_us is not None:
+                self.is_busy = seen.on_cpu_us >= BUSY_SHARE * length_us
             if tid == self.pid and not seen.clock_wall_us:
                 seen.bare_wall_us = min(length_us, now_us - self.process.started_us)
             for node, time in combine(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.runfile.reader import read_run
 from tests.live_processes import Terminal, cli, is_alive, wait_until
 
 COUNTS_SIGNALS = """
@@ -188,3 +189,17 @@ def test_a_stopped_target_in_the_background_can_be_continued(write, start):
 
 def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_in_a_pipeline_ctrl_c_reaches_the_target_once(write, terminal, tmp_path):
+    """The target stays in the pipeline's group, where a pager would keep the keyboard."""
+    run_file = tmp_path / "run.rlprof"
+    command = " ".join(map(str, cli("run", "--no-report", "-o", run_file, write(COUNTS_SIGNALS))))
+    session: Terminal = terminal(["sh", "-c", f"trap : INT; {command} | (trap '' INT; cat)"])
+    session.read_until(b"ready")
+
+    session.type(b"\x03")
+    session.finish()
+
+    assert b"caught ['SIGINT']" in session.shown
+    assert read_run(run_file).run.complete

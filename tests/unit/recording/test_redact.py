@@ -32,7 +32,7 @@ def test_values_of_secret_looking_names_go_whole(name):
         ("HOME", "/home/me"),
         ("OMP_NUM_THREADS", "8"),
         ("CUDA_VISIBLE_DEVICES", "0,1"),
-        ("PYTHONPATH", "/work/project"),
+        ("PYTHONPATH", "/home/me/project"),
         ("WANDB_PROJECT", "ant-walks"),
         ("LC_ALL", "C.UTF-8"),
     ],
@@ -74,3 +74,21 @@ def test_scripts_and_folders_with_telling_names_stay():
     command = ("python", "/data/keys/tokenizer/train_tokens.py", "tokenize.py", "--lr=1")
 
     assert redact_arguments(command) == command
+
+
+def test_a_secret_inside_a_shell_command_goes():
+    command = ("bash", "-c", "export A=1; WANDB_API_KEY=abc python train.py --lr=3e-4")
+
+    assert redact_arguments(command)[2] == (
+        f"export A=1; WANDB_API_KEY={REDACTED} python train.py --lr=3e-4"
+    )
+
+
+def test_options_that_only_contain_the_letters_of_a_secret_stay():
+    command = ("train.py", "uncertainty_coef=0.1", "--num-tokens", "4096", "monkey=3", "author=me")
+
+    assert redact_arguments(command) == command
+
+
+def test_a_password_with_an_at_sign_goes_whole():
+    assert redact_text("postgres://me:p@ss@db/runs") == f"postgres://{REDACTED}@db/runs"
