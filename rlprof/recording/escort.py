@@ -8,6 +8,7 @@ import re
 import selectors
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from rlprof.recording.output_tap import OutputTap
@@ -17,6 +18,9 @@ PR_SET_CHILD_SUBREAPER = 36
 
 MAX_LAST_READS = 32
 """Reads of a stream after the target's end; a pipe holds much less."""
+
+LOOK_S = 1.0
+"""After a bug the target's end is looked for this often, should even its announcement fail."""
 
 
 class Escort:
@@ -79,8 +83,10 @@ class Escort:
 
     def see_to_the_end(self) -> int:
         """Stay with the target and do nothing else, after a bug in the recording; its exit code."""
-        # What the recording registered may be what fails.
+        # What the recording registered may be what fails; and so may the user's pattern.
         self._selector = selectors.DefaultSelector()
+        for tap in self.taps:
+            tap.stop_matching()
         with self._selector:
             self._selector.register(self._wake_up, selectors.EVENT_READ, self._empty_wake_up)
             self._register_taps()
@@ -88,10 +94,19 @@ class Escort:
                 self.handle_signals()
                 self._reap()
                 if self.target.exit_code is not None:
-                    self.drain()
+                    with suppress(Exception):
+                        self.drain()
                     return self.target.exit_code
-                for key, _ in self._selector.select():
-                    key.data()
+                for key, _ in self._selector.select(LOOK_S):
+                    self._call_if_it_works(key)
+
+    def _call_if_it_works(self, key: selectors.SelectorKey) -> None:
+        """What fails once is not called again: it would be for ever, and the target waits."""
+        try:
+            key.data()
+        except Exception:
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(key.fileobj)
 
     def close(self) -> None:
         """Leave signals and descriptors as they were found."""

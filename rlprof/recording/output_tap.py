@@ -7,8 +7,12 @@ import math
 import os
 import re
 import select
+import signal
 import termios
 import tty
+from contextlib import suppress
+
+from rlprof.recording.target import FORWARDED
 
 MAX_LINE = 1 << 16
 """Output without a line end is matched in pieces of this size."""
@@ -55,9 +59,9 @@ class OutputTap:
         except OSError:
             data = b""  # EIO: a pseudo-terminal's way to say end of file.
         if not data:
-            self._match(self._line)
             self.is_open = False
             os.close(self.fd)
+            self._match(self._line)
             return
         if not _write_all(self._ours, data):
             # Nobody reads our output any more: the target must see that as without us.
@@ -68,10 +72,16 @@ class OutputTap:
 
     def leave_behind(self) -> None:
         """Pass on in a process of its own what processes that outlive the target still write."""
-        if os.fork() == 0:
+        if os.fork() != 0:
+            return
+        try:
             os.setpgid(0, 0)  # Out of reach of the terminal's Ctrl-C, as its writers are.
+            _obey_signals()
+            _close_all_but(self.fd, self._ours)
+            self.stop_matching()
             while self.is_open:
                 self.pump()
+        finally:
             os._exit(0)
 
     def stop_matching(self) -> None:
@@ -117,6 +127,22 @@ def _number(text: bytes) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def _obey_signals() -> None:
+    """End on a signal, as any other process would; the recorder passed them on to the target."""
+    signal.set_wakeup_fd(-1)
+    for signum in FORWARDED:
+        if signal.getsignal(signum) is not signal.SIG_IGN:
+            signal.signal(signum, signal.SIG_DFL)
+
+
+def _close_all_but(*kept: int) -> None:
+    """An end of another pipe that stays open here would keep its reader waiting for the end."""
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - numbers are wanted
+        if int(name) not in kept:
+            with suppress(OSError):  # The listing's own is closed by now.
+                os.close(int(name))
 
 
 def _write_all(fd: int, data: bytes) -> bool:

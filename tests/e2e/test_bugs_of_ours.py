@@ -14,7 +14,7 @@ from tests.live_processes import DEADLINE_S, children_named
 
 WITH_A_BUG = """
 import sys
-from rlprof.recording import agents, attaching, census, storing
+from rlprof.recording import agents, attaching, census, escort, output_tap, storing
 
 def broken(*arguments, **keywords):
     raise ZeroDivisionError("a planted bug")
@@ -78,4 +78,40 @@ def test_the_training_does_not_notice(write, tmp_path, place, options):
     assert "ZeroDivisionError: a planted bug" in complaint
     assert "The training was not touched" in complaint
     assert "#recorder-bug" in complaint
+    assert not read_run(run_file).run.complete
+
+
+QUIET = """
+import sys, time
+
+print("sps 7", flush=True)
+time.sleep(0.2)
+print("sps 8")
+sys.exit(5)
+"""
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "output_tap.OutputTap, '_match'",
+        "output_tap.OutputTap, 'pump'",
+        "escort.Escort, 'drain'",
+    ],
+)
+def test_the_target_keeps_its_exit_code_when_its_escort_has_a_bug(write, tmp_path, place):
+    script = write(QUIET)
+    run_file = tmp_path / "run.rlprof"
+    arguments = ["--no-report", "-o", str(run_file), "--sps-pattern", r"sps (\d+)", str(script)]
+
+    answer = subprocess.run(
+        [sys.executable, "-c", WITH_A_BUG.format(place=place), "run", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert answer.returncode == 5
+    assert b"a planted bug" in answer.stderr
     assert not read_run(run_file).run.complete

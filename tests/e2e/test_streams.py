@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
-from tests.live_processes import Terminal, cli
+from tests.live_processes import Terminal, cli, processes_with, wait_until
 
 STEPS = r"--sps-pattern=steps=(?P<steps>\d+)"
 WITH_AND_WITHOUT_PATTERN = pytest.mark.parametrize("options", [[], [STEPS]], ids=["", "pattern"])
@@ -194,6 +196,45 @@ def test_a_child_that_outlives_the_target_can_still_write(write, start, tmp_path
 
         assert running.popen.stdout.read() == b"last words\n"
         (tmp_path / "go").unlink()
+
+
+OUTLIVES = """
+    import os, sys, time
+    if os.fork():
+        sys.exit(0)
+    os.close(2)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+"""
+
+
+def test_what_passes_its_output_on_holds_no_other_stream_open(write, start, tmp_path):
+    running = start(write(OUTLIVES), options=[STEPS])
+    assert running.popen.wait(timeout=60) == 0
+
+    assert running.popen.stderr.read() == b""  # The child has closed its own.
+    assert processes_with(str(running.run_file))
+    (tmp_path / "go").touch()
+    assert running.popen.stdout.read() == b""
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_what_passes_its_output_on_can_be_ended(write, start, tmp_path, signum):
+    running = start(write(OUTLIVES), options=[STEPS])
+    assert running.popen.wait(timeout=60) == 0
+
+    def all_ended() -> bool:
+        # Again and again: one that comes before the relay obeys signals is lost.
+        relays = processes_with(str(running.run_file))
+        for relay in relays:
+            with suppress(ProcessLookupError):
+                os.kill(relay, signum)
+        return not relays
+
+    try:
+        wait_until(all_ended, "the relay's end")
+    finally:
+        (tmp_path / "go").touch()
 
 
 def test_steps_are_read_from_the_output(write, rlprof_run):
