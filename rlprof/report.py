@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.flame import build_flame
+from rlprof.analysis.origin import Origin, origin_of_file
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.quality import lifetime_us
 from rlprof.analysis.steps import OUTPUT_STEPS, STEPS
@@ -59,6 +61,7 @@ def find_and_price(
 ) -> tuple[Priced, tuple[Note, ...]]:
     """Run ``detectors``; those that name only what nothing explains see what the others left."""
     ordered = sorted(detectors, key=lambda detector: detector.id)
+    profile = replace(profile, sources=_sources_to_read(profile.sources))
     able = [detector for detector in ordered if not _unmet(detector, profile)]
     known = [_detect(detector, profile) for detector in able if not detector.fallback]
     findings = [finding for outcome in known for finding in outcome.findings]
@@ -68,6 +71,18 @@ def find_and_price(
     findings += [finding for outcome in fallback for finding in outcome.findings]
     failures = [outcome.failure for outcome in known + fallback if outcome.failure is not None]
     return price(findings, profile), (*_skipped(ordered, profile), *failures)
+
+
+def _sources_to_read(sources: Mapping[str, str]) -> Mapping[str, str]:
+    """The user's files or, where all is installed, what is not the standard library's.
+
+    Fixes are made in the user's code, and reading all of torch's would take seconds.
+    """
+    for theirs in (Origin.YOURS, Origin.LIBRARY):
+        chosen = {file: text for file, text in sources.items() if origin_of_file(file) is theirs}
+        if chosen:
+            return chosen
+    return sources
 
 
 class _Outcome(NamedTuple):
