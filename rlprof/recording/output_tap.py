@@ -28,7 +28,8 @@ class OutputTap:
         self.steps: float | None = None
         """The latest cumulative step count, from a group named ``steps``."""
         self.sps: float | None = None
-        """The latest rate that the program printed, from a group named ``sps`` or the first that took part."""
+        """The latest rate that the program printed and nobody took, from a group named ``sps`` or the
+        first that took part."""
         self.is_open = True
         self._is_terminal = os.isatty(ours)
         if self._is_terminal:
@@ -69,6 +70,11 @@ class OutputTap:
             os.close(self.fd)
             return
         self._look_for_numbers(data)
+
+    def take_sps(self) -> float | None:
+        """The latest rate that was printed since the last call."""
+        sps, self.sps = self.sps, None
+        return sps
 
     def leave_behind(self) -> None:
         """Pass on in a process of its own what processes that outlive the target still write."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 
 from rlprof.errors import OutputError, RlprofError
 from rlprof.model.recording import Counter, Gauge, Note, ThreadClock, Window
@@ -43,6 +44,7 @@ class WindowStore:
         self._closed = 0
         self._total_us = 0
         self._output_steps = 0.0
+        self._printed_sps: float | None = None
         self._recent: deque[tuple[int, float]] = deque()
 
     def close_window(self, now_us: int, census: Census, taps: Sequence[OutputTap]) -> None:
@@ -68,9 +70,7 @@ class WindowStore:
             gauges += _gauges(window, tracked)
             tracked.is_finished = not tracked.is_alive
         counters += self._output_counters(window, taps)
-        gauges += [
-            Gauge(window.id, 0, "output_sps", tap.sps) for tap in taps if tap.sps is not None
-        ][:1]
+        gauges += self._printed_rate(window, taps)
         self._count_recent(window, counters)
         frames, nodes = self._stacks.take_new()
         new_threads, census.new_threads = census.new_threads, []
@@ -95,9 +95,9 @@ class WindowStore:
             self._guard(self._merge)
 
     def recent_sps(self) -> float | None:
-        """Steps per second of the last seconds; None before the first step."""
+        """Steps per second of the last seconds, else the last rate printed; None before either."""
         if len(self._recent) < 2:
-            return None
+            return self._printed_sps
         seconds = (self._recent[-1][0] - self._recent[0][0]) / 1e6
         return sum(steps for _, steps in list(self._recent)[1:]) / seconds
 
@@ -160,6 +160,17 @@ class WindowStore:
         new = max(seen) - self._output_steps
         self._output_steps = max(seen)
         return [Counter(window.id, 0, "output_steps", new)] if new > 0 else []
+
+    def _printed_rate(self, window: Window, taps: Sequence[OutputTap]) -> list[Gauge]:
+        """In the window in which it was printed alone: it says nothing of the next one.
+
+        A rate on each stream counts as their mean, as when windows merge.
+        """
+        rates = [rate for tap in taps if (rate := tap.take_sps()) is not None]
+        if not rates:
+            return []
+        self._printed_sps = fmean(rates)
+        return [Gauge(window.id, 0, "output_sps", self._printed_sps)]
 
     def _count_recent(self, window: Window, counters: Sequence[Counter]) -> None:
         steps = sum(counter.value for counter in counters)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from rlprof.model.recording import RunInfo
+from rlprof.recording.census import Census
+from rlprof.recording.output_tap import OutputTap
+from rlprof.recording.stacks import StackTable
+from rlprof.recording.storing import WindowStore
+from rlprof.runfile.reader import read_run
+from rlprof.runfile.writer import RunWriter
+from tests.factories import a_run
+
+SPS = re.compile(rb"sps (\d+)|steps (?P<steps>\d+)")
+SECOND = 1_000_000
+
+
+class Recorded:
+    """A run of which only the output is looked at: second by second, one window each."""
+
+    def __init__(self, run_file, run: RunInfo) -> None:
+        self.run_file = run_file
+        self.now_us = 0
+        stacks = StackTable()
+        self.store = WindowStore(RunWriter(run_file, run), stacks)
+        self.census = Census(stacks, lambda: self.now_us, expects_agents=False)
+        self.streams = [OutputTap(os.open(os.devnull, os.O_WRONLY), SPS) for _ in range(2)]
+
+    def prints_in_a_second(self, stdout: bytes = b"\n", stderr: bytes = b"\n") -> None:
+        for tap, text in zip(self.streams, (stdout, stderr), strict=True):
+            os.write(tap.target_end, text)
+            tap.pump()
+        self.now_us += SECOND
+        self.store.close_window(self.now_us, self.census, self.streams)
+
+    def rates(self) -> list[tuple[int, float]]:
+        self.store.finish(exit_code=0, census=self.census, overhead={}, notes=[])
+        gauges = read_run(self.run_file).gauges
+        return [(gauge.window, gauge.value) for gauge in gauges if gauge.name == "output_sps"]
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    return Recorded(tmp_path / "run.rlprof", a_run().recording().run)
+
+
+def test_a_printed_rate_belongs_to_the_window_in_which_it_was_printed(recorded):
+    recorded.prints_in_a_second(b"sps 640\n")
+    recorded.prints_in_a_second(b"loss 0.1\n")
+    recorded.prints_in_a_second(b"sps 650\nsps 660\n")
+
+    assert recorded.rates() == [(0, 640), (2, 660)]
+
+
+def test_a_rate_printed_on_either_stream_is_kept(recorded):
+    recorded.prints_in_a_second(stdout=b"sps 640\n")
+    recorded.prints_in_a_second(stderr=b"sps 600\n")
+    recorded.prints_in_a_second(stdout=b"sps 640\n", stderr=b"sps 600\n")
+
+    assert recorded.rates() == [(0, 640), (1, 600), (2, 620)]
+
+
+def test_the_live_rate_is_the_last_one_printed_where_no_steps_are_counted(recorded):
+    before = recorded.store.recent_sps()
+    recorded.prints_in_a_second(b"sps 640\n")
+    recorded.prints_in_a_second()
+
+    assert (before, recorded.store.recent_sps()) == (None, 640)
+
+
+def test_counted_steps_come_before_a_printed_rate(recorded):
+    recorded.prints_in_a_second(b"sps 640\nsteps 100\n")
+    recorded.prints_in_a_second(b"sps 640\nsteps 300\n")
+
+    assert recorded.store.recent_sps() == 200
