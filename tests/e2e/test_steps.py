@@ -76,6 +76,28 @@ count(20)
     assert rlprof_run(script).steps == 770
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    ["os.environ['RLPROF_PROBE_US'] = 'not a number'", "os.environ['RLPROF_SOCKET'] = 'nowhere'"],
+    ids=["no agent", "no recorder"],
+)
+def test_a_forked_child_without_an_agent_leaves_its_parents_count_alone(write, rlprof_run, trouble):
+    script = write(
+        COUNTS
+        + f"""
+count(50)
+{trouble}
+if os.fork() == 0:
+    count(700)
+    os._exit(0)
+os.wait()
+count(20)
+"""
+    )
+
+    assert rlprof_run(script).steps == 70
+
+
 def test_steps_count_from_any_thread_and_after_an_exec(write, rlprof_run):
     script = write(
         COUNTS

@@ -90,12 +90,13 @@ def _start_in_child() -> None:
         if agent.connected:
             _agent = agent
             manners.yield_in_child(agent.probe)
-        _repoint_step(agent.step_cells)
     except Exception:
         pass  # The child runs on without an agent; the scan finds it.
+    _repoint_step()
 
 
-def _repoint_step(cells: Any) -> None:
+def _repoint_step() -> None:
+    """Count in this process's own cells: the parent's steps are not the child's, agent or not."""
     rlprof = sys.modules.get("rlprof")
     if rlprof is not None:
-        rlprof._cells = cells  # type: ignore[attr-defined]
+        rlprof._cells = rlprof._step_cells()  # type: ignore[attr-defined]
