@@ -192,6 +192,14 @@ class Recorder:
         now_us = self._elapsed_us()
         duration_s = self._settings.duration_s
         if duration_s is not None and now_us >= duration_s * 1e6:
+            self._notes.append(
+                Note(
+                    "info",
+                    "recording-stopped",
+                    f"Recording stopped after {duration_s:g} s as asked (--duration); "
+                    "the training went on.",
+                )
+            )
             self._stop_recording()
             return
         if now_us < self._next_read_us:
@@ -233,6 +241,8 @@ class Recorder:
         tracked = self._census.announced(announcement)
         if before is not None and before is not tracked:
             self._attacher.stop(before)
+        if not self._is_recording:
+            announcement.mailbox.request_interval(0)
         if tracked is before or not self._is_recording or not self._attach(tracked):
             self._server.release(tracked.pid)
 
@@ -297,6 +307,8 @@ class Recorder:
     def _stop_sampling(self) -> None:
         for tracked in self._census.live():
             self._attacher.stop(tracked)
+            if tracked.mailbox is not None:
+                tracked.mailbox.request_interval(0)  # Nobody reads what a probe would find.
         self._is_recording = False
 
     def _stop_recording(self) -> None:

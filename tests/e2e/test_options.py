@@ -110,6 +110,36 @@ def test_duration_ends_the_recording_and_not_the_training(write, start):
     assert recording.overhead["recorder_cpu_us"] < 1_000_000  # It sleeps for the rest.
 
 
+def test_no_probe_fires_after_the_recording_has_ended(write, start):
+    script = write(
+        """
+        import os, time
+        import rlprof_agent
+        from rlprof_agent import layout
+
+        cells = rlprof_agent._agent.mailbox.cells
+        while cells[layout.CELL_INTERVAL_US]:
+            time.sleep(0.01)
+        sum(range(5_000_000))  # The probe obeys at its next stack.
+        before = cells[layout.CELL_PROBE_TAKEN]
+        sum(range(20_000_000))
+        assert cells[layout.CELL_PROBE_TAKEN] == before
+        if os.fork() == 0:
+            sum(range(5_000_000))
+            assert rlprof_agent._agent.mailbox.cells[layout.CELL_PROBE_TAKEN] == 0
+            os._exit(0)
+        assert os.wait()[1] == 0
+        """
+    )
+
+    result = start(script, options=["--duration", "0.3"]).finish()
+
+    assert (result.code, result.err) == (0, "")
+    (note,) = [note for note in result.recording.notes if note.slug == "recording-stopped"]
+    assert note.level == "info"
+    assert "after 0.3 s as asked" in note.text
+
+
 def test_signals_still_pass_after_the_recording_has_ended(write, start):
     script = write(
         """
