@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TextIO
 
 from rlprof.units import count, duration
 
@@ -22,13 +23,18 @@ class LiveLine:
     """
 
     def __init__(self) -> None:
-        self._is_on = sys.stderr.isatty()
+        # None when we were started with stderr closed.
+        self._stream = sys.stderr if sys.stderr is not None and _is_terminal(sys.stderr) else None
         self._drawn_at = time.monotonic()
         self._is_drawn = False
 
+    @property
+    def is_on(self) -> bool:
+        return self._stream is not None
+
     def update(self, *, elapsed_us: int, processes: int, samples: int, sps: float | None) -> None:
         now = time.monotonic()
-        if not self._is_on or now - self._drawn_at < REDRAW_S:
+        if not self.is_on or now - self._drawn_at < REDRAW_S:
             return
         self._drawn_at = now
         parts = [
@@ -47,8 +53,17 @@ class LiveLine:
             self._write(f"{_TO_ROW_BELOW}{_CLEAR}{_BACK}")
 
     def _write(self, text: str) -> None:
+        if self._stream is None:
+            return
         try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except OSError:
-            self._is_on = False
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):  # Hung up; closed.
+            self._stream = None
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:  # Closed.
+        return False
