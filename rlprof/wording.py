@@ -24,6 +24,11 @@ _COUNT_STEPS: Final = (
     "script has done n steps, or give --sps-pattern for what it prints."
 )
 
+_TOO_FEW_RATES: Final = (
+    "Steps per second are not known: the program printed too few rates to tell a steady one. Let "
+    "it train for longer."
+)
+
 
 def unglued(text: str) -> str:
     return text.replace(GLUE, " ")
@@ -88,8 +93,10 @@ def speed(report: Report) -> str:
 def why_no_speed(report: Report) -> str:
     """Why there are no steps per second, and what to do about it."""
     steps = report.throughput.total_steps
-    if not steps:
+    if report.throughput.unit == "none":
         return _COUNT_STEPS
+    if not steps:
+        return _TOO_FEW_RATES
     return (
         f"Steps per second are not known: {count(steps)} steps were counted, in too short a time "
         "to tell a steady rate. Let it train for longer."

@@ -135,11 +135,15 @@ def _no_steady_rate(_: Recording, profile: Profile) -> Note | None:
     throughput = profile.throughput
     if throughput.unit == "none" or throughput.steady_sps is not None:
         return None
+    seen = (
+        f"{count(throughput.total_steps)} steps were counted, but for too short a time"
+        if throughput.total_steps
+        else "The program printed a rate, but too seldom"
+    )
     return Note(
         "info",
         "too-few-step-windows",
-        f"{count(throughput.total_steps)} steps were counted, but for too short a time to tell a "
-        "steady rate. Let it train for some seconds longer.",
+        f"{seen} to tell a steady rate. Let it train for some seconds longer.",
     )
 
 
@@ -179,8 +183,9 @@ _CHECKS: Final[tuple[Callable[[Recording, Profile], Note | None], ...]] = (
 
 
 def lifetime_us(process: Process, recording: Recording) -> int:
-    """How long the process lived within the recording."""
-    end = recording.run.wall_us if process.ended_us is None else process.ended_us
+    """How long the process lived within the recording, which may end before the process does."""
+    wall = recording.run.wall_us
+    end = wall if process.ended_us is None else min(process.ended_us, wall)
     return max(0, end - process.started_us)
 
 

@@ -21,6 +21,9 @@ RETRY_AFTER_US = (50_000, 300_000, 1_000_000)
 MAX_SAMPLERS = 128
 """More processes than these have only their stack probe: 2 MB and 1 to 2 % of a core each."""
 
+MOST_CROWDED = 10
+"""Processes per core from which on the rate falls no further: 10 Hz."""
+
 FULL_AGAIN_US = 1_000_000
 """How long a process waits when all samplers are in use, before it is tried again."""
 
@@ -67,7 +70,7 @@ class Attacher:
             tracked.next_attempt_us = None
             self.attach(tracked, live=live)
         elif len(tracked.samplers) == 1 and not tracked.samplers[0].is_over:
-            self._tend_sampler(tracked, tracked.samplers[0], now)
+            self._tend_sampler(tracked, tracked.samplers[0], now, live)
 
     def stop(self, tracked: TrackedProcess) -> None:
         """End its samplers; what they still had to say is folded by the next window."""
@@ -135,17 +138,30 @@ class Attacher:
             if older is not sampler and not older.is_over:
                 self._stop_sampler(tracked, older)
 
-    def _tend_sampler(self, tracked: TrackedProcess, sampler: AustinProcess, now: int) -> None:
-        wanted = self._interval_us or DEFAULT_INTERVAL_US
+    def _tend_sampler(
+        self, tracked: TrackedProcess, sampler: AustinProcess, now: int, live: int
+    ) -> None:
+        wanted = self._interval_us or self._shared_interval_us(live)
         # While it sleeps no new sampler finds its way in, and both would run on.
         is_due = now - tracked.attached_us > FINE_FOR_US and tracked.is_busy
-        if sampler.interval_us < wanted and is_due:
+        if 2 * sampler.interval_us <= wanted and is_due:
             self._start(tracked, wanted)
 
     def _first_interval_us(self, live: int) -> int:
         if self._interval_us is not None:
             return self._interval_us
-        return FINE_INTERVAL_US if live < self._usable_cores else DEFAULT_INTERVAL_US
+        if live < self._usable_cores:
+            return FINE_INTERVAL_US
+        return self._shared_interval_us(live)
+
+    def _shared_interval_us(self, live: int) -> int:
+        """The default for as many processes as cores; with more, the cores are shared out.
+
+        A process that gets a quarter of a core tells as much at a quarter of the rate, and eight
+        samplers at 10 ms on two cores took 6 % of them.
+        """
+        crowd = min(MOST_CROWDED, max(1, round(live / self._usable_cores)))
+        return DEFAULT_INTERVAL_US * crowd
 
     def _ended(self, tracked: TrackedProcess, reason: str) -> None:
         stat = procfs.read_stat(tracked.pid)

@@ -183,7 +183,7 @@ class Census:
             id=len(self.all),
             pid=pid,
             ppid=ppid,
-            argv=argv,
+            argv=redact_arguments(argv),
             executable=procfs.read_executable(pid),
             python=python,
             start_method=start_method,
@@ -242,7 +242,6 @@ def summarise(tracked: TrackedProcess) -> Process:
         notes.append("no sampler was attached to it in time")
     return replace(
         tracked.process,
-        argv=redact_arguments(tracked.process.argv),
         fate=fate,
         note="; ".join(note for note in notes if note),
         clock_samples=tracked.clock_samples,

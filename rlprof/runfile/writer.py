@@ -6,7 +6,8 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
+from operator import attrgetter
 from pathlib import Path
 
 from rlprof.errors import OutputError
@@ -25,6 +26,11 @@ from rlprof.runfile.schema import APPLICATION_ID, TABLES, VERSION, journals
 
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
+
+
+_PROCESS_COLUMNS = tuple(field.name for field in fields(Process))
+# Not asdict: it copies each value deeply, four times a second for every process.
+_process_values = attrgetter(*_PROCESS_COLUMNS)
 
 
 class RunWriter:
@@ -205,10 +211,13 @@ class RunWriter:
 
     def _write_processes(self, processes: Iterable[Process]) -> None:
         rows = [
-            (*(json.dumps(v) if isinstance(v, tuple) else v for v in asdict(process).values()),)
+            [
+                json.dumps(value) if name == "argv" else value
+                for name, value in zip(_PROCESS_COLUMNS, _process_values(process), strict=True)
+            ]
             for process in processes
         ]
-        marks = ",".join("?" * 18)
+        marks = ",".join("?" * len(_PROCESS_COLUMNS))
         self._db.executemany(f"INSERT OR REPLACE INTO process VALUES ({marks})", rows)
 
     def _write_threads(self, threads: Iterable[Thread]) -> None:
