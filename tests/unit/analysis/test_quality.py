@@ -53,6 +53,8 @@ def test_what_was_not_seen_is_said(slug, says, changes):
         {"clock_covered_us": 9_700_000},
         {"probe_lost": 12},
         {"fate": "left-out"},
+        # The recording ends at 12 s; the process lived on.
+        {"ended_us": 60_000_000},
         # Attaching takes some tens of ms.
         {"started_us": 11_500_000, "clock_covered_us": 200_000},
     ],
