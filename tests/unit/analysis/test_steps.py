@@ -162,6 +162,14 @@ def test_steps_for_one_second_tell_no_rate_and_a_note_says_so():
     assert "too-few-step-windows" in {note.slug for note in profile.notes}
 
 
+def test_one_printed_rate_is_no_count_of_steps():
+    recording = replace(a_recording(), gauges=(Gauge(20, 0, "output_sps", 90.0),))
+
+    notes = {note.slug: note.text for note in build_profile(recording).notes}
+
+    assert notes["too-few-step-windows"].startswith("The program printed a rate")
+
+
 def test_a_falling_rate_is_noted():
     falling = [Counter(window, 0, "steps", 100 - 3 * window) for window in STEADY_WINDOWS]
 
