@@ -37,6 +37,9 @@ cost only those who use them. Some are needed by a line too quick to be sampled,
 SET_UP: Final = Range(0.0, 0.5)
 """Removable from set-up lines: often it can be cached or shared, which nothing here shows."""
 
+STOPPED_NOTE: Final = "recording-stopped"
+"""Slug of the recorder's note that it stopped before the program did (``--duration``)."""
+
 SHOWN_MODULES: Final = 4
 SHOWN_LINES: Final = 6
 
@@ -66,6 +69,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     start_up = profile.start_up_us
     if not wall or start_up < MIN_START_UP_US or start_up / wall < MIN_SHARE:
         return
+    if not _seen_to_its_end(profile):
+        return
     lines = UserLines(profile.start_up, profile.sources)
     found = _measure(profile.start_up, lines)
     heaviest = _heaviest(found, start_up)
@@ -80,6 +85,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
         fix=_fix(processes),
         confidence=Confidence.BOUNDED,
     )
+
+
+def _seen_to_its_end(profile: Profile) -> bool:
+    """Whether the training was recorded whole: else the share of start-up in it is not known."""
+    run = profile.run
+    stopped = any(note.slug == STOPPED_NOTE for note in profile.notes)
+    return run.complete and run.exit_code is not None and not stopped
 
 
 class _Import(NamedTuple):
@@ -189,8 +201,10 @@ def _title(heaviest: list[tuple[str, int]], share: float) -> str:
 
 def _evidence(heaviest: list[tuple[str, int]], profile: Profile, processes: int) -> Iterable[str]:
     training = max(0, profile.run.wall_us - profile.start_up_us)
+    counted = profile.throughput.total_steps > 0
+    border = "the first step" if counted else "the end of the imports"
     yield (
-        f"{duration(profile.start_up_us)} before the first step, {duration(training)} after it, "
+        f"{duration(profile.start_up_us)} before {border}, {duration(training)} after it, "
         f"in {processes} Python process{'es' if processes != 1 else ''}"
     )
     if heaviest:

@@ -79,6 +79,27 @@ def test_silent_on_a_healthy_run():
     assert found(a_short_training(start_up_s=3.0, steady_s=120.0)) == []
 
 
+@pytest.mark.parametrize("unseen", [{"complete": False}, {"exit_code": None}])
+def test_silent_when_the_end_of_the_program_was_not_seen(unseen):
+    assert found(a_short_training().with_run(**unseen)) == []
+
+
+def test_silent_when_the_recording_was_stopped_early():
+    stopped = a_short_training().note("info", "recording-stopped", "Stopped after 10 s.")
+
+    assert found(stopped) == []
+
+
+@pytest.mark.parametrize(("steps", "border"), [(4_000, "the first step"), (0, "the end of the")])
+def test_says_where_start_up_was_taken_to_end(steps, border):
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=steps)
+    run.spends(6.0, *importing("import torch", TORCH), start_up=True).spends(4.0, STEP)
+
+    (finding,) = found(run)
+
+    assert f"6.0 s before {border}" in finding.evidence[0]
+
+
 def test_ranks_by_its_price():
     first = ranked(a_short_training(start_up_s=8.0, steady_s=2.0), TRAIN)[0]
 
