@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.eager_log_format import DETECTOR, MIN_SHARE
-from rlprof.model.finding import Finding
+from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import (
     SITE,
@@ -303,6 +303,26 @@ def test_info_needs_enough_samples_to_be_called_off():
 
     assert found(few, script) == []
     assert len(found(many, script)) == 1
+
+
+def test_few_samples_do_not_measure_that_debug_is_off():
+    few = a_training(PLAIN, "logger.debug", *FORMAT, seconds=0.15)
+    many = a_training(PLAIN, "logger.debug", *FORMAT, seconds=0.25)
+
+    assert [it.confidence for it in found(few, PLAIN)] == [Confidence.BOUNDED]
+    assert [it.confidence for it in found(many, PLAIN)] == [Confidence.MEASURED]
+
+
+@pytest.mark.parametrize(
+    "file", ["/home/me/project/logging/__init__.py", "/home/me/loguru/handlers.py"]
+)
+def test_a_project_may_have_a_logging_package_of_its_own(file):
+    own = Script(file, PLAIN.text)
+    run = a_run("train.py", steady_s=10.0).process("main", steps=10_000)
+    run.spends(6.0, "train.py:99 main", own.at("logger.debug", "Agent.step"), *FORMAT)
+    run.spends(4.0, "train.py:99 main", ENV_STEP)
+
+    assert [lines_of(it) for it in found(run, own)] == [[own.line("logger.debug")]]
 
 
 def test_functions_of_the_user_in_the_message_count_and_others_on_the_line_do_not():
