@@ -9,6 +9,7 @@ from functools import lru_cache
 from rlprof.model.recording import Frame
 
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
+_PACKAGE = re.compile(r".*[/\\](?:site|dist)-packages[/\\](?P<package>[^/\\]+)")
 _STDLIB = re.compile(r"[/\\]lib(64)?[/\\]python3\.\d+t?[/\\]|[/\\]python3\d+\.zip[/\\]")
 _RUN_BY_EVERY_IMPORT = frozenset({"_handle_fromlist", "parent"})
 """Functions of importlib that ``from package import name`` calls even where all is loaded."""
@@ -31,6 +32,13 @@ def origin_of_file(file: str) -> Origin:
     if file.startswith("<frozen ") or _STDLIB.search(file):
         return Origin.STDLIB
     return Origin.YOURS
+
+
+@lru_cache(maxsize=65536)
+def installed_package(file: str) -> str:
+    """``…/site-packages/torch/nn/init.py`` -> ``torch``; empty for a file that is not installed."""
+    found = _PACKAGE.match(file)
+    return found["package"].removesuffix(".py") if found else ""
 
 
 def origin(frame: Frame) -> Origin:

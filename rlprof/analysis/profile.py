@@ -18,6 +18,7 @@ from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing
 from rlprof.analysis.phases import find_phases, phases_of
 from rlprof.analysis.quality import quality_notes
 from rlprof.analysis.roles import ROLES, process_roles
+from rlprof.analysis.started import started_package
 from rlprof.analysis.steps import count_steps
 from rlprof.analysis.throughput import measure_throughput
 from rlprof.model.profile import CallTree, Cost, Phase, PhaseKind, Profile
@@ -44,6 +45,7 @@ def build_profile(recording: Recording) -> Profile:
     )
     steady = _steady_costs(recording, critical, folded, saturated=load.saturated)
     phases = phases_of(found, recording.windows)
+    whole = CallTree(recording.nodes, folded.whole().costs())
     profile = Profile(
         run=recording.run,
         processes=recording.processes,
@@ -53,12 +55,13 @@ def build_profile(recording: Recording) -> Profile:
         throughput=measure_throughput(counts, found, recording.windows),
         steady=CallTree(recording.nodes, steady),
         start_up=CallTree(recording.nodes, folded.start_up.costs()),
-        whole=CallTree(recording.nodes, folded.whole().costs()),
+        whole=whole,
         critical=describe_critical(recording, critical, times, steady, load),
         start_up_us=_start_up_us(phases),
         sources=recording.sources,
         process_roles=roles,
         node_roles=_node_roles(folded.seen_by),
+        started_package=started_package(whole),
     )
     return replace(profile, notes=quality_notes(recording, profile))
 

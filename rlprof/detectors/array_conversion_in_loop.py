@@ -14,7 +14,7 @@ from rlprof.analysis.source.module import Function
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import NO_PARENT
+from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03
@@ -71,7 +71,7 @@ class _Search:
     def __init__(self, profile: Profile) -> None:
         self._counted = profile.throughput.unit != "none"
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources)
+        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._by_line: dict[tuple[str, int], Conversion] = {}
         for file in sorted(profile.sources):
             module = self.lines.module(file)
@@ -118,7 +118,7 @@ class _Search:
         mine = [node]
         for child in self.tree.children(node):
             frame = self.tree.frame(child)
-            if origin(frame) in (Origin.LIBRARY, Origin.STDLIB) and (
+            if not self._is_yours_or_runtime(frame) and (
                 last_name(frame.function) not in conversion.other_calls
             ):
                 mine.extend(self._not_the_users(child))
@@ -127,6 +127,9 @@ class _Search:
         claim.conversions.add(conversion)
         claim.matched_us += us
         claim.weights[self.lines.line(node)] += us
+
+    def _is_yours_or_runtime(self, frame: Frame) -> bool:
+        return origin(frame) is Origin.RUNTIME or self.lines.is_yours(frame)
 
     def _not_the_users(self, top: int) -> Iterator[int]:
         """Yield ``top`` and what it called, down to where it calls the user's code again."""
@@ -137,7 +140,7 @@ class _Search:
             pending += [
                 child
                 for child in self.tree.children(node)
-                if origin(self.tree.frame(child)) is not Origin.YOURS
+                if not self.lines.is_yours(self.tree.frame(child))
             ]
 
     def _widen(self, claim: _Claim) -> None:

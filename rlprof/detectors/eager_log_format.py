@@ -149,7 +149,7 @@ class _Collector:
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     interval = max(1, profile.critical.sample_interval_us)
-    lines = UserLines(profile.steady, profile.sources)
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
     wasted = {
         site: cost
         for site, cost in _Collector(lines, _sites(profile, lines)).collect().items()

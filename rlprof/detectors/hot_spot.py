@@ -76,7 +76,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     if not whole:
         return
-    lines = UserLines(tree, profile.sources)
+    lines = UserLines(tree, profile.sources, profile.started_package)
     spots = [
         (spot, cost)
         for spot, cost in _spots(tree, lines).items()

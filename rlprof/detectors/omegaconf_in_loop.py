@@ -68,7 +68,7 @@ _PACKAGE: Final = re.compile(
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources)
+    lines = UserLines(tree, profile.sources, profile.started_package)
     counted = profile.throughput.unit != "none"
     nodes: set[int] = set()
     read_by_attribute: dict[int, int] = defaultdict(int)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.analysis.origin import Origin, is_import_machinery, origin
+from rlprof.analysis.origin import is_import_machinery
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -71,7 +71,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     if not _seen_to_its_end(profile):
         return
-    lines = UserLines(profile.start_up, profile.sources)
+    lines = UserLines(profile.start_up, profile.sources, profile.started_package)
     found = _measure(profile.start_up, lines)
     heaviest = _heaviest(found, start_up)
     processes = sum(1 for process in profile.processes if process.python)
@@ -109,7 +109,7 @@ def _measure(tree: CallTree, lines: UserLines) -> _StartUp:
         own = tree.self_cost(node)
         above = under_way.get(tree.nodes[node].parent)
         # A module of the user's that is being imported runs lines, and imports, of the user's.
-        current = None if origin(frame) is Origin.YOURS else above
+        current = None if lines.is_yours(frame) else above
         if current is None and is_import_machinery(frame):
             current = _import_at(tree, node, lines)
         if current is not None:

@@ -196,3 +196,5 @@ class Profile:
     """Role of each process, by its id."""
     node_roles: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Roles of the processes in which a node has time."""
+    started_package: str = ""
+    """The installed package that the run started, if it did: its code is the user's then."""

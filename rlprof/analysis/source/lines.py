@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from rlprof.analysis.origin import Origin, origin
+from rlprof.analysis.origin import Origin, installed_package, origin
 from rlprof.analysis.source.module import SourceModule, Statement, parse
+from rlprof.analysis.started import is_console_script
 from rlprof.model.finding import Location
 from rlprof.model.profile import CallTree
 from rlprof.model.recording import NO_PARENT, Frame
@@ -45,11 +46,14 @@ class Line(NamedTuple):
 class UserLines:
     """The user's lines in one call tree, with what their source says."""
 
-    def __init__(self, tree: CallTree, sources: Mapping[str, str]) -> None:
+    def __init__(self, tree: CallTree, sources: Mapping[str, str], package: str = "") -> None:
+        """``package`` is installed, but the user's: ``Profile.started_package``."""
         self.tree = tree
+        self._package = package
         self._sources = sources
         self._texts: dict[str, list[str]] = {}
         self._owner: dict[int, int] = {NO_PARENT: NO_PARENT}
+        self._packaged: dict[int, int] = {NO_PARENT: NO_PARENT}
         self._nameless: dict[int, int] = {NO_PARENT: NO_PARENT}
         self._loops: dict[int, bool] = {NO_PARENT: False}
         self._driven: dict[int, bool] = {NO_PARENT: False}
@@ -67,10 +71,25 @@ class UserLines:
     def owner(self, node: int) -> int:
         """The nearest node in the user's code: ``node`` itself or a caller; else ``NO_PARENT``.
 
-        Code without a file (``python -c``, what a dataclass generates) only where no other is.
+        Code of the package that the run started only where no other is; code without a file
+        (``python -c``, what a dataclass generates) and console scripts only where neither is.
         """
-        found = self._nearest(node, _is_the_users, self._owner)
-        return found if found != NO_PARENT else self._nearest(node, _has_no_file, self._nameless)
+        for test, known in (
+            (_is_the_users, self._owner),
+            (self._is_packaged, self._packaged),
+            (_is_wrapping, self._nameless),
+        ):
+            found = self._nearest(node, test, known)
+            if found != NO_PARENT:
+                return found
+        return NO_PARENT
+
+    def is_yours(self, frame: Frame) -> bool:
+        """Whether the frame is of the user's code, be it a project's or the started package's."""
+        return origin(frame) is Origin.YOURS or self._is_packaged(frame)
+
+    def _is_packaged(self, frame: Frame) -> bool:
+        return bool(self._package) and installed_package(frame.file) == self._package
 
     def _nearest(self, node: int, test: Callable[[Frame], bool], known: dict[int, int]) -> int:
         """The nearest of ``node`` and its callers for which ``test`` holds; ``known`` is kept."""
@@ -115,7 +134,7 @@ class UserLines:
         return found
 
     def _in_own_loop(self, frame: Frame) -> bool:
-        return origin(frame) is Origin.YOURS and self._in_loop(frame)
+        return self.is_yours(frame) and self._in_loop(frame)
 
     def _drives(self, frame: Frame) -> bool:
         return bool(_DRIVERS.search(frame.file)) or self._in_loop(frame)
@@ -166,6 +185,7 @@ def _is_the_users(frame: Frame) -> bool:
         origin(frame) is Origin.YOURS
         and not frame.file.startswith("<")
         and not _RLPROF.search(frame.file)
+        and not is_console_script(frame)
     )
 
 
@@ -173,8 +193,10 @@ def _starts_a_process(frame: Frame) -> bool:
     return last_name(frame.function) == "_bootstrap" and file_name(frame.file) == "process.py"
 
 
-def _has_no_file(frame: Frame) -> bool:
-    return origin(frame) is Origin.YOURS and frame.file.startswith("<")
+def _is_wrapping(frame: Frame) -> bool:
+    return origin(frame) is Origin.YOURS and (
+        frame.file.startswith("<") or is_console_script(frame)
+    )
 
 
 def last_name(function: str) -> str:
