@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.flame import build_flame
-from rlprof.analysis.origin import Origin, origin_of_file
+from rlprof.analysis.origin import Origin, installed_package, origin_of_file
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.quality import lifetime_us
 from rlprof.analysis.steps import OUTPUT_STEPS, STEPS
@@ -61,7 +61,7 @@ def find_and_price(
 ) -> tuple[Priced, tuple[Note, ...]]:
     """Run ``detectors``; those that name only what nothing explains see what the others left."""
     ordered = sorted(detectors, key=lambda detector: detector.id)
-    profile = replace(profile, sources=_sources_to_read(profile.sources))
+    profile = replace(profile, sources=_sources_to_read(profile))
     able = [detector for detector in ordered if not _unmet(detector, profile)]
     known = [_detect(detector, profile) for detector in able if not detector.fallback]
     findings = [finding for outcome in known for finding in outcome.findings]
@@ -73,16 +73,17 @@ def find_and_price(
     return price(findings, profile), (*_skipped(ordered, profile), *failures)
 
 
-def _sources_to_read(sources: Mapping[str, str]) -> Mapping[str, str]:
-    """The user's files or, where all is installed, what is not the standard library's.
+def _sources_to_read(profile: Profile) -> Mapping[str, str]:
+    """The user's files, be they a project's or those of the installed package that was started.
 
-    Fixes are made in the user's code, and reading all of torch's would take seconds.
+    Fixes are made there, and reading all of torch's takes seconds.
     """
-    for theirs in (Origin.YOURS, Origin.LIBRARY):
-        chosen = {file: text for file, text in sources.items() if origin_of_file(file) is theirs}
-        if chosen:
-            return chosen
-    return sources
+    return {
+        file: text
+        for file, text in profile.sources.items()
+        if origin_of_file(file) is Origin.YOURS
+        or (profile.started_package and installed_package(file) == profile.started_package)
+    }
 
 
 class _Outcome(NamedTuple):
