@@ -59,6 +59,8 @@ SET_UP: Final = frozenset(
 """What belongs to set-up: once for each run it is no concern."""
 
 EVIDENCE_LINES: Final = 3
+LEAST_NAMED: Final = 0.01
+"""Part of the accesses from which on an entry is named."""
 
 _PACKAGE: Final = re.compile(
     r"(^|[/\\])omegaconf[/\\](base|basecontainer|dictconfig|errors|grammar_parser|grammar_visitor"
@@ -156,7 +158,9 @@ def _access(frame: Frame) -> str:
 
 def _heaviest(accesses: dict[str, float], total: float) -> str:
     ranked = sorted(accesses.items(), key=lambda item: (-item[1], item[0]))[:EVIDENCE_LINES]
-    return ", ".join(f"{name} ({percent(us / total)})" for name, us in ranked)
+    return ", ".join(
+        f"{name} ({percent(us / total)})" for name, us in ranked if us >= LEAST_NAMED * total
+    )
 
 
 def _title(heaviest: Line, lines: UserLines, count: int) -> str:
