@@ -17,6 +17,9 @@ _LONG_ENOUGH_US: Final = 2_000_000
 """Shorter processes are partly missed by nature: attaching, and noticing the end, takes tenths of a
 second on a busy host."""
 
+_LITTLE_BUSY: Final = 0.05
+"""Busy part of the critical time under which its places are of no account."""
+
 _TORN: Final = 0.1
 _LOST: Final = 0.01
 _DRIFTS: Final = 0.15
@@ -109,7 +112,7 @@ def _probe_lost(recording: Recording, _: Profile) -> Note | None:
 
 def _torn(_: Recording, profile: Profile) -> Note | None:
     critical: Critical = profile.critical
-    if critical.torn_share <= _TORN:
+    if critical.torn_share <= _TORN or _is_mostly_asleep(profile):
         return None
     return Note(
         "warning",
@@ -119,9 +122,15 @@ def _torn(_: Recording, profile: Profile) -> Note | None:
     )
 
 
+def _is_mostly_asleep(profile: Profile) -> bool:
+    """Whether there is so little busy time that nothing rests on where it went."""
+    total = profile.steady.total
+    return total.busy_us < _LITTLE_BUSY * total.wall_us
+
+
 def _no_probe(_: Recording, profile: Profile) -> Note | None:
     share = profile.critical.clock_only_share
-    if share <= _TORN:
+    if share <= _TORN or _is_mostly_asleep(profile):
         return None
     return Note(
         "warning",

@@ -70,6 +70,13 @@ def test_torn_stacks_are_said_to_widen_the_prices():
     assert "30 %" in notes(run.recording())["torn-stacks"]
 
 
+def test_torn_stacks_of_a_program_that_sleeps_are_no_news():
+    run = a_run().process("main", steps=1000)
+    run.spends(9.8, "train.py:12 wait", idle=True).spends(0.2, ":INVALID:")
+
+    assert "torn-stacks" not in notes(run.recording())
+
+
 def test_a_report_on_a_killed_recording_says_how_far_it_goes():
     recording = a_recording()
     recording = replace(recording, run=replace(recording.run, complete=False))
