@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,12 @@ import pytest
 from tests.live_processes import DEADLINE_S, Result, Running, Terminal, cli, find_python
 
 OTHER_PYTHONS = ("3.9", "3.10", "3.12", "3.13")
+
+
+# A shell starts its background jobs with these ignored, which the targets would inherit.
+for _signum in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_signum) is signal.SIG_IGN:
+        signal.signal(_signum, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
