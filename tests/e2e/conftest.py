@@ -18,10 +18,14 @@ from tests.live_processes import DEADLINE_S, Result, Running, Terminal, cli, fin
 OTHER_PYTHONS = ("3.9", "3.10", "3.12", "3.13")
 
 
-# A shell starts its background jobs with these ignored, which the targets would inherit.
-for _signum in (signal.SIGINT, signal.SIGQUIT):
+# Shells start background jobs with the first two ignored, nohup ignores the last; targets of the
+# tests would inherit that.
+for _signum in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_signum) is signal.SIG_IGN:
-        signal.signal(_signum, signal.default_int_handler)
+        signal.signal(
+            _signum,
+            signal.default_int_handler if _signum == signal.SIGINT else signal.SIG_DFL,
+        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
