@@ -72,6 +72,7 @@ class Recorder:
         self._settings = settings
         self._start = time.monotonic()
         self._notes: list[Note] = []
+        self._usable_cores = usable_cores()
         self._selector = selectors.DefaultSelector()
         self._stacks = StackTable()
         self._census = Census(self._stacks, self._elapsed_us, expects_agents=settings.agent)
@@ -80,7 +81,7 @@ class Recorder:
             self._find_austin(),
             self._selector,
             interval_us=settings.interval_us,
-            usable_cores=usable_cores(),
+            usable_cores=self._usable_cores,
             elapsed_us=self._elapsed_us,
             on_first_sample=lambda tracked: self._server.release(tracked.pid),
         )
@@ -243,7 +244,9 @@ class Recorder:
             self._attacher.stop(before)
         if not self._is_recording:
             announcement.mailbox.request_interval(0)
-        if tracked is before or not self._is_recording or not self._attach(tracked):
+        is_attached = tracked is not before and self._is_recording and self._attach(tracked)
+        # The wait keeps a core busy: on a full machine that is the training's.
+        if not is_attached or len(self._census.live()) > self._usable_cores:
             self._server.release(tracked.pid)
 
     def _attach(self, tracked: TrackedProcess) -> bool:
