@@ -76,7 +76,7 @@ class Attacher:
         """End its samplers; what they still had to say is folded by the next window."""
         for sampler in tracked.samplers:
             if not sampler.is_over:
-                self._stop_sampler(tracked, sampler)
+                self._stop_sampler(sampler)
         tracked.next_attempt_us = None
 
     def kill_all(self, processes: Iterable[TrackedProcess]) -> None:
@@ -102,7 +102,7 @@ class Attacher:
         if not sampler.has_samples:
             self._selector.unregister(sampler.fd)
             self._on_first_sample(tracked)
-        self._note_cpu(tracked, sampler)
+        self._note_cpu(sampler)
         reason = sampler.exit_meaning()
         sampler.close()
         self._attached -= 1
@@ -136,7 +136,7 @@ class Attacher:
             tracked.interruption = None
         for older in tracked.samplers:
             if older is not sampler and not older.is_over:
-                self._stop_sampler(tracked, older)
+                self._stop_sampler(older)
 
     def _tend_sampler(
         self, tracked: TrackedProcess, sampler: AustinProcess, now: int, live: int
@@ -180,15 +180,14 @@ class Attacher:
         else:
             tracked.reasons.append(f"{reason} ({tracked.attempts} attempts)")
 
-    def _stop_sampler(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+    def _stop_sampler(self, sampler: AustinProcess) -> None:
         if not sampler.has_samples:
             self._selector.unregister(sampler.fd)
-        self._note_cpu(tracked, sampler)
+        self._note_cpu(sampler)
         sampler.stop()
         self._attached -= 1
 
-    def _note_cpu(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+    def _note_cpu(self, sampler: AustinProcess) -> None:
         stat = procfs.read_stat(sampler.process.pid)
         if stat is not None:
-            tracked.sampler_cpu_us += stat.cpu_us
             self.cpu_us += stat.cpu_us

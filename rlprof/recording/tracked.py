@@ -88,7 +88,6 @@ class TrackedProcess:
         self.clock_samples = 0
         self.clock_invalid_us = 0
         self.clock_covered_us = 0
-        self.sampler_cpu_us = 0
         self.cpu_us_seen = 0
         self.is_finished = False
         """Whether it has ended and its last words are in the run file."""

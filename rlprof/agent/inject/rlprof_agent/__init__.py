@@ -24,7 +24,6 @@ class Agent:
         from . import layout
         from .mailbox import Mailbox
 
-        self._pid = os.getpid()
         self.probe: Any = None
         self.mailbox = Mailbox(int(os.environ.get("RLPROF_PROBE_US", "10000")))
         self.step_cells = self.mailbox.cells[layout.CELL_STEPS : layout.CELL_STEPS + 1]

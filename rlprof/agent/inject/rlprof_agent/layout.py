@@ -37,8 +37,6 @@ CELL_PROBE_TAKEN = 7
 CELL_INTERVAL_US = 8
 """CPU time between stacks; the recorder may change it, the agent obeys at its next stack."""
 
-CELL_COUNT = RING_START // 8
-
 # States of the probe.
 PROBE_OFF = 0
 PROBE_ON = 1
