@@ -14,8 +14,9 @@ from math import sqrt
 from typing import Final
 
 from rlprof.analysis.critical import UNLOCATED
+from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
-from rlprof.model.profile import CallTree, PhaseKind, Profile
+from rlprof.model.profile import PhaseKind, Profile
 
 WORTH_LISTING: Final = 0.01
 """Saved share below which a finding is not worth a researcher's time."""

@@ -20,7 +20,8 @@ from rlprof.analysis.origin import Origin, origin
 from rlprof.analysis.phases import RunPhases
 from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.steps import Span, StepCounts
-from rlprof.model.profile import Cost, Critical
+from rlprof.model.calltree import Cost
+from rlprof.model.profile import Critical
 from rlprof.model.recording import (
     INVALID_FUNCTION,
     NO_STACK_FUNCTION,

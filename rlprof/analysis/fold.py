@@ -8,7 +8,7 @@ from enum import IntEnum
 from operator import add
 
 from rlprof.analysis.origin import Origin, is_import_machinery, origin
-from rlprof.model.profile import Cost
+from rlprof.model.calltree import Cost
 from rlprof.model.recording import NO_PARENT, Node, Recording
 
 

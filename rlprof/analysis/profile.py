@@ -21,7 +21,8 @@ from rlprof.analysis.roles import ROLES, process_roles
 from rlprof.analysis.started import started_package
 from rlprof.analysis.steps import count_steps
 from rlprof.analysis.throughput import measure_throughput
-from rlprof.model.profile import CallTree, Cost, Phase, PhaseKind, Profile
+from rlprof.model.calltree import CallTree, Cost
+from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording, Thread
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Final
 
 from rlprof.analysis.origin import Origin, installed_package, is_import_machinery, origin
-from rlprof.model.profile import CallTree
+from rlprof.model.calltree import CallTree
 from rlprof.model.recording import Frame
 
 LAUNCHERS: Final = frozenset(

@@ -18,8 +18,9 @@ from rlprof.analysis.source.logging_calls import (
     find_wrappers,
 )
 from rlprof.detectors.base import Detector, Need
+from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import CallTree, PhaseKind, Profile
+from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Frame
 from rlprof.units import percent
 

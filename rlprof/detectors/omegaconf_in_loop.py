@@ -10,8 +10,9 @@ from typing import Final
 from rlprof.analysis.origin import Origin, origin
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.detectors.base import Detector, Need
+from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import CallTree, PhaseKind, Profile
+from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.units import percent
 

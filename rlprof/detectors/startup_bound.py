@@ -12,8 +12,9 @@ from typing import Final, NamedTuple
 from rlprof.analysis.origin import is_import_machinery
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.detectors.base import Detector, Need
+from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import CallTree, PhaseKind, Profile
+from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.units import duration, percent
 

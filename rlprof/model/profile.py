@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from rlprof.model.recording import NO_PARENT, Frame, Node, Note, Process, RunInfo, Thread, Window
+from rlprof.model.activity import (
+    NO_LOAD,
+    NOT_BOUND,
+    Activity,
+    Bound,
+    Component,
+    HostLoad,
+    Wait,
+    WaitKind,
+)
+from rlprof.model.calltree import CallTree
+from rlprof.model.recording import Note, Process, RunInfo, Thread, Window
 
 
 class PhaseKind(Enum):
@@ -33,106 +44,6 @@ class Interval(NamedTuple):
     median: float
     low: float
     high: float
-
-
-class Cost(NamedTuple):
-    """Time in µs: ``wall`` = busy + ``idle``; ``cpu`` is the part of busy on a CPU."""
-
-    wall_us: int = 0
-    idle_us: int = 0
-    cpu_us: int = 0
-
-    @property
-    def busy_us(self) -> int:
-        return self.wall_us - self.idle_us
-
-    def plus(self, other: Cost) -> Cost:
-        return Cost(
-            self.wall_us + other.wall_us, self.idle_us + other.idle_us, self.cpu_us + other.cpu_us
-        )
-
-
-class CallTree:
-    """Self and total time of every node of the calling-context tree, for one selection of samples.
-
-    ``nodes`` is shared by all trees of a profile; a parent's id is smaller than its children's.
-    """
-
-    def __init__(self, nodes: tuple[Node, ...], self_costs: Mapping[int, Cost]) -> None:
-        self.nodes = nodes
-        self._self = dict(self_costs)
-        self._total = self._sum_up()
-        self._children: dict[int, list[int]] | None = None
-
-    def _sum_up(self) -> dict[int, Cost]:
-        total = dict(self._self)
-        pending = sorted(total)
-        seen = set(pending)
-        for node in pending:
-            parent = self.nodes[node].parent
-            while parent != NO_PARENT and parent not in seen:
-                seen.add(parent)
-                parent = self.nodes[parent].parent
-        for node in sorted(seen, reverse=True):
-            parent = self.nodes[node].parent
-            if parent != NO_PARENT:
-                total[parent] = total.get(parent, Cost()).plus(total[node])
-        return total
-
-    @property
-    def total(self) -> Cost:
-        """The cost of the whole selection."""
-        return sum_costs(self._self.values())
-
-    def self_cost(self, node: int) -> Cost:
-        return self._self.get(node, Cost())
-
-    def total_cost(self, node: int) -> Cost:
-        """The node's own time and that of everything it called."""
-        return self._total.get(node, Cost())
-
-    def hot_nodes(self) -> Iterator[int]:
-        """Yield every node with time in or below it, parents first."""
-        return iter(sorted(self._total))
-
-    def roots(self) -> list[int]:
-        return self.children(NO_PARENT)
-
-    def children(self, node: int) -> list[int]:
-        """The children with time in or below them, in order of id."""
-        if self._children is None:
-            children: dict[int, list[int]] = {}
-            for child in sorted(self._total):
-                children.setdefault(self.nodes[child].parent, []).append(child)
-            self._children = children
-        return self._children.get(node, [])
-
-    def subtree(self, node: int) -> Iterator[int]:
-        """Yield ``node`` and everything below it that has time."""
-        stack = [node]
-        while stack:
-            current = stack.pop()
-            yield current
-            stack.extend(self.children(current))
-
-    def ancestors(self, node: int) -> Iterator[int]:
-        """Yield the callers of ``node``, nearest first."""
-        parent = self.nodes[node].parent
-        while parent != NO_PARENT:
-            yield parent
-            parent = self.nodes[parent].parent
-
-    def frame(self, node: int) -> Frame:
-        return self.nodes[node].frame
-
-
-def sum_costs(costs: Iterable[Cost]) -> Cost:
-    wall = idle = cpu = 0
-    for cost in costs:
-        wall += cost.wall_us
-        idle += cost.idle_us
-        cpu += cost.cpu_us
-    return Cost(wall, idle, cpu)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,5 +107,23 @@ class Profile:
     """Role of each process, by its id."""
     node_roles: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Roles of the processes in which a node has time."""
+    activities: tuple[Activity, ...] = ()
+    """What each thread did in the steady phase, by thread id; threads without time left out."""
+    waits: tuple[Wait, ...] = ()
+    """The wait graph, the longest first."""
+    wait_kinds: Mapping[int, WaitKind] = field(default_factory=dict)
+    """Kind of the wait by node, for nodes whose idle time (``POLL``: all time) is a wait."""
+    load: HostLoad = NO_LOAD
+    bound: Bound = NOT_BOUND
+    components: tuple[Component, ...] = ()
+    """Parts of training, the dearest first; empty without a steady phase."""
+    steady_us: int = 0
+    """Length of the steady phase on the run's own timeline."""
+    steady_steps: float = 0.0
+    """Steps made in it; 0 when none were counted."""
+    counts: Mapping[str, float] = field(default_factory=dict)
+    """What the agent counted in the steady phase, by name (``updates``, ``ipc_messages``, ...)."""
+    process_counts: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    """The same by process id."""
     started_package: str = ""
     """The installed package that the run started, if it did: its code is the user's then."""

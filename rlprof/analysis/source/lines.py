@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from rlprof.analysis.origin import Origin, installed_package, origin
 from rlprof.analysis.source.module import SourceModule, Statement, parse
 from rlprof.analysis.started import is_console_script
+from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Location
-from rlprof.model.profile import CallTree
 from rlprof.model.recording import NO_PARENT, Frame
 
 _INNER_SCOPE: Final = re.compile(r"(\.<locals>)?\.?<(listcomp|setcomp|dictcomp|genexpr|lambda)>$")

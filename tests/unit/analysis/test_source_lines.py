@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rlprof.analysis.source.lines import MAX_TEXT, Line, UserLines
-from rlprof.model.profile import CallTree
+from rlprof.model.calltree import CallTree
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, profile_of
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rlprof.analysis.profile import build_profile
-from rlprof.model.profile import CallTree, PhaseKind, Profile
+from rlprof.model.calltree import CallTree
+from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Frame, Recording
 from tests.factories import RunBuilder, a_run
 

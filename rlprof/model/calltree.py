@@ -1,0 +1,119 @@
+"""Costs and the calling-context tree they hang on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from rlprof.model.recording import NO_PARENT, Frame, Node
+
+
+class Cost(NamedTuple):
+    """Time in µs: ``wall`` = busy + ``idle``; ``cpu`` is the part of busy on a CPU."""
+
+    wall_us: int = 0
+    idle_us: int = 0
+    cpu_us: int = 0
+
+    @property
+    def busy_us(self) -> int:
+        return self.wall_us - self.idle_us
+
+    def plus(self, other: Cost) -> Cost:
+        return Cost(
+            self.wall_us + other.wall_us, self.idle_us + other.idle_us, self.cpu_us + other.cpu_us
+        )
+
+
+class CallTree:
+    """Self and total time of every node of the calling-context tree, for one selection of samples.
+
+    ``nodes`` is shared by all trees of a profile; a parent's id is smaller than its children's.
+    """
+
+    def __init__(self, nodes: tuple[Node, ...], self_costs: Mapping[int, Cost]) -> None:
+        self.nodes = nodes
+        self._self = dict(self_costs)
+        self._summed: dict[int, Cost] | None = None
+        self._children: dict[int, list[int]] | None = None
+
+    @property
+    def _total(self) -> dict[int, Cost]:
+        # When first asked for: of most threads only the self times are looked at.
+        if self._summed is None:
+            self._summed = self._sum_up()
+        return self._summed
+
+    def _sum_up(self) -> dict[int, Cost]:
+        total = dict(self._self)
+        pending = sorted(total)
+        seen = set(pending)
+        for node in pending:
+            parent = self.nodes[node].parent
+            while parent != NO_PARENT and parent not in seen:
+                seen.add(parent)
+                parent = self.nodes[parent].parent
+        for node in sorted(seen, reverse=True):
+            parent = self.nodes[node].parent
+            if parent != NO_PARENT:
+                total[parent] = total.get(parent, Cost()).plus(total[node])
+        return total
+
+    @property
+    def total(self) -> Cost:
+        """The cost of the whole selection."""
+        return sum_costs(self._self.values())
+
+    def self_costs(self) -> Iterable[tuple[int, Cost]]:
+        """Every node with time of its own, in no order."""
+        return self._self.items()
+
+    def self_cost(self, node: int) -> Cost:
+        return self._self.get(node, Cost())
+
+    def total_cost(self, node: int) -> Cost:
+        """The node's own time and that of everything it called."""
+        return self._total.get(node, Cost())
+
+    def hot_nodes(self) -> Iterator[int]:
+        """Yield every node with time in or below it, parents first."""
+        return iter(sorted(self._total))
+
+    def roots(self) -> list[int]:
+        return self.children(NO_PARENT)
+
+    def children(self, node: int) -> list[int]:
+        """The children with time in or below them, in order of id."""
+        if self._children is None:
+            children: dict[int, list[int]] = {}
+            for child in sorted(self._total):
+                children.setdefault(self.nodes[child].parent, []).append(child)
+            self._children = children
+        return self._children.get(node, [])
+
+    def subtree(self, node: int) -> Iterator[int]:
+        """Yield ``node`` and everything below it that has time."""
+        stack = [node]
+        while stack:
+            current = stack.pop()
+            yield current
+            stack.extend(self.children(current))
+
+    def ancestors(self, node: int) -> Iterator[int]:
+        """Yield the callers of ``node``, nearest first."""
+        parent = self.nodes[node].parent
+        while parent != NO_PARENT:
+            yield parent
+            parent = self.nodes[parent].parent
+
+    def frame(self, node: int) -> Frame:
+        return self.nodes[node].frame
+
+
+def sum_costs(costs: Iterable[Cost]) -> Cost:
+    wall = idle = cpu = 0
+    for cost in costs:
+        wall += cost.wall_us
+        idle += cost.idle_us
+        cpu += cost.cpu_us
+    return Cost(wall, idle, cpu)
