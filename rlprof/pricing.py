@@ -15,7 +15,7 @@ from typing import Final
 
 from rlprof.analysis.critical import UNLOCATED
 from rlprof.model.calltree import CallTree
-from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
+from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
 
 WORTH_LISTING: Final = 0.01
@@ -115,9 +115,14 @@ def claimed_nodes(priced: Priced, phase: PhaseKind) -> frozenset[int]:
         node
         for entry in priced.listed
         if entry.finding.phase is phase
-        for saving in entry.finding.savings
-        for node in saving.nodes
+        for node in _touched(entry.finding)
     )
+
+
+def _touched(finding: Finding) -> frozenset[int]:
+    """All nodes that the finding claims."""
+    nodes = frozenset[int]().union(*(saving.nodes for saving in finding.savings))
+    return nodes | finding.remainder.nodes if finding.remainder is not None else nodes
 
 
 def without_nodes(profile: Profile, nodes: frozenset[int]) -> Profile:
@@ -164,6 +169,8 @@ def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
 
 
 def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Price:
+    if finding.remainder is not None:
+        return _price_of_change(finding.remainder, measure, sold)
     claimed: set[int] = set(sold)
     claimed_us = low_us = high_us = 0.0
     for saving in finding.savings:
@@ -182,6 +189,31 @@ def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Pri
     if measure.has_knock_on:
         high = 1 - (1 - high) * (1 - KNOCK_ON * high * high)
     return _Price(Range(_clip(low), _clip(high)), own)
+
+
+def _price_of_change(change: Remainder, measure: _Measure, sold: frozenset[int]) -> _Price:
+    """What is left is a sum of measured parts, so it has the errors of a share of its own.
+
+    Of a change whose time is partly sold already, that part of the gain is sold with it.
+    """
+    own = change.nodes - sold
+    touched = sum(measure.tree.self_cost(node).wall_us for node in change.nodes)
+    unsold = sum(measure.tree.self_cost(node).wall_us for node in own)
+    if not unsold or not measure.whole_us:
+        return _Price(Range(0.0, 0.0), own)
+    part = unsold / touched
+    low, high = _clip(1 - change.left.high), _clip(1 - change.left.low)
+    low = max(0.0, low - _error_of(low, measure))
+    high = min(1.0, high + _error_of(high, measure))
+    return _Price(Range(_clip(low * part), _clip(high * part)), own)
+
+
+def _error_of(share: float, measure: _Measure) -> float:
+    """Sampling and instrument error of a measured share, one side."""
+    samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
+    bounds = _wilson(share, samples)
+    spread = (bounds.high - bounds.low) / 2
+    return sqrt(spread**2 + _instrument_error(share, measure) ** 2)
 
 
 def _observed_share(claimed_us: float, measure: _Measure, own: frozenset[int]) -> Range:

@@ -11,23 +11,18 @@ Three rules, in this order (``docs/pricing.md`` explains them):
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from rlprof.analysis.fold import NodeSums, Place, Times
-from rlprof.analysis.origin import Origin, origin
 from rlprof.analysis.phases import RunPhases
 from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.steps import Span, StepCounts
+from rlprof.model.activity import FOR_OTHERS, NO_LOAD, HostLoad, WaitKind
 from rlprof.model.calltree import Cost
 from rlprof.model.profile import Critical
-from rlprof.model.recording import (
-    INVALID_FUNCTION,
-    NO_STACK_FUNCTION,
-    Node,
-    Recording,
-)
+from rlprof.model.recording import INVALID_FUNCTION, NO_STACK_FUNCTION, Recording
 
 _NEAR_THE_BUSIEST: Final = 0.25
 """Part of the busiest main thread's busy time from which on another does the same work."""
@@ -40,19 +35,6 @@ _SATURATED_USE: Final = 0.8
 """CPU time got over CPU time there is; less of it, and others than the run fill the host."""
 
 _DEFAULT_INTERVAL_US: Final = 10_000
-
-_WAIT_MODULES: Final = (
-    "/multiprocessing/",
-    "/concurrent/futures/",
-    "/asyncio/",
-    "/selectors.py",
-    "/queue.py",
-    "/threading.py",
-    "/socket.py",
-    "/socketserver.py",
-    "/subprocess.py",
-)
-"""Where the standard library waits for another process or thread. A ``time.sleep`` is in none."""
 
 UNLOCATED: Final = frozenset({INVALID_FUNCTION, NO_STACK_FUNCTION})
 """Pseudo-frames of time that belongs to some line, nobody knows which."""
@@ -103,29 +85,9 @@ def _busiest(steady: Mapping[int, Span], times: Times) -> dict[int, Span]:
     }
 
 
-class HostLoad(NamedTuple):
-    """CPU time of the whole run, in all its processes, in the steady phase (µs)."""
-
-    got: int
-    """Threads that are not Python's included, where the kernel was asked."""
-    queued: int
-    """Runnable, without a CPU."""
-    there_is: float
-    """What the usable cores could give."""
-
-    @property
-    def saturated(self) -> bool:
-        """Whether the run wants more than there is, and gets most of it."""
-        wanted = self.got + self.queued
-        return (
-            self.got >= _SATURATED_USE * self.there_is
-            and wanted >= _SATURATED_DEMAND * self.there_is
-        )
-
-
 def host_load(recording: Recording, steady: Span | None) -> HostLoad:
     if steady is None:
-        return HostLoad(0, 0, 0.0)
+        return NO_LOAD
     by_threads = [0.0] * len(recording.processes)
     by_process = [0.0] * len(recording.processes)
     queued = 0
@@ -136,10 +98,19 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
     for gauge in recording.gauges:
         if gauge.name == "cpu_us" and steady.first <= gauge.window <= steady.last:
             by_process[gauge.process] += gauge.value
-    got = round(sum(map(max, by_threads, by_process)))
+    got = sum(map(max, by_threads, by_process))
     windows = recording.windows
     length = windows[steady.last].end_us - windows[steady.first].start_us
-    return HostLoad(got, queued, usable_cores(recording.run.host) * length)
+    cores = usable_cores(recording.run.host)
+    there_is = cores * length
+    return HostLoad(
+        got_us=round(got),
+        queued_us=queued,
+        there_is_us=there_is,
+        cores=cores,
+        native_us=round(got - sum(by_threads)),
+        saturated=got >= _SATURATED_USE * there_is and got + queued >= _SATURATED_DEMAND * there_is,
+    )
 
 
 def usable_cores(host: Mapping[str, str]) -> float:
@@ -163,6 +134,7 @@ def place_threads(
     """A ``Place`` for each cell of ``Times``."""
     count = len(recording.windows)
     places = bytearray(len(recording.threads) * count)
+    working = {recording.threads[thread].process for thread in critical.threads}
     for thread in recording.threads:
         start = thread.id * count
         if thread.is_main:
@@ -170,7 +142,11 @@ def place_threads(
             places[start : start + ready] = bytes([Place.START_UP]) * ready
             places[start + ready : start + count] = bytes([Place.BESIDE]) * (count - ready)
         serves = roles.get(thread.process) in SERVICES
-        helps = found.steady is not None and (all_threads_help or (thread.is_main and not serves))
+        # Threads beside a critical one may be what it waits for: a pool, an executor.
+        beside = thread.process in working
+        helps = found.steady is not None and (
+            all_threads_help or ((thread.is_main or beside) and not serves)
+        )
         if helps and found.steady is not None:
             for cell in range(start + found.steady.first, start + found.steady.last + 1):
                 if places[cell] != Place.START_UP:
@@ -193,40 +169,70 @@ def cpu_costs(critical: NodeSums, helping: NodeSums) -> dict[int, Cost]:
 
 
 def wall_costs(
-    nodes: Sequence[Node], critical: NodeSums, helping: NodeSums, *, parallel: float
+    critical: NodeSums, helping: NodeSums, kinds: Mapping[int, WaitKind], *, parallel: float
 ) -> dict[int, Cost]:
     """Self costs on the critical threads; work of ``helping`` threads replaces waits for it.
 
-    ``parallel`` is the mean number of helping threads for each critical one. The total stays
-    that of the critical threads.
+    ``parallel``: how many helping threads' work goes on side by side for each critical one. The
+    total stays that of the critical threads. A loop that polls waits, however busy it is.
     """
-    waits = [node for node in _waits(nodes) if critical.idle_us[node] > 0]
-    waited = sum(critical.idle_us[node] for node in waits)
+    waited = _waits(critical, kinds)
+    total_us = sum(wall for wall, _ in waited.values())
+    polling = [node for node, kind in kinds.items() if kind is WaitKind.POLL]
     work = sum(helping.wall_us) - sum(helping.idle_us)
-    if waited <= 0 or work <= 0:
+    work -= sum(helping.wall_us[node] - helping.idle_us[node] for node in polling)
+    if total_us <= 0 or work <= 0:
         return critical.costs()
-    scale = min(1 / max(1.0, parallel), waited / work)
-    mixed = NodeSums(len(nodes))
-    for node in range(len(nodes)):
+    scale = min(1 / max(1.0, parallel), total_us / work)
+    mixed = NodeSums(len(critical.wall_us))
+    for node in range(len(critical.wall_us)):
         busy = (helping.wall_us[node] - helping.idle_us[node]) * scale
+        cpu = helping.cpu_us[node] * scale
+        if kinds.get(node) is WaitKind.POLL:
+            busy = cpu = 0.0
         mixed.wall_us[node] = critical.wall_us[node] + busy
         mixed.idle_us[node] = critical.idle_us[node]
-        mixed.cpu_us[node] = critical.cpu_us[node] + helping.cpu_us[node] * scale
-    for node in waits:
-        replaced = critical.idle_us[node] * scale * work / waited
-        mixed.wall_us[node] -= replaced
-        mixed.idle_us[node] -= replaced
+        mixed.cpu_us[node] = critical.cpu_us[node] + cpu
+    replaced = scale * work / total_us
+    for node, (wall, idle) in waited.items():
+        mixed.wall_us[node] -= wall * replaced
+        mixed.idle_us[node] -= idle * replaced
+        if wall > idle:
+            mixed.cpu_us[node] -= critical.cpu_us[node] * replaced
     return mixed.costs()
 
 
-def _waits(nodes: Sequence[Node]) -> list[int]:
-    """Nodes in whose line the standard library waits for others."""
-    return [
-        node.id
-        for node in nodes
-        if origin(node.frame) is Origin.STDLIB
-        and any(module in node.frame.file for module in _WAIT_MODULES)
+def _waits(critical: NodeSums, kinds: Mapping[int, WaitKind]) -> dict[int, tuple[float, float]]:
+    """(wall, idle) µs of each node in which critical threads wait for the work of others."""
+    waits = {}
+    for node, kind in kinds.items():
+        if kind in FOR_OTHERS:
+            idle = critical.idle_us[node]
+            wall = critical.wall_us[node] if kind is WaitKind.POLL else idle
+            if wall > 0:
+                waits[node] = (wall, idle)
+    return waits
+
+
+def side_by_side(
+    recording: Recording, places: bytearray, times: Times, critical: CriticalThreads
+) -> float:
+    """How many helping threads work side by side for each critical one.
+
+    Their work over that of the busiest: eight workers alike make 8; a slow one that all the others
+    wait for makes little more than 1, since its work is what the critical thread waits for.
+    """
+    helping = int(Place.HELPING)
+    busy = [
+        sum(
+            times.busy_us[cell]
+            for cell in range(*times.span(thread.id, 0, times.windows - 1).indices(len(places)))
+            if places[cell] == helping
+        )
+        for thread in recording.threads
     ]
+    most = max(busy, default=0)
+    return sum(busy) / most / max(1, len(critical.threads)) if most else 1.0
 
 
 def describe_critical(
@@ -247,7 +253,7 @@ def describe_critical(
     return Critical(
         threads=critical.threads,
         # CPU time of threads that are not Python's is in no sample, and no fix saves it.
-        wall_us=max(located, load.got) if load.saturated and costs else located,
+        wall_us=max(located, load.got_us) if load.saturated and costs else located,
         sample_interval_us=_sample_interval_us(recording, critical, times),
         torn_share=unlocated / busy if busy else 0.0,
         clock_only_share=_clock_only_share(recording, critical, times),

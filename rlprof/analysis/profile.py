@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from rlprof.analysis.activities import describe_activities, sum_threads, wait_graph
+from rlprof.analysis.bound import find_bound
+from rlprof.analysis.components import (
+    classify_components,
+    marked_phases,
+    measure_components,
+    process_components,
+)
 from rlprof.analysis.critical import (
     CriticalThreads,
     cpu_costs,
@@ -12,15 +20,18 @@ from rlprof.analysis.critical import (
     find_critical_threads,
     host_load,
     place_threads,
+    side_by_side,
     wall_costs,
 )
 from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing_nodes, sum_times
 from rlprof.analysis.phases import find_phases, phases_of
 from rlprof.analysis.quality import quality_notes
-from rlprof.analysis.roles import ROLES, process_roles
+from rlprof.analysis.roles import ROLES, process_roles, roles_by_work
 from rlprof.analysis.started import started_package
-from rlprof.analysis.steps import count_steps
+from rlprof.analysis.steps import Span, StepCounts, count_steps
 from rlprof.analysis.throughput import measure_throughput
+from rlprof.analysis.waits import classify_waits
+from rlprof.model.activity import HostLoad, WaitKind
 from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording, Thread
@@ -33,8 +44,17 @@ def build_profile(recording: Recording) -> Profile:
     times = sum_times(recording, importing)
     found = find_phases(recording, counts, times)
     critical = find_critical_threads(recording, counts, found, times)
+    kinds = classify_waits(recording.nodes, recording.sources)
+    names = classify_components(recording.nodes, recording.sources)
+    threads = sum_threads(recording, found.steady, importing, kinds)
     working = {recording.threads[thread].process for thread in critical.threads}
-    roles = process_roles(recording.processes, working or counts.spans.keys())
+    steady_counts = _steady_counts(recording, found.steady)
+    roles = roles_by_work(
+        process_roles(recording.processes, working or counts.spans.keys()),
+        process_components(threads.costs, [it.process for it in recording.threads], kinds, names),
+        updates={it for it, named in steady_counts.items() if named.get("updates")},
+        steps={it for it, named in steady_counts.items() if any(map(is_env_count, named))},
+    )
     load = host_load(recording, found.steady)
     places = place_threads(recording, found, critical, roles, all_threads_help=load.saturated)
     folded = fold(
@@ -44,9 +64,15 @@ def build_profile(recording: Recording) -> Profile:
         _timeline(recording, times, places),
         _role_marks(recording.threads, roles),
     )
-    steady = _steady_costs(recording, critical, folded, saturated=load.saturated)
+    steady = _steady_costs(recording, critical, folded, load, kinds, places, times)
     phases = phases_of(found, recording.windows)
     whole = CallTree(recording.nodes, folded.whole().costs())
+    tree = CallTree(recording.nodes, steady)
+    described = describe_critical(recording, critical, times, steady, load)
+    activities = describe_activities(recording, found.steady, threads, roles, critical.threads)
+    waits = wait_graph(recording, found.steady, threads, times, roles)
+    steps = _steady_steps(counts, found.steady)
+    own_us = sum(it.wall_us for it in activities if it.is_critical)
     profile = Profile(
         run=recording.run,
         processes=recording.processes,
@@ -54,39 +80,80 @@ def build_profile(recording: Recording) -> Profile:
         windows=recording.windows,
         phases=phases,
         throughput=measure_throughput(counts, found, recording.windows),
-        steady=CallTree(recording.nodes, steady),
+        steady=tree,
         start_up=CallTree(recording.nodes, folded.start_up.costs()),
         whole=whole,
-        critical=describe_critical(recording, critical, times, steady, load),
-        start_up_us=_start_up_us(phases),
+        critical=described,
+        start_up_us=_length_us(phases, PhaseKind.START_UP),
         sources=recording.sources,
         process_roles=roles,
         node_roles=_node_roles(folded.seen_by),
+        activities=activities,
+        waits=waits,
+        wait_kinds=kinds,
+        load=load,
+        bound=find_bound(activities, waits, load, roles, recording.processes),
+        components=(
+            *marked_phases(steady_counts, working, own_us, steps, load.cores),
+            *measure_components(activities, tree, described.wall_us, load, steps, kinds, names),
+        ),
+        steady_us=_length_us(phases, PhaseKind.STEADY),
+        steady_steps=steps,
+        counts=_summed(steady_counts),
+        process_counts=steady_counts,
         started_package=started_package(whole),
     )
     return replace(profile, notes=quality_notes(recording, profile))
 
 
-def _start_up_us(phases: Sequence[Phase]) -> int:
-    return sum(
-        phase.end_us - phase.start_us for phase in phases if phase.kind is PhaseKind.START_UP
-    )
+def _steady_counts(recording: Recording, steady: Span | None) -> dict[int, dict[str, float]]:
+    """What each process counted in the steady phase, by name."""
+    counts: dict[int, dict[str, float]] = {}
+    for counter in recording.counters:
+        if steady is not None and steady.first <= counter.window <= steady.last:
+            named = counts.setdefault(counter.process, {})
+            named[counter.name] = named.get(counter.name, 0.0) + counter.value
+    return counts
+
+
+def _summed(counts: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for named in counts.values():
+        for name, value in named.items():
+            total[name] = total.get(name, 0.0) + value
+    return total
+
+
+def _steady_steps(counts: StepCounts, steady: Span | None) -> float:
+    if steady is None:
+        return 0.0
+    return sum(sum(steps[steady.first : steady.last + 1]) for steps in counts.per_window.values())
+
+
+def is_env_count(name: str) -> bool:
+    """Whether the counter is of an environment that the process steps itself, not by workers."""
+    return name in ("steps:gymnasium.env", "steps:torchrl.env")
+
+
+def _length_us(phases: Sequence[Phase], kind: PhaseKind) -> int:
+    return sum(phase.end_us - phase.start_us for phase in phases if phase.kind is kind)
 
 
 def _steady_costs(
     recording: Recording,
     critical: CriticalThreads,
     folded: Folded,
-    *,
-    saturated: bool,
+    load: HostLoad,
+    kinds: Mapping[int, WaitKind],
+    places: bytearray,
+    times: Times,
 ) -> dict[int, Cost]:
     if not critical.threads:
         return {}
-    if saturated:
+    if load.saturated:
         return cpu_costs(folded.critical, folded.helping)
-    own = sum(folded.critical.wall_us)
-    parallel = sum(folded.helping.wall_us) / own if own else 1.0
-    return wall_costs(recording.nodes, folded.critical, folded.helping, parallel=parallel)
+    parallel = side_by_side(recording, places, times, critical)
+    return wall_costs(folded.critical, folded.helping, kinds, parallel=parallel)
 
 
 def _timeline(recording: Recording, times: Times, places: bytearray) -> Timeline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
+from rlprof.analysis import components
 from rlprof.model.recording import Process
 
 MAIN: Final = "main"
@@ -14,7 +15,25 @@ FORKSERVER: Final = "forkserver"
 LAUNCHER: Final = "launcher"
 OTHER: Final = "other"
 
-ROLES: Final = (MAIN, WORKER, RESOURCE_TRACKER, FORKSERVER, LAUNCHER, OTHER)
+LEARNER: Final = "learner"
+ENVIRONMENT_WORKER: Final = "environment worker"
+INFERENCE: Final = "inference worker"
+DATA_LOADER: Final = "data loader"
+LOGGER: Final = "logger"
+
+ROLES: Final = (
+    MAIN,
+    WORKER,
+    RESOURCE_TRACKER,
+    FORKSERVER,
+    LAUNCHER,
+    OTHER,
+    LEARNER,
+    ENVIRONMENT_WORKER,
+    INFERENCE,
+    DATA_LOADER,
+    LOGGER,
+)
 
 SERVICES: Final = frozenset({RESOURCE_TRACKER, FORKSERVER})
 """Processes of ``multiprocessing`` itself, which do none of the program's work."""
@@ -44,6 +63,45 @@ def process_roles(processes: Sequence[Process], working: Collection[int]) -> dic
     if not programs and processes and roles[processes[0].id] == OTHER:
         roles[processes[0].id] = MAIN
     return roles
+
+
+_DOMINATES: Final = 0.4
+"""Part of a worker's busy time from which on a component names it."""
+
+_OF_COMPONENT: Final = {
+    components.ENVIRONMENT: ENVIRONMENT_WORKER,
+    components.INFERENCE: INFERENCE,
+    components.LEARNING: LEARNER,
+    components.DATA: DATA_LOADER,
+    components.LOGGING: LOGGER,
+}
+
+
+def roles_by_work(
+    roles: Mapping[int, str],
+    busy_us: Mapping[int, Mapping[str, int]],
+    updates: Collection[int],
+    steps: Collection[int],
+) -> dict[int, str]:
+    """``roles`` with every plain worker called by what it does.
+
+    ``busy_us``: by process and component; ``updates``, ``steps``: processes that did optimizer
+    steps, and that stepped an environment of their own. Passing messages on is nobody's role.
+    """
+    named = dict(roles)
+    for process, role in roles.items():
+        if role != WORKER:
+            continue
+        parts = {name: us for name, us in busy_us.get(process, {}).items() if name in _OF_COMPONENT}
+        total = sum(busy_us.get(process, {}).values())
+        heaviest = max(parts, key=lambda name: (parts[name], name), default="")
+        if process in updates:
+            named[process] = LEARNER
+        elif process in steps:
+            named[process] = ENVIRONMENT_WORKER
+        elif heaviest and parts[heaviest] >= _DOMINATES * total:
+            named[process] = _OF_COMPONENT[heaviest]
+    return named
 
 
 def _own_role(process: Process) -> str:

@@ -35,6 +35,20 @@ class Saving:
 
 
 @dataclass(frozen=True, slots=True)
+class Remainder:
+    """What a change of structure leaves: for fixes that do not just remove lines.
+
+    In-process vectorising, fewer workers or fewer threads are priced by the time that the same steps
+    would then take, summed from the parts, and not by what the transport between them costs.
+    """
+
+    nodes: frozenset[int]
+    """Whose time the change replaces, in ``Profile.steady``: no other finding sells it again."""
+    left: Range
+    """Part of the steady phase's length (``Profile.steady_us``) that the same steps would take."""
+
+
+@dataclass(frozen=True, slots=True)
 class Location:
     """A source line of the user's that a finding points at."""
 
@@ -60,6 +74,8 @@ class Finding:
     evidence: tuple[str, ...]
     fix: str
     confidence: Confidence = Confidence.MEASURED
+    remainder: Remainder | None = None
+    """Instead of ``savings``. A finding with neither costs nothing, and says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,122 @@
+"""What the steady rate is bound by, and how to say it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from rlprof.model.activity import (
+    FOR_OTHERS,
+    NOT_BOUND,
+    Activity,
+    Bound,
+    BoundBy,
+    HostLoad,
+    Wait,
+    WaitKind,
+)
+from rlprof.model.recording import Process
+from rlprof.units import percent
+
+MOSTLY: Final = 0.5
+"""Part of the critical time from which on one thing is what bounds it."""
+
+WORKED_MEANWHILE: Final = 0.3
+"""Part of a wait in which another process has to work for the wait to be for it."""
+
+
+def find_bound(
+    activities: Sequence[Activity],
+    waits: Sequence[Wait],
+    load: HostLoad,
+    roles: Mapping[int, str],
+    processes: Sequence[Process],
+) -> Bound:
+    """The critical resource: the CPUs, some processes, a lock, or nothing inside the run."""
+    critical = [activity for activity in activities if activity.is_critical]
+    wall = sum(activity.wall_us for activity in critical)
+    if not wall:
+        return NOT_BOUND
+    if load.saturated:
+        wanted = (load.got_us + load.queued_us) / load.there_is_us
+        return Bound(
+            BoundBy.CPUS,
+            share=load.got_us / load.there_is_us,
+            text=f"the CPUs: the run wants {wanted:.1f} times the {load.cores:g} cores there are",
+        )
+    own = {activity.process for activity in critical}
+    working = sum(activity.working_us for activity in critical) / wall
+    if working >= MOSTLY:
+        return Bound(
+            BoundBy.PROCESS,
+            tuple(sorted(own)),
+            working,
+            f"{_named(own, roles, processes)}, working {percent(working)} of the time",
+        )
+    kinds: dict[WaitKind, float] = defaultdict(float)
+    for wait in waits:
+        if wait.process in own and wait.thread in {it.thread for it in critical}:
+            kinds[wait.kind] += wait.wall_us / wall
+    return _bound_by_wait(own, kinds, waits, roles, processes)
+
+
+def _bound_by_wait(
+    own: Collection[int],
+    kinds: Mapping[WaitKind, float],
+    waits: Sequence[Wait],
+    roles: Mapping[int, str],
+    processes: Sequence[Process],
+) -> Bound:
+    for_others = sum(share for kind, share in kinds.items() if kind in FOR_OTHERS)
+    lock = kinds.get(WaitKind.LOCK, 0.0)
+    gil = kinds.get(WaitKind.GIL, 0.0)
+    asleep = kinds.get(WaitKind.SLEEP, 0.0) + kinds.get(WaitKind.UNKNOWN, 0.0)
+    most = max(for_others, lock, gil, asleep)
+    who = _named(own, roles, processes)
+    if not most:
+        return NOT_BOUND
+    if most == lock:
+        return Bound(
+            BoundBy.LOCK, tuple(sorted(own)), lock, f"a lock: {who} waits for it {percent(lock)}"
+        )
+    if most == gil:
+        text = f"the interpreter lock: the main thread of {who} waits for it {percent(gil)}"
+        return Bound(BoundBy.LOCK, tuple(sorted(own)), gil, text)
+    awaited = _awaited(own, waits)
+    if most == for_others and awaited:
+        text = f"{_named(awaited, roles, processes)}, for which {who} waits {percent(for_others)}"
+        return Bound(BoundBy.PROCESS, tuple(sorted(awaited)), for_others, text)
+    if most == for_others:
+        text = (
+            f"waits between processes in which none of them works ({percent(for_others)} of {who})"
+        )
+        return Bound(BoundBy.UNKNOWN, tuple(sorted(own)), for_others, text)
+    text = f"no part of this run: {who} sleeps {percent(asleep)} of the time"
+    return Bound(BoundBy.OUTSIDE, tuple(sorted(own)), asleep, text)
+
+
+def _awaited(own: Collection[int], waits: Sequence[Wait]) -> set[int]:
+    """Processes that worked for a good part of the critical threads' waits for others."""
+    waited = 0.0
+    worked: dict[int, float] = defaultdict(float)
+    for wait in waits:
+        if wait.process in own and wait.kind in FOR_OTHERS:
+            waited += wait.wall_us
+            for process, part in wait.on:
+                worked[process] += part * wait.wall_us
+    return {it for it, us in worked.items() if us >= WORKED_MEANWHILE * waited}
+
+
+def _named(ids: Collection[int], roles: Mapping[int, str], processes: Sequence[Process]) -> str:
+    """``the learner (pid 12)``, ``8 environment workers``."""
+    by_role: dict[str, list[int]] = defaultdict(list)
+    for process in sorted(ids):
+        by_role[roles.get(process, "process")].append(process)
+    parts = [
+        f"the {role} process (pid {processes[members[0]].pid})"
+        if len(members) == 1
+        else f"{len(members)} {role} processes"
+        for role, members in by_role.items()
+    ]
+    return " and ".join(parts)
