@@ -188,9 +188,10 @@ class ReplayedProcess(TrackedProcess):
             result.clocks.append(_clock(number, [spent for _, spent in times]))
             self.clock_samples += length_us // TICK_US
         if index < len(story.steps):
-            result.steps = round(story.steps[index])
+            steps = round(story.steps[index])
         else:
-            result.steps = round(story.steps_per_us * length_us * self._random.normal(1.0, 0.03))
+            steps = round(story.steps_per_us * length_us * self._random.normal(1.0, 0.03))
+        result.counts["steps"] = steps
         return result
 
     def _draw(self, thread: ThreadStory, length_us: int) -> list[tuple[int, NodeTime]]:

@@ -18,17 +18,23 @@ __all__ = ["__version__", "step"]
 __version__ = "0.1.0"
 
 
-def _step_cells() -> MutableSequence[int]:
+def _cell(name: str) -> MutableSequence[int]:
     """The agent's shared memory under ``rlprof run``: a count needs no call out of the process
     and outlives a crash of it. Private memory otherwise.
     """
     agent = sys.modules.get("rlprof_agent")
-    shared = None if agent is None else agent.step_cells()
+    shared = None if agent is None else agent.cell(name)
     return array("q", [0]) if shared is None else shared
 
 
-_cells = _step_cells()
-"""Where :func:`step` counts. The agent replaces it in a forked child."""
+_steps = _cell("steps")
+"""Where :func:`step` counts."""
+
+
+def _renew_cells() -> None:
+    """Count in this process's own memory: the agent calls it in a forked child."""
+    global _steps
+    _steps = _cell("steps")
 
 
 def step(n: int = 1) -> None:
@@ -36,4 +42,4 @@ def step(n: int = 1) -> None:
 
     Costs well under 1 µs and needs no rlprof running. Steps of all processes add up.
     """
-    _cells[0] += n
+    _steps[0] += n

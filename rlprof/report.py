@@ -13,14 +13,14 @@ from rlprof.analysis.flame import build_flame
 from rlprof.analysis.origin import Origin, installed_package, origin_of_file
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.quality import lifetime_us
-from rlprof.analysis.steps import OUTPUT_STEPS, STEPS
 from rlprof.detectors.base import Detector, Need
 from rlprof.discovery import broken_plugins, discover_detectors
+from rlprof.model.counters import STEP_COUNTERS
 from rlprof.model.finding import Finding
 from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
-from rlprof.model.report import Overhead, ProcessRow, Report
+from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
 from rlprof.pricing import Priced, claimed_nodes, price, samples_behind, without_nodes
 from rlprof.units import count
 
@@ -51,7 +51,11 @@ def build_report(
         overhead=_overhead(recording),
         notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *notes),
         flame=build_flame(recording, profile, selection or FlameSelection()),
-        counters_per_step=_counters_per_step(recording, profile),
+        counters_per_step=_counters_per_step(profile),
+        bound=profile.bound,
+        components=profile.components,
+        waits=_wait_rows(recording, profile),
+        resources=_resources(recording, profile),
         run_file=run_file,
     )
 
@@ -202,10 +206,53 @@ def _overhead(recording: Recording) -> Overhead:
     return Overhead(samplers, recorder, probe, sum(parts) / there_is if there_is else 0.0)
 
 
-def _counters_per_step(recording: Recording, profile: Profile) -> tuple[tuple[str, float], ...]:
-    steps = profile.throughput.total_steps
-    sums: dict[str, float] = {}
-    for counter in recording.counters:
-        if counter.name not in (STEPS, OUTPUT_STEPS):
-            sums[counter.name] = sums.get(counter.name, 0.0) + counter.value
-    return tuple((name, sums[name] / steps) for name in sorted(sums)) if steps else ()
+def _counters_per_step(profile: Profile) -> tuple[tuple[str, float], ...]:
+    """What was counted in the steady phase, steps and the program's own phases left out."""
+    steps = profile.steady_steps
+    if not steps:
+        return ()
+    return tuple(
+        (name, value / steps)
+        for name, value in sorted(profile.counts.items())
+        if not is_steps(name) and not name.startswith("phase:")
+    )
+
+
+def _wait_rows(recording: Recording, profile: Profile) -> tuple[WaitRow, ...]:
+    length = max(1, profile.steady_us)
+    processes, threads = recording.processes, recording.threads
+
+    def role(process: int) -> str:
+        return profile.process_roles[process]
+
+    return tuple(
+        WaitRow(
+            pid=processes[wait.process].pid,
+            role=role(wait.process),
+            thread="" if threads[wait.thread].is_main else threads[wait.thread].name,
+            kind=wait.kind.value,
+            share=min(1.0, wait.wall_us / length),
+            on=tuple((processes[it].pid, role(it), part) for it, part in wait.on),
+        )
+        for wait in profile.waits
+    )
+
+
+def _resources(recording: Recording, profile: Profile) -> Resources | None:
+    load = profile.load
+    if not load.there_is_us:
+        return None
+    length = load.there_is_us / load.cores
+    cpu_us = cpu_by_process(recording, profile.steady_windows)
+    by_role: dict[str, list[float]] = {}
+    for process, us in cpu_us.items():
+        by_role.setdefault(profile.process_roles[process], []).append(us / length)
+    rows = [(role, len(used), sum(used)) for role, used in by_role.items()]
+    return Resources(
+        cores=load.cores,
+        used=load.got_us / length,
+        queued=load.queued_us / length,
+        native=load.native_us / length,
+        saturated=load.saturated,
+        by_role=tuple(sorted(rows, key=lambda row: (-row[2], row[0]))),
+    )

@@ -8,13 +8,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
+from rlprof.model.counters import OUTPUT_STEPS, STEP_SOURCES, best_source
 from rlprof.model.recording import Recording, Window
-
-STEPS: Final = "steps"
-"""Counter of ``rlprof.step``."""
-
-OUTPUT_STEPS: Final = "output_steps"
-"""Counter: growth of a step count that the program prints."""
 
 OUTPUT_SPS: Final = "output_sps"
 """Gauge: a rate that the program prints."""
@@ -57,15 +52,10 @@ class StepCounts:
 
 
 def count_steps(recording: Recording) -> StepCounts:
-    """The steps of a run from its best source: ``rlprof.step``, then the program's output."""
-    for name, source in ((STEPS, "rlprof.step"), (OUTPUT_STEPS, "output pattern")):
-        raw: dict[int, dict[int, float]] = {}
-        for counter in recording.counters:
-            if counter.name == name and counter.value > 0:
-                windows = raw.setdefault(counter.process, {})
-                windows[counter.window] = windows.get(counter.window, 0.0) + counter.value
-        if raw:
-            return _from_counters(raw, recording.windows, source, known=name == STEPS)
+    """The steps of a run from its best source; ``model/counters.py`` ranks them."""
+    name = best_source(counter.name for counter in recording.counters if counter.value > 0)
+    if name is not None:
+        return _from_counters(recording, name, dict(STEP_SOURCES)[name])
     printed = tuple(
         (gauge.window, gauge.value) for gauge in recording.gauges if gauge.name == OUTPUT_SPS
     )
@@ -74,13 +64,9 @@ def count_steps(recording: Recording) -> StepCounts:
     return StepCounts("none")
 
 
-def _from_counters(
-    raw: Mapping[int, Mapping[int, float]],
-    windows: Sequence[Window],
-    source: str,
-    *,
-    known: bool,
-) -> StepCounts:
+def _from_counters(recording: Recording, name: str, source: str) -> StepCounts:
+    windows = recording.windows
+    raw = _counts_of(recording, name)
     per_window, spans, sparse = {}, {}, set()
     spacing_us = 0
     for process, counts in sorted(raw.items()):
@@ -103,8 +89,18 @@ def _from_counters(
         first_counts={process: min(counts) for process, counts in raw.items()},
         sparse=frozenset(sparse),
         spacing_us=spacing_us,
-        known_processes=known,
+        known_processes=name != OUTPUT_STEPS,
     )
+
+
+def _counts_of(recording: Recording, name: str) -> dict[int, dict[int, float]]:
+    """Counts of each window, by process."""
+    counts: dict[int, dict[int, float]] = {}
+    for counter in recording.counters:
+        if counter.name == name and counter.value > 0:
+            of_process = counts.setdefault(counter.process, {})
+            of_process[counter.window] = of_process.get(counter.window, 0.0) + counter.value
+    return counts
 
 
 def _spread(counts: Mapping[int, float], windows: Sequence[Window]) -> list[float]:

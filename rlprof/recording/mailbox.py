@@ -36,7 +36,8 @@ class MailboxReader:
             raise _not_a_mailbox()
         self._frames: dict[int, Frame] = {}
         self._stacks: dict[int, tuple[Frame, ...]] = {}
-        self._steps_seen = 0
+        self._names: list[str] = []
+        self._counts_seen: list[int] = []
 
     @property
     def probe_state(self) -> int:
@@ -55,19 +56,40 @@ class MailboxReader:
         return self._cells[layout.CELL_PROBE_COST_NS] / 1000
 
     @property
-    def steps_total(self) -> int:
-        return self._cells[layout.CELL_STEPS]
+    def custom_state(self) -> int:
+        """What became of the target of ``--steps-from``."""
+        return self._cells[layout.CELL_CUSTOM_STATE]
+
+    @property
+    def lacks_counters(self) -> bool:
+        """Whether something was counted for which the table of names had no room."""
+        return self._cells[layout.CELL_UNNAMED] != 0
 
     def request_interval(self, interval_us: int) -> None:
         """Ask the probe to fire every ``interval_us`` of CPU time from its next stack on."""
         self._cells[layout.CELL_INTERVAL_US] = interval_us
 
-    def new_steps(self) -> int:
-        """Steps counted since the last call."""
-        total = self.steps_total
-        new = total - self._steps_seen
-        self._steps_seen = total
+    def new_counts(self) -> dict[str, int]:
+        """What was counted since the last call, by name; nothing that stood still."""
+        self._read_names()
+        first = layout.CELL_COUNTERS
+        totals = self._cells[first : first + len(self._names)].tolist()
+        new: dict[str, int] = {}
+        for name, total, seen in zip(self._names, totals, self._counts_seen, strict=True):
+            if total != seen:
+                # Two names that are cut to the same are one.
+                new[name] = new.get(name, 0) + total - seen
+        self._counts_seen = totals
         return new
+
+    def _read_names(self) -> None:
+        used = min(layout.MAX_COUNTERS, self._cells[layout.CELL_COUNTERS_USED])
+        while len(self._names) < used:
+            start = layout.NAMES_START + len(self._names) * layout.NAME_SIZE
+            name = self._memory[start : start + layout.NAME_SIZE].rstrip(b"\0")
+            # A name may be cut within a character.
+            self._names.append(name.decode("utf-8", "ignore"))
+            self._counts_seen.append(0)
 
     def take_stacks(self) -> list[tuple[tuple[Frame, ...], float]]:
         """The stacks since the last call, outermost frame first, each with its CPU time in µs."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 from rlprof.errors import OutputError, RlprofError
+from rlprof.model.counters import best_source
 from rlprof.model.recording import Counter, Gauge, Note, ThreadClock, Window
 from rlprof.recording import procfs
 from rlprof.recording.census import Census, summarise
@@ -46,6 +47,7 @@ class WindowStore:
         self._output_steps = 0.0
         self._printed_sps: float | None = None
         self._recent: deque[tuple[int, float]] = deque()
+        self._step_source: str | None = None
 
     def close_window(self, now_us: int, census: Census, taps: Sequence[OutputTap]) -> None:
         """Write what was seen since the last call, and begin the next window."""
@@ -65,8 +67,11 @@ class WindowStore:
                 samples.append((window.id, thread, node, *cost))
                 self._total_us += cost.wall_us
             clocks += [clock._replace(window=window.id) for clock in seen.clocks]
-            if seen.steps:
-                counters.append(Counter(window.id, tracked.process.id, "steps", seen.steps))
+            counters += [
+                Counter(window.id, tracked.process.id, name, value)
+                for name, value in seen.counts.items()
+                if value
+            ]
             gauges += _gauges(window, tracked)
             tracked.is_finished = not tracked.is_alive
         counters += self._output_counters(window, taps)
@@ -173,7 +178,12 @@ class WindowStore:
         return [Gauge(window.id, 0, "output_sps", self._printed_sps)]
 
     def _count_recent(self, window: Window, counters: Sequence[Counter]) -> None:
-        steps = sum(counter.value for counter in counters)
+        source = best_source([self._step_source, *(counter.name for counter in counters)])
+        if source != self._step_source:
+            # What counted so far counts the same steps, from within or in workers.
+            self._step_source = source
+            self._recent.clear()
+        steps = sum(counter.value for counter in counters if counter.name == source)
         if steps or self._recent:
             self._recent.append((window.end_us, steps))
         while self._recent and self._recent[0][0] < window.end_us - RECENT_US:

@@ -55,7 +55,8 @@ class ProcessWindow:
     samples: list[tuple[int, int, NodeTime]] = field(default_factory=list)
     """(thread, node, time)."""
     clocks: list[ThreadClock] = field(default_factory=list)
-    steps: int = 0
+    counts: dict[str, float] = field(default_factory=dict)
+    """What the process counted, by name."""
 
 
 class _ThreadState:
@@ -142,7 +143,7 @@ class TrackedProcess:
                 result.samples.append((state.number, node, time))
             result.clocks.append(self._thread_clock(state, seen))
         if self.mailbox is not None:
-            result.steps = self.mailbox.new_steps()
+            result.counts.update(self.mailbox.new_counts())
         return result
 
     def _read_clock(self, now_us: int) -> dict[int, ThreadWindow]:

@@ -140,7 +140,7 @@ for _ in range(80):
 
 
 def test_step_works_without_rlprof_running():
-    code = "import rlprof; rlprof.step(); rlprof.step(3); print(rlprof._cells[0])"
+    code = "import rlprof; rlprof.step(); rlprof.step(3); print(rlprof._steps[0])"
 
     answer = subprocess.check_output([sys.executable, "-c", code], timeout=60)
 

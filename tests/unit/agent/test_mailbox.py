@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,9 @@ class Agent:
 
     def sample(self, stack: int, cpu_ns: int) -> bool:
         return self.mailbox.write(layout.SAMPLE.pack(layout.TAG_SAMPLE, stack, cpu_ns))
+
+    def counts(self, name: str, number: int) -> None:
+        self.mailbox.cells[self.mailbox.counter(name)] += number
 
     def known_stack(self) -> None:
         self.frame(0, b"train.py", b"<module>", 9)
@@ -62,12 +66,40 @@ def test_stacks_arrive_once_with_their_cpu_time(agent, reader):
     assert reader.take_stacks() == [(STACK, 1.0)]
 
 
-def test_steps_are_counted_since_the_last_look(agent, reader):
-    cells = agent.mailbox.cells[layout.CELL_STEPS : layout.CELL_STEPS + 1]
-    cells[0] += 12
-    assert (reader.new_steps(), reader.new_steps()) == (12, 0)
-    cells[0] += 3
-    assert reader.new_steps() == 3
+def test_counters_tell_what_is_new_since_the_last_look(agent, reader):
+    agent.counts("steps", 12)
+    assert (reader.new_counts(), reader.new_counts()) == ({"steps": 12}, {})
+
+    agent.counts("steps", 3)
+    agent.counts("updates", 1)
+    assert reader.new_counts() == {"steps": 3, "updates": 1}
+
+
+def test_a_counter_has_one_cell_however_often_and_from_wherever_it_is_asked_for(agent, reader):
+    with ThreadPoolExecutor(8) as pool:
+        indexes = list(pool.map(agent.mailbox.counter, ["steps", "updates", "batches"] * 200))
+
+    assert len(set(indexes)) == 3
+    for index in set(indexes):
+        agent.mailbox.cells[index] = 7
+    assert reader.new_counts() == {"steps": 7, "updates": 7, "batches": 7}
+
+
+def test_a_name_that_is_too_long_is_cut_at_a_character(agent, reader):
+    agent.counts("x" * 47 + "é", 1)
+
+    assert reader.new_counts() == {"x" * 47: 1}
+
+
+def test_counters_past_the_table_share_a_cell_that_is_no_counter(agent, reader):
+    for number in range(layout.MAX_COUNTERS):
+        agent.counts(f"phase {number}", 1)
+    assert not reader.lacks_counters
+
+    agent.counts("one more", 5)
+
+    assert len(reader.new_counts()) == layout.MAX_COUNTERS
+    assert reader.lacks_counters
 
 
 def test_the_ring_turns_round_many_times(agent, reader):
@@ -135,7 +167,7 @@ def test_no_descriptor_stays_open():
     mailbox.close_descriptor()
 
     assert set(Path("/proc/self/fd").iterdir()) == before
-    mailbox.cells[layout.CELL_STEPS] = 5  # The memory stays.
+    mailbox.cells[layout.CELL_LOST] = 5  # The memory stays.
 
 
 @pytest.mark.parametrize("size", [0, layout.SIZE])

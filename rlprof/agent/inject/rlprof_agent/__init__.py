@@ -21,12 +21,10 @@ class Agent:
     """The agent of one process; a forked child makes itself a new one."""
 
     def __init__(self, start: str) -> None:
-        from . import layout
         from .mailbox import Mailbox
 
         self.probe: Any = None
         self.mailbox = Mailbox(int(os.environ.get("RLPROF_PROBE_US", "10000")))
-        self.step_cells = self.mailbox.cells[layout.CELL_STEPS : layout.CELL_STEPS + 1]
         tracer = os.environ.get("RLPROF_TRACER_PID")
         if tracer:
             from .cpu_timer import allow_tracer
@@ -55,9 +53,12 @@ class Agent:
         self.probe.start(_thread.get_native_id())
 
 
-def step_cells() -> Any:
-    """The cells in which ``rlprof.step`` counts, or None without a recorder."""
-    return None if _agent is None else _agent.step_cells
+def cell(name: str) -> Any:
+    """The one-item memory in which this process counts ``name``, or None without a recorder."""
+    if _agent is None:
+        return None
+    index = _agent.mailbox.counter(name)
+    return _agent.mailbox.cells[index : index + 1]
 
 
 def start() -> None:
@@ -91,11 +92,11 @@ def _start_in_child() -> None:
             manners.yield_in_child(agent.probe)
     except Exception:
         pass  # The child runs on without an agent; the scan finds it.
-    _repoint_step()
+    _renew_cells()
 
 
-def _repoint_step() -> None:
-    """Count in this process's own cells: the parent's steps are not the child's, agent or not."""
+def _renew_cells() -> None:
+    """Count in this process's own cells: the parent's counts are not the child's, agent or not."""
     rlprof = sys.modules.get("rlprof")
     if rlprof is not None:
-        rlprof._cells = rlprof._step_cells()  # type: ignore[attr-defined]
+        rlprof._renew_cells()

@@ -1,7 +1,7 @@
 """The mailbox: memory that the agent of one process shares with the recorder.
 
-A memfd of ``SIZE`` bytes: 64-bit cells, then a ring of records. One writer (the
-agent), one reader (the recorder). What the agent wrote outlives a crash of its
+A memfd of ``SIZE`` bytes: 64-bit control cells, then counter cells, their names, and a
+ring of records. One writer (the agent), one reader (the recorder). What the agent wrote outlives a crash of its
 process; with the recorder gone the ring fills up and further records are counted
 as lost. All numbers are native-endian: both sides are on one machine.
 """
@@ -10,13 +10,22 @@ from __future__ import annotations
 
 import struct
 
-MAGIC = 0x0001_464F_5250_4C52
+MAGIC = 0x0002_464F_5250_4C52
 """``RLPROF`` and the version of this layout."""
 
 SIZE = 1 << 18
 """256 KiB. Pages are only taken when written: a process that never works costs one page."""
 
-RING_START = 256
+MAX_COUNTERS = 128
+COUNTERS_START = 256
+"""Counter cells follow the control cells, one for each name."""
+
+NAMES_START = COUNTERS_START + 8 * MAX_COUNTERS
+NAME_SIZE = 48
+"""Bytes of a counter's name: UTF-8, padded with NUL."""
+
+RING_START = 8192
+"""The first page boundary after the names."""
 RING_SIZE = SIZE - RING_START
 
 # Cells, by index of 8 bytes.
@@ -25,8 +34,8 @@ CELL_HEAD = 1
 """Bytes ever written to the ring; the agent's."""
 CELL_TAIL = 2
 """Bytes ever read from the ring; the recorder's."""
-CELL_STEPS = 3
-"""Steps counted by ``rlprof.step``."""
+CELL_COUNTERS_USED = 3
+"""Counters that have a name. Grows after the name was written, before the cell is used."""
 CELL_LOST = 4
 """Stacks that found no room in the ring."""
 CELL_PROBE_STATE = 5
@@ -36,6 +45,11 @@ CELL_PROBE_TAKEN = 7
 """Stacks taken, lost ones included."""
 CELL_INTERVAL_US = 8
 """CPU time between stacks; the recorder may change it, the agent obeys at its next stack."""
+CELL_UNNAMED = 9
+"""Where counters count that found no room in the table of names."""
+CELL_CUSTOM_STATE = 10
+"""What became of the target of ``--steps-from`` in this process."""
+CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.
 PROBE_OFF = 0
@@ -51,6 +65,17 @@ PROBE_DEEP_STACK = 6
 """The stack came near the recursion limit, where a handler could be one frame too many."""
 PROBE_TRACED = 7
 """A trace or profile function (debugger, coverage, cProfile) would see the handler."""
+
+# States of the target of ``--steps-from``.
+CUSTOM_NOT_WANTED = 0
+CUSTOM_NOT_IMPORTED = 1
+"""Its module was not imported yet."""
+CUSTOM_COUNTED = 2
+CUSTOM_MISSING = 3
+"""Its module has no such name."""
+CUSTOM_NOT_CALLABLE = 4
+CUSTOM_READ_ONLY = 5
+"""It can be called, but not replaced: an attribute of a built-in class, for example."""
 
 # Records of the ring: one tag byte, then the struct, then variable parts.
 TAG_FRAME = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 
 from . import layout
@@ -18,11 +19,36 @@ class Mailbox:
         self.cells = self._memory[: layout.RING_START].cast("q")
         self.cells[layout.CELL_MAGIC] = layout.MAGIC
         self.cells[layout.CELL_INTERVAL_US] = interval_us
+        self._counters: dict[str, int] = {}
+        # A signal handler of the program may count while its main thread is in here.
+        self._lock = _thread.RLock()
 
     def close_descriptor(self) -> None:
         """The mapping stays; the program's descriptor numbers are as without rlprof."""
         os.close(self.fd)
         self.fd = -1
+
+    def counter(self, name: str) -> int:
+        """The index in ``cells`` of the counter ``name``, from any thread.
+
+        With the table full it is that of a cell which all further counters share and nobody reads.
+        """
+        with self._lock:
+            index = self._counters.get(name)
+            if index is None:
+                index = self._counters[name] = self._name_counter(name)
+            return index
+
+    def _name_counter(self, name: str) -> int:
+        used: int = self.cells[layout.CELL_COUNTERS_USED]
+        if used >= layout.MAX_COUNTERS:
+            return layout.CELL_UNNAMED
+        encoded = name.encode("utf-8", "replace")[: layout.NAME_SIZE]
+        start = layout.NAMES_START + used * layout.NAME_SIZE
+        self._memory[start : start + len(encoded)] = encoded
+        # Last, so that the recorder never sees a name half-written.
+        self.cells[layout.CELL_COUNTERS_USED] = used + 1
+        return layout.CELL_COUNTERS + used
 
     def write(self, record: bytes) -> bool:
         """Append ``record``, or return False when the recorder has fallen behind.

@@ -1,0 +1,65 @@
+"""The names under which a recording counts, and which of them tell the steps per second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+STEPS: Final = "steps"
+"""Steps told by ``rlprof.step``."""
+
+STEPS_CUSTOM: Final = "steps:custom"
+"""Calls of the target of ``--steps-from``, times its ``num_envs``."""
+
+STEPS_GYMNASIUM_VECTOR: Final = "steps:gymnasium.vector"
+STEPS_GYMNASIUM_ENV: Final = "steps:gymnasium.env"
+
+OUTPUT_STEPS: Final = "output_steps"
+"""Growth of a step count that the program prints."""
+
+UPDATES: Final = "updates"
+"""Steps of torch optimizers."""
+
+BATCHES: Final = "batches"
+"""Batches that a torch ``DataLoader`` handed out."""
+
+IPC_MESSAGES: Final = "ipc_messages"
+"""Messages sent through connections of ``multiprocessing``; its queues and pipes are such."""
+
+IPC_BYTES: Final = "ipc_bytes"
+"""Bytes of those messages."""
+
+LOG_RECORDS: Final = "log_records"
+"""Records that ``logging`` handled: those below the level are none."""
+
+GC_COLLECTIONS: Final = "gc_collections"
+"""Full (oldest generation) garbage collections."""
+
+STEP_SOURCES: Final[tuple[tuple[str, str], ...]] = (
+    (STEPS, "rlprof.step"),
+    (STEPS_CUSTOM, "--steps-from"),
+    ("steps:pufferlib", "PufferLib vector env"),
+    ("steps:sb3.vec", "Stable-Baselines3 vector env"),
+    (STEPS_GYMNASIUM_VECTOR, "gymnasium vector env"),
+    ("steps:torchrl.batched", "TorchRL batched env"),
+    ("steps:torchrl.env", "TorchRL env"),
+    (STEPS_GYMNASIUM_ENV, "gymnasium env"),
+    (OUTPUT_STEPS, "output pattern"),
+)
+"""Counters of steps, each with its source in words. The first that counted at all is the run's:
+those further down count the same steps again, inside its own or in its workers."""
+
+STEP_COUNTERS: Final = frozenset(name for name, _ in STEP_SOURCES)
+
+_RANK: Final = {name: rank for rank, (name, _) in enumerate(STEP_SOURCES)}
+
+
+def best_source(names: Iterable[str | None]) -> str | None:
+    """The counter among ``names`` that tells the run's steps; None when none does."""
+    known = [name for name in names if name is not None and name in _RANK]
+    return min(known, key=_RANK.__getitem__, default=None)
+
+
+def phase_counter(phase: str, what: str) -> str:
+    """Counter of ``rlprof.phase(phase)``: ``what`` is ``wall_ns``, ``cpu_ns`` or ``entered``."""
+    return f"phase:{phase}:{what}"
