@@ -91,16 +91,16 @@ def run(
             "or a command (-- bash train.sh)",
         )
     settings = RecordingSettings(
-        command=_command(target, python),
-        script=_script_name(target),
-        run_file=_run_file(output, _script_name(target), force=force),
+        command=command_of(target, python),
+        script=script_name(target),
+        run_file=new_run_file(output, script_name(target), force=force),
         interval_us=None if interval is None else _interval_us(interval),
         duration_s=duration,
         agent=agent,
         probe=probe,
         austin=austin,
         label=label,
-        sps_pattern=None if sps_pattern is None else _pattern(sps_pattern),
+        sps_pattern=None if sps_pattern is None else pattern_of(sps_pattern),
     )
     raise typer.Exit(_record(settings, is_default_place=output is None, show_report=report))
 
@@ -136,7 +136,7 @@ def _after(outcome: Outcome, run_file: Path, is_default_place: bool, *, show_rep
             f"recorded before.\n  {error.hint}\n{_see(error)}"
         )
     if is_default_place:
-        _point_latest_at(run_file)
+        point_latest_at(run_file)
     if show_report and sys.stderr is not None:
         from rlprof.renderers.terminal import RENDERER
 
@@ -144,7 +144,11 @@ def _after(outcome: Outcome, run_file: Path, is_default_place: bool, *, show_rep
         show(document, sys.stderr)
 
 
-def _command(target: Target, python: Path | None) -> tuple[str, ...]:
+def command_of(target: Target, python: Path | None) -> tuple[str, ...]:
+    """The target as it is started: with the interpreter that it needs.
+
+    Raises ``UsageError`` for what cannot be meant, ``LaunchError`` when there is no such script.
+    """
     if target.kind is TargetKind.COMMAND:
         if python is not None:
             raise UsageError(
@@ -204,11 +208,17 @@ def _check_script(script: Path) -> None:
         )
 
 
-def _script_name(target: Target) -> str:
+def script_name(target: Target) -> str:
+    """How the run is called."""
     return target.words[0] if target.kind is TargetKind.MODULE else Path(target.words[0]).name
 
 
-def _run_file(output: Path | None, script: str, *, force: bool) -> Path:
+def new_run_file(output: Path | None, script: str, *, force: bool) -> Path:
+    """Where to record: ``output``, else a free name for ``script``; its folder is made.
+
+    Raises ``UsageError`` when ``output`` exists and ``force`` is not set, ``LaunchError`` when
+    nothing can be written there.
+    """
     from rlprof.runfile.schema import journals
 
     if output is None:
@@ -253,7 +263,8 @@ def _interval_us(text: str) -> int:
     )
 
 
-def _pattern(text: str) -> re.Pattern[bytes]:
+def pattern_of(text: str) -> re.Pattern[bytes]:
+    """``--sps-pattern``, compiled; raises ``UsageError`` when it can find nothing."""
     try:
         pattern = re.compile(text.encode())
     except re.error as error:
@@ -271,7 +282,8 @@ def _pattern(text: str) -> re.Pattern[bytes]:
     return pattern
 
 
-def _point_latest_at(run_file: Path) -> None:
+def point_latest_at(run_file: Path) -> None:
+    """Make ``run_file`` the one that commands take when none is named."""
     latest = run_file.with_name("latest")
     try:
         latest.unlink(missing_ok=True)

@@ -56,12 +56,17 @@ class TerminalRenderer:
     )
 
     def render(self, report: Report, options: Mapping[str, str]) -> str:
-        console = _console(_width(options), colored=_is_colored(options))
-        for part in _parts(report):
-            console.print(part)
-        assert isinstance(console.file, io.StringIO)
-        lines = wording.unglued(console.file.getvalue()).split("\n")
-        return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+        return as_text(_parts(report), width=_width(options), colored=_is_colored(options))
+
+
+def as_text(parts: Iterable[RenderableType], *, width: int, colored: bool) -> str:
+    """``parts`` below each other, without the spaces that rich leaves at the ends of lines."""
+    console = _console(width, colored=colored)
+    for part in parts:
+        console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    lines = wording.unglued(console.file.getvalue()).split("\n")
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 
 
 def _width(options: Mapping[str, str]) -> int:
