@@ -42,10 +42,13 @@ class JsonRenderer:
 
     def render(self, report: Report, options: Mapping[str, str]) -> str:
         indent = _indent(options.get("indent", "2"))
-        text = json.dumps(
-            report_as_json(report), indent=indent or None, ensure_ascii=False, allow_nan=False
-        )
-        return _UNUSUAL.sub(_spelled_out, text) + "\n"
+        return as_json_text(report_as_json(report), indent=indent)
+
+
+def as_json_text(document: Mapping[str, Json], *, indent: int = 2) -> str:
+    """``document`` as text that strict readers take; with ``indent`` 0 on one line."""
+    text = json.dumps(document, indent=indent or None, ensure_ascii=False, allow_nan=False)
+    return _UNUSUAL.sub(_spelled_out, text) + "\n"
 
 
 def report_as_json(report: Report) -> dict[str, Json]:
@@ -59,7 +62,7 @@ def report_as_json(report: Report) -> dict[str, Json]:
         "processes": [_process(row) for row in report.processes],
         "findings": [_finding(priced) for priced in report.findings],
         "also_seen": [_finding(priced) for priced in report.also_seen],
-        "counters_per_step": {name: _number(value) for name, value in report.counters_per_step},
+        "counters_per_step": {name: number(value) for name, value in report.counters_per_step},
         "quality": _quality(report),
     }
 
@@ -110,13 +113,13 @@ def _throughput(throughput: Throughput, report: Report) -> dict[str, Json]:
         "steady_sps": None
         if steady is None
         else {
-            "median": _number(steady.median),
-            "low": _number(steady.low),
-            "high": _number(steady.high),
+            "median": number(steady.median),
+            "low": number(steady.low),
+            "high": number(steady.high),
         },
-        "total_steps": _number(throughput.total_steps),
+        "total_steps": number(throughput.total_steps),
         "series": [
-            {"start_s": _seconds(start), "end_s": _seconds(end), "sps": _number(sps)}
+            {"start_s": _seconds(start), "end_s": _seconds(end), "sps": number(sps)}
             for start, end, sps in throughput.series
         ],
         "phases": [
@@ -138,10 +141,10 @@ def _process(row: ProcessRow) -> dict[str, Json]:
         "command": row.command,
         "python": row.python,
         "sampled": row.sampled,
-        "wall_s": _number(row.wall_s),
-        "cpu_s": _number(row.cpu_s),
-        "requested_hz": _number(row.requested_hz),
-        "achieved_hz": _number(row.achieved_hz),
+        "wall_s": number(row.wall_s),
+        "cpu_s": number(row.cpu_s),
+        "requested_hz": number(row.requested_hz),
+        "achieved_hz": number(row.achieved_hz),
         "note": row.note,
     }
 
@@ -174,7 +177,7 @@ def _location(location: Location) -> dict[str, Json]:
         "file": location.file,
         "line": location.line,
         "function": location.function,
-        "share": _number(location.share),
+        "share": number(location.share),
         "source": location.source,
     }
 
@@ -183,10 +186,10 @@ def _quality(report: Report) -> dict[str, Json]:
     overhead = report.overhead
     return {
         "overhead": {
-            "samplers_cpu_s": _number(overhead.samplers_cpu_s),
-            "recorder_cpu_s": _number(overhead.recorder_cpu_s),
-            "probe_cpu_s": _number(overhead.probe_cpu_s),
-            "share_of_cores": _number(overhead.share_of_cores),
+            "samplers_cpu_s": number(overhead.samplers_cpu_s),
+            "recorder_cpu_s": number(overhead.recorder_cpu_s),
+            "probe_cpu_s": number(overhead.probe_cpu_s),
+            "share_of_cores": number(overhead.share_of_cores),
         },
         "notes": [
             {"level": note.level, "slug": note.slug, "text": note.text} for note in report.notes
@@ -197,14 +200,14 @@ def _quality(report: Report) -> dict[str, Json]:
 def _range(bounds: Range | None) -> Json:
     if bounds is None:
         return None
-    return {"low": _number(bounds.low), "high": _number(bounds.high)}
+    return {"low": number(bounds.low), "high": number(bounds.high)}
 
 
 def _seconds(us: float) -> Json:
-    return _number(us / 1_000_000)
+    return number(us / 1_000_000)
 
 
-def _number(value: float) -> Json:
+def number(value: float) -> Json:
     """``value`` rounded to what can be known; whole numbers stay whole; infinite ones are null."""
     if not math.isfinite(value):
         return None
