@@ -55,7 +55,7 @@ def build_report(
         bound=profile.bound,
         components=profile.components,
         waits=_wait_rows(recording, profile),
-        resources=_resources(recording, profile),
+        resources=_resources(profile),
         run_file=run_file,
     )
 
@@ -214,7 +214,7 @@ def _counters_per_step(profile: Profile) -> tuple[tuple[str, float], ...]:
     return tuple(
         (name, value / steps)
         for name, value in sorted(profile.counts.items())
-        if not is_steps(name) and not name.startswith("phase:")
+        if name not in STEP_COUNTERS and not name.startswith("phase:")
     )
 
 
@@ -238,14 +238,13 @@ def _wait_rows(recording: Recording, profile: Profile) -> tuple[WaitRow, ...]:
     )
 
 
-def _resources(recording: Recording, profile: Profile) -> Resources | None:
+def _resources(profile: Profile) -> Resources | None:
     load = profile.load
     if not load.there_is_us:
         return None
     length = load.there_is_us / load.cores
-    cpu_us = cpu_by_process(recording, profile.steady_windows)
     by_role: dict[str, list[float]] = {}
-    for process, us in cpu_us.items():
+    for process, us in load.by_process:
         by_role.setdefault(profile.process_roles[process], []).append(us / length)
     rows = [(role, len(used), sum(used)) for role, used in by_role.items()]
     return Resources(

@@ -8,14 +8,15 @@ report = a_report(
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rlprof.model.activity import Bound, BoundBy, Component
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.flame import Flame, FlameFrame
 from rlprof.model.profile import Interval, Phase, PhaseKind, Throughput
 from rlprof.model.recording import Note, RunInfo
-from rlprof.model.report import Overhead, ProcessRow, Report
+from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
 
 SECOND = 1_000_000
 
@@ -171,9 +172,13 @@ def a_report(
     processes: Sequence[ProcessRow] | None = None,
     notes: Sequence[Note] = (),
     flame: Flame | None = None,
+    seen: Mapping[str, Any] | None = None,
     **run_changes: Any,
 ) -> Report:
-    """A run of 12 s, the first 2 of them start-up; ``sps=None`` is one whose steps were not counted."""
+    """A run of 12 s, the first 2 of them start-up; ``sps=None`` is one whose steps were not counted.
+
+    ``seen``: further fields of the report, such as ``components``.
+    """
     run: dict[str, Any] = {
         "id": "0123456789abcdef",
         "command": ("python", "train.py", "seed=1"),
@@ -206,6 +211,7 @@ def a_report(
         notes=tuple(notes),
         flame=flame or a_bandit_flame(),
         run_file=".rlprof/run.rlprof",
+        **(seen or {}),
     )
 
 
@@ -254,6 +260,21 @@ def a_story() -> Report:
             )
         ],
         processes=[a_process(), *workers, lost],
+        seen={
+            "bound": Bound(BoundBy.PROCESS, (0,), 0.93, "the main process (pid 1000), working 93 % of the time"),
+            "components": (
+                Component("rollout", 0.71, 1_100.0, 1, 909.0, is_marked=True),
+                Component("environment", 0.66, 1_010.0, 1, 990.0),
+                Component("inference", 0.2, 300.0, 1, 3_333.0),
+                Component("IPC wait", 0.08, 0.0, 0, None),
+                Component("other", 0.06, 90.0, 1, 11_111.0),
+            ),
+            "waits": (
+                WaitRow(1001, "worker", "", "pipe", 0.67, ((1000, "main", 0.93),)),
+                WaitRow(1000, "main", "", "pipe", 0.3, tuple((1001 + n, "worker", 0.4) for n in range(8))),
+            ),
+            "resources": Resources(8, 3.4, 0.2, 0.0, False, (("worker", 8, 2.5), ("main", 1, 0.9))),
+        },
         notes=[
             Note("warning", "process-missed", "Process 2000 was not sampled: it ended before the sampler could attach."),
             Note("info", "torn-stacks", "4.1 % of the busy time of process 1000 has no whole stack; the probe fills it in."),

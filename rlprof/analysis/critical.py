@@ -98,7 +98,9 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
     for gauge in recording.gauges:
         if gauge.name == "cpu_us" and steady.first <= gauge.window <= steady.last:
             by_process[gauge.process] += gauge.value
-    got = sum(map(max, by_threads, by_process))
+    # The gauge counts threads that are not Python's too, but misses the last moment.
+    cpu_us = list(map(max, by_threads, by_process))
+    got = sum(cpu_us)
     windows = recording.windows
     length = windows[steady.last].end_us - windows[steady.first].start_us
     cores = usable_cores(recording.run.host)
@@ -109,6 +111,7 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
         there_is_us=there_is,
         cores=cores,
         native_us=round(got - sum(by_threads)),
+        by_process=tuple((process, round(us)) for process, us in enumerate(cpu_us) if us),
         saturated=got >= _SATURATED_USE * there_is and got + queued >= _SATURATED_DEMAND * there_is,
     )
 

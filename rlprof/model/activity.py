@@ -104,6 +104,8 @@ class HostLoad:
     """The part of ``got_us`` of threads that run no Python: BLAS, OpenMP and torch pools."""
     saturated: bool = False
     """Whether the run wants more CPU than there is, and gets most of it."""
+    by_process: tuple[tuple[int, int], ...] = ()
+    """(process id, its part of ``got_us``)."""
 
 
 NO_LOAD = HostLoad(0, 0, 0.0, 1.0)

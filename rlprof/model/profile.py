@@ -59,6 +59,12 @@ class Throughput:
     total_steps: float = 0
     series: tuple[tuple[int, int, float], ...] = ()
     """(start_us, end_us, steps per second) of each window."""
+    updates_per_s: Interval | None = None
+    """Optimizer steps per second of the steady phase, where they were counted."""
+    batches_per_s: Interval | None = None
+    """Batches of data loaders per second, likewise."""
+    drift: float = 0.0
+    """Last third over first third of the steady rate, minus 1; 0 when that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)

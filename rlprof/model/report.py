@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rlprof.model.activity import NOT_BOUND, Bound, Component
 from rlprof.model.finding import PricedFinding
 from rlprof.model.flame import Flame
 from rlprof.model.profile import Phase, Throughput
@@ -17,7 +18,7 @@ class ProcessRow:
     pid: int
     ppid: int
     role: str
-    """``main``, ``worker``, ``resource tracker``, ``forkserver``, ``launcher`` or ``other``."""
+    """As in ``analysis/roles.py``: ``main``, ``learner``, ``environment worker``, ``worker``, ..."""
     command: str
     python: str
     sampled: bool
@@ -36,6 +37,38 @@ class Overhead:
     recorder_cpu_s: float
     probe_cpu_s: float
     share_of_cores: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitRow:
+    """An edge of the wait graph, as the report shows it."""
+
+    pid: int
+    role: str
+    thread: str
+    """Name of the thread; empty for a main thread."""
+    kind: str
+    """``pipe``, ``queue``, ``lock``, ... (``WaitKind``)."""
+    share: float
+    """Of the steady phase."""
+    on: tuple[tuple[int, str, float], ...]
+    """(pid, role, part of the wait in which it worked), the heaviest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """CPU in the steady phase, in cores."""
+
+    cores: float
+    """What the run may use."""
+    used: float
+    queued: float
+    """Runnable Python threads that waited for a CPU, on average."""
+    native: float
+    """The part of ``used`` by threads that run no Python: BLAS, OpenMP and torch pools."""
+    saturated: bool
+    by_role: tuple[tuple[str, int, float], ...]
+    """(role, processes, cores of all of them), the heaviest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +95,10 @@ class Report:
     notes: tuple[Note, ...]
     flame: Flame
     counters_per_step: tuple[tuple[str, float], ...] = ()
+    bound: Bound = NOT_BOUND
+    components: tuple[Component, ...] = ()
+    waits: tuple[WaitRow, ...] = ()
+    resources: Resources | None = None
+    """None without a steady phase."""
     run_file: str = ""
     """Path of the run file, for the hints that name it; empty when not known."""

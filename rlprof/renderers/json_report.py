@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Final
 
 from rlprof.errors import UsageError
+from rlprof.model.activity import Bound, Component
 from rlprof.model.finding import Location, PricedFinding, Range
-from rlprof.model.profile import Throughput
-from rlprof.model.report import ProcessRow, Report
+from rlprof.model.profile import Interval, Throughput
+from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
 
 FORMAT: Final = "rlprof-report"
 FORMAT_VERSION: Final = 1
@@ -62,6 +63,10 @@ def report_as_json(report: Report) -> dict[str, Json]:
         "processes": [_process(row) for row in report.processes],
         "findings": [_finding(priced) for priced in report.findings],
         "also_seen": [_finding(priced) for priced in report.also_seen],
+        "bound_by": _bound(report.bound, report.processes),
+        "components": [_component(row) for row in report.components],
+        "waits": [_wait(row) for row in report.waits],
+        "resources": _resources(report.resources),
         "counters_per_step": {name: number(value) for name, value in report.counters_per_step},
         "quality": _quality(report),
     }
@@ -106,17 +111,10 @@ def _run(report: Report) -> dict[str, Json]:
 
 
 def _throughput(throughput: Throughput, report: Report) -> dict[str, Json]:
-    steady = throughput.steady_sps
     return {
         "unit": throughput.unit,
         "source": throughput.source,
-        "steady_sps": None
-        if steady is None
-        else {
-            "median": number(steady.median),
-            "low": number(steady.low),
-            "high": number(steady.high),
-        },
+        "steady_sps": _interval(throughput.steady_sps),
         "total_steps": number(throughput.total_steps),
         "series": [
             {"start_s": _seconds(start), "end_s": _seconds(end), "sps": number(sps)}
@@ -182,6 +180,53 @@ def _location(location: Location) -> dict[str, Json]:
     }
 
 
+def _bound(bound: Bound, processes: Sequence[ProcessRow]) -> dict[str, Json]:
+    return {
+        "kind": bound.by.value,
+        "pids": [processes[process].pid for process in bound.processes],
+        "share": number(bound.share),
+        "text": bound.text,
+    }
+
+
+def _component(row: Component) -> dict[str, Json]:
+    return {
+        "name": row.name,
+        "marked": row.is_marked,
+        "share": number(row.share),
+        "cpu_per_step_s": _seconds(row.per_step_us),
+        "parallel": number(row.parallel),
+        "ceiling_sps": None if row.ceiling_sps is None else number(row.ceiling_sps),
+    }
+
+
+def _wait(row: WaitRow) -> dict[str, Json]:
+    return {
+        "pid": row.pid,
+        "role": row.role,
+        "thread": row.thread,
+        "kind": row.kind,
+        "share": number(row.share),
+        "on": [{"pid": pid, "role": role, "part": number(part)} for pid, role, part in row.on],
+    }
+
+
+def _resources(resources: Resources | None) -> dict[str, Json] | None:
+    if resources is None:
+        return None
+    return {
+        "cores": number(resources.cores),
+        "used_cores": number(resources.used),
+        "queued_threads": number(resources.queued),
+        "native_cores": number(resources.native),
+        "saturated": resources.saturated,
+        "by_role": [
+            {"role": role, "processes": members, "cores": number(used)}
+            for role, members, used in resources.by_role
+        ],
+    }
+
+
 def _quality(report: Report) -> dict[str, Json]:
     overhead = report.overhead
     return {
@@ -194,6 +239,16 @@ def _quality(report: Report) -> dict[str, Json]:
         "notes": [
             {"level": note.level, "slug": note.slug, "text": note.text} for note in report.notes
         ],
+    }
+
+
+def _interval(interval: Interval | None) -> Json:
+    if interval is None:
+        return None
+    return {
+        "median": number(interval.median),
+        "low": number(interval.low),
+        "high": number(interval.high),
     }
 
 

@@ -1,0 +1,120 @@
+"""The findings of the terminal report: priced causes, hot lines, and what costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from rlprof import wording
+from rlprof.model.finding import Confidence, Location, PricedFinding, Range
+from rlprof.model.report import Report
+from rlprof.names import printable
+from rlprof.renderers.terminal.shapes import bullet, grid, heading, place
+
+_BAR_CELLS: Final = 24
+_EVIDENCE_LINES: Final = 3
+_HOT_LINES: Final = 5
+_SOURCE_LIMIT: Final = 160
+"""Characters of a source line shown; what is longer is generated, or data."""
+
+_CONFIDENCE: Final = {
+    Confidence.MEASURED: "measured",
+    Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
+    Confidence.SUSPECTED: "suspected",
+}
+
+
+def finding(priced: PricedFinding, report: Report) -> RenderableType:
+    found = priced.finding
+    title = Text.assemble((f"{priced.rank}. {printable(found.title)}", "bold"))
+    lines: list[RenderableType] = [_price(priced, report), _certainty(priced)]
+    lines.extend(_location(location, report) for location in found.locations[:1])
+    lines.extend(_other_places(found.locations[1:], report))
+    lines.extend(
+        bullet("-", Text(printable(evidence))) for evidence in found.evidence[:_EVIDENCE_LINES]
+    )
+    lines.append(bullet("Fix:", Text(printable(found.fix)), style="bold green"))
+    lines.append(Text(f"More: rlprof explain {found.detector}", style="dim"))
+    return Group(title, Padding(Group(*lines), (0, 0, 0, 3)))
+
+
+def _price(priced: PricedFinding, report: Report) -> Text:
+    text = Text()
+    text.append_text(_bar(priced.saved_share))
+    text.append(f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}")
+    steady = report.throughput.steady_sps
+    if priced.sps_after is not None and steady is not None:
+        text.append("\n-> ")
+        text.append(wording.between(priced.sps_after, "sps"), style="bold green")
+        text.append(f" (now {wording.count(steady.median)})")
+    return text
+
+
+def _bar(share: Range) -> Text:
+    """What is saved for sure, what may be saved, and what stays."""
+    low = round(share.low * _BAR_CELLS)
+    high = max(low, round(share.high * _BAR_CELLS))
+    return Text.assemble(
+        ("█" * low, "green"), ("▒" * (high - low), "green"), ("░" * (_BAR_CELLS - high), "dim")
+    )
+
+
+def _certainty(priced: PricedFinding) -> Text:
+    seconds = Range(priced.saved_us.low / 1e6, priced.saved_us.high / 1e6)
+    roles = ", ".join(priced.process_roles)
+    where = f" in {roles}" if roles and roles != "main" else ""
+    return Text(
+        f"{wording.between(seconds, 's')} of this run{where}; {_CONFIDENCE[priced.finding.confidence]}",
+        style="dim",
+    )
+
+
+def _location(location: Location, report: Report) -> RenderableType:
+    at = Text.assemble(
+        (f"{place(location, report)}", "cyan"), f" in {printable(location.function)}"
+    )
+    if not location.source:
+        return at
+    source = Text(printable(location.source, _SOURCE_LIMIT), style="bold")
+    return Group(at, Padding(source, (0, 0, 0, 4)))
+
+
+def _other_places(locations: Sequence[Location], report: Report) -> Iterable[RenderableType]:
+    shown = locations[:2]
+    if not shown:
+        return
+    more = len(locations) - len(shown)
+    places = ", ".join(f"{place(at, report)} ({wording.percent(at.share)})" for at in shown)
+    yield Text(f"also {places}" + (f" and {more} more" if more else ""), style="dim")
+
+
+def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[RenderableType]:
+    if not findings:
+        return
+    yield heading("Hot lines with no known cause")
+    table = grid(2)
+    for priced in findings[:_HOT_LINES]:
+        location = next(iter(priced.finding.locations), None)
+        if location is None:
+            table.add_row("", printable(priced.finding.title))
+            continue
+        what = Text(f"{place(location, report)} in {printable(location.function)}")
+        if location.source:
+            what.append("\n" + printable(location.source, _SOURCE_LIMIT), style="dim")
+        for evidence in priced.finding.evidence[1:]:
+            what.append("\n" + printable(evidence), style="dim")
+        table.add_row(Text(wording.percent(location.share), style="dim"), what)
+    yield table
+    if len(findings) > _HOT_LINES:
+        yield Text(f"and {len(findings) - _HOT_LINES} more", style="dim")
+
+
+def also_seen(priced: PricedFinding, report: Report) -> Text:
+    finding = priced.finding
+    at = f" at {place(finding.locations[0], report)}" if finding.locations else ""
+    price = f"at most {wording.percent(priced.saved_share.high)}"
+    return Text(f"  {printable(finding.title)}{at}: {price}", style="dim")

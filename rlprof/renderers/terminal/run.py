@@ -1,0 +1,175 @@
+"""How the run went: phases, rates, resources, processes, and what was not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Final
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rlprof import wording
+from rlprof.model.finding import Range
+from rlprof.model.profile import Throughput
+from rlprof.model.recording import Note
+from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
+from rlprof.names import printable
+from rlprof.renderers.terminal.shapes import bullet, grid, heading
+
+_NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
+"""The gravest level first."""
+_NOTE_LIMIT: Final = 1_000
+
+LEAST_CORES: Final = 0.05
+"""Of a core, from which on a role is named."""
+
+LEAST_WAIT: Final = 0.1
+"""Of the steady phase, from which on a wait is shown."""
+MOST_WAITS: Final = 8
+
+
+def how_the_run_went(report: Report) -> Iterable[RenderableType]:
+    yield heading("The run")
+    table = grid(2)
+    table.add_row("Phases", _phases(report))
+    throughput = report.throughput
+    if throughput.steady_sps is not None:
+        interval = Range(throughput.steady_sps.low, throughput.steady_sps.high)
+        table.add_row(
+            "Steps",
+            f"{wording.count(throughput.total_steps)} counted by {throughput.source}; steady "
+            f"{wording.speed(report)} ({wording.between(interval, 'sps')})",
+        )
+    if rates := _other_rates(throughput):
+        table.add_row("Also", rates)
+    if report.resources is not None:
+        table.add_row("CPU", _cpu(report.resources))
+    for name, value in report.counters_per_step:
+        table.add_row(printable(name), f"{wording.count(value)} per step")
+    table.add_row("rlprof", _overhead(report))
+    yield table
+    if report.processes:
+        yield Text()
+        yield _processes(report.processes)
+    yield from _waits(report)
+
+
+def _other_rates(throughput: Throughput) -> str:
+    """Updates and batches per second, where they were counted."""
+    parts = [
+        f"{wording.count(rate.median)} {what}/s"
+        for rate, what in (
+            (throughput.updates_per_s, "updates"),
+            (throughput.batches_per_s, "batches"),
+        )
+        if rate is not None
+    ]
+    return ", ".join(parts)
+
+
+def _cpu(resources: Resources) -> str:
+    roles = ", ".join(
+        f"{role if number == 1 else f'{number} {role}s'} {used:.1f}"
+        for role, number, used in resources.by_role
+        if used >= LEAST_CORES
+    )
+    text = f"{resources.used:.1f} of {resources.cores:g} cores while steady ({roles})"
+    if resources.queued >= LEAST_CORES:
+        text += f"; {resources.queued:.1f} more threads ready to run, without a core"
+    if resources.native >= LEAST_CORES:
+        text += f"; {resources.native:.1f} cores by threads that run no Python"
+    return text
+
+
+def _waits(report: Report) -> Iterable[RenderableType]:
+    """Who waits for whom, the longest first; processes of one role are one line."""
+    alike: dict[tuple[str, str, str], list[WaitRow]] = {}
+    for row in report.waits:
+        alike.setdefault((row.role, row.thread, row.kind), []).append(row)
+    groups = [rows for rows in alike.values() if max(row.share for row in rows) >= LEAST_WAIT]
+    if len(report.processes) < 2 or not groups:
+        return
+    yield heading("Who waits for whom")
+    table = grid(3)
+    for rows in groups[:MOST_WAITS]:
+        thread = f" ({printable(rows[0].thread)})" if rows[0].thread else ""
+        who = f"{rows[0].role} {rows[0].pid}" if len(rows) == 1 else f"{len(rows)} {rows[0].role}s"
+        what = f"{_spread_of_shares([row.share for row in rows])} in {rows[0].kind}"
+        table.add_row(Text(who + thread), Text(what), Text(_whom(rows), style="dim"))
+    yield table
+
+
+def _whom(rows: Sequence[WaitRow]) -> str:
+    """``for 8 workers (working 40 %)``: the part of the wait in which those waited for worked."""
+    by_role: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        for pid, role, part in row.on:
+            by_role.setdefault(role, {}).setdefault(pid, []).append(part)
+    parts = []
+    for role, pids in by_role.items():
+        name = f"{role} {next(iter(pids))}" if len(pids) == 1 else f"{len(pids)} {role}s"
+        shares = [fmean(values) for values in pids.values()]
+        parts.append(f"{name} (at work for {_spread_of_shares(shares)} of it)")
+    return f"for {', '.join(parts)}" if parts else ""
+
+
+def _spread_of_shares(shares: Sequence[float]) -> str:
+    low, high = wording.percent(min(shares)), wording.percent(max(shares))
+    return low if low == high else f"{low.removesuffix(f'{wording.GLUE}%')} to {high}"
+
+
+def _phases(report: Report) -> str:
+    wall = report.run.wall_us
+    parts = []
+    for phase in report.phases:
+        length = phase.end_us - phase.start_us
+        share = f" ({wording.percent(length / wall)})" if wall else ""
+        parts.append(f"{phase.kind.value} {wording.duration(length)}{share}")
+    return ", ".join(parts) or "none seen"
+
+
+def _overhead(report: Report) -> str:
+    cost = report.overhead
+    total = cost.samplers_cpu_s + cost.recorder_cpu_s + cost.probe_cpu_s
+    return f"cost {wording.duration(total * 1e6)} of CPU itself, {wording.percent(cost.share_of_cores)} of the cores"
+
+
+def _processes(rows: Sequence[ProcessRow]) -> Table:
+    """One line for each kind of process: what is alike is folded, with the range of its times."""
+    alike: dict[tuple[str, str, bool, str], list[ProcessRow]] = {}
+    for row in rows:
+        alike.setdefault((row.role, row.python, row.sampled, row.note), []).append(row)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    table.add_column("process")
+    for name in ("wall s", "CPU s", "samples/s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", style="dim")
+    for (role, _, sampled, note), group in alike.items():
+        name = f"{role} {group[0].pid}" if len(group) == 1 else f"{len(group)} {role}s"
+        rate = _spread([row.achieved_hz for row in group], "{:.0f}") if sampled else "not sampled"
+        table.add_row(
+            Text(name),
+            _spread([row.wall_s for row in group], "{:.1f}"),
+            _spread([row.cpu_s for row in group], "{:.1f}"),
+            Text(rate, style="" if sampled else "yellow"),
+            Text(printable(note)),
+        )
+    return table
+
+
+def _spread(values: Sequence[float], form: str) -> str:
+    low, high = form.format(min(values)), form.format(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def notes(notes: Sequence[Note]) -> Iterable[RenderableType]:
+    if not notes:
+        return
+    yield heading("What to know about this recording")
+    by_weight = {level: place for place, level in enumerate(_NOTE_STYLES)}
+    for note in sorted(notes, key=lambda note: by_weight.get(note.level, len(by_weight))):
+        style = _NOTE_STYLES.get(note.level, "")
+        yield bullet(f"{note.level}:", Text(printable(note.text, _NOTE_LIMIT)), style=style)

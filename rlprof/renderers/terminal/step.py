@@ -1,0 +1,48 @@
+"""Where the time of a step goes, and how far each part is from what it could do alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rlprof import wording
+from rlprof.model.activity import Component
+from rlprof.model.report import Report
+from rlprof.names import printable
+from rlprof.renderers.terminal.shapes import heading
+
+LEAST_SHOWN: Final = 0.005
+"""Of the critical time; what is less and costs less than that per step is not shown."""
+
+
+def step_table(report: Report) -> Iterable[RenderableType]:
+    """Components of training; the program's own phases stand first."""
+    rows = [row for row in report.components if row.share >= LEAST_SHOWN]
+    if len(rows) < 2:
+        return
+    yield heading("Where the time goes")
+    counted = any(row.per_step_us for row in rows)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    table.add_column("part")
+    table.add_column("of the time", justify="right", no_wrap=True)
+    if counted:
+        table.add_column("CPU per step", justify="right", no_wrap=True)
+        table.add_column("alone it would do", justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*_cells(row, counted=counted))
+    yield table
+
+
+def _cells(row: Component, *, counted: bool) -> list[Text]:
+    name = f"phase {printable(row.name)}" if row.is_marked else row.name
+    cells = [Text(name), Text(wording.percent(row.share))]
+    if counted:
+        cells.append(Text(wording.duration(row.per_step_us) if row.per_step_us else ""))
+        ceiling = row.ceiling_sps
+        cells.append(Text(f"{wording.count(float(f'{ceiling:.3g}'))} sps" if ceiling else ""))
+    return cells
