@@ -18,6 +18,7 @@ from rlprof.cli.explain import explain
 from rlprof.cli.flame import flame
 from rlprof.cli.report import report
 from rlprof.cli.run import run
+from rlprof.cli.scale import scale
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.errors import EXIT_ERROR, RlprofError
@@ -70,6 +71,15 @@ COMMANDS: Final = (
             "rlprof flame -o flame.svg",
             "rlprof flame runs/baseline.rlprof -o workers.svg --process worker",
         ),
+    ),
+    _Command(
+        scale,
+        (
+            "rlprof scale --workers 1,2,4,8 train.py --envs {}",
+            "rlprof scale --workers 1,2,4 --arg 'run.n_jobs={}' --repeat 3 -o scale.svg train.py",
+        ),
+        TargetCommand,
+        TARGET_USAGE,
     ),
     _Command(explain, ("rlprof explain", "rlprof explain eager-log-format")),
     _Command(doctor, ("rlprof doctor", "rlprof doctor --python ~/envs/rl/bin/python")),

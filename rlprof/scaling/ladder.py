@@ -1,0 +1,116 @@
+"""A ladder: the same training with more and more workers, and what each run came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from statistics import median
+
+from rlprof.analysis.critical import usable_cores
+from rlprof.analysis.profile import build_profile
+from rlprof.model.activity import BoundBy
+from rlprof.model.profile import Interval, Profile, Throughput
+from rlprof.runfile.reader import read_run
+from rlprof.units import count
+
+
+@dataclass(frozen=True, slots=True)
+class LadderRun:
+    """One run of the ladder."""
+
+    workers: int
+    round: int
+    """Counted from 1."""
+    run_file: str
+    exit_code: int
+    """The training's own; 128+n for signal n."""
+    sps: Interval | None = None
+    why_no_sps: str = ""
+    processes: int = 0
+    """Python processes seen in it."""
+    usable_cores: float = 1.0
+    bound_by_cpus: bool = False
+    bound: str = ""
+    """What held up the steady steps, as its profile says; empty when it cannot tell."""
+
+    @property
+    def failed(self) -> bool:
+        return self.exit_code != 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """All good runs with one number of workers."""
+
+    workers: int
+    sps: Interval
+    """Over its runs (``pooled``)."""
+    runs: tuple[LadderRun, ...]
+
+
+def read_ladder_run(
+    run_file: Path, *, workers: int, round_number: int, exit_code: int
+) -> LadderRun:
+    """What the run that was recorded in ``run_file`` came to; raises ``RunFileError``."""
+    profile = build_profile(read_run(run_file))
+    return LadderRun(
+        workers=workers,
+        round=round_number,
+        run_file=str(run_file),
+        exit_code=exit_code,
+        sps=_usable(profile.throughput.steady_sps),
+        why_no_sps=_why_no_sps(profile.throughput),
+        processes=len(profile.processes),
+        usable_cores=usable_cores(profile.run.host),
+        bound_by_cpus=_is_bound_by_cpus(profile),
+        bound=profile.bound.text,
+    )
+
+
+def rungs_of(runs: Sequence[LadderRun]) -> tuple[Rung, ...]:
+    """One rung for each number of workers with a run that ended well and had a rate."""
+    good: dict[int, list[LadderRun]] = {}
+    for run in runs:
+        if run.sps is not None and not run.failed:
+            good.setdefault(run.workers, []).append(run)
+    return tuple(
+        Rung(workers, pooled([run.sps for run in of_count if run.sps is not None]), tuple(of_count))
+        for workers, of_count in sorted(good.items())
+    )
+
+
+def pooled(rates: Sequence[Interval]) -> Interval:
+    """The rate over repeated runs: their median, with a range that holds all of them.
+
+    The range is not narrower than what the runs' own ranges say of a mean of so many: two runs
+    agree by chance too.
+    """
+    medians = [rate.median for rate in rates]
+    middle = median(medians)
+    below = median(rate.low / rate.median for rate in rates)
+    above = median(rate.high / rate.median for rate in rates)
+    of_mean = 1 / sqrt(len(rates))
+    return Interval(
+        median=middle,
+        low=min([*medians, middle * below**of_mean]),
+        high=max([*medians, middle * above**of_mean]),
+    )
+
+
+def _usable(sps: Interval | None) -> Interval | None:
+    """A rate that a law can be fitted to: above zero."""
+    return sps if sps is not None and sps.median > 0 else None
+
+
+def _is_bound_by_cpus(profile: Profile) -> bool:
+    return profile.bound.by is BoundBy.CPUS or profile.critical.bound_by == "cpus"
+
+
+def _why_no_sps(throughput: Throughput) -> str:
+    if _usable(throughput.steady_sps) is not None:
+        return ""
+    if throughput.unit == "none":
+        return "nothing counted steps"
+    return f"{count(throughput.total_steps)} steps in too short a time to tell a steady rate"

@@ -1,0 +1,214 @@
+"""What a ladder tells: the best number of workers, what bounds it, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.analysis.scaling import Fit, Point, differ, fit_amdahl, fit_usl
+from rlprof.model.recording import Note
+from rlprof.scaling.ladder import LadderRun, Rung, rungs_of
+from rlprof.units import count, percent
+
+STILL_GROWS: Final = 1.5
+"""What twice the workers must bring, by the law, for the rate to count as bounded by nothing yet."""
+
+CORES_USED: Final = 0.7
+"""Part of the rate that all cores could give, from which on a lack of cores explains the rest."""
+
+POOR_FIT: Final = 0.1
+"""Relative distance from the curve above which a law does not describe the ladder."""
+
+FURTHEST_PEAK: Final = 2.0
+"""Times the largest count that was run: a peak beyond it is a guess, and not named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A ladder, fitted and judged."""
+
+    command: tuple[str, ...]
+    """As it was given, with ``{}`` where the number of workers goes."""
+    runs: tuple[LadderRun, ...]
+    """In the order in which they ran."""
+    rungs: tuple[Rung, ...]
+    """By number of workers."""
+    amdahl: Fit | None
+    usl: Fit | None
+    best: Rung | None
+    """The highest rate that was measured."""
+    enough: Rung | None
+    """The fewest workers whose rate the spread cannot tell from the best."""
+    bound: str
+    """What bounds the rate at the best count, a part of a sentence; empty without one."""
+    notes: tuple[Note, ...]
+
+    @property
+    def profile_bound(self) -> str:
+        """What the profile of the best count's last run says to that; empty when it cannot tell."""
+        return "" if self.best is None else self.best.runs[-1].bound
+
+    @property
+    def fit(self) -> Fit | None:
+        """The law that is drawn: the general one where there are counts enough."""
+        return self.usl or self.amdahl
+
+    @property
+    def usable_cores(self) -> float:
+        return max((run.usable_cores for run in self.runs), default=1.0)
+
+
+def study_of(
+    command: Sequence[str], runs: Sequence[LadderRun], *, interrupted: bool = False
+) -> Study:
+    """Fit and judge a ladder; works on any, one without a single good run included."""
+    rungs = rungs_of(runs)
+    points = [
+        Point(rung.workers, run.sps) for rung in rungs for run in rung.runs if run.sps is not None
+    ]
+    amdahl, usl = fit_amdahl(points), fit_usl(points)
+    best = max(rungs, key=lambda rung: rung.sps.median, default=None)
+    enough = None if best is None else _enough(rungs, best)
+    return Study(
+        command=tuple(command),
+        runs=tuple(runs),
+        rungs=rungs,
+        amdahl=amdahl,
+        usl=usl,
+        best=best,
+        enough=enough,
+        bound="" if best is None else _bound(best, amdahl, usl),
+        notes=tuple(_notes(runs, rungs, usl or amdahl, interrupted=interrupted)),
+    )
+
+
+def _enough(rungs: Sequence[Rung], best: Rung) -> Rung:
+    return next(rung for rung in rungs if not differ(rung.sps, best.sps))
+
+
+def _bound(best: Rung, amdahl: Fit | None, usl: Fit | None) -> str:
+    """The scarcest thing at the best count: cores, else what the law says, else nothing yet."""
+    cores = best.runs[-1].usable_cores
+    if any(run.bound_by_cpus for run in best.runs):
+        return f"the CPUs: its processes keep all {count(cores)} usable cores busy"
+    fit = usl or amdahl
+    if fit is None:
+        return "something that one number of workers cannot tell"
+    if best.sps.median >= CORES_USED * cores * fit.law.per_worker_sps:
+        return f"the number of cores: {count(cores)} can be used"
+    if fit.law.sps(2 * best.workers) >= STILL_GROWS * best.sps.median:
+        return "nothing that shows: the rate still grows with every worker, so try more"
+    return _shared(usl, best.workers)
+
+
+def _shared(usl: Fit | None, workers: int) -> str:
+    """Which of the two costs of working together is the larger, where the fit can tell."""
+    if usl is not None:
+        law, others, pairs = usl.law, workers - 1, workers * (workers - 1)
+        if usl.coherency.low * pairs > usl.contention.high * others:
+            return (
+                f"coherency: {percent(law.coherency_cost(workers) / law.cost(workers))} of a "
+                "worker's time goes into keeping in step with each other one (shared data, "
+                "messages among workers)"
+            )
+        if usl.contention.low * others > usl.coherency.high * pairs:
+            return (
+                f"contention: {percent(law.contention)} of the work is done in one place, one "
+                "worker at a time (the learner, a lock, a pipe)"
+            )
+    return "what the workers share (a learner, a lock, pipes, memory): the fit cannot tell which"
+
+
+def named_peak(study: Study) -> str:
+    """Where the law expects the highest rate; empty where it has none, or too far out to say."""
+    if study.usl is None or not study.rungs:
+        return ""
+    peak = study.usl.law.peak
+    most = study.rungs[-1].workers
+    if peak > FURTHEST_PEAK * most:
+        return ""
+    beyond = ", more than were run" if round(peak) > most else ""
+    workers = "1 worker" if round(peak) == 1 else f"about {round(peak)} workers"
+    return f"The most is expected with {workers}{beyond}."
+
+
+# --- what to know about it ------------------------------------------------------------------
+
+
+def _notes(
+    runs: Sequence[LadderRun], rungs: Sequence[Rung], fit: Fit | None, *, interrupted: bool
+) -> Iterator[Note]:
+    if interrupted:
+        yield Note(
+            "warning",
+            "ladder-interrupted",
+            "The ladder was ended early: this is what had been measured by then.",
+        )
+    yield from _failures(runs)
+    yield from _without_rates(runs)
+    yield from _spread(runs, rungs)
+    yield from _process_counts(rungs)
+    if fit is None:
+        yield Note(
+            "info",
+            "no-fit",
+            f"A law needs rates at two numbers of workers at least; there are {len(rungs)}.",
+        )
+    elif fit.error > POOR_FIT:
+        yield Note(
+            "warning",
+            "poor-fit",
+            f"The fitted curve is off by {percent(fit.error)} on average: trust the measured rates, "
+            "not the law.",
+        )
+
+
+def _failures(runs: Sequence[LadderRun]) -> Iterator[Note]:
+    for run in runs:
+        if run.failed:
+            yield Note(
+                "error",
+                "run-failed",
+                f"With {run.workers} workers the training ended with exit code {run.exit_code} "
+                f"(round {run.round}); that run is left out. Its recording is {run.run_file}.",
+            )
+
+
+def _without_rates(runs: Sequence[LadderRun]) -> Iterator[Note]:
+    for run in runs:
+        if run.sps is None and not run.failed:
+            yield Note(
+                "warning",
+                "run-without-rate",
+                f"With {run.workers} workers there is no rate (round {run.round}): "
+                f"{run.why_no_sps}. That run is left out.",
+            )
+
+
+def _spread(runs: Sequence[LadderRun], rungs: Sequence[Rung]) -> Iterator[Note]:
+    """One when no count differs from the best by more than chance."""
+    if len(rungs) < 2:
+        return
+    best = max(rungs, key=lambda rung: rung.sps.median)
+    if not any(differ(rung.sps, best.sps) for rung in rungs):
+        rounds = max(run.round for run in runs)
+        yield Note(
+            "warning",
+            "counts-alike",
+            "The worker counts differ by no more than repeated runs do: none is shown to be "
+            f"better. Train for longer, or repeat more often (--repeat {max(5, 2 * rounds)}).",
+        )
+
+
+def _process_counts(rungs: Sequence[Rung]) -> Iterator[Note]:
+    """One when no run had more processes than another: perhaps the count did not arrive."""
+    seen = {run.processes for rung in rungs for run in rung.runs}
+    if len(rungs) > 1 and len(seen) == 1:
+        yield Note(
+            "info",
+            "same-processes",
+            f"Every run had {count(seen.pop())} Python processes, whatever the number of workers: "
+            "either the workers are threads or environments inside of one, or the argument does "
+            "not set them.",
+        )
