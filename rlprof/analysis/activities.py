@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,7 @@ from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.steps import Span
 from rlprof.model.activity import Activity, Wait, WaitKind
 from rlprof.model.calltree import CallTree, Cost
-from rlprof.model.recording import NO_PARENT, Frame, Recording, Thread
+from rlprof.model.recording import NO_PARENT, Frame, Process, Recording, Thread
 
 LEAST_WAIT: Final = 0.01
 """Part of the steady phase from which on a wait is an edge of the graph."""
@@ -212,20 +212,37 @@ def _candidates(
     """Processes that could end the wait: relatives, by what it waits in."""
     if kind in (WaitKind.SLEEP, WaitKind.UNKNOWN):
         return []
-    if all(_is_within_process(recording, node) for node in nodes):
-        return [thread.process]
-    own = recording.processes[thread.process]
-    children = [it.id for it in recording.processes if it.ppid == own.pid and it.id != own.id]
+    own = thread.process
+    # An executor's result is awaited by a condition of threads, whoever works it out.
+    if kind is not WaitKind.FUTURE and all(_is_within_process(recording, it) for it in nodes):
+        return [own]
+    parents = logical_parents(recording.processes, roles)
+    children = [it for it, parent in parents.items() if parent == own]
+    if kind is WaitKind.FUTURE and not children:
+        return [own]
     if kind in _FROM_PARENT_TO_CHILDREN:
         related = children
     else:
-        parent = [it.id for it in recording.processes if it.pid == own.ppid]
-        siblings = [it.id for it in recording.processes if it.ppid == own.ppid and it.id != own.id]
-        related = children + parent
+        above = parents.get(own)
+        siblings = [it for it, parent in parents.items() if above is not None and parent == above]
+        related = children + ([above] if above is not None else [])
         # Pipes join parents and children; queues, events and locks are shared by all.
         if kind is not WaitKind.PIPE or not related:
             related += siblings
-    return [it for it in dict.fromkeys(related) if roles.get(it) not in SERVICES]
+    return [it for it in dict.fromkeys(related) if it != own and roles.get(it) not in SERVICES]
+
+
+def logical_parents(processes: Sequence[Process], roles: Mapping[int, str]) -> dict[int, int]:
+    """The process id of each one's parent; that of a fork server's child is the server's parent."""
+    by_pid = {process.pid: process for process in processes}
+    parents = {}
+    for process in processes:
+        parent = by_pid.get(process.ppid)
+        if parent is not None and roles.get(parent.id) in SERVICES:
+            parent = by_pid.get(parent.ppid)
+        if parent is not None and parent.id != process.id:
+            parents[process.id] = parent.id
+    return parents
 
 
 def _is_within_process(recording: Recording, node: int) -> bool:

@@ -11,9 +11,9 @@ Three rules, in this order (``docs/pricing.md`` explains them):
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.analysis.fold import NodeSums, Place, Times
 from rlprof.analysis.phases import RunPhases
@@ -217,13 +217,21 @@ def _waits(critical: NodeSums, kinds: Mapping[int, WaitKind]) -> dict[int, tuple
     return waits
 
 
-def side_by_side(
-    recording: Recording, places: bytearray, times: Times, critical: CriticalThreads
-) -> float:
-    """How many helping threads work side by side for each critical one.
+class Helpers(NamedTuple):
+    """How much the work of each helping thread counts for those that wait for it."""
 
-    Their work over that of the busiest: eight workers alike make 8; a slow one that all the others
-    wait for makes little more than 1, since its work is what the critical thread waits for.
+    weights: Sequence[float]
+    """By thread id; 0 to 1."""
+    parallel: float
+    """Weighted work of all over that of the busiest, for each critical thread."""
+
+
+def weigh_helpers(
+    recording: Recording, places: bytearray, times: Times, critical: CriticalThreads
+) -> Helpers:
+    """Eight workers alike count 1 each, and work 8 side by side. One that all others wait for
+    counts 1, and those that wait with the critical thread for it little: their work held nothing
+    up. In between, the square of a thread's work over that of the busiest.
     """
     helping = int(Place.HELPING)
     busy = [
@@ -235,7 +243,11 @@ def side_by_side(
         for thread in recording.threads
     ]
     most = max(busy, default=0)
-    return sum(busy) / most / max(1, len(critical.threads)) if most else 1.0
+    if not most:
+        return Helpers([1.0] * len(busy), 1.0)
+    weights = [(us / most) ** 2 for us in busy]
+    counted = sum(weight * us for weight, us in zip(weights, busy, strict=True))
+    return Helpers(weights, counted / most / max(1, len(critical.threads)))
 
 
 def describe_critical(

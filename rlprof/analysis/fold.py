@@ -138,12 +138,17 @@ def fold(
     places: bytearray,
     timeline: Timeline,
     marks: Sequence[int],
+    weights: Sequence[float],
 ) -> Folded:
-    """All trees' self times in one pass; ``places`` holds a ``Place`` per cell of ``Times``."""
+    """All trees' self times in one pass; ``places`` holds a ``Place`` per cell of ``Times``.
+
+    ``weights``: how much the work of each helping thread counts; what does not goes to ``other``.
+    """
     nodes, count = len(recording.nodes), len(recording.windows)
     folded = Folded(NodeSums(nodes), NodeSums(nodes), NodeSums(nodes), NodeSums(nodes), [0] * nodes)
     # Plain ints and tuples: this loop sees every sample, and enums are slow in it.
     elsewhere, start_up = int(Place.ELSEWHERE), int(Place.START_UP)
+    helping = int(Place.HELPING)
     other = _columns(folded.other)
     steady = {int(place): other for place in Place}
     steady[Place.CRITICAL] = _columns(folded.critical)
@@ -162,6 +167,16 @@ def fold(
             start_cpu[node] += cpu * active
         else:
             wall_us, idle_us, cpu_us = steady[place]
+            if place == helping and weights[thread] < 1:
+                weight = weights[thread]
+                wall_us[node] += wall * weight
+                idle_us[node] += idle * weight
+                cpu_us[node] += cpu * weight
+                rest = 1 - weight
+                other[0][node] += wall * rest
+                other[1][node] += idle * rest
+                other[2][node] += cpu * rest
+                continue
         wall_us[node] += wall
         idle_us[node] += idle
         cpu_us[node] += cpu

@@ -20,8 +20,8 @@ from rlprof.analysis.critical import (
     find_critical_threads,
     host_load,
     place_threads,
-    side_by_side,
     wall_costs,
+    weigh_helpers,
 )
 from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing_nodes, sum_times
 from rlprof.analysis.phases import find_phases, phases_of
@@ -57,14 +57,17 @@ def build_profile(recording: Recording) -> Profile:
     )
     load = host_load(recording, found.steady)
     places = place_threads(recording, found, critical, roles, all_threads_help=load.saturated)
+    helpers = weigh_helpers(recording, places, times, critical)
+    everybody = [1.0] * len(recording.threads)
     folded = fold(
         recording,
         importing,
         places,
         _timeline(recording, times, places),
         _role_marks(recording.threads, roles),
+        everybody if load.saturated else helpers.weights,
     )
-    steady = _steady_costs(recording, critical, folded, load, kinds, places, times)
+    steady = _steady_costs(critical, folded, load, kinds, helpers.parallel)
     phases = phases_of(found, recording.windows)
     whole = CallTree(recording.nodes, folded.whole().costs())
     tree = CallTree(recording.nodes, steady)
@@ -140,19 +143,16 @@ def _length_us(phases: Sequence[Phase], kind: PhaseKind) -> int:
 
 
 def _steady_costs(
-    recording: Recording,
     critical: CriticalThreads,
     folded: Folded,
     load: HostLoad,
     kinds: Mapping[int, WaitKind],
-    places: bytearray,
-    times: Times,
+    parallel: float,
 ) -> dict[int, Cost]:
     if not critical.threads:
         return {}
     if load.saturated:
         return cpu_costs(folded.critical, folded.helping)
-    parallel = side_by_side(recording, places, times, critical)
     return wall_costs(folded.critical, folded.helping, kinds, parallel=parallel)
 
 

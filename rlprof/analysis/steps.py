@@ -9,10 +9,8 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from rlprof.model.counters import OUTPUT_STEPS, STEP_SOURCES, best_source
+from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import Recording, Window
-
-OUTPUT_SPS: Final = "output_sps"
-"""Gauge: a rate that the program prints."""
 
 _PARTIAL: Final = 0.8
 """A first or last window with less than this part of the usual rate holds set-up or tear-down too."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rlprof.analysis.profile import build_profile
-from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Saving
+from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.pricing import MOST_SAVED, claimed_nodes, price, samples_behind, without_nodes
 from tests.factories import RunBuilder, a_run
@@ -290,3 +290,52 @@ def test_an_empty_run_prices_at_nothing():
 
     assert priced.listed == ()
     assert priced.also_seen[0].saved_share == (0, 0)
+
+
+# Changes of structure
+
+
+def a_change(profile: Profile, *files: str, left: Range) -> Finding:
+    nodes = nodes_in(profile, *files)
+    return Finding(
+        "for-a-test", "change", PhaseKind.STEADY, (), (), (), "", remainder=Remainder(nodes, left)
+    )
+
+
+def test_a_change_of_structure_saves_what_it_does_not_leave():
+    profile = profile_of(a_hot_line(0.7, steady_s=300))
+
+    (priced,) = price([a_change(profile, "hot.py", left=Range(0.3, 0.4))], profile).listed
+
+    assert priced.saved_share.low == pytest.approx(0.6, abs=0.06)
+    assert priced.saved_share.low < 0.6 < 0.7 < priced.saved_share.high
+    assert priced.saved_share.high == pytest.approx(0.7, abs=0.06)
+
+
+def test_a_change_that_leaves_more_than_there_is_saves_nothing():
+    profile = profile_of(a_hot_line(0.7))
+
+    (priced,) = price([a_change(profile, "hot.py", left=Range(1.0, 1.4))], profile).also_seen
+
+    assert priced.saved_share.high < 0.01
+
+
+def test_what_is_sold_already_is_not_sold_by_a_change_again():
+    profile = profile_of(a_hot_line(0.8, steady_s=300))
+    line = a_claim(profile, "hot.py")
+    change = a_change(profile, "hot.py", "train.py", left=Range(0.3, 0.3))
+
+    first, second = price([line, change], profile).listed
+
+    assert first.finding is line
+    assert second.saved_share.high == pytest.approx(0.2 * 0.7, abs=0.05)
+
+
+def test_a_finding_without_savings_costs_nothing_and_is_told():
+    profile = profile_of(a_hot_line(0.8))
+    finding = Finding("for-a-test", "worth knowing", PhaseKind.STEADY, (), (), (), "")
+
+    priced = price([finding], profile)
+
+    assert not priced.listed
+    assert priced.also_seen[0].saved_share == Range(0.0, 0.0)
