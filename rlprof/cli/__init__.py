@@ -16,6 +16,7 @@ from rlprof.cli.doctor import doctor
 from rlprof.cli.examples import examples
 from rlprof.cli.explain import explain
 from rlprof.cli.flame import flame
+from rlprof.cli.history import history
 from rlprof.cli.report import report
 from rlprof.cli.run import run
 from rlprof.cli.scale import scale
@@ -80,6 +81,10 @@ COMMANDS: Final = (
         ),
         TargetCommand,
         TARGET_USAGE,
+    ),
+    _Command(
+        history,
+        ("rlprof history", "rlprof history runs/ --format markdown -o HISTORY.md"),
     ),
     _Command(explain, ("rlprof explain", "rlprof explain eager-log-format")),
     _Command(doctor, ("rlprof doctor", "rlprof doctor --python ~/envs/rl/bin/python")),

@@ -205,7 +205,11 @@ class _Ladder:
             if workers in failed:
                 continue
             _say(f"rlprof: {_counted(workers)} (run {number} of {total})")
-            run = self._run(workers, round_number)
+            try:
+                run = self._run(workers, round_number)
+            except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
+                interrupted = True
+                break
             runs.append(run)
             if run.exit_code in _STOPPED:
                 interrupted = True

@@ -145,7 +145,7 @@ def _notes(
             "ladder-interrupted",
             "The ladder was ended early: this is what had been measured by then.",
         )
-    yield from _failures(runs)
+    yield from _failures(runs[:-1] if interrupted else runs)
     yield from _without_rates(runs)
     yield from _spread(runs, rungs)
     yield from _process_counts(rungs)

@@ -1,0 +1,115 @@
+"""``rlprof history``: the runs that were recorded, one after the other, and what each gained."""
+
+from __future__ import annotations
+
+import sys
+import time
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from rlprof.cli.output import LATEST, check_output, show, terminal_options, write_output
+from rlprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlprof.history.rows import History
+
+_QUIET_S: Final = 1.0
+"""What takes no longer shows no progress."""
+
+
+class Format(str, Enum):
+    TERMINAL = "terminal"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def history(
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DIR | RUN]...", help="Folders and run files. Default: .rlprof."),
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", "-f", help="Of the table.")] = (
+        Format.TERMINAL
+    ),
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+) -> None:
+    """Show all runs of a folder, and what each gained.
+
+    A gain is over the run before it and over the first, of the same program on the same kind of
+    machine.
+    """
+    if output is not None:
+        check_output(output, force=force)
+    text = _document(_read(_files(places or [LATEST.parent])), format_, to_terminal=output is None)
+    if output is None:
+        show(text)
+    else:
+        write_output(output, text, force=force)
+
+
+def _files(places: list[Path]) -> list[Path]:
+    from rlprof.history.rows import run_files
+
+    files = run_files(places)
+    if not files:
+        raise UsageError(
+            f"there is no run file in {', '.join(map(str, places))} (from {Path.cwd()})",
+            slug="no-run",
+            hint="record one with `rlprof run train.py`, or name a folder with run files",
+        )
+    return files
+
+
+def _read(files: list[Path]) -> History:
+    from rlprof.history.rows import history_of, read_row
+
+    rows = []
+    progress = _Progress(len(files))
+    for number, file in enumerate(files, start=1):
+        rows.append(read_row(file))
+        progress.update(number)
+    progress.clear()
+    return history_of(rows)
+
+
+def _document(found: History, format_: Format, *, to_terminal: bool) -> str:
+    if format_ is Format.JSON:
+        from rlprof.history.json_document import history_as_json
+
+        return history_as_json(found)
+    if format_ is Format.MARKDOWN:
+        from rlprof.history.markdown import history_as_markdown
+
+        return history_as_markdown(found)
+    from rlprof.history.terminal import history_as_text
+
+    look = terminal_options(sys.stdout) if to_terminal else {"width": "110", "color": "never"}
+    return history_as_text(found, width=int(look["width"]), colored=look["color"] == "always")
+
+
+class _Progress:
+    """One line on stderr for those who wait; silent where stderr is no terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._started = time.monotonic()
+        self._is_shown = False
+        self._is_on = sys.stderr is not None and sys.stderr.isatty()
+
+    def update(self, number: int) -> None:
+        if self._is_on and time.monotonic() - self._started > _QUIET_S:
+            self._is_shown = True
+            sys.stderr.write(f"\rreading run {number} of {self._total}\x1b[K")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,163 @@
+"""Rows of the history: what each run came to, and what it gained over those before it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from rlprof.analysis.profile import build_profile
+from rlprof.analysis.scaling import differ
+from rlprof.discovery import discover_detectors
+from rlprof.errors import RunFileError
+from rlprof.model.finding import Confidence, PricedFinding
+from rlprof.model.profile import Interval, Throughput
+from rlprof.model.recording import RunInfo
+from rlprof.report import find_and_price
+from rlprof.runfile.reader import read_run
+from rlprof.units import count
+
+
+class Gain(NamedTuple):
+    """The rate of a run over that of an earlier one."""
+
+    times: float
+    is_clear: bool
+    """Whether it is more than the two rates' own uncertainty explains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run that could be read."""
+
+    file: str
+    run: RunInfo
+    sps: Interval | None
+    why_no_sps: str
+    top: PricedFinding | None
+    """The dearest finding with a known cause."""
+    over_previous: Gain | None = None
+    over_first: Gain | None = None
+
+    @property
+    def stage(self) -> str:
+        """What tells the run from others: its label, else its commit; empty without either."""
+        return self.run.label or self.run.git or ""
+
+    @property
+    def command(self) -> str:
+        """As one would type it, without the interpreter."""
+        program, *arguments = self.run.command or ("",)
+        name = PurePosixPath(program).name
+        return shlex.join(arguments if name.startswith("python") else [name, *arguments])
+
+    @property
+    def started(self) -> datetime:
+        return datetime.fromtimestamp(self.run.started_unix_s, tz=timezone.utc)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What its rate does not say: that it ended badly, or why there is none."""
+        remarks = []
+        if not self.run.complete:
+            remarks.append("recording cut off")
+        if self.run.exit_code:
+            remarks.append(f"exit code {self.run.exit_code}")
+        if self.why_no_sps:
+            remarks.append(f"no sps: {self.why_no_sps}")
+        return tuple(remarks)
+
+
+class Unread(NamedTuple):
+    """A file that is no run, or no whole one."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    rows: tuple[Row, ...]
+    """By the time at which the runs began."""
+    unread: tuple[Unread, ...]
+
+
+def run_files(places: Iterable[Path]) -> list[Path]:
+    """The run files that are named, and those in the folders that are; each once.
+
+    Links in a folder are left out: ``latest`` is one to a file beside it.
+    """
+    found: dict[Path, Path] = {}
+    for place in places:
+        inside = sorted(path for path in place.glob("*.rlprof") if not path.is_symlink())
+        for path in inside if place.is_dir() else [place]:
+            found.setdefault(path.resolve(), path)
+    return list(found.values())
+
+
+def read_row(path: Path) -> Row | Unread:
+    """The run in ``path``, folded and priced, without its gains."""
+    try:
+        recording = read_run(path)
+    except RunFileError as error:
+        return Unread(str(path), error.message)
+    profile = build_profile(recording)
+    priced, _ = find_and_price(profile, discover_detectors())
+    known = (f for f in priced.listed if f.finding.confidence is not Confidence.SUSPECTED)
+    return Row(
+        file=str(path),
+        run=profile.run,
+        sps=profile.throughput.steady_sps,
+        why_no_sps=_why_no_sps(profile.throughput),
+        top=next(known, None),
+    )
+
+
+def history_of(read: Sequence[Row | Unread]) -> History:
+    """What was read, in order of time, each row with its gains.
+
+    A run is compared with runs of the same program on a machine of the same kind alone.
+    """
+    rows = sorted(
+        (row for row in read if isinstance(row, Row)),
+        key=lambda row: (row.run.started_unix_s, row.file),
+    )
+    first: dict[tuple[str, ...], Interval] = {}
+    previous: dict[tuple[str, ...], Interval] = {}
+    with_gains = []
+    for row in rows:
+        kind = _kind(row.run)
+        if row.sps is not None and row.sps.median > 0:
+            with_gains.append(
+                replace(
+                    row,
+                    over_previous=_gain(row.sps, previous.get(kind)),
+                    over_first=_gain(row.sps, first.get(kind)),
+                )
+            )
+            first.setdefault(kind, row.sps)
+            previous[kind] = row.sps
+        else:
+            with_gains.append(row)
+    return History(
+        tuple(with_gains), tuple(unread for unread in read if isinstance(unread, Unread))
+    )
+
+
+def _kind(run: RunInfo) -> tuple[str, ...]:
+    return run.script, *(run.host.get(fact, "") for fact in ("cpu_model", "usable_cores"))
+
+
+def _gain(sps: Interval, before: Interval | None) -> Gain | None:
+    return None if before is None else Gain(sps.median / before.median, differ(sps, before))
+
+
+def _why_no_sps(throughput: Throughput) -> str:
+    if throughput.steady_sps is not None:
+        return ""
+    if throughput.unit == "none":
+        return "nothing counted steps"
+    return f"{count(throughput.total_steps)} steps in too short a time"
