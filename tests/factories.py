@@ -20,6 +20,8 @@ from rlprof.model.recording import (
     NO_PARENT,
     Counter,
     Frame,
+    Gauge,
+    MemoryGrowth,
     Node,
     Note,
     Process,
@@ -70,6 +72,8 @@ class RunBuilder:
         self._samples = Samples()
         self._counters: list[Counter] = []
         self._clock: dict[tuple[int, int], list[int]] = {}
+        self._gauges: list[Gauge] = []
+        self._memory: list[MemoryGrowth] = []
         self._sources: dict[str, str] = {}
         self._notes: list[Note] = []
 
@@ -143,6 +147,25 @@ class RunBuilder:
                 clock[2] += cpu_us
         return self
 
+    def gauge(self, name: str, *values: float) -> RunBuilder:
+        """A gauge of the last process: ``values`` at equal distances over the steady windows, lines
+        between them, and the first value before.
+        """
+        last = len(self._windows) - 1 - self._start_windows
+        for window in self._windows:
+            at = max(0, window.id - self._start_windows) * (len(values) - 1) / max(1, last)
+            left = min(int(at), max(0, len(values) - 2))
+            right = min(left + 1, len(values) - 1)
+            value = values[left] + (values[right] - values[left]) * (at - left)
+            self._gauges.append(Gauge(window.id, len(self._processes) - 1, name, value))
+        return self
+
+    def remembers(self, grown_bytes: int, *stack: str, released_bytes: int = 0) -> RunBuilder:
+        """Resident memory grew (and shrank) over the run while the current thread was in ``stack``."""
+        thread = len(self._threads) - 1
+        self._memory.append(MemoryGrowth(thread, self._node(stack), grown_bytes, released_bytes))
+        return self
+
     def source(self, file: str, text: str) -> RunBuilder:
         self._sources[file] = text
         return self
@@ -169,6 +192,8 @@ class RunBuilder:
             samples=self._samples,
             clocks=clocks,
             counters=tuple(self._counters),
+            gauges=tuple(sorted(self._gauges)),
+            memory=tuple(sorted(self._memory)),
             sources=self._sources,
             overhead={"samplers_cpu_us": 20_000, "recorder_cpu_us": 30_000, "probe_cpu_us": 5_000},
             notes=tuple(self._notes),

@@ -25,6 +25,7 @@ def write_run(path: Path, recording: Recording, *, finish: bool = True) -> RunWr
             nodes=[(n.id, n.parent, n.id) for n in recording.nodes] if is_first else [],
             processes=recording.processes,
             threads=recording.threads if is_first else [],
+            memory=recording.memory if is_first else [],
         )
     writer.write_sources(recording.sources)
     writer.write_notes(recording.notes)

@@ -182,12 +182,26 @@ class Counter(NamedTuple):
 
 
 class Gauge(NamedTuple):
-    """A level (for example ``cpu_us``, ``rss_bytes``) of ``process`` in ``window``."""
+    """A level or an amount of ``process`` in ``window``; ``model/gauges.py`` has the names."""
 
     window: int
     process: int
     name: str
     value: float
+
+
+class MemoryGrowth(NamedTuple):
+    """How the resident memory of a process rose and fell over the run, where a node was seen.
+
+    The clock looks at the process's memory at each tick, so the change since the tick before is
+    booked on what ran at the end of it, not on what asked for the memory. Exact is only the sum
+    over a process.
+    """
+
+    thread: int
+    node: int
+    grown_bytes: int
+    released_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +228,8 @@ class Recording:
     clocks: tuple[ThreadClock, ...] = ()
     counters: tuple[Counter, ...] = ()
     gauges: tuple[Gauge, ...] = ()
+    memory: tuple[MemoryGrowth, ...] = ()
+    """By thread and node, over the whole run; empty in files of version 1."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Text of the files with hot lines, by the path that frames name."""
     overhead: Mapping[str, float] = field(default_factory=dict)

@@ -38,6 +38,8 @@ class ThreadWindow:
     run_queue_us: int = 0
     trust_clock: bool = False
     """Whether the clock's stacks of this process are hardly ever torn."""
+    memory: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """(bytes grown, bytes released) of the process's resident memory, by the node of the tick."""
     bare_wall_us: int = 0
     """Wall time of the thread when no clock was attached to it at all."""
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from pathlib import Path
 
 import psutil
 
-CGROUPS = Path("/sys/fs/cgroup")
+from rlprof.recording import procfs
+from rlprof.recording.cgroups import ControlGroups
+
+_SOME_TOTAL = re.compile(rb"some .*total=(\d+)")
+_AVAILABLE = re.compile(rb"MemAvailable:\s+(\d+) kB")
 
 
 def host_facts() -> dict[str, str]:
@@ -28,8 +33,56 @@ def host_facts() -> dict[str, str]:
 def usable_cores() -> float:
     """Cores that this process may use: affinity and the cgroup's CPU quota count."""
     cores = float(len(os.sched_getaffinity(0)))
-    quota = _cgroup_quota()
+    quota = ControlGroups.ours().cpu_quota()
     return min(cores, quota) if quota is not None else cores
+
+
+def busy_cpu_us() -> int | None:
+    """CPU time that the whole machine spent since it started, all processors together (µs)."""
+    try:
+        with open("/proc/stat", "rb") as file:  # noqa: PTH123 - several times a second
+            fields = file.readline().split()
+    except OSError:
+        return None
+    # user, nice, system, idle, iowait, irq, softirq; guests are in user already.
+    user, nice, system, _, _, irq, softirq = map(int, fields[1:8])
+    return (user + nice + system + irq + softirq) * procfs.CLOCK_TICK_US
+
+
+def cpu_pressure_us() -> int | None:
+    """Time in which some thread of the machine waited for a processor (µs, since it started).
+
+    None where the kernel does not keep pressure stall information (PSI).
+    """
+    try:
+        with open("/proc/pressure/cpu", "rb") as file:  # noqa: PTH123 - as above
+            found = _SOME_TOTAL.match(file.read())
+    except OSError:
+        return None
+    return int(found[1]) if found else None
+
+
+def run_queue() -> int | None:
+    """Threads of the whole machine that run or wait for a processor right now, ours among them."""
+    try:
+        with open("/proc/loadavg", "rb") as file:  # noqa: PTH123 - as above
+            return int(file.read().split()[3].partition(b"/")[0])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def available_memory_bytes(groups: ControlGroups) -> int | None:
+    """Memory that processes may still take: the machine's or, if less, what ``groups`` leave."""
+    try:
+        with open("/proc/meminfo", "rb") as file:  # noqa: PTH123 - as above
+            found = _AVAILABLE.search(file.read())
+    except OSError:
+        return None
+    if found is None:
+        return None
+    machine = int(found[1]) * 1024
+    group = groups.memory_headroom_bytes()
+    return machine if group is None else min(machine, group)
 
 
 def git_state(folder: Path) -> str | None:
@@ -64,39 +117,3 @@ def _cpu_model() -> str:
     except OSError:
         pass
     return platform.processor() or "unknown"
-
-
-def _cgroup_quota() -> float | None:
-    """Cores that the control groups allow: the least on the way up; None where there is no limit."""
-    quotas = [quota for folder in _cgroup_folders() if (quota := _quota(folder)) is not None]
-    return min(quotas, default=None)
-
-
-def _cgroup_folders() -> list[Path]:
-    """The folders of our own groups and of those above, in version 2 and in version 1."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
-    folders = [CGROUPS, CGROUPS / "cpu"]
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        base = CGROUPS if not controllers else CGROUPS / "cpu"
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        group = base / path.lstrip("/")
-        folders += [folder for folder in (group, *group.parents) if base in folder.parents]
-    return folders
-
-
-def _quota(folder: Path) -> float | None:
-    """Version 2's ``cpu.max``, else version 1's quota and period."""
-    try:
-        if (folder / "cpu.max").exists():
-            quota, period = (folder / "cpu.max").read_text().split()
-        else:
-            quota = (folder / "cpu.cfs_quota_us").read_text().strip()
-            period = (folder / "cpu.cfs_period_us").read_text().strip()
-        return None if quota in ("max", "-1") else int(quota) / int(period)
-    except (OSError, ValueError):
-        return None

@@ -8,9 +8,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-_CLOCK_TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
+CLOCK_TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PYTHON_NAME = re.compile(r"^(python|pypy)[\d.]*t?$")
+
+_STATUS = re.compile(
+    rb"^VmHWM:\s+(\d+) kB$.*^voluntary_ctxt_switches:\s+(\d+)$.*"
+    rb"^nonvoluntary_ctxt_switches:\s+(\d+)$",
+    re.MULTILINE | re.DOTALL,
+)
+_TRANSFERS = re.compile(rb"^read_bytes: (\d+)\nwrite_bytes: (\d+)$", re.MULTILINE)
+_PSS = re.compile(rb"^Pss:\s+(\d+) kB$", re.MULTILINE)
 
 
 class ProcessStat(NamedTuple):
@@ -25,6 +33,8 @@ class ProcessStat(NamedTuple):
     threads: int
     start_ticks: int
     """Since boot; together with the pid it names one process."""
+    virtual_bytes: int
+    """Addresses it has asked for, used or not."""
     rss_bytes: int
 
     @property
@@ -44,11 +54,68 @@ def read_stat(pid: int) -> ProcessStat | None:
         state=fields[0].decode(),
         ppid=int(fields[1]),
         group=int(fields[2]),
-        cpu_us=(int(fields[11]) + int(fields[12])) * _CLOCK_TICK_US,
+        cpu_us=(int(fields[11]) + int(fields[12])) * CLOCK_TICK_US,
         threads=int(fields[17]),
         start_ticks=int(fields[19]),
+        virtual_bytes=int(fields[20]),
         rss_bytes=int(fields[21]) * _PAGE,
     )
+
+
+class ProcessStatus(NamedTuple):
+    """A part of ``/proc/PID/status``."""
+
+    peak_rss_bytes: int
+    """The most that was ever resident, by the kernel's own count."""
+    voluntary_switches: int
+    """Of the main thread: it gave its CPU away, to wait."""
+    involuntary_switches: int
+    """Of the main thread: the kernel took its CPU for another."""
+
+
+def read_status(pid: int) -> ProcessStatus | None:
+    """None when the process is gone, or has ended and only waits for its parent."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:  # noqa: PTH123 - called several times a second
+            found = _STATUS.search(file.read())
+    except OSError:
+        return None
+    if found is None:
+        return None
+    return ProcessStatus(int(found[1]) * 1024, int(found[2]), int(found[3]))
+
+
+def read_transfers(pid: int) -> tuple[int, int] | None:
+    """(bytes read from, written to storage) since it began; None when not permitted or gone.
+
+    What the file cache served, and pipes and sockets, are not in it.
+    """
+    try:
+        with open(f"/proc/{pid}/io", "rb") as file:  # noqa: PTH123 - as above
+            found = _TRANSFERS.search(file.read())
+    except OSError:
+        return None
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def read_pss_bytes(pid: int) -> int | None:
+    """Its proportional memory: shared pages divided by their users. None when not to be had.
+
+    Dear, as the kernel walks all pages: measured 31 ms for 1 GiB.
+    """
+    try:
+        found = _PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_bytes())
+    except OSError:
+        return None
+    return int(found[1]) * 1024 if found else None
+
+
+def read_affinity(pid: int) -> int | None:
+    """Number of processors that its main thread may use; None when the process is gone."""
+    try:
+        return len(os.sched_getaffinity(pid))
+    except OSError:
+        return None
 
 
 def read_schedule(pid: int, tid: int) -> tuple[int, int] | None:

@@ -8,9 +8,10 @@ from statistics import fmean
 
 from rlprof.errors import OutputError, RlprofError
 from rlprof.model.counters import best_source
-from rlprof.model.recording import Counter, Gauge, Note, ThreadClock, Window
-from rlprof.recording import procfs
+from rlprof.model.gauges import OUTPUT_SPS
+from rlprof.model.recording import Counter, Gauge, MemoryGrowth, Note, ThreadClock, Window
 from rlprof.recording.census import Census, summarise
+from rlprof.recording.gauges import GaugeReader
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.sources import read_sources
 from rlprof.recording.stacks import StackTable
@@ -22,7 +23,6 @@ from rlprof.recording.timeline import (
     merged,
     plan_merge,
 )
-from rlprof.recording.tracked import TrackedProcess
 from rlprof.runfile.writer import RunWriter, SampleRow
 
 RECENT_US = 5_000_000
@@ -40,6 +40,7 @@ class WindowStore:
         self.window_start_us = 0
         self._writer = writer
         self._stacks = stacks
+        self._gauges = GaugeReader()
         self._windows: list[Window] = []
         self._tail_windows = TAIL_WINDOWS
         self._closed = 0
@@ -58,7 +59,7 @@ class WindowStore:
         samples: list[SampleRow] = []
         clocks: list[ThreadClock] = []
         counters: list[Counter] = []
-        gauges: list[Gauge] = []
+        memory: list[MemoryGrowth] = []
         # Ended processes are asked once more: their mailboxes and samplers hold their last words.
         asked = [tracked for tracked in census.all if not tracked.is_finished]
         for tracked in asked:
@@ -66,16 +67,16 @@ class WindowStore:
             for thread, node, cost in seen.samples:
                 samples.append((window.id, thread, node, *cost))
                 self._total_us += cost.wall_us
+            memory += seen.memory
             clocks += [clock._replace(window=window.id) for clock in seen.clocks]
             counters += [
                 Counter(window.id, tracked.process.id, name, value)
                 for name, value in seen.counts.items()
                 if value
             ]
-            gauges += _gauges(window, tracked)
             tracked.is_finished = not tracked.is_alive
         counters += self._output_counters(window, taps)
-        gauges += self._printed_rate(window, taps)
+        gauges = self._gauges.read(window, asked) + self._printed_rate(window, taps)
         self._count_recent(window, counters)
         frames, nodes = self._stacks.take_new()
         new_threads, census.new_threads = census.new_threads, []
@@ -86,6 +87,7 @@ class WindowStore:
                 clocks=clocks,
                 counters=counters,
                 gauges=gauges,
+                memory=memory,
                 frames=frames,
                 nodes=nodes,
                 processes=[summarise(tracked) for tracked in asked],
@@ -175,7 +177,7 @@ class WindowStore:
         if not rates:
             return []
         self._printed_sps = fmean(rates)
-        return [Gauge(window.id, 0, "output_sps", self._printed_sps)]
+        return [Gauge(window.id, 0, OUTPUT_SPS, self._printed_sps)]
 
     def _count_recent(self, window: Window, counters: Sequence[Counter]) -> None:
         source = best_source([self._step_source, *(counter.name for counter in counters)])
@@ -188,13 +190,3 @@ class WindowStore:
             self._recent.append((window.end_us, steps))
         while self._recent and self._recent[0][0] < window.end_us - RECENT_US:
             self._recent.popleft()
-
-
-def _gauges(window: Window, tracked: TrackedProcess) -> list[Gauge]:
-    """CPU time (µs in this window), resident memory (bytes) and number of threads."""
-    stat = procfs.read_stat(tracked.pid) if tracked.is_alive else None
-    if stat is None:
-        return []
-    cpu_us, tracked.cpu_us_seen = stat.cpu_us - tracked.cpu_us_seen, stat.cpu_us
-    values = {"cpu_us": cpu_us, "rss_bytes": stat.rss_bytes, "threads": stat.threads}
-    return [Gauge(window.id, tracked.process.id, name, value) for name, value in values.items()]

@@ -12,6 +12,7 @@ from rlprof.model.recording import (
     INVALID_FUNCTION,
     NO_STACK_FUNCTION,
     Frame,
+    MemoryGrowth,
     Process,
     Thread,
     ThreadClock,
@@ -57,6 +58,7 @@ class ProcessWindow:
     clocks: list[ThreadClock] = field(default_factory=list)
     counts: dict[str, float] = field(default_factory=dict)
     """What the process counted, by name."""
+    memory: list[MemoryGrowth] = field(default_factory=list)
 
 
 class _ThreadState:
@@ -89,7 +91,6 @@ class TrackedProcess:
         self.clock_samples = 0
         self.clock_invalid_us = 0
         self.clock_covered_us = 0
-        self.cpu_us_seen = 0
         self.is_finished = False
         """Whether it has ended and its last words are in the run file."""
         self.is_busy = True
@@ -142,6 +143,10 @@ class TrackedProcess:
             ).items():
                 result.samples.append((state.number, node, time))
             result.clocks.append(self._thread_clock(state, seen))
+            result.memory += [
+                MemoryGrowth(state.number, node, grown, released)
+                for node, (grown, released) in seen.memory.items()
+            ]
         if self.mailbox is not None:
             result.counts.update(self.mailbox.new_counts())
         return result
@@ -174,6 +179,9 @@ class TrackedProcess:
         if time.idle_us:
             # A sleeping stack does not move: even one marked torn is as good as it gets.
             seen.idle[node] = seen.idle.get(node, 0) + time.idle_us
+        if time.grown_bytes or time.released_bytes:
+            grown, released = seen.memory.get(node, (0, 0))
+            seen.memory[node] = (grown + time.grown_bytes, released + time.released_bytes)
         if not time.busy_us:
             return
         if stack.is_torn:

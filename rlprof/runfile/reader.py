@@ -12,6 +12,7 @@ from rlprof.model.recording import (
     Counter,
     Frame,
     Gauge,
+    MemoryGrowth,
     Node,
     Note,
     Process,
@@ -22,7 +23,7 @@ from rlprof.model.recording import (
     ThreadClock,
     Window,
 )
-from rlprof.runfile.schema import APPLICATION_ID, VERSION, journals
+from rlprof.runfile.schema import APPLICATION_ID, SINCE_MEMORY, VERSION, journals
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
@@ -39,8 +40,7 @@ def read_run(path: Path) -> Recording:
     except sqlite3.Error as error:
         raise _damaged(path, error) from error
     try:
-        _check_version(db, path)
-        return _read(db)
+        return _read(db, _check_version(db, path))
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise _damaged(path, error) from error
     finally:
@@ -76,7 +76,8 @@ def _open(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True)
 
 
-def _check_version(db: sqlite3.Connection, path: Path) -> None:
+def _check_version(db: sqlite3.Connection, path: Path) -> int:
+    """The version of the tables, one that this rlprof reads."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID:
         raise _not_ours(path)
@@ -87,6 +88,7 @@ def _check_version(db: sqlite3.Connection, path: Path) -> None:
             slug="run-file-newer",
             hint="update rlprof: pip install -U rlprof",
         )
+    return int(version)
 
 
 def _not_ours(path: Path) -> RunFileError:
@@ -105,7 +107,7 @@ def _damaged(path: Path, error: Exception) -> RunFileError:
     )
 
 
-def _read(db: sqlite3.Connection) -> Recording:
+def _read(db: sqlite3.Connection, version: int) -> Recording:
     meta = dict(db.execute("SELECT key, value FROM meta"))
     frames = {
         number: Frame(file, function, line)
@@ -134,10 +136,15 @@ def _read(db: sqlite3.Connection) -> Recording:
         clocks=tuple(map(ThreadClock._make, db.execute("SELECT * FROM clock"))),
         counters=tuple(map(Counter._make, db.execute("SELECT * FROM counter"))),
         gauges=tuple(map(Gauge._make, db.execute("SELECT * FROM gauge"))),
+        memory=_memory(db) if version >= SINCE_MEMORY else (),
         sources=dict(db.execute("SELECT file, text FROM source")),
         overhead=json.loads(meta.get("overhead", "{}")),
         notes=tuple(Note(*row) for row in db.execute("SELECT level, slug, text FROM note")),
     )
+
+
+def _memory(db: sqlite3.Connection) -> tuple[MemoryGrowth, ...]:
+    return tuple(map(MemoryGrowth._make, db.execute("SELECT * FROM memory")))
 
 
 def _run(meta: dict[str, str]) -> RunInfo:

@@ -8,8 +8,15 @@ from typing import Final
 APPLICATION_ID: Final = 0x524C5046
 """``RLPF``: tells a run file from any other SQLite file."""
 
-VERSION: Final = 1
-"""Kept in ``user_version``. 1: the first version (rlprof 0.1)."""
+VERSION: Final = 2
+"""Kept in ``user_version``.
+
+1: the first version (rlprof 0.1).
+2: the table ``memory``; merged gauges keep their weighted mean, their sum or their highest value.
+"""
+
+SINCE_MEMORY: Final = 2
+"""The first version with the table ``memory``."""
 
 TABLES: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -51,6 +58,10 @@ CREATE TABLE counter (
 CREATE TABLE gauge (
     window INTEGER NOT NULL, process INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
     PRIMARY KEY (window, process, name)
+) WITHOUT ROWID;
+CREATE TABLE memory (
+    thread INTEGER NOT NULL, node INTEGER NOT NULL,
+    grown_bytes INTEGER NOT NULL, released_bytes INTEGER NOT NULL, PRIMARY KEY (thread, node)
 ) WITHOUT ROWID;
 CREATE TABLE source (file TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (level TEXT NOT NULL, slug TEXT NOT NULL, text TEXT NOT NULL);

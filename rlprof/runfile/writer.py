@@ -11,10 +11,12 @@ from operator import attrgetter
 from pathlib import Path
 
 from rlprof.errors import OutputError
+from rlprof.model.gauges import HIGHEST, SUMMED
 from rlprof.model.recording import (
     Counter,
     Frame,
     Gauge,
+    MemoryGrowth,
     Note,
     Process,
     RunInfo,
@@ -27,6 +29,24 @@ from rlprof.runfile.schema import APPLICATION_ID, TABLES, VERSION, journals
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
 
+
+_ADD_MEMORY = """
+    INSERT INTO memory VALUES (?,?,?,?) ON CONFLICT (thread, node) DO UPDATE SET
+    grown_bytes = grown_bytes + excluded.grown_bytes,
+    released_bytes = released_bytes + excluded.released_bytes
+"""
+
+_LENGTH = "(SELECT end_us - start_us FROM window WHERE window.id = gauge.window)"
+
+
+def _among(names: Iterable[str]) -> str:
+    return f"name IN ({','.join(repr(name) for name in sorted(names))})"
+
+
+_MERGED_GAUGE = (
+    f"CASE WHEN {_among(SUMMED)} THEN SUM(value) WHEN {_among(HIGHEST)} THEN MAX(value) "
+    f"ELSE SUM(value * {_LENGTH}) / SUM({_LENGTH}) END"
+)
 
 _PROCESS_COLUMNS = tuple(field.name for field in fields(Process))
 # Not asdict: it copies each value deeply, four times a second for every process.
@@ -77,8 +97,12 @@ class RunWriter:
         nodes: Sequence[tuple[int, int, int]],
         processes: Iterable[Process],
         threads: Iterable[Thread],
+        memory: Iterable[MemoryGrowth] = (),
     ) -> None:
-        """Commit one window and all that is new with it; ``nodes`` are (id, parent, frame id)."""
+        """Commit one window and all that is new with it; ``nodes`` are (id, parent, frame id).
+
+        ``memory`` is what was added in this window to the sums of the run.
+        """
         with self._reporting(), self._transaction():
             many = self._db.executemany
             many("INSERT INTO window VALUES (?,?,?)", [(window.id, window.start_us, window.end_us)])
@@ -93,11 +117,13 @@ class RunWriter:
             many("INSERT INTO clock VALUES (?,?,?,?,?,?,?)", clocks)
             many("INSERT INTO counter VALUES (?,?,?,?)", counters)
             many("INSERT INTO gauge VALUES (?,?,?,?)", gauges)
+            many(_ADD_MEMORY, memory)
 
     def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
         """Merge each group of neighbouring windows into one; group ``i`` becomes window ``i``.
 
-        ``groups`` covers every window, in order. Times and counts add up, levels keep the mean.
+        ``groups`` covers every window, in order. Times and counts add up; of gauges
+        ``model/gauges.py`` tells which add up, keep the highest, or the mean by length.
         """
         with self._reporting(), self._transaction():
             db = self._db
@@ -107,6 +133,8 @@ class RunWriter:
                 [(old, new) for new, group in enumerate(groups) for old in group],
             )
             sums = "SUM(wall_us), SUM(idle_us)"
+            # Before their windows, whose lengths weigh them.
+            self._regroup("gauge", f"new, process, name, {_MERGED_GAUGE}", "new, process, name")
             self._regroup("window", "new, MIN(start_us), MAX(end_us)", "new", key="id")
             self._regroup("sample", f"new, thread, node, {sums}, SUM(cpu_us)", "new, thread, node")
             self._regroup(
@@ -115,9 +143,6 @@ class RunWriter:
                 "new, thread",
             )
             self._regroup("counter", "new, process, name, SUM(value)", "new, process, name")
-            # CPU time adds up, where memory or a number of threads is a level.
-            value = "CASE name WHEN 'cpu_us' THEN SUM(value) ELSE AVG(value) END"
-            self._regroup("gauge", f"new, process, name, {value}", "new, process, name")
             db.execute("DROP TABLE merged")
 
     def sample_rows(self) -> int:

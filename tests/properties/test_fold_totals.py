@@ -51,20 +51,24 @@ def as_mojo(drawn: list) -> bytes:
     return stream.bytes()
 
 
-def expected(drawn: list) -> dict[ClockStack, tuple[int, int, int]]:
-    totals: dict[ClockStack, tuple[int, int, int]] = {}
-    for tid, stack, wall_us, idle, _ in drawn:
+Totals = dict[ClockStack, tuple[int, ...]]
+"""Busy and idle µs, ticks, bytes grown and released, by stack."""
+
+NOTHING = (0, 0, 0, 0, 0)
+
+
+def expected(drawn: list) -> Totals:
+    totals: Totals = {}
+    for tid, stack, wall_us, idle, memory in drawn:
         key = ClockStack(tid, tuple(stack), False, False)
-        busy, sleeping, ticks = totals.get(key, (0, 0, 0))
-        totals[key] = (busy + (not idle) * wall_us, sleeping + idle * wall_us, ticks + 1)
+        new = ((not idle) * wall_us, idle * wall_us, 1, max(0, memory), max(0, -memory))
+        totals[key] = tuple(map(sum, zip(totals.get(key, NOTHING), new, strict=True)))
     return totals
 
 
-def folded(
-    reader: StackReader, data: bytes, cuts: list[int]
-) -> dict[ClockStack, tuple[int, int, int]]:
+def folded(reader: StackReader, data: bytes, cuts: list[int]) -> Totals:
     """What comes out when ``data`` arrives in pieces, with a drain after each."""
-    totals: dict[ClockStack, tuple[int, int, int]] = {}
+    totals: Totals = {}
     ends = [*sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     start = 0
     for end in ends:
@@ -73,9 +77,11 @@ def folded(
             reader.finish()
         for key, time in reader.drain().items():
             stack = reader.parse(key)
-            before = totals.get(stack, (0, 0, 0))
-            now = (time.busy_us, time.idle_us, time.ticks)
-            totals[stack] = tuple(map(sum, zip(before, now, strict=True)))  # type: ignore[assignment]
+            before = totals.get(stack, NOTHING)
+            now = (
+                time.busy_us, time.idle_us, time.ticks, time.grown_bytes, time.released_bytes,
+            )  # fmt: skip
+            totals[stack] = tuple(map(sum, zip(before, now, strict=True)))
         start = end
     return totals
 

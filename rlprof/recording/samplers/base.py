@@ -20,14 +20,24 @@ class ClockStack(NamedTuple):
 
 
 class ClockTime:
-    """What one distinct stack gathered: busy and idle time (µs) and its number of ticks."""
+    """What one distinct stack gathered: busy and idle time (µs), its number of ticks, and how much
+    the process's resident memory rose and fell (bytes) up to those ticks.
+    """
 
-    __slots__ = ("busy_us", "idle_us", "ticks")
+    __slots__ = ("busy_us", "grown_bytes", "idle_us", "released_bytes", "ticks")
 
     def __init__(self) -> None:
         self.busy_us = 0
         self.idle_us = 0
         self.ticks = 0
+        self.grown_bytes = 0
+        self.released_bytes = 0
+
+    def add_memory(self, change_bytes: int) -> None:
+        if change_bytes > 0:
+            self.grown_bytes += change_bytes
+        else:
+            self.released_bytes -= change_bytes
 
 
 class StackReader(Protocol):

@@ -46,6 +46,7 @@ class MojoReader:
         self._stack: list[int] = []
         self._wall_us: int | None = None
         self._is_idle = False
+        self._memory_change = 0
         self._times: dict[Hashable, ClockTime] = {}
         self._events: dict[int, Callable[[], None]] = {
             METADATA: self._metadata,
@@ -134,8 +135,10 @@ class MojoReader:
         else:
             time.busy_us += self._wall_us
         time.ticks += 1
+        time.add_memory(self._memory_change)
         self._wall_us = None
         self._is_idle = False
+        self._memory_change = 0
 
     def _define_frame(self) -> None:
         key, file, scope, line, _end_line, _column, _end_column = (
@@ -153,7 +156,7 @@ class MojoReader:
         self._wall_us = self._integer()
 
     def _memory(self) -> None:
-        self._integer()
+        self._memory_change = self._integer()
 
     def _define_string(self) -> None:
         key = self._integer()

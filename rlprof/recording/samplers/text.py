@@ -12,7 +12,7 @@ from rlprof.recording.samplers.base import ClockStack, ClockTime
 _GC = GC_FUNCTION.encode()
 _INVALID = INVALID_FUNCTION.encode()
 _SAMPLE = re.compile(rb"P\d+;T[^;]*:\d+(;|$)")
-_METRICS = re.compile(rb" (\d{1,18}),([01]),-?\d+\n")
+_METRICS = re.compile(rb" (\d{1,18}),([01]),(-?\d{1,18})\n")
 """The end of a sample's line: wall µs, idle flag, change of memory. Cutting the text here takes
 one copy of each stack, where cutting lines first would take two.
 """
@@ -35,8 +35,8 @@ class TextReader:
         parts = _METRICS.split(self._rest + data)
         remarks, _, self._rest = parts.pop().rpartition(b"\n")
         times = self._times
-        for stack, wall_us, idle in zip(
-            parts[::3], map(int, parts[1::3]), parts[2::3], strict=True
+        for stack, wall_us, idle, change in zip(
+            parts[::4], map(int, parts[1::4]), parts[2::4], parts[3::4], strict=True
         ):
             time = times.get(stack)
             if time is None:
@@ -48,6 +48,8 @@ class TextReader:
             else:
                 time.busy_us += wall_us
             time.ticks += 1
+            if change != b"0":
+                time.add_memory(int(change))
         self._other_lines(remarks)
 
     def has_times(self) -> bool:

@@ -36,6 +36,24 @@ def test_time_adds_up_per_stack_busy_and_idle_apart():
     }
 
 
+def test_memory_adds_up_per_stack_rises_and_falls_apart():
+    stream = MojoStream()
+    stream.sample(7, [MAIN], 10, memory=4096)
+    stream.sample(7, [MAIN], 10, memory=8192, idle=True)
+    stream.sample(7, [MAIN], 10, memory=-1024)
+    stream.sample(7, [STEP], 10)
+    reader = MojoReader()
+    reader.feed(stream.bytes())
+    reader.finish()
+
+    memory = {
+        reader.parse(key).frames[0]: (time.grown_bytes, time.released_bytes)
+        for key, time in reader.drain().items()
+    }
+
+    assert memory == {MAIN: (12288, 1024), STEP: (0, 0)}
+
+
 def test_collector_and_torn_stacks():
     stream = MojoStream()
     stream.sample(7, [MAIN], 5, gc=True)

@@ -38,6 +38,23 @@ def test_time_adds_up_per_stack_busy_and_idle_apart():
     assert times == {stack(MAIN, STEP): (150, 7, 3), stack(MAIN): (20, 0, 1)}
 
 
+def test_memory_adds_up_per_stack_rises_and_falls_apart():
+    reader = TextReader()
+    reader.feed(
+        b"P1;T0:7;a.py:f:1 10,0,4096\n"
+        b"P1;T0:7;a.py:f:1 10,1,8192\n"
+        b"P1;T0:7;a.py:f:1 10,0,-1024\n"
+        b"P1;T0:7;a.py:g:1 10,0,0\n"
+    )
+
+    memory = {
+        reader.parse(key).frames[0].function: (time.grown_bytes, time.released_bytes)
+        for key, time in reader.drain().items()
+    }
+
+    assert memory == {"f": (12288, 1024), "g": (0, 0)}
+
+
 def test_collector_torn_and_empty_stacks():
     _, times = read(
         "P1;T0:7;train.py:<module>:9;:GC: 5,0,0",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.model import gauges
 from rlprof.runfile.reader import read_run
 from rlprof.runfile.schema import TABLES, VERSION
 from tests.factories import a_run
@@ -43,6 +44,22 @@ def test_the_page_is_of_this_version(page):
     assert f"version {VERSION}" in page
 
 
+@pytest.mark.parametrize(
+    "name",
+    [value for key, value in vars(gauges).items() if key.isupper() and isinstance(value, str)],
+)
+def test_the_page_explains_every_gauge(page, name):
+    section = page.partition("\n### Gauges by name\n")[2].partition("\n### ")[0]
+
+    (row,) = [
+        row
+        for row in section.splitlines()
+        if row.startswith("|") and f"`{name}`" in row.split("|")[1]
+    ]
+    kind = "amount" if name in gauges.SUMMED else "peak" if name in gauges.HIGHEST else "level"
+    assert row.split("|")[2].strip() == kind
+
+
 def queries() -> list[str]:
     return re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
@@ -54,6 +71,7 @@ def test_the_queries_of_the_page_work(tmp_path, query):
         .process(steps=1000)
         .spends(8.0, "train.py:9 <module>", "train.py:12 step")
         .spends(2.0, "train.py:9 <module>", "train.py:14 wait", idle=True)
+        .gauge(gauges.RSS_BYTES, 2e8, 3e8)
         .recording()
     )
     write_run(tmp_path / "run.rlprof", story)

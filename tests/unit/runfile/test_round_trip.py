@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 
 import pytest
 
 from rlprof.errors import OutputError, RunFileError
+from rlprof.model import gauges
 from rlprof.model.recording import Counter, Gauge, Recording, Window
 from rlprof.runfile.reader import read_run
 from rlprof.runfile.schema import journals
@@ -24,6 +26,8 @@ STORY = (
     .spends(2.5, "train.py:9 <module>", "envs/grid.py:40 step", "numpy/core.py:7 argmax")
     .source("train.py", "import numpy\n")
     .note("warning", "lost-samples", "3 samples were lost")
+    .gauge(gauges.RSS_BYTES, 2e8, 3e8)
+    .remembers(4096, "train.py:9 <module>", "envs/grid.py:40 step", released_bytes=1024)
     .recording()
 )
 
@@ -63,15 +67,7 @@ def test_an_unfinished_run_is_readable_and_says_so(tmp_path):
 
 
 def test_merging_windows_keeps_every_total(tmp_path):
-    story = replace(
-        STORY,
-        gauges=tuple(
-            Gauge(window.id, 0, name, window.id)
-            for window in STORY.windows
-            for name in ("cpu_us", "rss_bytes")
-        ),
-    )
-    writer = write_run(tmp_path / "run.rlprof", story, finish=False)
+    writer = write_run(tmp_path / "run.rlprof", STORY, finish=False)
 
     writer.merge_windows([[0], [1, 2], [3, 4, 5, 6, 7]])
     recording = read_run(tmp_path / "run.rlprof")
@@ -82,17 +78,64 @@ def test_merging_windows_keeps_every_total(tmp_path):
         Window(0, 0, half), Window(1, half, 3 * half), Window(2, 3 * half, 8 * half),
     )  # fmt: skip
     for column in ("wall_us", "idle_us", "cpu_us"):
-        before, after = getattr(story.samples, column), getattr(recording.samples, column)
+        before, after = getattr(STORY.samples, column), getattr(recording.samples, column)
         assert sum(after) == sum(before)
-    assert _per_node(recording) == _per_node(story)
+    assert _per_node(recording) == _per_node(STORY)
     for name in ("wall_us", "idle_us", "on_cpu_us", "run_queue_us", "invalid_us"):
         assert sum(getattr(c, name) for c in recording.clocks) == sum(
-            getattr(c, name) for c in story.clocks
+            getattr(c, name) for c in STORY.clocks
         )
     assert sum(counter.value for counter in recording.counters) == 600
-    gauges = {(gauge.name, gauge.window): gauge.value for gauge in recording.gauges}
-    assert [gauges["cpu_us", window] for window in range(3)] == [0, 3, 25]
-    assert [gauges["rss_bytes", window] for window in range(3)] == [0, 1.5, 5]
+    assert recording.memory == STORY.memory
+
+
+def test_of_merged_windows_amounts_add_up_peaks_stay_and_levels_are_weighted_by_time(tmp_path):
+    names = (gauges.CPU_US, gauges.PEAK_RSS_BYTES, gauges.RSS_BYTES)
+    values = {name: [Gauge(w.id, 0, name, w.id) for w in STORY.windows] for name in names}
+    # Memory shared out is asked for every few seconds only.
+    values[gauges.PSS_BYTES] = [Gauge(window, 0, gauges.PSS_BYTES, 7.0) for window in (2, 6)]
+    story = replace(STORY, gauges=tuple(gauge for named in values.values() for gauge in named))
+    writer = write_run(tmp_path / "run.rlprof", story, finish=False)
+
+    writer.merge_windows([[0], [1], [2, 3, 4, 5], [6, 7]])
+    writer.merge_windows([[0], [1, 2, 3]])
+    recording = read_run(tmp_path / "run.rlprof")
+    writer.abandon()
+
+    merged = {(gauge.name, gauge.window): gauge.value for gauge in recording.gauges}
+    assert merged[gauges.CPU_US, 1] == 1 + 2 + 3 + 4 + 5 + 6 + 7
+    assert merged[gauges.PEAK_RSS_BYTES, 1] == 7
+    assert merged[gauges.RSS_BYTES, 1] == 4
+    assert merged[gauges.PSS_BYTES, 1] == 7
+    assert (gauges.PSS_BYTES, 0) not in merged
+
+
+def test_memory_adds_up_by_thread_and_node(tmp_path):
+    writer = write_run(tmp_path / "run.rlprof", STORY, finish=False)
+    (known,) = STORY.memory
+    last = STORY.windows[-1]
+
+    writer.write_window(
+        Window(last.id + 1, last.end_us, last.end_us + 1),
+        samples=[], clocks=[], counters=[], gauges=[], frames=[], nodes=[], processes=[],
+        threads=[], memory=[known._replace(grown_bytes=10, released_bytes=20)],
+    )  # fmt: skip
+    recording = read_run(tmp_path / "run.rlprof")
+    writer.abandon()
+
+    assert recording.memory == (known._replace(grown_bytes=4106, released_bytes=1044),)
+
+
+def test_a_file_of_version_1_is_read_without_what_it_did_not_know(tmp_path):
+    write_run(tmp_path / "run.rlprof", STORY)
+    with sqlite3.connect(tmp_path / "run.rlprof") as db:
+        db.executescript("DROP TABLE memory; PRAGMA user_version=1")
+    db.close()
+
+    recording = read_run(tmp_path / "run.rlprof")
+
+    assert recording.memory == ()
+    assert same_but_for_samples(recording) == same_but_for_samples(replace(STORY, memory=()))
 
 
 def _per_node(recording: Recording) -> dict[tuple[int, int], int]:
