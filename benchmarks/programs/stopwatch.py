@@ -1,0 +1,56 @@
+"""How long a training program runs, and its pace over the second half, told without rlprof."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+
+
+class Stopwatch:
+    """Starts with the first count, so that imports and the start of workers are left out.
+
+    ``steps`` may also be set, by a program that reads the counts of its workers.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.steps = 0
+        self._started: float | None = None
+        self._from: tuple[float, int] | None = None
+        self._last = 0.0
+
+    def count(self, steps: int = 1) -> None:
+        self.steps += steps
+
+    def is_running(self) -> bool:
+        """Whether time is left; called once per iteration of the program."""
+        now = self._last = time.perf_counter()
+        if self._started is None:
+            if self.steps:
+                self._started = now
+            return True
+        if self._from is None and now - self._started >= self.seconds / 2:
+            self._from = (now, self.steps)
+        return now - self._started < self.seconds
+
+    @property
+    def sps(self) -> float:
+        """Steps per second since the first look at the clock in the second half."""
+        if self._from is None or self._last <= self._from[0]:
+            raise SystemExit(f"{self.seconds:g} s are too short for a rate: give more --seconds")
+        since, steps = self._from
+        return (self.steps - steps) / (self._last - since)
+
+
+def arguments(seconds: float = 8.0) -> argparse.Namespace:
+    """``--seconds`` to run for and ``--fixed`` for the program with its one fault put right."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=seconds)
+    parser.add_argument("--fixed", action="store_true")
+    return parser.parse_args()
+
+
+def tell(sps: float) -> None:
+    """The last line of each program."""
+    print(json.dumps({"sps": sps}), flush=True)
