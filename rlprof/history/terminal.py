@@ -17,8 +17,8 @@ from rlprof.names import printable
 from rlprof.renderers.terminal import as_text
 from rlprof.renderers.terminal.shapes import bullet, heading
 
-
-_STAGE_WIDTH = 12
+_STAGE_WIDTH: Final = 12
+"""Columns at least, however narrow the terminal."""
 
 
 def history_as_text(history: History, *, width: int, colored: bool) -> str:
@@ -48,7 +48,7 @@ def _table(rows: Iterable[Row]) -> Table:
             _stage(row),
             _two_lines(words.rate(row), words.rate_range(row)),
             _two_lines(words.gain(row.over_previous), words.gain(row.over_first)),
-            _two_lines(words.bottleneck(row), words.saving(row)),
+            _two_lines(words.bottleneck(row), f"saves {words.saving(row)}" if row.top else ""),
         )
     return table
 

@@ -1,0 +1,96 @@
+"""``rlprof scale`` on a real program with worker processes; ``rlprof history`` on what it left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from xml.etree import ElementTree
+
+from rlprof.errors import EXIT_ERROR
+from tests.live_processes import DEADLINE_S, cli
+
+# Each step waits 4 ms, so that workers add up whatever else the machine does.
+WAITING = """
+import multiprocessing, sys, time
+import rlprof
+
+def work(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.004)
+        rlprof.step()
+
+if __name__ == "__main__":
+    workers = int(sys.argv[1])
+    if workers == 3:
+        sys.exit(7)
+    multiprocessing.set_start_method("fork")
+    processes = [multiprocessing.Process(target=work, args=(2.5,)) for _ in range(workers)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    print("trained", workers)
+"""
+
+READY_AND_WAIT = """
+import time
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_ladder_finds_that_waiting_workers_add_up(write, tmp_path):
+    script = write(WAITING)
+
+    answer = subprocess.run(
+        cli("scale", "--workers", "1,2,3,4", "-o", "s.json", "-o", "s.svg", script, "{}"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    history = subprocess.run(
+        cli("history", "--format", "json"), cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.splitlines() == ["trained 1", "trained 2", "trained 4"]
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert [rung["workers"] for rung in document["rungs"]] == [1, 2, 4]
+    assert document["best"]["workers"] == 4
+    assert 2.5 < document["rungs"][-1]["speed_up"] < 5
+    assert document["fits"]["usl"] is not None
+    assert [note["slug"] for note in document["notes"]] == ["run-failed"]
+    assert "exit code 7" in answer.stderr
+    ElementTree.fromstring((tmp_path / "s.svg").read_text())
+    runs = json.loads(history.stdout)["runs"]
+    assert [run["label"] for run in runs] == [f"workers={n}" for n in (1, 2, 3, 4)]
+    assert runs[3]["gain_over_first"]["times"] > 2.5
+
+
+def test_stopping_a_run_stops_the_ladder(write, tmp_path):
+    script = write(READY_AND_WAIT)
+    ladder = subprocess.Popen(
+        cli("scale", "--workers", "1,2", script, "{}"),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert ladder.stdout is not None
+        assert ladder.stdout.readline() == b"ready\n"
+
+        os.kill(ladder.pid, signal.SIGINT)
+        _, err = ladder.communicate(timeout=DEADLINE_S)
+    finally:
+        ladder.kill()
+        ladder.wait()
+
+    assert ladder.returncode == EXIT_ERROR
+    assert b"The ladder was ended early" in err
+    assert b"#no-rates" in err
+    assert b"2 workers" not in err

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlprof.errors import RunFileError
+from rlprof.model.profile import Interval
+from rlprof.scaling.ladder import pooled, read_ladder_run, rungs_of
+from tests import factories
+from tests.ladder_factory import a_run
+from tests.run_files import write_run
+
+LOOP = "/home/researcher/project/train.py:40 train"
+
+
+def a_training(tmp_path: Path, *, steps: float) -> Path:
+    """A run file of ten seconds of training in one process."""
+    run = factories.a_run("train.py", steady_s=10).process("main", steps=steps).spends(10, LOOP)
+    path = tmp_path / "run.rlprof"
+    write_run(path, run.recording())
+    return path
+
+
+def test_a_recorded_run_has_its_rate_and_processes(tmp_path):
+    path = a_training(tmp_path, steps=5000)
+
+    run = read_ladder_run(path, workers=4, round_number=2, exit_code=0)
+
+    assert run.sps is not None
+    assert run.sps.median == pytest.approx(500)
+    assert (run.workers, run.round, run.processes, run.usable_cores) == (4, 2, 1, 8)
+    assert run.why_no_sps == ""
+
+
+def test_a_run_without_steps_says_so(tmp_path):
+    path = a_training(tmp_path, steps=0)
+
+    run = read_ladder_run(path, workers=4, round_number=1, exit_code=0)
+
+    assert run.sps is None
+    assert run.why_no_sps == "nothing counted steps"
+
+
+def test_a_missing_run_file_is_an_error(tmp_path):
+    with pytest.raises(RunFileError):
+        read_ladder_run(tmp_path / "gone.rlprof", workers=1, round_number=1, exit_code=0)
+
+
+def test_repeats_of_a_count_share_a_rung():
+    rungs = rungs_of([a_run(2, 100), a_run(1, 60), a_run(2, 120), a_run(2, 110)])
+
+    assert [rung.workers for rung in rungs] == [1, 2]
+    assert rungs[1].sps.median == 110
+    assert (rungs[1].sps.low, rungs[1].sps.high) == (100, 120)
+
+
+def test_two_runs_that_agree_keep_a_range_of_their_own():
+    one = Interval(100, 80, 125)
+
+    both = pooled([one, one])
+
+    assert both.median == 100
+    assert 80 < both.low < 90
+    assert 110 < both.high < 125
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=9))
+def test_a_pooled_range_holds_every_run(rates):
+    middle, low, high = pooled([Interval(sps, sps * 0.9, sps * 1.1) for sps in rates])
+
+    assert low <= min(rates) <= middle <= max(rates) <= high
