@@ -58,7 +58,8 @@ def _files(places: list[Path]) -> list[Path]:
     from rlprof.history.rows import run_files
 
     files = run_files(places)
-    if not files:
+    # One missing file among others is listed with them; no file at all is a slip in the line.
+    if not any(file.exists() for file in files):
         raise UsageError(
             f"there is no run file in {', '.join(map(str, places))} (from {Path.cwd()})",
             slug="no-run",

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlprof.errors import EXIT_USAGE
+from tests.factories import a_run
+from tests.run_files import write_run
+
+LOOP = "/home/researcher/project/train.py:40 train"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with one run in ``.rlprof/``, and a file there that is none."""
+    monkeypatch.chdir(tmp_path)
+    runs = tmp_path / ".rlprof"
+    runs.mkdir()
+    run = a_run("train.py", steady_s=10).process("main", steps=5000).spends(10, LOOP)
+    write_run(runs / "1.rlprof", run.recording())
+    (runs / "2.rlprof").write_text("no run")
+    return tmp_path
+
+
+def test_the_runs_of_this_directory_are_shown(command_line, folder):
+    answer = command_line("history")
+
+    assert answer.exit_code == 0
+    assert "train.py" in answer.stdout
+    assert "2.rlprof is not a run file" in answer.stdout
+    assert answer.stderr == ""
+
+
+def test_it_is_written_in_another_format(command_line, folder):
+    first = command_line("history", ".rlprof", "--format", "json", "-o", "h.json")
+    again = command_line("history", "--format", "json", "-o", "h.json")
+
+    assert first.exit_code == 0
+    assert json.loads((folder / "h.json").read_text())["runs"][0]["sps"]["median"] == 500
+    assert again.exit_code == EXIT_USAGE
+    assert "#output-exists" in again.stderr
+
+
+def test_without_a_run_it_says_where_it_looked(command_line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    answer = command_line("history", "runs")
+
+    assert answer.exit_code == EXIT_USAGE
+    assert "there is no run file in runs" in answer.stderr
+    assert "#no-run" in answer.stderr

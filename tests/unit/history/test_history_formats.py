@@ -1,0 +1,110 @@
+"""The formats of the history, for a journey that went well and for odd ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlprof.history.json_document import history_as_json
+from rlprof.history.markdown import history_as_markdown
+from rlprof.history.rows import History, Unread, history_of
+from rlprof.history.terminal import history_as_text
+from rlprof.model.profile import PhaseKind
+from tests.history_factory import a_row
+from tests.report_factories import a_finding
+
+JOURNEY = history_of(
+    [
+        a_row(2423, at=1, label="stage-1", top=a_finding("omegaconf-in-loop", saves=(0.8, 0.93))),
+        a_row(21200, at=2, label="stage-2"),
+        a_row(21400, at=3, git="abc1234+changes", top=a_finding(
+            "startup-bound", saves=(0.3, 0.5), phase=PhaseKind.START_UP)),
+    ]
+)  # fmt: skip
+HOSTILE = history_of(
+    [
+        a_row(None, at=1, label="a|b `c`\x1b[31m\n" + "long " * 40, exit_code=1, complete=False),
+        Unread("x|y.rlprof", "x|y.rlprof is not a run file of rlprof \udc80"),
+    ]
+)
+NOTHING_READ = history_of([Unread("junk.rlprof", "junk.rlprof is damaged: cut off")])
+HISTORIES = {"journey": JOURNEY, "hostile": HOSTILE, "nothing read": NOTHING_READ}
+
+
+def text_of(found: History, width: int = 80) -> str:
+    return history_as_text(found, width=width, colored=False)
+
+
+def table_of(found: History) -> list[list[str]]:
+    lines = [line for line in history_as_markdown(found).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_the_text_tells_the_journey():
+    text = text_of(JOURNEY)
+
+    first, second, third = text.index("stage-1"), text.index("stage-2"), text.index("abc1234")
+    assert first < second < third
+    assert "8.75×" in text[second:third]
+    assert "≈1.01×" in text[third:]
+    assert "saves 80 to 93 %" in text[first:second]
+    assert "of the run" in " ".join(text[third:].split())
+    assert "train.py --seed 1" in text
+    assert "/venv" not in text
+
+
+def test_the_markdown_is_one_table_with_a_line_for_each_run():
+    heading, rule, *rows = table_of(JOURNEY)
+
+    assert heading[:4] == ["when (UTC)", "stage", "command", "sps"]
+    assert len(rows) == 3
+    assert {len(row) for row in (heading, rule, *rows)} == {len(heading)}
+    assert rows[0][1:4] == ["stage-1", "train.py --seed 1", "2 420"]
+    assert rows[1][5:7] == ["8.75×", "8.75×"]
+
+
+def test_the_markdown_has_remarks_only_where_there_are_some():
+    assert len(table_of(HOSTILE)[0]) == len(table_of(JOURNEY)[0]) + 1
+    assert "exit code 1" in table_of(HOSTILE)[2][-1]
+
+
+def test_names_do_not_break_the_markdown():
+    (row,) = table_of(HOSTILE)[2:]
+
+    assert row[1].startswith(r"a\|b \`c\`")
+    assert r"- not read: x\|y.rlprof is not" in history_as_markdown(HOSTILE)
+
+
+@pytest.mark.parametrize("width", [40, 80, 110])
+@pytest.mark.parametrize("name", HISTORIES)
+def test_no_line_is_wider_than_the_terminal(name, width):
+    assert all(len(line) <= width for line in text_of(HISTORIES[name], width).splitlines())
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+@pytest.mark.parametrize("write", [text_of, history_as_markdown])
+def test_texts_hold_no_control_characters(name, write):
+    assert write(HISTORIES[name]).replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_the_json_reads_back(name):
+    found = HISTORIES[name]
+
+    document = json.loads(history_as_json(found))
+
+    assert (document["format"], document["version"]) == ("rlprof-history", 1)
+    assert len(document["runs"]) == len(found.rows)
+    assert [unread["file"] for unread in document["unread"]] == [u.file for u in found.unread]
+
+
+def test_the_json_has_rate_gains_and_bottleneck():
+    first, second, third = json.loads(history_as_json(JOURNEY))["runs"]
+
+    assert first["sps"]["median"] == 2423
+    assert first["bottleneck"]["saved_share"] == {"low": 0.8, "high": 0.93}
+    assert first["gain_over_previous"] is None
+    assert second["gain_over_first"]["is_clear"]
+    assert not third["gain_over_previous"]["is_clear"]
+    assert third["label"] is None
