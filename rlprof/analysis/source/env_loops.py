@@ -1,0 +1,137 @@
+"""Loops of a source file that take environments, or their observations, one by one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from rlprof.analysis.source.module import PARSED_FILES, called_name, parse
+from rlprof.analysis.source.parameters import Parameters
+
+_ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)
+_PER_ENV: Final = re.compile(
+    r"^_?((cur(rent)?|next|last|batch|all|new|raw)_?)*(obs|obses|observations?|states)(_?(list|batch))?$"
+    r"|^env_(ids|indices|idxs?)$",
+    re.I,
+)
+_COUNT: Final = re.compile(
+    r"^(\w+_)?(num|n|nb|number_of|count_of)_?(parallel_)?(envs?|environments)$", re.I
+)
+COUNT_NAMES: Final = ("num_envs", "n_envs", "num_environments", "nb_envs", "num_env", "n_env")
+
+_THROUGH: Final = frozenset(
+    {"enumerate", "zip", "range", "len", "list", "tqdm", "iter", "reversed"}
+)
+
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+@dataclass(frozen=True, slots=True)
+class EnvLoop:
+    """A loop or comprehension that runs once for each environment."""
+
+    first_line: int
+    """Of its body."""
+    last_line: int
+    iterable: ast.expr
+    targets: frozenset[str]
+    """Variables that change with the environment."""
+    trains: bool
+    """Whether its body does backward passes: then each turn depends on the one before."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def find_env_loops(text: str) -> tuple[EnvLoop, ...]:
+    """All such loops of a source file, the outer before the inner; none when it is unreadable."""
+    module = parse(text)
+    if module is None:
+        return ()
+    return tuple(loop for node in ast.walk(module.tree) for loop in _loops(node))
+
+
+def _loops(node: ast.AST) -> Iterator[EnvLoop]:
+    if isinstance(node, ast.For) and _goes_over_envs(node.iter):
+        yield EnvLoop(
+            node.body[0].lineno,
+            node.body[-1].end_lineno or node.body[-1].lineno,
+            node.iter,
+            _names(node.target),
+            _trains(node),
+        )
+    elif isinstance(node, _Comprehension) and _goes_over_envs(node.generators[0].iter):
+        yield EnvLoop(
+            node.lineno,
+            node.end_lineno or node.lineno,
+            node.generators[0].iter,
+            _names(node.generators[0].target),
+            _trains(node),
+        )
+
+
+def _goes_over_envs(iterable: ast.expr) -> bool:
+    if isinstance(iterable, ast.Call):
+        if isinstance(iterable.func, ast.Attribute) and called_name(iterable) in (
+            "items",
+            "values",
+        ):
+            return _goes_over_envs(iterable.func.value)
+        through = called_name(iterable) in _THROUGH
+        return through and any(_goes_over_envs(argument) for argument in iterable.args)
+    if isinstance(iterable, ast.Attribute):
+        name = iterable.attr
+    elif isinstance(iterable, ast.Name):
+        name = iterable.id
+    else:
+        return False
+    return any(pattern.match(name) for pattern in (_ENVS, _PER_ENV, _COUNT))
+
+
+def _names(target: ast.expr) -> frozenset[str]:
+    return frozenset(it.id for it in ast.walk(target) if isinstance(it, ast.Name))
+
+
+def _trains(node: ast.AST) -> bool:
+    return any(
+        isinstance(it, ast.Call) and called_name(it) in ("backward", "zero_grad")
+        for it in ast.walk(node)
+    )
+
+
+def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | None:
+    """How many environments the loop goes over, where the program's text or command tells."""
+    for node in ast.walk(loop.iterable):
+        if isinstance(node, ast.Call) and called_name(node) == "range" and len(node.args) == 1:
+            count = parameters.value(node.args[0])
+            if count is not None:
+                return count
+    names = {
+        it.attr if isinstance(it, ast.Attribute) else it.id
+        for it in ast.walk(loop.iterable)
+        if isinstance(it, ast.Attribute | ast.Name)
+    }
+    lengths = {
+        length
+        for name, expression in _made_by_range(text)
+        if name in names and (length := parameters.value(expression)) is not None
+    }
+    return lengths.pop() if len(lengths) == 1 else parameters.named(*COUNT_NAMES)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _made_by_range(text: str) -> tuple[tuple[str, ast.expr], ...]:
+    """(name, length) of lists made as ``envs = [make() for _ in range(length)]``."""
+    module = parse(text)
+    found = []
+    for node in ast.walk(module.tree) if module else ():
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.ListComp):
+            continue
+        iterable = node.value.generators[0].iter
+        if isinstance(iterable, ast.Call) and called_name(iterable) == "range":
+            for target in node.targets:
+                name = getattr(target, "attr", getattr(target, "id", ""))
+                found.append((name, iterable.args[-1]))
+    return tuple(found)

@@ -1,0 +1,312 @@
+"""A Python loop over environments that asks the policy, or steps, for one of them at a time."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.analysis.source.container_types import root_name
+from rlprof.analysis.source.env_loops import EnvLoop, environments_in, find_env_loops
+from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
+from rlprof.analysis.source.module import called_name
+from rlprof.analysis.source.parameters import Parameters
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import Frame
+from rlprof.units import duration, percent
+
+MIN_SHARE: Final = 0.03
+"""Of the critical time. Less is a policy that hardly matters beside its environments."""
+
+BATCH_COSTS: Final = Range(1.0, 2.0)
+"""One forward pass of a batch, in passes of one row. Measured with torch 2.13 on one thread: 1.0 to
+1.3 where actions are drawn from a ``Categorical``, 1.4 to 2.2 for a bare greedy network of 64 to 256
+units, for 4 to 16 environments."""
+
+ROW_COSTS: Final = Range(0.0, 0.05)
+"""What each further row costs, in passes of one row: 0.056 of the time was left at 64 rows of a
+network of 256 units, where ``BATCH_COSTS`` alone says 0.03."""
+
+UNKNOWN_COUNT: Final = Range(4, 64)
+"""Environments in a loop whose length the source does not tell."""
+
+DISPATCH_US: Final = 400.0
+"""Most of one pass of one row that is calls and not arithmetic (µs), on a busy machine. A small
+network with its ``Categorical`` takes 230 on a quiet one. What a pass takes beyond that is the
+network's arithmetic, which a batch may do no faster on a CPU."""
+
+STEP_COSTS: Final = Range(30.0, 90.0)
+"""One step of all environments written with arrays, in steps of one in plain Python. Measured: 31 to
+92 for a grid world, 37 to 77 for a cart-pole, for 4 to 256 environments: a call into numpy costs as
+much as tens of plain Python operations."""
+
+MOSTLY_PLAIN: Final = 0.7
+"""Part of an environment's time in plain Python from which arrays could take its place."""
+
+_FRAMEWORK: Final = re.compile(
+    r"[/\\](torch|jax|flax|haiku|equinox|tensorflow|keras|tinygrad|tensordict)[/\\]"
+    r"|[/\\]stable_baselines3[/\\]common[/\\](policies|distributions|torch_layers)\.py$"
+)
+_LEARNS: Final = re.compile(r"[/\\]torch[/\\](optim|autograd|_tensor\.py)")
+_ROOTS: Final = frozenset({"torch", "th", "nn", "F", "jax", "jnp", "tf", "distributions"})
+_POLICY: Final = re.compile(
+    r"^_?(\w*_)?(policy|actor|critic|model|net|network|agent|encoder|value_fn|qnet)$"
+)
+_ASKS: Final = re.compile(
+    r"^_?(act|predict|forward|infer\w*|(select|get|choose|sample|pick|best|greedy)_?actions?)$"
+)
+_TENSOR_METHODS: Final = frozenset(
+    {"detach", "unsqueeze", "squeeze", "log_prob", "no_grad", "inference_mode", "cpu", "item"}
+)
+_STEPS: Final = frozenset({"step", "_step", "reset", "_reset"})
+_ARRAYS: Final = frozenset({"np", "numpy", "cv2", "scipy", "jnp", "torch"})
+
+
+@dataclass(slots=True)
+class _Claim:
+    """Time of one kind in all loops over environments."""
+
+    nodes: set[int] = field(default_factory=set)
+    weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    loops: list[tuple[EnvLoop, str]] = field(default_factory=list)
+    """With their file, each once."""
+    wall_us: float = 0.0
+
+    def add(self, node: int, us: float, line: Line, loop: tuple[EnvLoop, str]) -> None:
+        if node in self.nodes:
+            return
+        self.nodes.add(node)
+        self.wall_us += us
+        if us:
+            self.weights[line] += us
+        if loop not in self.loops:
+            self.loops.append(loop)
+
+
+class _Search:
+    """Finds the time of policies and of environments in loops over environments."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.tree = profile.steady
+        self.sources = profile.sources
+        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.policy = _Claim()
+        self.steps = _Claim()
+        self.steps_us = 0.0
+        """All time of the environments that are stepped in the loops."""
+        self._loops = {
+            file: tuple(loop for loop in find_env_loops(text) if not loop.trains)
+            for file, text in profile.sources.items()
+        }
+        self._loops = {file: loops for file, loops in self._loops.items() if loops}
+        self._torch: dict[int, bool] = {}
+
+    def run(self) -> None:
+        if not self._loops:
+            return
+        for node in self.tree.hot_nodes():
+            frame = self.tree.frame(node)
+            loops = self._loops.get(frame.file)
+            if loops is None or not self.lines.is_yours(frame):
+                continue
+            # The innermost of several: its variables are the ones that change.
+            around = [it for it in loops if it.first_line <= frame.line <= it.last_line]
+            if around:
+                self._look(node, (around[-1], frame.file))
+
+    def _look(self, node: int, loop: tuple[EnvLoop, str]) -> None:
+        statement = self.lines.statement(self.tree.frame(node))
+        calls = [it for it in statement.walk() if isinstance(it, ast.Call)] if statement else []
+        if any(_is_of_its_own(call, loop[0].targets) for call in calls):
+            return
+        asks = any(_asks_a_policy(call) for call in calls)
+        if asks and not any(called_name(call) in _STEPS for call in calls):
+            self.policy.add(node, self._own_us(node), self.lines.line(node), loop)
+        for child in self.tree.children(node):
+            self._claim(child, self.lines.line(node), loop, asks=asks)
+
+    def _claim(self, top: int, line: Line, loop: tuple[EnvLoop, str], *, asks: bool) -> None:
+        """Claim what is called in the loop for the policy or for the environment, as it is either."""
+        frame = self.tree.frame(top)
+        if last_name(frame.function) in _STEPS:
+            self._claim_steps(top, line, loop)
+        elif self._is_policy(top, asks=asks):
+            self._claim_all(top, line, loop)
+
+    def _is_policy(self, top: int, *, asks: bool) -> bool:
+        """``asks``: whether the line that calls ``top`` names a policy."""
+        frame = self.tree.frame(top)
+        if not asks or _LEARNS.search(frame.file):
+            return False
+        return not self.lines.is_yours(frame) or self._calls_framework(top)
+
+    def _claim_all(self, top: int, line: Line, loop: tuple[EnvLoop, str]) -> None:
+        for node in self._without_steps(top):
+            self.policy.add(node, self._own_us(node), line, loop)
+
+    def _without_steps(self, top: int) -> Iterator[int]:
+        pending = [top]
+        while pending:
+            node = pending.pop()
+            frame = self.tree.frame(node)
+            if last_name(frame.function) in _STEPS or _LEARNS.search(frame.file):
+                continue
+            yield node
+            pending += self.tree.children(node)
+
+    def _calls_framework(self, top: int) -> bool:
+        """Whether a network is asked below ``top``, by its stacks or by the user's own lines."""
+        if top not in self._torch:
+            self._torch[top] = any(
+                _FRAMEWORK.search(self.tree.frame(node).file) or self._multiplies(node)
+                for node in self._without_steps(top)
+            )
+        return self._torch[top]
+
+    def _multiplies(self, node: int) -> bool:
+        frame = self.tree.frame(node)
+        statement = self.lines.statement(frame) if self.lines.is_yours(frame) else None
+        return statement is not None and any(
+            (isinstance(it, ast.BinOp) and isinstance(it.op, ast.MatMult))
+            or (isinstance(it, ast.Call) and root_name(it.func) in _ROOTS)
+            for it in statement.walk()
+        )
+
+    def _claim_steps(self, top: int, line: Line, loop: tuple[EnvLoop, str]) -> None:
+        """Claim the lines of an environment of the user's that arrays could take the place of."""
+        for node in self.tree.subtree(top):
+            us = self._own_us(node)
+            self.steps_us += us
+            if us and self._is_plain(self.tree.frame(node)):
+                self.steps.add(node, us, line, loop)
+
+    def _is_plain(self, frame: Frame) -> bool:
+        if not self.lines.is_yours(frame):
+            return frame.file.endswith(("random.py", "enum.py"))
+        statement = self.lines.statement(frame)
+        # A loop inside of a step is work of another kind: search, simulation, a world of objects.
+        return (
+            statement is not None
+            and not statement.in_loop
+            and not any(
+                isinstance(it, ast.Call) and root_name(it.func) in _ARRAYS
+                for it in statement.walk()
+            )
+        )
+
+    def _own_us(self, node: int) -> float:
+        return self.tree.self_cost(node).wall_us
+
+
+def _is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
+    """Whether the loop brings a policy for each environment: ``for env, policy in zip(...)``."""
+    on = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    if isinstance(on, ast.Subscript):
+        name = getattr(on.value, "attr", getattr(on.value, "id", ""))
+        return bool(re.search(r"polic(y|ies)|agents?|actors?|models?|nets?$", name))
+    return isinstance(on, ast.Name) and on.id in targets and bool(_POLICY.match(on.id))
+
+
+def _asks_a_policy(call: ast.Call) -> bool:
+    if root_name(call.func) in _ROOTS or called_name(call) in _TENSOR_METHODS:
+        return True
+    if _POLICY.match(called_name(call)):
+        return True
+    on = call.func.value if isinstance(call.func, ast.Attribute) else None
+    name = getattr(on, "attr", getattr(on, "id", ""))
+    return bool(_POLICY.match(name)) or bool(_ASKS.match(called_name(call)))
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    search = _Search(profile)
+    search.run()
+    whole = profile.critical.wall_us
+    parameters = Parameters(profile.sources, profile.run.command)
+    if whole and search.policy.wall_us / whole >= MIN_SHARE:
+        yield _of_policy(search, profile, parameters)
+    plain = search.steps.wall_us >= MOSTLY_PLAIN * search.steps_us
+    if whole and plain and search.steps.wall_us / whole >= MIN_SHARE:
+        yield from _of_steps(search, profile, parameters)
+
+
+def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Finding:
+    claim, whole = search.policy, profile.critical.wall_us
+    count = _environments(claim, profile, parameters)
+    locations = search.lines.locations(claim.weights, whole)
+    each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
+    return Finding(
+        detector=DETECTOR.id,
+        title=f"the policy is asked for one environment at a time ({_place(locations)})",
+        phase=PhaseKind.STEADY,
+        savings=(Saving(frozenset(claim.nodes), _removed_by_a_batch(count, each)),),
+        locations=locations,
+        evidence=tuple(_evidence(claim, "the policy", count, each, whole)),
+        fix="Stack the observations and ask the policy once for all environments: "
+        "policy(torch.as_tensor(np.stack(observations))), then .tolist() the actions.",
+        confidence=Confidence.MEASURED if count else Confidence.BOUNDED,
+    )
+
+
+def _of_steps(search: _Search, profile: Profile, parameters: Parameters) -> Iterable[Finding]:
+    claim, whole = search.steps, profile.critical.wall_us
+    count = _environments(claim, profile, parameters)
+    if count is None or count <= STEP_COSTS.low:
+        return
+    locations = search.lines.locations(claim.weights, whole)
+    each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
+    low, high = (1 - min(1.0, costs / count) for costs in reversed(STEP_COSTS))
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"environments in plain Python are stepped one by one ({_place(locations)})",
+        phase=PhaseKind.STEADY,
+        savings=(Saving(frozenset(claim.nodes), Range(low, high)),),
+        locations=locations,
+        evidence=tuple(_evidence(claim, "their steps", count, each, whole)),
+        fix="Keep the state of all environments in arrays, one row for each, and step them with "
+        "array operations: np.where instead of if, masks for those that are done.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _environments(claim: _Claim, profile: Profile, parameters: Parameters) -> int | None:
+    counts = {
+        environments_in(loop, profile.sources[file], parameters) for loop, file in claim.loops
+    }
+    return counts.pop() if len(counts) == 1 else None
+
+
+def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
+    """The part of the time that goes; a network that computes for long keeps its arithmetic."""
+    counts = Range(count, count) if count else UNKNOWN_COUNT
+    low = 1 - min(1.0, BATCH_COSTS.high / counts.low + ROW_COSTS.high)
+    high = 1 - min(1.0, BATCH_COSTS.low / counts.high + ROW_COSTS.low)
+    calls = min(1.0, DISPATCH_US / each_us) if each_us else 1.0
+    return Range(low * calls, high)
+
+
+def _place(locations: tuple[Location, ...]) -> str:
+    first = locations[0]
+    return short_place(Line(first.file, first.line, first.function))
+
+
+def _evidence(
+    claim: _Claim, what: str, count: int | None, each_us: float, whole: float
+) -> Iterable[str]:
+    of_each = f", {duration(each_us)} a step" if each_us else ""
+    yield f"{percent(claim.wall_us / whole)} of the steady time is in {what}{of_each}"
+    lines = sorted({loop.first_line for loop, _ in claim.loops})
+    where = f"in the loop{'s' if len(lines) > 1 else ''} from line {', '.join(map(str, lines))}"
+    yield f"{where}, over {count} environments" if count else f"{where}, over the environments"
+
+
+DETECTOR: Final = Detector(
+    id="python-env-loop",
+    name="the policy or the environments in a Python loop, one at a time",
+    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
+    detect=detect,
+)

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.python_env_loop import DETECTOR, DISPATCH_US, MIN_SHARE
+from rlprof.model.finding import Confidence, Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of, ranked
+
+STEPS = 50_000
+"""In ten seconds: 200 µs a step."""
+
+TRAIN = Script(
+    "train.py",
+    """
+    import torch
+
+    NUM_ENVS = 16
+
+    def act(policy, observations):
+        actions = []
+        for observation in observations:
+            logits = policy(torch.as_tensor(observation))
+            actions.append(int(torch.distributions.Categorical(logits=logits).sample()))
+        return actions
+
+    def step_all(envs, actions):
+        for env, action in zip(envs, actions):
+            env.step(action)
+
+    def train(policy, optimizer):
+        envs = [make() for _ in range(NUM_ENVS)]
+        while True:
+            step_all(envs, act(policy, observations))
+            loss = policy(batch).mean()
+            loss.backward()
+    """,
+)
+ASK = TRAIN.at("logits = policy", "act")
+DRAW = TRAIN.at("actions.append", "act")
+CALL = TRAIN.at("step_all(envs, act", "train")
+STEP = TRAIN.at("env.step(action)", "step_all")
+FORWARD = f"{SITE}/torch/nn/modules/module.py:1500 Module._call_impl"
+CATEGORICAL = f"{SITE}/torch/distributions/categorical.py:60 Categorical.__init__"
+
+
+def a_training(*, steps: float = STEPS) -> RunBuilder:
+    return a_run("train.py", steady_s=10.0).process("main", steps=steps)
+
+
+def asking_one_by_one(seconds: float, *, steps: float = STEPS) -> RunBuilder:
+    run = a_training(steps=steps)
+    run.spends(seconds * 0.2, CALL, ASK)
+    run.spends(seconds * 0.4, CALL, ASK, FORWARD)
+    run.spends(seconds * 0.4, CALL, DRAW, CATEGORICAL)
+    return run.spends(10.0 - seconds, CALL, STEP, f"{SITE}/ale_py/env.py:9 AtariEnv.step")
+
+
+def found(run: RunBuilder, script: Script = TRAIN) -> list[Finding]:
+    return detect(DETECTOR, run, script)
+
+
+def test_claims_the_policy_asked_for_each_environment():
+    run = asking_one_by_one(6.0)
+
+    (finding,) = found(run)
+
+    assert claimed_s(profile_of(run, TRAIN), finding) == pytest.approx(6.0)
+    assert lines_of(finding)[0] == TRAIN.line("logits = policy")
+    assert any("16 environments" in text for text in finding.evidence)
+    assert finding.confidence is Confidence.MEASURED
+
+
+def test_silent_just_under_its_threshold():
+    assert found(asking_one_by_one(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(asking_one_by_one(10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_ranks_by_its_price():
+    first = ranked(asking_one_by_one(6.0), TRAIN)[0]
+
+    assert first.finding.detector == DETECTOR.id
+    # Of 16 passes one to two are left, and a little for the rows.
+    assert first.saved_share.low < 0.6 * (1 - 1.5 / 16) < first.saved_share.high
+
+
+HEALTHY = Script(
+    "healthy.py",
+    """
+    import torch
+
+    def rollout(policy, envs):
+        actions = policy(torch.as_tensor(observations)).tolist()
+        for env, action in zip(envs, actions):
+            env.step(action)
+        for policy, observation in zip(policies, observations):
+            policy(torch.as_tensor(observation))
+        for index in range(num_envs):
+            agents[index](observations[index])
+        for batch in minibatches:
+            loss = policy(batch).mean()
+        for observation in observations:
+            loss = policy(torch.as_tensor(observation)).mean()
+            loss.backward()
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["actions = policy", "env.step(action)", "policy(torch.as_tensor(observation))", "agents[index]",
+     "loss = policy(batch)", "loss = policy(torch"],
+)  # fmt: skip
+def test_silent_on_a_healthy_run(piece):
+    """One batch; steps alone; a policy for each agent; mini-batches; training one by one."""
+    run = a_training()
+    run.spends(5.0, HEALTHY.at(piece, "rollout"), FORWARD)
+    run.spends(5.0, HEALTHY.at(piece, "rollout"))
+
+    assert found(run, HEALTHY) == []
+
+
+def test_an_agents_own_method_is_claimed_with_what_it_calls():
+    script = Script(
+        "agent.py",
+        """
+        class Agent:
+            def act(self, observation):
+                return int(self.scores(observation).argmax())
+
+            def scores(self, observation):
+                return self.net(torch.as_tensor(observation))
+
+        def rollout(agent, envs, observations):
+            actions = [agent.act(observation) for observation in observations]
+        """,
+    )
+    run = a_training()
+    outer, act = script.at("actions =", "rollout"), script.at("return int", "Agent.act")
+    run.spends(2.0, outer, script.at("actions =", "rollout.<locals>.<listcomp>"), act)
+    run.spends(
+        3.0, outer, script.at("actions =", "rollout.<locals>.<listcomp>"), act,
+        script.at("self.net", "Agent.scores"),
+    )  # fmt: skip
+    run.spends(5.0, outer, "other.py:3 wait")
+
+    (finding,) = found(run, script)
+
+    assert claimed_s(profile_of(run, script), finding) == pytest.approx(5.0)
+
+
+def test_the_environment_on_the_same_line_is_left_out():
+    script = Script(
+        "loop.py",
+        """
+        def rollout(policy, envs):
+            for env in envs:
+                env.step(policy(torch.as_tensor(env.state)))
+        """,
+    )
+    line = script.at("env.step", "rollout")
+    run = a_training()
+    run.spends(2.0, line)
+    run.spends(5.0, line, FORWARD)
+    run.spends(3.0, line, "world.py:8 World.step")
+
+    (finding,) = found(run, script)
+
+    assert claimed_s(profile_of(run, script), finding) == pytest.approx(5.0)
+
+
+def test_a_long_pass_keeps_its_arithmetic():
+    short, long = asking_one_by_one(8.0), asking_one_by_one(8.0, steps=1000)
+
+    ranges = [found(run)[0].savings[0].removable for run in (short, long)]
+
+    # 160 µs and 8 ms a step: of the latter only the calls are sure to go.
+    assert ranges[0].low > 0.8
+    assert ranges[1].low == pytest.approx(ranges[0].low * DISPATCH_US / 8000)
+
+
+def test_an_unknown_count_widens_the_range():
+    script = Script("train.py", TRAIN.text.replace("NUM_ENVS = 16", "NUM_ENVS = ask()"))
+
+    (finding,) = found(asking_one_by_one(6.0), script)
+
+    assert finding.confidence is Confidence.BOUNDED
+    assert finding.savings[0].removable.low < 0.5
+
+
+def test_the_command_line_tells_the_count():
+    script = Script(
+        "train.py",
+        TRAIN.text.replace("range(NUM_ENVS)", "range(options.num_envs)").replace(" = 16", " = 4"),
+    )
+    run = asking_one_by_one(6.0).with_run(command=("python", "train.py", "--num-envs", "32"))
+
+    (finding,) = found(run, script)
+
+    assert any("32 environments" in text for text in finding.evidence)
+
+
+PLAIN = Script(
+    "grid.py",
+    """
+    import numpy as np
+
+    class Grid:
+        def step(self, action):
+            self.x = min(7, self.x + action)
+            picture = np.zeros((64, 64))
+            for creature in self.creatures:
+                creature.move()
+            return self.x
+
+    def rollout(actions):
+        for env, action in zip(envs, actions):
+            env.step(action)
+
+    envs = [Grid() for _ in range(128)]
+    """,
+)
+
+
+def stepping(seconds: float, piece: str) -> RunBuilder:
+    run = a_training()
+    at = PLAIN.at("env.step", "rollout")
+    run.spends(seconds, at, PLAIN.at(piece, "Grid.step"))
+    return run.spends(10.0 - seconds, "train.py:3 learn")
+
+
+def test_many_plain_environments_are_worth_arrays():
+    (finding,) = found(stepping(8.0, "self.x = min"), PLAIN)
+
+    assert "stepped one by one" in finding.title
+    assert finding.savings[0].removable == pytest.approx((1 - 90 / 128, 1 - 30 / 128))
+
+
+@pytest.mark.parametrize("piece", ["picture =", "creature.move"])
+def test_environments_that_do_more_than_plain_arithmetic_are_left_alone(piece):
+    assert found(stepping(8.0, piece), PLAIN) == []
+
+
+def test_few_plain_environments_are_left_alone():
+    few = Script("grid.py", PLAIN.text.replace("range(128)", "range(16)"))
+
+    assert found(stepping(8.0, "self.x = min"), few) == []
