@@ -1,0 +1,211 @@
+"""More native compute threads than cores: they wait for each other at barriers, and burn CPU there."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from rlprof.analysis.source.lines import Line, UserLines
+from rlprof.analysis.workload import Workload, group, workloads
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.calltree import CallTree
+from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.units import count, percent
+
+MIN_NATIVE: Final = 0.2
+"""Part of a process's CPU time in threads that run no Python from which on it has a team of them.
+Two threads give 0.50, whether they compute or spin; one gives 0.00 (measured)."""
+
+MIN_WANTED: Final = 1.4
+"""Cores that the run's threads want over the cores there are. As many threads as cores are well
+used; one busy worker beside a learner of two threads on two cores makes 1.5."""
+
+MIN_SHARE: Final = 0.1
+"""Of the CPU time that the run got: what the teams have to have for it to matter."""
+
+REMOVABLE: Final = Range(0.5, 0.99)
+"""Part of the teams' time that one thread in each process saves, where operations are short.
+Measured on 2 cores with 2 to 8 processes of 2 threads: 0.98 and more for networks of 64 units, 0.86
+to 0.96 for 256, 0.64 to 0.86 for 1024; 0.68 in pairs of spawned learners on a quiet machine. A
+barrier costs 1 to 4 ms of CPU time, however short the operation; nothing that is measured from
+outside tells a thread that computes from one that spins, hence the width."""
+
+REMOVABLE_LONG: Final = Range(0.1, 0.7)
+"""The same for operations of more than ``LONG_OPERATION_US``: threads that compute for longer than
+a time slice spin for a small part of it. Measured: 0.2 to 0.67 at networks of 2048 units and
+batches of 1024, 0.3 of the CPU time."""
+
+LONG_OPERATION_US: Final = 40_000
+"""CPU time between two stacks of the probe, which comes between two bytecodes at the earliest and
+each 10 ms at best; networks of 1024 units, spinning included, came to 8 ms an operation."""
+
+LIMITS: Final = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+SHOWN_LINES: Final = 4
+
+_NUMERIC: Final = re.compile(
+    r"[/\\](torch|numpy|scipy|sklearn|jax|jaxlib|tensorflow|numba|numexpr|pandas|cv2)[/\\]"
+)
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    loads = workloads(profile)
+    teams = tuple(it for it in loads if _native_share(it) >= MIN_NATIVE)
+    got = profile.load.got_us
+    team_us = sum(it.python_us + it.native_us for it in teams)
+    if not teams or not got or team_us < MIN_SHARE * got:
+        return
+    wanted = _wanted_cores(loads, teams, profile)
+    if wanted < MIN_WANTED * profile.load.cores:
+        return
+    nodes = _computing(teams, profile)
+    if not nodes:
+        return
+    threads = _threads_each(teams)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"{group(teams)} with {threads} compute threads each share "
+        f"{count(profile.load.cores)} core{'s' if profile.load.cores != 1 else ''}",
+        phase=PhaseKind.STEADY,
+        savings=(),
+        locations=_locations(nodes, profile),
+        evidence=tuple(_evidence(teams, team_us, wanted, profile)),
+        fix="Give each process one compute thread: torch.set_num_threads(1) first thing in the "
+        "worker, or OMP_NUM_THREADS=1 (MKL_NUM_THREADS, OPENBLAS_NUM_THREADS) in the environment "
+        "before numpy and torch are imported.",
+        confidence=Confidence.BOUNDED,
+        remainder=Remainder(nodes, _left(teams, team_us, profile)),
+    )
+
+
+def _native_share(it: Workload) -> float:
+    total = it.python_us + it.native_us
+    return it.native_us / total if total else 0.0
+
+
+def _per_python(it: Workload) -> float:
+    """Compute threads for each Python thread, told by their CPU time: barriers keep them in step."""
+    return (it.python_us + it.native_us) / max(1, it.python_us)
+
+
+def _threads_each(teams: Collection[Workload]) -> str:
+    numbers = sorted({max(2, round(_per_python(it))) for it in teams})
+    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+
+def _wanted_cores(
+    loads: Collection[Workload], teams: Collection[Workload], profile: Profile
+) -> float:
+    """Threads that run or are ready to, on average; a team's as often as its Python thread."""
+    steady = max(1, profile.steady_us)
+    wanted = 0.0
+    for it in loads:
+        busy = (it.main.wall_us - it.main.idle_us) / steady
+        wanted += busy * (_per_python(it) if it in teams else 1.0)
+    return wanted
+
+
+def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
+    """Where the CPUs bound the run, its CPU time counts; else the time of the critical threads."""
+    if profile.load.saturated:
+        part = team_us / profile.load.got_us
+    else:
+        critical = [it for it in profile.activities if it.is_critical]
+        own = {it.process for it in teams}
+        wall = sum(it.wall_us for it in critical)
+        part = sum(it.working_us for it in critical if it.process in own) / max(1, wall)
+    removable = REMOVABLE_LONG if _operations_are_long(profile) else REMOVABLE
+    return Range(1 - part * removable.high, 1 - part * removable.low)
+
+
+def _operations_are_long(profile: Profile) -> bool:
+    critical = [it for it in profile.activities if it.is_critical]
+    busy = sum(it.working_us for it in critical)
+    on_cpu = sum(it.on_cpu_us for it in critical)
+    # The interval is of busy time, which a thread may spend in the run queue.
+    return bool(busy) and (
+        profile.critical.sample_interval_us * min(1.0, on_cpu / busy) > LONG_OPERATION_US
+    )
+
+
+def _computing(teams: Collection[Workload], profile: Profile) -> frozenset[int]:
+    """Nodes of the teams in numeric libraries; where hardly any is, all that they are busy in.
+
+    ``x @ y`` runs in C, straight from the user's line, and shows no frame of a library.
+    """
+    busy: dict[int, int] = defaultdict(int)
+    for it in teams:
+        for node, cost in it.main.tree.self_costs():
+            if cost.busy_us and node not in profile.wait_kinds:
+                busy[node] += cost.busy_us
+    inside = _inside_numeric(busy, profile.steady)
+    if sum(busy[node] for node in inside) >= 0.5 * sum(busy.values()):
+        return inside
+    return frozenset(busy)
+
+
+def _inside_numeric(busy: Mapping[int, int], tree: CallTree) -> frozenset[int]:
+    known: dict[int, bool] = {NO_PARENT: False}
+    for node in busy:
+        path = []
+        current = node
+        while current not in known:
+            path.append(current)
+            current = tree.nodes[current].parent
+        for passed in reversed(path):
+            above = known[tree.nodes[passed].parent]
+            known[passed] = above or bool(_NUMERIC.search(tree.frame(passed).file))
+    return frozenset(node for node in busy if known[node])
+
+
+def _locations(nodes: Collection[int], profile: Profile) -> tuple[Location, ...]:
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    weights: dict[Line, float] = defaultdict(float)
+    for node in nodes:
+        owner = lines.owner(node)
+        us = profile.steady.self_cost(node).wall_us
+        if us and owner != NO_PARENT:
+            weights[lines.line(owner)] += us
+    return lines.locations(weights, max(1, profile.critical.wall_us))[:SHOWN_LINES]
+
+
+def _evidence(
+    teams: Collection[Workload], team_us: int, wanted: float, profile: Profile
+) -> Iterator[str]:
+    native = sum(it.native_us for it in teams) / team_us
+    yield (
+        f"{percent(native)} of the CPU time of {group(teams)} is in threads that run no Python: "
+        "BLAS, OpenMP or torch pools, computing or spinning at barriers"
+    )
+    yield (
+        f"{wanted:.1f} threads are ready to run at any time, on {count(profile.load.cores)} "
+        f"core{'s' if profile.load.cores != 1 else ''}; the Python threads among them wait "
+        f"{percent(sum(it.queued for it in teams) / len(teams))} of the time for one"
+    )
+    found = [
+        f"{name}={profile.run.environment[name]}"
+        for name in LIMITS
+        if name in profile.run.environment
+    ]
+    yield (
+        f"in the environment: {', '.join(found)}"
+        if found
+        else (f"none of {', '.join(LIMITS[:3])} is set: libraries start a thread for each core")
+    )
+
+
+DETECTOR: Final = Detector(
+    id="thread-oversubscription",
+    name="more compute threads of BLAS, OpenMP or torch than cores",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlprof.analysis.profile import build_profile
+from rlprof.detectors.thread_oversubscription import (
+    DETECTOR,
+    MIN_NATIVE,
+    MIN_WANTED,
+    REMOVABLE,
+    REMOVABLE_LONG,
+)
+from rlprof.discovery import discover_detectors
+from rlprof.model.finding import Finding, PricedFinding
+from rlprof.model.profile import Profile
+from rlprof.model.recording import Gauge
+from rlprof.report import find_and_price
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, STDLIB, Script, lines_of
+
+LEARN = Script(
+    "learn.py",
+    """
+    def learn(net, optimizer):
+        while True:
+            loss = net(x).mean()
+            loss.backward()
+    """,
+)
+FORWARD = (LEARN.at("net(x)", "learn"), f"{SITE}/torch/nn/modules/linear.py:130 Linear.forward")
+BACKWARD = (LEARN.at("backward", "learn"), f"{SITE}/torch/autograd/graph.py:3 _engine_run_backward")
+RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
+
+
+def a_training(*, cores: int = 2, **environment: str) -> RunBuilder:
+    host = {"usable_cores": str(cores)}
+    return a_run(steady_s=10.0).with_run(host=host, environment=environment)
+
+
+def learners(run: RunBuilder, number: int, *, on_cpu: float) -> RunBuilder:
+    """Processes that compute all the time, ``on_cpu`` of it on a core."""
+    for name in range(number):
+        run.process(f"learner {name}", steps=1_000)
+        run.spends(4.0, *FORWARD, cpu=on_cpu).spends(6.0, *BACKWARD, cpu=on_cpu)
+    return run
+
+
+def seen(run: RunBuilder, *, native: float) -> Profile:
+    """The profile, where ``native`` of each process's CPU time is in threads without Python."""
+    recording = run.source(LEARN.file, LEARN.text).recording()
+    gauges = tuple(
+        Gauge(
+            it.window, recording.threads[it.thread].process, "cpu_us", it.on_cpu_us / (1 - native)
+        )
+        for it in recording.clocks
+        if it.on_cpu_us
+    )
+    return build_profile(replace(recording, gauges=gauges))
+
+
+def found(profile: Profile) -> list[Finding]:
+    return list(DETECTOR.detect(profile))
+
+
+def listed(profile: Profile) -> list[PricedFinding]:
+    return list(find_and_price(profile, discover_detectors())[0].listed)
+
+
+def test_names_the_learners_whose_threads_share_too_few_cores():
+    run = learners(a_training(), 4, on_cpu=0.25)
+
+    (finding,) = found(seen(run, native=0.5))
+
+    assert finding.title == "4 processes with 2 compute threads each share 2 cores"
+    assert lines_of(finding) == [LEARN.line("backward"), LEARN.line("net(x)")]
+    assert "50 % of the CPU time" in finding.evidence[0]
+    assert "8.0 threads are ready to run at any time, on 2 cores" in finding.evidence[1]
+    assert "OMP_NUM_THREADS" in finding.evidence[2]
+
+
+def test_silent_just_under_its_thresholds():
+    """Four Python threads of 10 s want 4 cores; teams of two want 8."""
+
+    def a_run_on(cores: float) -> list[Finding]:
+        run = learners(a_training(cores=2), 4, on_cpu=0.25).with_run(
+            host={"usable_cores": str(cores)}
+        )
+        return found(seen(run, native=0.5))
+
+    assert a_run_on(8 / MIN_WANTED + 0.1) == []
+    assert len(a_run_on(8 / MIN_WANTED - 0.1)) == 1
+    run = learners(a_training(), 4, on_cpu=0.25)
+    assert found(seen(run, native=MIN_NATIVE - 0.01)) == []
+    assert len(found(seen(run, native=MIN_NATIVE + 0.01))) == 1
+
+
+def test_silent_on_one_learner_with_a_thread_for_each_core():
+    run = learners(a_training(cores=2), 1, on_cpu=1.0)
+
+    assert found(seen(run, native=0.5)) == []
+
+
+def test_silent_where_each_process_has_one_thread():
+    run = learners(a_training(cores=2), 4, on_cpu=0.5)
+
+    assert found(seen(run, native=0.0)) == []
+
+
+def test_silent_where_the_team_hardly_runs():
+    """A torch call once in a while, beside workers that use the cores by themselves."""
+    run = a_training(cores=2).process("learner")
+    run.spends(0.3, *FORWARD).spends(9.7, LEARN.at("net(x)", "learn"), RECV, idle=True)
+    for name in ("one", "two", "three"):
+        run.process(name, steps=1_000).spends(10.0, "env.py:3 step", cpu=0.65)
+    recording = run.recording()
+    gauges = tuple(
+        Gauge(it.window, 0, "cpu_us", it.on_cpu_us * 2)
+        for it in recording.clocks
+        if it.thread == 0 and it.on_cpu_us
+    )
+
+    assert found(build_profile(replace(recording, gauges=gauges))) == []
+
+
+def test_a_team_beside_busy_workers_is_one_too_many():
+    """Two threads of the learner and one worker that always runs: three on two cores."""
+    run = learners(a_training(cores=2), 1, on_cpu=0.66)
+    run.process("worker").spends(10.0, "env.py:3 step", cpu=0.68)
+    recording = run.recording()
+    gauges = tuple(
+        Gauge(it.window, 0, "cpu_us", it.on_cpu_us * 2) for it in recording.clocks if it.thread == 0
+    )
+
+    (finding,) = found(build_profile(replace(recording, gauges=gauges)))
+
+    assert finding.remainder is not None
+    assert "3.0 threads are ready" in finding.evidence[1]
+
+
+def test_ranks_by_its_price():
+    run = learners(a_training(), 4, on_cpu=0.25)
+
+    first = listed(seen(run, native=0.5))[0]
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low == pytest.approx(REMOVABLE.low, abs=0.08)
+    assert first.saved_share.high == pytest.approx(REMOVABLE.high, abs=0.01)
+
+
+def test_costs_only_the_part_of_the_cpu_time_that_the_teams_have():
+    """On a full host a worker of one thread has a quarter: at most three quarters are to be had."""
+    run = learners(a_training(cores=2), 1, on_cpu=0.75)
+    run.process("worker", steps=10).spends(10.0, "env.py:3 step", cpu=0.5)
+    recording = run.recording()
+    gauges = tuple(
+        Gauge(it.window, 0, "cpu_us", it.on_cpu_us * 2) for it in recording.clocks if it.thread == 0
+    )
+
+    (finding,) = found(build_profile(replace(recording, gauges=gauges)))
+
+    assert finding.remainder is not None
+    assert finding.remainder.left.low == pytest.approx(1 - 0.75 * REMOVABLE.high)
+    assert finding.remainder.left.high == pytest.approx(1 - 0.75 * REMOVABLE.low)
+
+
+def test_promises_less_where_single_operations_take_long():
+    run = learners(a_training(), 4, on_cpu=0.25)
+    profile = seen(run, native=0.5)
+    long = replace(profile, critical=replace(profile.critical, sample_interval_us=400_000))
+
+    (finding,) = found(long)
+
+    assert finding.remainder is not None
+    assert finding.remainder.left.high == pytest.approx(1 - REMOVABLE_LONG.low)
+
+
+def test_says_what_the_environment_sets():
+    run = learners(a_training(OMP_NUM_THREADS="8"), 4, on_cpu=0.25)
+
+    (finding,) = found(seen(run, native=0.5))
+
+    assert finding.evidence[2] == "in the environment: OMP_NUM_THREADS=8"
+
+
+def test_without_frames_of_a_library_the_lines_that_compute_are_named():
+    """``x @ w`` runs in C, straight from the user's line."""
+    run = a_training()
+    for name in range(4):
+        run.process(f"learner {name}", steps=1_000)
+        run.spends(9.0, LEARN.at("net(x)", "learn"), cpu=0.25)
+        run.spends(1.0, RECV, idle=True)
+
+    (finding,) = found(seen(run, native=0.5))
+
+    assert lines_of(finding) == [LEARN.line("net(x)")]
