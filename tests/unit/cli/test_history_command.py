@@ -42,6 +42,18 @@ def test_it_is_written_in_another_format(command_line, folder):
     assert "#output-exists" in again.stderr
 
 
+def test_many_runs_are_read_by_several_processes_in_the_same_order(command_line, folder):
+    runs = folder / ".rlprof"
+    for number in range(3, 20):
+        (runs / f"{number:02}.rlprof").write_bytes((runs / "1.rlprof").read_bytes())
+
+    answer = command_line("history", "--format", "json")
+
+    found = [run["file"] for run in json.loads(answer.stdout)["runs"]]
+    assert found == sorted(found)
+    assert len(found) == 18
+
+
 def test_without_a_run_it_says_where_it_looked(command_line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
