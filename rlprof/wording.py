@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof import units
 from rlprof.model.finding import Confidence, PricedFinding, Range
-from rlprof.model.profile import PhaseKind
+from rlprof.model.profile import Interval, PhaseKind, Throughput
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.pricing import WORTH_LISTING
@@ -66,6 +66,17 @@ def between(values: Range, unit: str) -> str:
     return f"{low if low == high else f'{low} to {high}'}{GLUE}{unit}"
 
 
+def rate(sps: float) -> str:
+    """``1 240``: three significant digits, as no rate is known better."""
+    return count(float(f"{sps:.3g}"))
+
+
+def rate_range(sps: Interval) -> str:
+    """``1 190 to 1 310``; one figure when both ends read the same."""
+    low, high = rate(sps.low), rate(sps.high)
+    return low if low == high else f"{low} to {high}"
+
+
 def of_what(priced: PricedFinding) -> str:
     """What the saved share is a share of."""
     return "the run" if priced.finding.phase is PhaseKind.START_UP else "steady time"
@@ -88,6 +99,15 @@ def speed(report: Report) -> str:
     """``657 sps``; empty when it is not known."""
     steady = report.throughput.steady_sps
     return f"{count(round(steady.median, 1))}{GLUE}sps" if steady else ""
+
+
+def lack_of_rate(throughput: Throughput) -> str:
+    """Why a run has no steady rate, in a few words; empty when it has one."""
+    if throughput.steady_sps is not None:
+        return ""
+    if throughput.unit == "none":
+        return "nothing counted steps"
+    return f"{count(throughput.total_steps)} steps in too short a time to tell a steady rate"
 
 
 def why_no_speed(report: Report) -> str:

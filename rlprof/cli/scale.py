@@ -259,14 +259,13 @@ class _Ladder:
 
 
 def _outcome(run: LadderRun) -> str:
-    from rlprof.units import count
+    from rlprof import wording
 
     if run.failed:
         return f"failed with exit code {run.exit_code}"
     if run.sps is None:
         return f"no rate: {run.why_no_sps}"
-    low, high = (count(float(f"{end:.3g}")) for end in (run.sps.low, run.sps.high))
-    return f"{count(float(f'{run.sps.median:.3g}'))} sps ({low} to {high})"
+    return wording.unglued(f"{wording.rate(run.sps.median)} sps ({wording.rate_range(run.sps)})")
 
 
 def _counted(workers: int) -> str:

@@ -9,16 +9,16 @@ from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from rlprof import wording
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.scaling import differ
 from rlprof.discovery import discover_detectors
 from rlprof.errors import RunFileError
 from rlprof.model.finding import Confidence, PricedFinding
-from rlprof.model.profile import Interval, Throughput
+from rlprof.model.profile import Interval
 from rlprof.model.recording import RunInfo
 from rlprof.report import find_and_price
 from rlprof.runfile.reader import read_run
-from rlprof.units import count
 
 
 class Gain(NamedTuple):
@@ -111,7 +111,7 @@ def read_row(path: Path) -> Row | Unread:
         file=str(path),
         run=profile.run,
         sps=profile.throughput.steady_sps,
-        why_no_sps=_why_no_sps(profile.throughput),
+        why_no_sps=wording.unglued(wording.lack_of_rate(profile.throughput)),
         top=next(known, None),
     )
 
@@ -153,11 +153,3 @@ def _kind(run: RunInfo) -> tuple[str, ...]:
 
 def _gain(sps: Interval, before: Interval | None) -> Gain | None:
     return None if before is None else Gain(sps.median / before.median, differ(sps, before))
-
-
-def _why_no_sps(throughput: Throughput) -> str:
-    if throughput.steady_sps is not None:
-        return ""
-    if throughput.unit == "none":
-        return "nothing counted steps"
-    return f"{count(throughput.total_steps)} steps in too short a time"

@@ -6,7 +6,6 @@ from typing import Final
 
 from rlprof import wording
 from rlprof.history.rows import Gain, Row
-from rlprof.model.finding import Range
 from rlprof.model.profile import PhaseKind
 from rlprof.names import printable
 
@@ -27,15 +26,11 @@ def command(row: Row) -> str:
 
 
 def rate(row: Row) -> str:
-    """To three digits: no rate is known better."""
-    return NOTHING if row.sps is None else wording.count(float(f"{row.sps.median:.3g}"))
+    return NOTHING if row.sps is None else wording.rate(row.sps.median)
 
 
 def rate_range(row: Row) -> str:
-    if row.sps is None:
-        return ""
-    ends = wording.between(Range(row.sps.low, row.sps.high), "sps")
-    return ends.removesuffix(f"{wording.GLUE}sps")
+    return "" if row.sps is None else wording.rate_range(row.sps)
 
 
 def gain(value: Gain | None) -> str:

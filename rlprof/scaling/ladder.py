@@ -8,12 +8,12 @@ from math import sqrt
 from pathlib import Path
 from statistics import median
 
+from rlprof import wording
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.profile import build_profile
 from rlprof.model.activity import BoundBy
-from rlprof.model.profile import Interval, Profile, Throughput
+from rlprof.model.profile import Interval, Profile
 from rlprof.runfile.reader import read_run
-from rlprof.units import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,17 @@ def read_ladder_run(
 ) -> LadderRun:
     """What the run that was recorded in ``run_file`` came to; raises ``RunFileError``."""
     profile = build_profile(read_run(run_file))
+    sps = profile.throughput.steady_sps
+    if sps is not None and sps.median <= 0:
+        sps = None  # No law goes through zero.
+    lack = wording.unglued(wording.lack_of_rate(profile.throughput))
     return LadderRun(
         workers=workers,
         round=round_number,
         run_file=str(run_file),
         exit_code=exit_code,
-        sps=_usable(profile.throughput.steady_sps),
-        why_no_sps=_why_no_sps(profile.throughput),
+        sps=sps,
+        why_no_sps="" if sps is not None else lack or "its steady rate is zero",
         processes=len(profile.processes),
         usable_cores=usable_cores(profile.run.host),
         bound_by_cpus=_is_bound_by_cpus(profile),
@@ -99,18 +103,5 @@ def pooled(rates: Sequence[Interval]) -> Interval:
     )
 
 
-def _usable(sps: Interval | None) -> Interval | None:
-    """A rate that a law can be fitted to: above zero."""
-    return sps if sps is not None and sps.median > 0 else None
-
-
 def _is_bound_by_cpus(profile: Profile) -> bool:
     return profile.bound.by is BoundBy.CPUS or profile.critical.bound_by == "cpus"
-
-
-def _why_no_sps(throughput: Throughput) -> str:
-    if _usable(throughput.steady_sps) is not None:
-        return ""
-    if throughput.unit == "none":
-        return "nothing counted steps"
-    return f"{count(throughput.total_steps)} steps in too short a time to tell a steady rate"

@@ -11,6 +11,7 @@ from math import ceil, floor, log10
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
+from rlprof import wording
 from rlprof.names import printable
 from rlprof.scaling.ladder import Rung
 from rlprof.scaling.study import Study
@@ -91,7 +92,7 @@ def study_as_svg(study: Study) -> str:
 def _header(study: Study) -> Iterator[str]:
     assert study.best is not None
     best = study.best
-    sps = count(float(f"{best.sps.median:.3g}"))
+    sps = wording.unglued(wording.rate(best.sps.median))
     yield _text(LEFT, 28, f"{sps} sps with {best.workers} workers", "title")
     yield _text(LEFT, 46, _cut(f"bounded by {study.bound}"), "quiet")
     yield _text(LEFT, 62, _cut(" ".join(study.command)), "quiet")

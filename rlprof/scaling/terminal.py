@@ -13,7 +13,6 @@ from rich.text import Text
 
 from rlprof import wording
 from rlprof.analysis.scaling import Fit
-from rlprof.model.finding import Range
 from rlprof.model.profile import Interval
 from rlprof.model.recording import Note
 from rlprof.names import printable
@@ -49,7 +48,7 @@ def _parts(study: Study, width: int) -> Iterable[RenderableType]:
 
 
 def _verdict(best: Rung, enough: Rung, first: Rung) -> Text:
-    rate = f"{_rate(best.sps.median)}{wording.GLUE}sps ({_ends(best.sps)})"
+    rate = f"{wording.rate(best.sps.median)}{wording.GLUE}sps ({wording.rate_range(best.sps)})"
     text = f"{counted(best.workers, 'worker', 'workers')}: {rate}, the highest"
     if enough is not best:
         return Text(
@@ -76,11 +75,11 @@ def _rates(study: Study, bar_cells: int) -> Table:
         fitted = study.fit.law.sps(rung.workers) if study.fit else None
         table.add_row(
             str(rung.workers),
-            Text(_rate(rung.sps.median), style="bold" if rung is study.best else ""),
-            _ends(rung.sps),
+            Text(wording.rate(rung.sps.median), style="bold" if rung is study.best else ""),
+            wording.rate_range(rung.sps),
             f"{times:.2f}",
             wording.percent(efficiency),
-            "" if fitted is None else _rate(fitted),
+            "" if fitted is None else wording.rate(fitted),
             _bar(rung.sps, fitted, full, bar_cells) if bar_cells >= _LEAST_BAR_CELLS else "",
         )
     return table
@@ -111,14 +110,16 @@ def _laws(study: Study) -> Iterable[RenderableType]:
         yield bullet(
             "Universal Scalability Law:",
             Text(
-                f"{_rate(law.per_worker_sps)}{wording.GLUE}sps for one worker, contention "
+                f"{wording.rate(law.per_worker_sps)}{wording.GLUE}sps for one worker, contention "
                 f"{_parameter(study.usl.contention)}, coherency {_parameter(study.usl.coherency)}, "
                 f"{wording.percent(study.usl.error)} off. {named_peak(study)}".rstrip()
             ),
         )
     if study.amdahl is not None:
         ceiling = study.amdahl.law.ceiling_sps
-        most = f"at most {_rate(ceiling)}{wording.GLUE}sps" if isfinite(ceiling) else "no limit"
+        most = (
+            f"at most {wording.rate(ceiling)}{wording.GLUE}sps" if isfinite(ceiling) else "no limit"
+        )
         yield bullet(
             "Amdahl:",
             Text(
@@ -131,15 +132,6 @@ def _laws(study: Study) -> Iterable[RenderableType]:
 def _parameter(value: Interval) -> str:
     ends = f"{value.low:.2g} to {value.high:.2g}"
     return f"{value.median:.2g}" + (f" ({ends})" if value.low < value.high else "")
-
-
-def _rate(sps: float) -> str:
-    """To three digits: no rate is known better."""
-    return wording.count(float(f"{sps:.3g}"))
-
-
-def _ends(sps: Interval) -> str:
-    return wording.between(Range(sps.low, sps.high), "sps").removesuffix(f"{wording.GLUE}sps")
 
 
 def _notes(notes: Iterable[Note]) -> Iterable[RenderableType]:
