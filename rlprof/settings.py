@@ -31,3 +31,5 @@ class RecordingSettings:
     label: str | None = None
     sps_pattern: re.Pattern[bytes] | None = None
     """Finds steps or sps in the target's output."""
+    steps_from: str | None = None
+    """``module:qualname`` of what makes a step each time that it is called."""

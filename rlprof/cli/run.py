@@ -65,6 +65,16 @@ def run(
             "far, (?P<sps>...) or the first group its steps per second.",
         ),
     ] = None,
+    steps_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:QUALNAME",
+            help="Count calls of this function or method as steps, for example "
+            "envs.maze:MazeEnv.step; num_envs steps each where its object has such a number. "
+            "Known libraries (gymnasium, Stable-Baselines3, TorchRL, PufferLib) are counted "
+            "without it.",
+        ),
+    ] = None,
     agent: Annotated[
         bool, typer.Option(help="Put rlprof's agent into the Python processes.")
     ] = True,
@@ -101,6 +111,7 @@ def run(
         austin=austin,
         label=label,
         sps_pattern=None if sps_pattern is None else pattern_of(sps_pattern),
+        steps_from=None if steps_from is None else _steps_from(steps_from, agent=agent),
     )
     raise typer.Exit(_record(settings, is_default_place=output is None, show_report=report))
 
@@ -280,6 +291,25 @@ def pattern_of(text: str) -> re.Pattern[bytes]:
             hint=r"put the number into a group, for example 'global_step=(?P<steps>\d+)'",
         )
     return pattern
+
+
+def _steps_from(text: str, *, agent: bool) -> str:
+    module, colon, qualname = text.partition(":")
+    parts = [*module.split("."), *qualname.split(".")]
+    if not colon or not all(part.isidentifier() for part in parts):
+        raise UsageError(
+            f"--steps-from {text!r} names no function of a module",
+            slug="bad-steps-from",
+            hint="give MODULE:QUALNAME as Python would import it, "
+            "for example --steps-from envs.maze:MazeEnv.step",
+        )
+    if not agent:
+        raise UsageError(
+            "--steps-from does not go with --no-agent",
+            slug="bad-steps-from",
+            hint="the agent is what counts: leave out --no-agent",
+        )
+    return text
 
 
 def point_latest_at(run_file: Path) -> None:

@@ -45,7 +45,9 @@ class AgentServer:
     def fileno(self) -> int:
         return self._listener.fileno()
 
-    def environment(self, *, probe_interval_us: int, tracer_pid: int | None) -> dict[str, str]:
+    def environment(
+        self, *, probe_interval_us: int, tracer_pid: int | None, steps_from: str | None = None
+    ) -> dict[str, str]:
         """What the agent reads, less ``PYTHONPATH``."""
         variables = {
             "RLPROF_SOCKET": self.address,
@@ -54,6 +56,8 @@ class AgentServer:
         }
         if tracer_pid is not None:
             variables["RLPROF_TRACER_PID"] = str(tracer_pid)
+        if steps_from is not None:
+            variables["RLPROF_STEPS_FROM"] = steps_from
         return variables
 
     def accept(self) -> Announcement | None:

@@ -22,6 +22,7 @@ from rlprof.recording import procfs
 from rlprof.recording.agents import AgentServer
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import Census
+from rlprof.recording.counting_notes import counting_notes
 from rlprof.recording.escort import Escort
 from rlprof.recording.host import git_state, host_facts, usable_cores
 from rlprof.recording.live import LiveLine
@@ -166,6 +167,7 @@ class Recorder:
             environment |= self._server.environment(
                 probe_interval_us=interval if self._settings.probe else 0,
                 tracer_pid=os.getpid() if procfs.yama_restricts() else None,
+                steps_from=self._settings.steps_from,
             )
             theirs = environment.get("PYTHONPATH")
             environment["PYTHONPATH"] = os.pathsep.join(
@@ -304,7 +306,7 @@ class Recorder:
             exit_code=exit_code,
             census=self._census,
             overhead=self._overhead(),
-            notes=self._notes,
+            notes=[*self._notes, *counting_notes(self._census.all, self._settings)],
         )
 
     def _stop_sampling(self) -> None:

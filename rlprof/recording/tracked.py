@@ -43,6 +43,8 @@ _FORGET = 0.9
 """Weight of the past in the torn share from window to window: half of it is 1.6 s old."""
 
 _AGENT_FOLDER = str(INJECT_DIR) + "/"
+_COUNTED_FOLDER = _AGENT_FOLDER + "rlprof_agent/counted/"
+"""Frames that stand between the program's own: what they call is the program's."""
 
 _GC_FRAME = Frame("", GC_FUNCTION, 0)
 _UNSEEN_FRAME = Frame("", NO_STACK_FUNCTION, 0)
@@ -203,7 +205,8 @@ class TrackedProcess:
         seen.trust_clock = (
             self._marks_torn() and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
         )
-        for frames, cpu_us in stacks:
+        for stack, cpu_us in stacks:
+            frames = _without_agent(stack)
             if frames:
                 node = self._stacks.node(frames)
                 # A longer one began in an earlier window, where the clock had to explain it.
@@ -239,10 +242,14 @@ class TrackedProcess:
 
 @lru_cache(maxsize=65536)
 def _without_agent(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """The frames up to the probe's handler, which the clock may catch at work: both wake on
-    the kernel's tick.
+    """The frames without those that count, and up to the probe's handler, which the clock may
+    catch at work: both wake on the kernel's tick.
     """
-    for position, frame in enumerate(frames):
+    kept = []
+    for frame in frames:
         if frame.file.startswith(_AGENT_FOLDER):
-            return frames[:position]
-    return frames
+            if frame.file.startswith(_COUNTED_FOLDER):
+                continue
+            break
+        kept.append(frame)
+    return frames if len(kept) == len(frames) else tuple(kept)

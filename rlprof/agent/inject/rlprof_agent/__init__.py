@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
 _agent: Optional[Agent] = None
+_custom_state = 0
+"""What became of the target of ``--steps-from``; a forked child inherits it."""
 
 
 class Agent:
@@ -61,6 +63,15 @@ def cell(name: str) -> Any:
     return _agent.mailbox.cells[index : index + 1]
 
 
+def _tell_custom_state(state: int) -> None:
+    global _custom_state
+    _custom_state = state
+    if _agent is not None:
+        from . import layout
+
+        _agent.mailbox.cells[layout.CELL_CUSTOM_STATE] = state
+
+
 def start() -> None:
     """Start the agent of a fresh interpreter."""
     global _agent
@@ -76,6 +87,9 @@ def start() -> None:
     _agent = agent
     if agent.probe is not None:
         manners.install(lambda: None if _agent is None else _agent.probe)
+    from . import counting
+
+    counting.install(_tell_custom_state)
     os.register_at_fork(after_in_child=_start_in_child)
 
 
@@ -97,6 +111,10 @@ def _start_in_child() -> None:
 
 def _renew_cells() -> None:
     """Count in this process's own cells: the parent's counts are not the child's, agent or not."""
+    from . import counters
+
+    counters.renew()
+    _tell_custom_state(_custom_state)
     rlprof = sys.modules.get("rlprof")
     if rlprof is not None:
         rlprof._renew_cells()

@@ -9,6 +9,7 @@ makes a system call that can block, and yields for good where it could be notice
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # a C module without stubs
+import gc
 import struct
 import sys
 import time
@@ -42,6 +43,9 @@ class StackProbe:
         self._frames: dict[tuple[int, int], int] = {}
         self._codes: dict[int, CodeType] = {}
         self._dynamo_told = False
+        self._gc_cell = mailbox.counter("gc_collections")
+        # Those of the parent, in a forked child.
+        self._gc_before = _full_collections()
 
     def start(self, native_thread_id: int) -> None:
         """Arm the timer. Failing is no error: the state cell says why there is no probe."""
@@ -141,6 +145,8 @@ class StackProbe:
         if not written:
             cells[layout.CELL_LOST] += 1
         cells[layout.CELL_PROBE_TAKEN] += 1
+        # Copied here, for a callback of the collector would run in every young collection too.
+        cells[self._gc_cell] = _full_collections() - self._gc_before
         self._obey_interval()
         self._last_ns = time.thread_time_ns()
         cells[layout.CELL_PROBE_COST_NS] += self._last_ns - now
@@ -204,6 +210,12 @@ class StackProbe:
             if code is not None:
                 skip_code(code)
         skip_code(Mailbox.write.__code__)
+
+
+def _full_collections() -> int:
+    """How often the oldest generation was collected, with all others."""
+    collections: int = gc.get_stats()[2]["collections"]
+    return collections
 
 
 def is_probe(handler: object) -> bool:

@@ -1,0 +1,29 @@
+"""What is counted without touching the script: one file per family of libraries.
+
+Such a file has a function ``count(module)`` for each module that it takes an interest in; it is
+called right after that module was imported. ``WATCHED`` names them all, so that a process which
+never imports a library pays one look-up per import and nothing else.
+
+Frames of this folder are left out of every stack: what they call is the program's.
+"""
+
+from __future__ import annotations
+
+WATCHED = {
+    "gym.core": ("gymnasium_envs", "count_envs"),
+    "gym.vector.vector_env": ("gymnasium_envs", "count_vector_envs"),
+    "gymnasium.core": ("gymnasium_envs", "count_envs"),
+    "gymnasium.vector.vector_env": ("gymnasium_envs", "count_vector_envs"),
+    "logging": ("standard_library", "count_log_records"),
+    "multiprocessing.connection": ("standard_library", "count_messages"),
+    "pufferlib.environment": ("pufferlib_envs", "count_native_envs"),
+    "pufferlib.pufferlib": ("pufferlib_envs", "count_native_envs"),
+    "pufferlib.vector": ("pufferlib_envs", "count_vector_envs"),
+    "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3_envs", "count_vec_envs"),
+    "torch.optim.optimizer": ("torch_training", "count_updates"),
+    "torch.utils.data.dataloader": ("torch_training", "count_batches"),
+    "torchrl.envs.async_envs": ("torchrl_envs", "count_async_pools"),
+    "torchrl.envs.batched_envs": ("torchrl_envs", "count_batched_envs"),
+    "torchrl.envs.common": ("torchrl_envs", "count_envs"),
+}
+"""Module of a library: the file of this folder and its function that counts in it."""

@@ -1,0 +1,117 @@
+"""Functions that stand in for counted ones: they call the original, then count.
+
+A program may pickle its own classes by value (cloudpickle does, to send environments to workers),
+and these functions with them. So they refer to nothing but what they close over, and that pickles
+into standard types: see ``Counter.__reduce__``.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Any
+
+    from ..counters import Counter
+
+_CO_VARARGS, _CO_VARKEYWORDS, _CO_COROUTINE = 4, 8, 128
+
+
+def counting(original: Any, counter: Counter) -> Any:
+    """``original`` with its outermost calls of each thread counted: one that calls another of the
+    same counter, as wrappers of environments do, counts once. A call that raises does not count.
+    """
+    code = getattr(original, "__code__", None)
+    if code is None:
+        wrapper = _any_call(original, counter)
+    elif code.co_flags & _CO_COROUTINE:
+        wrapper = _awaited_call(original, counter)
+    elif _takes_self_and_one_more(code):
+        wrapper = _one_argument_call(original, counter)
+        # Of the same names, so that the argument can also be given by name. Not *args: packing
+        # and unpacking them costs more than all the rest.
+        names = code.co_varnames[:2] + wrapper.__code__.co_varnames[2:]
+        wrapper.__code__ = wrapper.__code__.replace(co_varnames=names)
+        wrapper.__defaults__ = original.__defaults__
+    else:
+        wrapper = _any_call(original, counter)
+    return _dressed(wrapper, original)
+
+
+def is_counting(function: Any) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == _OWN_FILE
+
+
+def counter_of(function: Any) -> Any:
+    """The counter of a function for which :func:`is_counting` holds."""
+    position = function.__code__.co_freevars.index("counter")
+    return function.__closure__[position].cell_contents
+
+
+def _takes_self_and_one_more(code: CodeType) -> bool:
+    return (
+        code.co_argcount == 2
+        and not code.co_kwonlyargcount
+        and not code.co_posonlyargcount
+        and not code.co_flags & (_CO_VARARGS | _CO_VARKEYWORDS)
+    )
+
+
+def _one_argument_call(original: Any, counter: Counter) -> Any:
+    inside, thread, sizes = counter.inside, get_ident, counter.sizes
+
+    def counted(self: Any, argument: Any) -> Any:
+        me = thread()
+        if me in inside:
+            return original(self, argument)
+        inside.add(me)
+        try:
+            result = original(self, argument)
+        finally:
+            inside.discard(me)
+        counter.cell[0] += sizes.get(id(self)) or counter.measure(self)
+        return result
+
+    return counted
+
+
+def _any_call(original: Any, counter: Counter) -> Any:
+    inside, thread, sizes = counter.inside, get_ident, counter.sizes
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        me = thread()
+        if me in inside:
+            return original(*args, **kwargs)
+        inside.add(me)
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            inside.discard(me)
+        owner = args[0] if args else None
+        counter.cell[0] += sizes.get(id(owner)) or counter.measure(owner)
+        return result
+
+    return counted
+
+
+def _awaited_call(original: Any, counter: Counter) -> Any:
+    # Tasks of one thread take turns, so that calls inside calls cannot be told apart: all count.
+    async def counted(*args: Any, **kwargs: Any) -> Any:
+        result = await original(*args, **kwargs)
+        counter.cell[0] += counter.measure(args[0] if args else None)
+        return result
+
+    return counted
+
+
+def _dressed(wrapper: Any, original: Any) -> Any:
+    # Here, not above: by the time that something is counted, the program has it imported.
+    from functools import update_wrapper
+
+    return update_wrapper(wrapper, original)
+
+
+_OWN_FILE = counting.__code__.co_filename

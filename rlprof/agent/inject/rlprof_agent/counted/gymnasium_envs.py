@@ -1,0 +1,45 @@
+"""gymnasium, and gym before it: environments and vector environments."""
+
+from __future__ import annotations
+
+from ..counters import counter
+from .class_methods import CountedMethods
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+_env_methods: list[CountedMethods] = []
+
+
+def count_envs(module: ModuleType) -> None:
+    methods = CountedMethods(module.Env, ["step"], counter("steps:gymnasium.env", _copies))
+    methods.install()
+    _env_methods.append(methods)
+
+
+def count_vector_envs(module: ModuleType) -> None:
+    """``step_wait`` too: an asynchronous one may be driven by ``step_async`` and ``step_wait``."""
+    steps = counter("steps:gymnasium.vector", _num_envs)
+    steps.on_first = stop_counting_envs
+    CountedMethods(module.VectorEnv, ["step", "step_wait"], steps).install()
+
+
+def stop_counting_envs() -> None:
+    """A vector environment counts for its environments: their own steps are left alone again."""
+    while _env_methods:
+        _env_methods.pop().remove()
+
+
+def _num_envs(env: Any) -> int:
+    return int(env.num_envs)
+
+
+def _copies(env: Any) -> int:
+    """1, or ``num_envs`` of an environment that is many at once, as simulators on a GPU are."""
+    for each in (env, env.unwrapped):
+        number = getattr(each, "num_envs", None)
+        if type(number) is int:
+            return number
+    return 1

@@ -1,0 +1,22 @@
+"""Stable-Baselines3: vector environments, those that run in workers included."""
+
+from __future__ import annotations
+
+from ..counters import counter
+from .class_methods import CountedMethods
+from .gymnasium_envs import stop_counting_envs
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+
+def count_vec_envs(module: ModuleType) -> None:
+    steps = counter("steps:sb3.vec", _num_envs)
+    steps.on_first = stop_counting_envs
+    CountedMethods(module.VecEnv, ["step"], steps).install()
+
+
+def _num_envs(env: Any) -> int:
+    return int(env.num_envs)

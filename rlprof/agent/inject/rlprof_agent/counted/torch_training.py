@@ -1,0 +1,27 @@
+"""torch: steps of optimizers, and batches of data loaders."""
+
+from __future__ import annotations
+
+from ..counters import counter
+from .class_methods import CountedMethods
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+
+def count_updates(module: ModuleType) -> None:
+    """By torch's own hook for all optimizers; there is none before torch 2.1."""
+    updates = counter("updates")
+
+    def count_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        updates.cell[0] += 1
+
+    register = getattr(module, "register_optimizer_step_post_hook", None)
+    if register is not None:
+        register(count_update)
+
+
+def count_batches(module: ModuleType) -> None:
+    CountedMethods(module._BaseDataLoaderIter, ["__next__"], counter("batches")).install()

@@ -1,0 +1,53 @@
+"""Start counting in known libraries, and in the target of ``--steps-from``."""
+
+from __future__ import annotations
+
+import os
+
+from . import layout
+from .counted import WATCHED
+from .import_watch import ImportWatch
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable
+
+    Tell = Callable[[int], None]
+
+
+def install(tell_custom_state: Tell) -> None:
+    """``tell_custom_state`` tells the recorder what became of the target of ``--steps-from``."""
+    acts: dict[str, Any] = {name: _counting_by(*where) for name, where in WATCHED.items()}
+    module, colon, qualname = os.environ.get("RLPROF_STEPS_FROM", "").partition(":")
+    if colon:
+        tell_custom_state(layout.CUSTOM_NOT_IMPORTED)
+        acts[module] = _counting_target(qualname, acts.get(module), tell_custom_state)
+    ImportWatch(acts).install()
+
+
+def _counting_by(file: str, function: str) -> Callable[[ModuleType], None]:
+    """Import ``counted/FILE.py`` when there is something to count, and no sooner."""
+
+    def act(module: ModuleType) -> None:
+        try:
+            family = __import__("rlprof_agent.counted." + file, fromlist=[function])
+            getattr(family, function)(module)
+        except Exception:
+            pass  # A version of the library that is built otherwise is not counted.
+
+    return act
+
+
+def _counting_target(qualname: str, first: Any, tell_custom_state: Tell) -> Any:
+    def act(module: ModuleType) -> None:
+        if first is not None:
+            first(module)
+        try:
+            from .counted.custom import count_target
+
+            tell_custom_state(count_target(module, qualname))
+        except Exception:
+            tell_custom_state(layout.CUSTOM_READ_ONLY)
+
+    return act
