@@ -231,23 +231,24 @@ def weigh_helpers(
 ) -> Helpers:
     """Eight workers alike count 1 each, and work 8 side by side. One that all others wait for
     counts 1, and those that wait with the critical thread for it little: their work held nothing
-    up. In between, the square of a thread's work over that of the busiest.
+    up. In between, the square of a process's work over that of the busiest.
     """
     helping = int(Place.HELPING)
-    busy = [
-        sum(
-            times.busy_us[cell]
-            for cell in range(*times.span(thread.id, 0, times.windows - 1).indices(len(places)))
-            if places[cell] == helping
-        )
-        for thread in recording.threads
-    ]
-    most = max(busy, default=0)
+    # By process: threads of one take turns at the interpreter.
+    busy: dict[int, int] = {}
+    for thread in recording.threads:
+        cells = range(*times.span(thread.id, 0, times.windows - 1).indices(len(places)))
+        own = sum(times.busy_us[cell] for cell in cells if places[cell] == helping)
+        busy[thread.process] = busy.get(thread.process, 0) + own
+    most = max(busy.values(), default=0)
     if not most:
-        return Helpers([1.0] * len(busy), 1.0)
-    weights = [(us / most) ** 2 for us in busy]
-    counted = sum(weight * us for weight, us in zip(weights, busy, strict=True))
-    return Helpers(weights, counted / most / max(1, len(critical.threads)))
+        return Helpers([1.0] * len(recording.threads), 1.0)
+    weights = {process: (us / most) ** 2 for process, us in busy.items()}
+    counted = sum(weights[process] * us for process, us in busy.items())
+    return Helpers(
+        [weights[thread.process] for thread in recording.threads],
+        counted / most / max(1, len(critical.threads)),
+    )
 
 
 def describe_critical(

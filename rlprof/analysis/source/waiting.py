@@ -190,3 +190,18 @@ def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Subscript):
         return _text(node.value)
     return node.id if isinstance(node, ast.Name) else ""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def locked_lines(text: str) -> frozenset[int]:
+    """Lines of ``text`` inside a ``with`` of something named like a lock, its own line left out."""
+    module = parse(text)
+    if module is None:
+        return frozenset()
+    return frozenset(
+        line
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.With | ast.AsyncWith)
+        and any(_LOCK.search(_text(item.context_expr)) for item in node.items)
+        for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+    )

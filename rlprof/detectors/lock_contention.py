@@ -1,0 +1,113 @@
+"""Critical threads asleep because another holds the lock that they want."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from rlprof.analysis.source.lines import Line, UserLines, short_place
+from rlprof.analysis.source.waiting import locked_lines
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.activity import WaitKind
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.units import percent
+
+MIN_SHARE: Final = 0.01
+"""Of the critical time. An uncontended lock is taken in under 1 µs and is hardly ever seen asleep."""
+
+REMOVABLE: Final = Range(0.7, 1.0)
+"""Part of the wait that goes: all of it when the lock is taken once per batch or not shared at all
+(0.533 was shown and 0.533 saved by a lock once per episode instead of once per transition); some
+stays where those that hold it have to do so for as long as now."""
+
+SHOWN_LINES: Final = 4
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    tree, whole = profile.steady, profile.critical.wall_us
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    weights: dict[Line, float] = defaultdict(float)
+    nodes: set[int] = set()
+    asleep = touched = 0
+    for node, cost in tree.self_costs():
+        if profile.wait_kinds.get(node) is not WaitKind.LOCK or not cost.idle_us:
+            continue
+        owner = lines.owner(node)
+        if owner == NO_PARENT:
+            continue
+        nodes.add(node)
+        asleep += cost.idle_us
+        touched += cost.wall_us
+        weights[lines.line(owner)] += cost.idle_us
+    if not whole or asleep / whole < MIN_SHARE:
+        return
+    part = asleep / touched
+    locations = lines.locations(weights, whole)[:SHOWN_LINES]
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"the lock at {short_place(max(weights, key=lambda it: (weights[it], it)))} is contended",
+        phase=PhaseKind.STEADY,
+        savings=(Saving(frozenset(nodes), Range(REMOVABLE.low * part, REMOVABLE.high)),),
+        locations=locations,
+        evidence=tuple(_evidence(profile, asleep / whole)),
+        fix="Take the lock once per batch or episode instead of once per item: collect into a buffer "
+        "of the worker's own and hand it over whole. Do under the lock only what needs it.",
+        confidence=Confidence.MEASURED if profile.sources else Confidence.BOUNDED,
+    )
+
+
+def _evidence(profile: Profile, share: float) -> Iterable[str]:
+    waiting = {wait.thread for wait in profile.waits if wait.kind is WaitKind.LOCK}
+    who = f" ({len(waiting)} threads wait for it)" if len(waiting) > 1 else ""
+    yield f"{percent(share)} of the critical time is spent asleep in acquire{who}"
+    held = _held_us(profile)
+    total = sum(held.values())
+    if total and profile.steady_us:
+        heaviest = max(held, key=lambda line: (held[line], line))
+        yield (
+            f"some thread is at work under a lock for {percent(min(1.0, total / profile.steady_us))} of the "
+            f"steady phase, most of it at {short_place(heaviest)} ({percent(held[heaviest] / total)})"
+        )
+
+
+def _held_us(profile: Profile) -> Mapping[Line, float]:
+    """Working time of all threads under locks, by the user's line under the lock."""
+    held: dict[Line, float] = defaultdict(float)
+    under: dict[int, int] = {NO_PARENT: NO_PARENT}
+    for activity in profile.activities:
+        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        for node, cost in activity.tree.self_costs():
+            holder = _under_lock(profile, node, under)
+            if holder != NO_PARENT and cost.busy_us:
+                held[lines.line(holder)] += cost.busy_us
+    return held
+
+
+def _under_lock(profile: Profile, node: int, known: dict[int, int]) -> int:
+    """The nearest of ``node`` and its callers whose line is under a lock."""
+    nodes = profile.steady.nodes
+    path = []
+    current = node
+    while current not in known:
+        path.append(current)
+        frame = nodes[current].frame
+        text = profile.sources.get(frame.file)
+        if text and frame.line in locked_lines(text):
+            known[current] = current
+            break
+        current = nodes[current].parent
+    found = known[current]
+    for passed in path:
+        known[passed] = found
+    return found
+
+
+DETECTOR: Final = Detector(
+    id="lock-contention",
+    name="critical threads asleep for a lock",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.gil_contention import DETECTOR, MIN_WAIT
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import STDLIB, Script, detect, lines_of, ranked
+
+TRAIN = Script(
+    "train.py",
+    """
+    def step(env):
+        state = env.move()
+        return state
+
+    def main(pool, envs):
+        while True:
+            list(pool.map(step, envs))
+            learn()
+    """,
+)
+MOVE = TRAIN.at("env.move", "step")
+MAP = TRAIN.at("pool.map", "main")
+LEARN = TRAIN.at("learn()", "main")
+RESULT = f"{STDLIB}/concurrent/futures/_base.py:451 Future.result"
+WORKER = f"{STDLIB}/concurrent/futures/thread.py:83 _worker"
+
+
+def a_thread_pool(*, threads: int = 4, wait_s: float = 7.4, cores: str = "8") -> RunBuilder:
+    """Main waits 9.8 s of 10 for a pool whose threads take turns."""
+    run = a_run().with_run(host={"usable_cores": cores}).process("main", steps=1000)
+    run.spends(9.8, MAP, RESULT, idle=True).spends(0.2, LEARN)
+    for number in range(threads):
+        run.thread(f"pool {number}").spends(9.8 / threads, WORKER, MOVE)
+        run.spends(wait_s, WORKER, MOVE, idle=True)
+        run.spends(max(0.0, 10 - wait_s - 9.8 / threads), WORKER, idle=True)
+    return run
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, TRAIN)
+
+
+def test_names_the_work_of_the_threads():
+    (finding,) = found(a_thread_pool())
+
+    assert lines_of(finding) == [TRAIN.line("env.move")]
+    assert "4 Python threads of one process" in finding.title
+    assert "together for 0.98 of one core" in finding.evidence[0]
+
+
+def test_four_threads_on_eight_cores_could_be_nearly_four_times_as_fast():
+    first, *_ = ranked(a_thread_pool(), TRAIN)
+
+    assert first.finding.detector == "gil-contention"
+    assert first.saved_share.low < 0.3
+    assert first.saved_share.high == pytest.approx(0.98 * 0.75, abs=0.05)
+
+
+def test_with_two_cores_half_is_the_most():
+    first, *_ = ranked(a_thread_pool(cores="2"), TRAIN)
+
+    assert first.saved_share.high == pytest.approx(0.98 * 0.5, abs=0.05)
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_thread_pool(threads=2, wait_s=10 * MIN_WAIT / 2 * 0.9)) == []
+    assert len(found(a_thread_pool(threads=2, wait_s=10 * MIN_WAIT / 2 * 1.1))) == 1
+
+
+def test_silent_on_a_helper_thread_that_hardly_works():
+    run = a_run().process("main", steps=1000).spends(9.9, LEARN).spends(0.1, MAP, idle=True)
+    run.thread("logger").spends(0.3, MOVE).spends(9.7, WORKER, idle=True)
+
+    assert found(run) == []
+
+
+def test_silent_on_processes():
+    run = a_run().process("main", steps=1000).spends(10.0, LEARN)
+    run.process("worker").spends(10.0, MOVE)
+
+    assert found(run) == []
+
+
+def test_threads_beside_the_critical_path_gain_nothing():
+    run = a_run().process("main", steps=1000).spends(10.0, LEARN)
+    run.process("logger").spends(5.0, MAP).spends(5.0, MAP, idle=True)
+    run.thread("second").spends(5.0, MOVE).spends(5.0, MOVE, idle=True)
+
+    assert [it for it in ranked(run, TRAIN) if it.finding.detector == "gil-contention"] == []
