@@ -11,7 +11,7 @@ from statistics import median
 from rlprof import wording
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.profile import build_profile
-from rlprof.model.activity import BoundBy
+from rlprof.model.activity import BoundBy, HostLoad
 from rlprof.model.profile import Interval, Profile
 from rlprof.runfile.reader import read_run
 
@@ -31,6 +31,8 @@ class LadderRun:
     processes: int = 0
     """Python processes seen in it."""
     usable_cores: float = 1.0
+    taken_share: float = 0.0
+    """Part of the usable cores that other programs had while the run queued for them."""
     bound_by_cpus: bool = False
     bound: str = ""
     """What held up the steady steps, as its profile says; empty when it cannot tell."""
@@ -68,6 +70,7 @@ def read_ladder_run(
         why_no_sps="" if sps is not None else lack or "its steady rate is zero",
         processes=len(profile.processes),
         usable_cores=usable_cores(profile.run.host),
+        taken_share=_taken_share(profile.load),
         bound_by_cpus=_is_bound_by_cpus(profile),
         bound=profile.bound.text,
     )
@@ -101,6 +104,12 @@ def pooled(rates: Sequence[Interval]) -> Interval:
         low=min([*medians, middle * below**of_mean]),
         high=max([*medians, middle * above**of_mean]),
     )
+
+
+def _taken_share(load: HostLoad) -> float:
+    if load.there_is_us <= 0:
+        return 0.0
+    return max(0.0, min(load.queued_us, load.there_is_us - load.got_us)) / load.there_is_us
 
 
 def _is_bound_by_cpus(profile: Profile) -> bool:

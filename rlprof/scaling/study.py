@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 from rlprof.analysis.scaling import Fit, Point, differ, fit_amdahl, fit_usl
@@ -16,6 +17,10 @@ STILL_GROWS: Final = 1.5
 
 CORES_USED: Final = 0.7
 """Part of the rate that all cores could give, from which on a lack of cores explains the rest."""
+
+CROWDED: Final = 0.1
+"""Part of the usable cores, taken by others, from which on a rate is not the training's own. An idle
+machine with rlprof's samplers shows 0.01 to 0.02, one that is shared by two 0.2 and more."""
 
 POOR_FIT: Final = 0.1
 """Relative distance from the curve above which a law does not describe the ladder."""
@@ -78,7 +83,7 @@ def study_of(
         usl=usl,
         best=best,
         enough=enough,
-        bound="" if best is None else _bound(best, amdahl, usl),
+        bound="" if best is None else _bound(best, rungs, amdahl, usl),
         notes=tuple(_notes(runs, rungs, usl or amdahl, interrupted=interrupted)),
     )
 
@@ -87,14 +92,21 @@ def _enough(rungs: Sequence[Rung], best: Rung) -> Rung:
     return next(rung for rung in rungs if not differ(rung.sps, best.sps))
 
 
-def _bound(best: Rung, amdahl: Fit | None, usl: Fit | None) -> str:
-    """The scarcest thing at the best count: cores, else what the law says, else nothing yet."""
+def _bound(best: Rung, rungs: Sequence[Rung], amdahl: Fit | None, usl: Fit | None) -> str:
+    """The scarcest thing at the best count: cores, else what the law says, else nothing yet.
+
+    ``best`` is one of the ``rungs``.
+    """
     cores = best.runs[-1].usable_cores
     if any(run.bound_by_cpus for run in best.runs):
         return f"the CPUs: its processes keep all {count(cores)} usable cores busy"
+    if median(run.taken_share for run in best.runs) >= CROWDED:
+        return "other programs, which had the cores that it queued for"
     fit = usl or amdahl
     if fit is None:
         return "something that one number of workers cannot tell"
+    if best is rungs[0] and len(rungs) > 1:
+        return "each worker's own speed: with more of them the rate only falls"
     if best.sps.median >= CORES_USED * cores * fit.law.per_worker_sps:
         return f"the number of cores: {count(cores)} can be used"
     if fit.law.sps(2 * best.workers) >= STILL_GROWS * best.sps.median:
@@ -147,6 +159,7 @@ def _notes(
         )
     yield from _failures(runs[:-1] if interrupted else runs)
     yield from _without_rates(runs)
+    yield from _crowded(rungs)
     yield from _spread(runs, rungs)
     yield from _process_counts(rungs)
     if fit is None:
@@ -184,6 +197,21 @@ def _without_rates(runs: Sequence[LadderRun]) -> Iterator[Note]:
                 f"With {run.workers} workers there is no rate (round {run.round}): "
                 f"{run.why_no_sps}. That run is left out.",
             )
+
+
+def _crowded(rungs: Sequence[Rung]) -> Iterator[Note]:
+    """One when other programs kept the cores busy: many workers then look worse than they are."""
+    runs = [run for rung in rungs for run in rung.runs]
+    crowded = [run for run in runs if run.taken_share >= CROWDED]
+    if crowded:
+        most = max(run.taken_share for run in crowded)
+        yield Note(
+            "warning",
+            "machine-busy",
+            f"In {len(crowded)} of {len(runs)} runs the training queued for cores that other "
+            f"programs had, up to {percent(most)} of them. The rates say as much of those as of "
+            "it: measure again on an idle machine.",
+        )
 
 
 def _spread(runs: Sequence[LadderRun], rungs: Sequence[Rung]) -> Iterator[Note]:

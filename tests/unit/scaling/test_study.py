@@ -52,6 +52,29 @@ def test_a_rate_that_the_cores_explain_is_bound_by_their_number():
     assert found.bound.startswith("the number of cores")
 
 
+def test_other_programs_on_the_cores_are_warned_of():
+    busy = [a_run(1, 100, taken_share=0.02), a_run(2, 130, taken_share=0.4)]
+
+    found = study(busy)
+
+    assert found.bound.startswith("other programs")
+    (note,) = (note for note in found.notes if note.slug == "machine-busy")
+    assert "In 1 of 2 runs" in note.text
+    assert "40 %" in note.text
+
+
+def test_an_idle_machine_is_not_warned_of():
+    assert "machine-busy" not in slugs(a_study({1: 100, 2: 180}, taken_share=0.05))
+
+
+def test_where_more_workers_only_slow_training_nothing_shared_is_blamed_for_the_best():
+    found = a_study({1: 100, 2: 80, 4: 50})
+
+    assert found.best is not None
+    assert found.best.workers == 1
+    assert found.bound.startswith("each worker's own speed")
+
+
 def test_contention_is_named_with_its_share():
     found = a_study(by_law(0.15, 0.0), within=0.01)
 
