@@ -10,7 +10,6 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.analysis.origin import Origin, origin_of_file
 from rlprof.analysis.source.module import PARSED_FILES, called_name, parse
 
 _OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
@@ -64,9 +63,8 @@ class Parameters:
     def _read(self) -> dict[str, int]:
         found: dict[_Source, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         for file in sorted(self._sources):
-            if origin_of_file(file) is Origin.YOURS:
-                for source, name, value in _named_numbers(self._sources[file]):
-                    found[source][name].add(value)
+            for source, name, value in _named_numbers(self._sources[file]):
+                found[source][name].add(value)
         known: dict[str, int] = {}
         for source in reversed(_Source):
             for name, values in found[source].items():

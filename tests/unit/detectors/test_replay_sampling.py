@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.replay_sampling import (
+    DETECTOR,
+    LARGE,
+    MIN_SHARE,
+    PERMUTED,
+    SMALL,
+    SMALL_TENSORS,
+    UNKNOWN_SIZE,
+)
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
+
+DQN = Script(
+    "dqn.py",
+    """
+    import random
+    import numpy as np
+    import torch
+
+    class Memory:
+        def sample(self, n):
+            return random.sample(self.buffer, n)
+
+    def learn(memory, net):
+        batch = memory.sample(64)
+        states, actions, rewards = zip(*batch)
+        states = torch.as_tensor(np.stack(states))
+        mask = [s is not None for s in actions]
+        loss = net(states).mean()
+        loss.backward()
+
+    def train():
+        while True:
+            learn(memory, net)
+    """,
+)
+CALL = DQN.at("learn(memory, net)", "train")
+BATCH = DQN.at("batch = memory", "learn")
+SAMPLE = DQN.at("random.sample", "Memory.sample")
+DRAW = f"{STDLIB}/random.py:430 Random.sample"
+STACK = DQN.at("np.stack", "learn")
+NUMPY_STACK = f"{SITE}/numpy/_core/shape_base.py:370 stack"
+LEARN = DQN.at("loss.backward", "learn")
+
+
+def a_training() -> RunBuilder:
+    return a_run("dqn.py", steady_s=10.0).process("main", steps=10_000)
+
+
+def drawing(seconds: float) -> RunBuilder:
+    """A fifth of the time in ``random.sample``: small observations."""
+    run = a_training()
+    run.spends(seconds * 0.2, CALL, BATCH, SAMPLE, DRAW)
+    run.spends(seconds * 0.2, CALL, DQN.at("zip(*batch)", "learn"))
+    run.spends(seconds * 0.3, CALL, STACK)
+    run.spends(seconds * 0.3, CALL, STACK, NUMPY_STACK)
+    return run.spends(10.0 - seconds, CALL, LEARN)
+
+
+def found(run: RunBuilder, script: Script = DQN) -> list[Finding]:
+    return detect(DETECTOR, run, script)
+
+
+def test_claims_drawing_and_stacking():
+    run = drawing(5.0)
+
+    (finding,) = found(run)
+
+    assert claimed_s(profile_of(run, DQN), finding) == pytest.approx(5.0)
+    assert set(lines_of(finding)) == {DQN.line(it) for it in ("random.s", "zip(", "np.stack")}
+    assert finding.savings[0].removable == SMALL
+
+
+def test_silent_just_under_its_threshold():
+    assert found(drawing(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(drawing(10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_ranks_by_its_price():
+    first = ranked(drawing(6.0), DQN)[0]
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.6 * 0.8 < first.saved_share.high
+
+
+HEALTHY = Script(
+    "healthy.py",
+    """
+    import random
+    import numpy as np
+    import torch
+
+    class Arrays:
+        def sample(self, n):
+            index = np.random.randint(0, self.size, size=n)
+            return torch.from_numpy(self.states[index]), torch.from_numpy(self.actions[index])
+
+        def keys(self):
+            return jax.random.choice(key, 10, replace=False)
+
+    def learn(memory, policy):
+        states, actions = memory.sample(64)
+        drawn = torch.stack([distribution.sample() for distribution in policy(states)])
+        batch = np.stack([env.observation for env in envs])
+        action = random.choice([0, 1])
+        tasks = random.sample(ALL_TASKS, 4)
+        fields = list(zip(names, values))
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["index = np", "return torch", "jax.random", "states, actions", "drawn =", "batch =", "action =",
+     "tasks =", "fields ="],
+)  # fmt: skip
+def test_silent_on_a_healthy_run(piece):
+    run = a_training()
+    run.spends(8.0, "main.py:3 main", HEALTHY.at(piece, "learn"))
+    run.spends(1.0, "main.py:3 main", HEALTHY.at(piece, "learn"), DRAW)
+    run.spends(1.0, "main.py:3 main", LEARN)
+
+    assert found(run, HEALTHY) == []
+
+
+def with_lines(*lines: str) -> tuple[RunBuilder, Script]:
+    """A second for each of ``lines``, which make up a function, and five elsewhere."""
+    body = "".join(f"\n            {line}" for line in lines)
+    script = Script("agent.py", f"\n        def learn(self, n):{body}\n")
+    run = a_training()
+    for number in range(2, len(lines) + 2):
+        run.spends(1.0, "main.py:3 main", f"agent.py:{number} learn")
+    return run.spends(5.0, "main.py:3 main", LEARN), script
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("batch = random.sample(self.memory, n)", "s = np.array([t[0] for t in batch])"),
+        ("batch = self.rng.sample(self.memory, n)", "s, a = map(np.stack, zip(*batch))"),
+        ("batch = Transition(*zip(*random.sample(self.memory, n)))", "s = torch.cat(batch.state)"),
+        ("b = random.choices(self.memory, k=n)", "r = torch.tensor([t.reward for t in b])"),
+        ("i = np.random.randint(0, n, 64)", "b = [self.buffer[k] for k in i]",
+         "s = np.stack([t[0] for t in b])"),
+        ("b = random.sample(self.memory, n)", "states = []", "for s, a in b:",
+         "    states.append(s)", "x = np.array(states)"),
+    ],
+)  # fmt: skip
+def test_the_lines_it_knows(lines):
+    run, script = with_lines(*lines)
+
+    (finding,) = found(run, script)
+
+    ordinary = ("i = np.random", "states = []")
+    expected = [n for n, line in enumerate(lines, start=2) if not line.startswith(ordinary)]
+    assert sorted(lines_of(finding)) == expected
+
+
+def test_images_keep_most_of_their_copying():
+    run = a_training()
+    run.spends(0.1, CALL, BATCH, SAMPLE, DRAW)
+    run.spends(4.0, CALL, STACK)
+    run.spends(5.9, CALL, LEARN)
+
+    (finding,) = found(run)
+
+    assert finding.savings[0].removable == LARGE
+
+
+def test_tensors_joined_one_by_one():
+    script = Script("dqn.py", DQN.text.replace("np.stack(states)", "torch.cat(states)"))
+    run = a_training()
+    run.spends(0.1, CALL, BATCH, SAMPLE, DRAW)
+    run.spends(2.5, CALL, script.at("torch.cat", "learn"))
+    run.spends(7.4, CALL, LEARN)
+
+    (finding,) = found(run, script)
+
+    assert finding.savings[0].removable == SMALL_TENSORS
+
+
+def test_without_the_clock_of_drawing_the_range_is_wide():
+    run, script = with_lines(
+        "i = np.random.randint(0, n, 64)",
+        "b = [self.memory[k] for k in i]",
+        "s = np.stack([t[0] for t in b])",
+    )
+
+    (finding,) = found(run, script)
+
+    assert finding.savings[0].removable == UNKNOWN_SIZE
+
+
+def test_a_shuffle_of_the_whole_buffer_for_a_few_indices():
+    run, script = with_lines(
+        "i = np.random.choice(len(self.buffer), n, replace=False)", "s = self.states[i]"
+    )
+
+    (finding,) = found(run, script)
+
+    assert "shuffled" in finding.title
+    assert finding.savings[0].removable == PERMUTED
+    assert claimed_s(profile_of(run, script), finding) == pytest.approx(1.0)
+
+
+def test_what_is_computed_with_the_batch_is_left_out():
+    script = Script("dqn.py", DQN.text.replace("torch.as_tensor(np.", "net(np."))
+    run = drawing(4.0)
+    run.spends(3.0, CALL, script.at("np.stack", "learn"), f"{SITE}/torch/nn/modules/module.py:9 f")
+
+    (finding,) = found(run, script)
+
+    assert claimed_s(profile_of(run, script), finding) == pytest.approx(4.0)
