@@ -24,6 +24,8 @@ from rlprof.analysis.critical import (
     weigh_helpers,
 )
 from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing_nodes, sum_times
+from rlprof.analysis.memory import measure_memory
+from rlprof.analysis.native_threads import measure_threads
 from rlprof.analysis.phases import find_phases, phases_of
 from rlprof.analysis.quality import quality_notes
 from rlprof.analysis.roles import ROLES, process_roles, roles_by_work
@@ -104,9 +106,14 @@ def build_profile(recording: Recording) -> Profile:
         steady_steps=steps,
         counts=_summed(steady_counts),
         process_counts=steady_counts,
+        thread_use=measure_threads(recording, found.steady),
         started_package=started_package(whole),
     )
-    return replace(profile, notes=quality_notes(recording, profile))
+    return replace(
+        profile,
+        memory=measure_memory(recording, profile),
+        notes=quality_notes(recording, profile),
+    )
 
 
 def _steady_counts(recording: Recording, steady: Span | None) -> dict[int, dict[str, float]]:

@@ -18,7 +18,9 @@ from rlprof.model.activity import (
     WaitKind,
 )
 from rlprof.model.calltree import CallTree
+from rlprof.model.memory import MemoryView
 from rlprof.model.recording import Note, Process, RunInfo, Thread, Window
+from rlprof.model.threads import ThreadUse
 
 
 class PhaseKind(Enum):
@@ -131,5 +133,9 @@ class Profile:
     """What the agent counted in the steady phase, by name (``updates``, ``ipc_messages``, ...)."""
     process_counts: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """The same by process id."""
+    memory: MemoryView | None = None
+    """None where the recording has no gauges of memory."""
+    thread_use: ThreadUse | None = None
+    """None without a steady phase or gauges."""
     started_package: str = ""
     """The installed package that the run started, if it did: its code is the user's then."""

@@ -1,0 +1,82 @@
+"""How much memory a run took, how it grew, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTrend:
+    """How a level of memory changed over the steady phase."""
+
+    bytes_per_hour: float
+    """The median of the slopes between all pairs of points (Theil-Sen): a few odd points do not
+    move it. Negative where memory was given back."""
+    low: float
+    """The least of its slopes by part of the phase, in bytes per hour, as ``high`` the greatest."""
+    high: float
+    grown_bytes: float
+    """Over the steady phase, at that slope."""
+    is_steady: bool
+    """Whether it grew in all parts of the phase and did not level off: a buffer that fills up, or
+    caches that warm up, would have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessMemory:
+    """The memory of one process. Resident pages that it shares count in each that shares them."""
+
+    process: int
+    role: str
+    peak_rss_bytes: float
+    """By the kernel's own count, where it tells: no peak between two looks is missed."""
+    peak_pss_bytes: float | None
+    """Highest seen with shared pages divided by their users; asked for every few seconds only."""
+    trend: MemoryTrend | None
+    """None where it did not live through the steady phase, or that was too short."""
+    virtual_trend: MemoryTrend | None = None
+    """Of the addresses it asked for. They stand still while a buffer made in one piece fills up."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrownLine:
+    """A line of the user's on which a growing process was seen after its memory had grown.
+
+    The change since the last look, 10 ms before, is booked on what runs at the look: a line with
+    no more of the growth than of the time says only that it was running.
+    """
+
+    file: str
+    line: int
+    function: str
+    source: str
+    """Its text, stripped; empty where the source is not in the run file."""
+    grown_bytes: int
+    """Rises less falls, over the run."""
+    share_of_growth: float
+    share_of_time: float
+    """Of the busy time of the same threads in the steady phase."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """The memory of a run."""
+
+    peak_bytes: float
+    """Most of all processes together at one time."""
+    peak_at_us: int
+    is_shared_out: bool
+    """Whether ``peak_bytes`` counts shared pages once; if not, it is at most so much."""
+    processes: tuple[ProcessMemory, ...]
+    """The largest first."""
+    trend: MemoryTrend | None
+    """Of all processes together."""
+    bytes_per_step: float | None = None
+    """``trend`` per step; None where no steps were counted."""
+    lines: tuple[GrownLine, ...] = ()
+    """Of the processes that grew steadily, or of all where none did. The most grown first."""
+    available_bytes: float | None = None
+    """What could still be taken at the end of the steady phase, on the machine or in its group."""
+    available_trend: MemoryTrend | None = None
+    total_bytes: float | None = None
+    """Of the machine."""
