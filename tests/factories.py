@@ -147,6 +147,14 @@ class RunBuilder:
                 clock[2] += cpu_us
         return self
 
+    def counts(self, name: str, total: float) -> RunBuilder:
+        """The last process counts ``total`` events in the steady phase, evenly."""
+        steady = self._windows[self._start_windows :]
+        number = len(self._processes) - 1
+        for window in steady:
+            self._counters.append(Counter(window.id, number, name, total / len(steady)))
+        return self
+
     def gauge(self, name: str, *values: float) -> RunBuilder:
         """A gauge of the last process: ``values`` at equal distances over the steady windows, lines
         between them, and the first value before.

@@ -1,0 +1,105 @@
+"""Which nodes of the call tree carry data from one process to another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from rlprof.model.recording import NO_PARENT, Frame, Node
+
+
+class Transport(Enum):
+    """What a node does to get data from one process to another."""
+
+    PICKLING = "pickling"
+    """Objects made bytes, and bytes objects."""
+    BYTES = "bytes"
+    """Written to and read from pipes: wake-ups of the other side and waits for it included."""
+    PLUMBING = "plumbing"
+    """Queues, events, locks and shared arrays around it."""
+
+
+_ANY: Final = "*"
+
+_MODULES: Final[tuple[tuple[re.Pattern[str], Mapping[str, Transport]], ...]] = tuple(
+    (re.compile(pattern), parts)
+    for pattern, parts in (
+        (
+            r"/multiprocessing/(reduction|resource_sharer)\.py$|/pickle\.py$|/copyreg\.py$"
+            r"|/(cloudpickle|dill)/|/torch/multiprocessing/reductions\.py$",
+            {_ANY: Transport.PICKLING},
+        ),
+        (
+            r"/multiprocessing/connection\.py$",
+            {
+                "recv": Transport.PICKLING,
+                "_poll": Transport.PLUMBING,
+                "poll": Transport.PLUMBING,
+                "wait": Transport.PLUMBING,
+                _ANY: Transport.BYTES,
+            },
+        ),
+        (
+            r"/multiprocessing/queues\.py$",
+            {"get": Transport.PICKLING, _ANY: Transport.PLUMBING},
+        ),
+        (
+            r"/multiprocessing/(synchronize|sharedctypes|heap|shared_memory)\.py$"
+            r"|/gymnasium/vector/utils/shared_memory\.py$",
+            {_ANY: Transport.PLUMBING},
+        ),
+    )
+)  # fmt: skip
+
+_BETWEEN: Final = re.compile(
+    r"/multiprocessing/(pool|managers)\.py$|/concurrent/futures/process\.py$"
+    r"|/gymnasium/vector/async_vector_env\.py$|/stable_baselines3/common/vec_env/subproc_vec_env\.py$"
+)
+"""Code that passes messages on, and calls the work itself: what is below it is not transport."""
+
+
+def find_transport(nodes: Sequence[Node]) -> dict[int, Transport]:
+    """The nodes whose own time is transport. A library's own vector workers are plumbing too."""
+    found: dict[int, Transport] = {}
+    inside: set[int] = set()
+    for number, parent, frame in nodes:
+        own = _of_module(frame)
+        if own is not None:
+            found[number] = own
+            inside.add(number)
+        elif parent != NO_PARENT and parent in inside:
+            # What pickling calls, a ``__reduce__`` of the user's included, is pickling.
+            found[number] = found[parent]
+            inside.add(number)
+        elif _passes_on(frame.file):
+            found[number] = Transport.PLUMBING
+    return found
+
+
+def below(nodes: Sequence[Node], roots: Iterable[int]) -> set[int]:
+    """``roots`` and all that they call."""
+    inside = set(roots)
+    for number, parent, _ in nodes:
+        if parent in inside:
+            inside.add(number)
+    return inside
+
+
+@lru_cache(maxsize=65536)
+def _of_module(frame: Frame) -> Transport | None:
+    path = frame.file.replace("\\", "/")
+    if "/" not in path:
+        return None
+    function = frame.function.rpartition(".")[2]
+    for pattern, parts in _MODULES:
+        if pattern.search(path):
+            return parts.get(function) or parts[_ANY]
+    return None
+
+
+@lru_cache(maxsize=16384)
+def _passes_on(file: str) -> bool:
+    return bool(_BETWEEN.search(file.replace("\\", "/")))

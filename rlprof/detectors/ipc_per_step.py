@@ -1,0 +1,275 @@
+"""Messages between processes for every environment step that cost more than the step itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.analysis.crews import Crew, Split, find_crews, split_work
+from rlprof.analysis.source.lines import Line, UserLines
+from rlprof.analysis.transport import Transport, find_transport
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
+from rlprof.model.counters import IPC_MESSAGES
+from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.units import count, duration, percent
+
+OUTWEIGHS: Final = 0.5
+"""CPU time of the messages over that of the workers' own work from which on they are looked at.
+Measured with eight workers: 14 for an environment of 6 µs, 5 for gymnasium's CartPole, 0.15 for one
+of 1 ms. What is then worth a change is decided by the price."""
+
+MIN_MESSAGES: Final = 0.25
+"""Messages per environment step, where they are counted: two for each step are the rule, one for
+eight environments at once is what the fix leads to."""
+
+MIN_SAVED: Final = 0.03
+"""Least part of the steady time that the change has to save, by the middle of its range."""
+
+OTHER_CACHES: Final = Range(0.7, 1.3)
+"""What the workers' own CPU time becomes in one process. Measured: 0.8 for CartPole behind
+``SyncVectorEnv``, 1.0 for an environment of 6 µs: a worker wakes up to cold caches each time."""
+
+IN_PROCESS_US: Final = Range(0.3, 4.0)
+"""What the vector environment itself costs per environment step in one process: 0.3 µs for a list
+comprehension with ``zip``, 2 to 4 µs for ``SyncVectorEnv`` and ``DummyVecEnv`` with small spaces."""
+
+FEWER_MESSAGES: Final = Range(0.8, 1.4)
+"""Model error of what is left with several environments per worker: the messages get longer, and
+the workers no longer wait so evenly."""
+
+SHOWN_LINES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """CPU time of one crew in the steady phase, summed."""
+
+    crew: Crew
+    master: Split
+    servants: Split
+
+    @property
+    def transport_us(self) -> int:
+        return self.master.transport_cpu_us + self.servants.transport_cpu_us
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What could be done instead, and the time that the same steps would take then (µs)."""
+
+    left_us: Range
+    workers: int
+    """0: all in one process."""
+
+    @property
+    def middle_us(self) -> float:
+        return (self.left_us.low + self.left_us.high) / 2
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    if not profile.steady_us or not profile.steady_steps:
+        return
+    transport = find_transport(profile.steady.nodes)
+    crews = [
+        parts
+        for parts in (_parts(crew, transport, profile) for crew in find_crews(profile))
+        if parts.transport_us >= OUTWEIGHS * max(1, parts.servants.own_cpu_us)
+    ]
+    messages = _messages(crews, profile)
+    if not crews or (messages is not None and messages < MIN_MESSAGES):
+        return
+    change = _best_change(crews, profile)
+    left = Range(*(us / profile.steady_us for us in change.left_us))
+    if 1 - (left.low + left.high) / 2 < MIN_SAVED:
+        return
+    nodes = _transport_nodes(crews, transport)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=_title(crews),
+        phase=PhaseKind.STEADY,
+        savings=(),
+        locations=_locations(nodes, profile),
+        evidence=tuple(_evidence(crews, change, messages, profile)),
+        fix=_fix(change),
+        confidence=Confidence.MEASURED if messages is not None else Confidence.BOUNDED,
+        remainder=Remainder(nodes, left),
+    )
+
+
+def _parts(crew: Crew, transport: Mapping[int, Transport], profile: Profile) -> _Parts:
+    servants = Split()
+    for servant in crew.servants:
+        servants = servants.plus(split_work(servant, transport, profile.wait_kinds))
+    return _Parts(crew, split_work(crew.master, transport, profile.wait_kinds), servants)
+
+
+def _messages(crews: Sequence[_Parts], profile: Profile) -> float | None:
+    """Messages that the crews sent per environment step; ``None`` where they were not counted."""
+    sent = sum(
+        profile.process_counts.get(process, {}).get(IPC_MESSAGES, 0.0)
+        for parts in crews
+        for process in parts.crew.processes
+    )
+    return sent / profile.steady_steps if sent else None
+
+
+def _best_change(crews: Sequence[_Parts], profile: Profile) -> _Change:
+    """One process, or as many workers as cores with several environments each."""
+    changes = [_in_one_process(crews, profile)]
+    workers = int(profile.load.cores)
+    if workers > 1 and all(workers < len(parts.crew.servants) for parts in crews):
+        changes.append(_in_fewer_workers(crews, profile, workers))
+    return min(changes, key=lambda change: (change.middle_us, change.workers))
+
+
+def _in_one_process(crews: Sequence[_Parts], profile: Profile) -> _Change:
+    """The master's own work and all environments', one after the other; sleeps add up too."""
+    low = high = 0.0
+    for parts in crews:
+        stays = parts.master.slept_us + parts.servants.slept_us
+        unlocated = parts.master.unlocated_cpu_us + parts.servants.unlocated_cpu_us
+        paused = parts.master.paused_us + parts.servants.paused_us
+        own = parts.servants.own_cpu_us
+        low += parts.master.own_cpu_us + own * OTHER_CACHES.low + stays
+        high += parts.master.own_cpu_us + own * OTHER_CACHES.high + stays + unlocated + paused
+    low += IN_PROCESS_US.low * profile.steady_steps
+    high += IN_PROCESS_US.high * profile.steady_steps
+    side_by_side = min(len(crews), profile.load.cores)
+    return _bounded(Range(low / side_by_side, high / side_by_side), 0, crews, profile)
+
+
+def _in_fewer_workers(crews: Sequence[_Parts], profile: Profile, workers: int) -> _Change:
+    """A worker for each core: its own work is shared out, messages fall with their number."""
+    left = 0.0
+    for parts in crews:
+        fewer = workers / len(parts.crew.servants)
+        left += parts.master.own_cpu_us + parts.master.transport_cpu_us * fewer
+        left += (parts.servants.own_cpu_us + parts.servants.transport_cpu_us * fewer) / workers
+        left += parts.master.slept_us
+        # Environments that sleep side by side now do so one after the other in each worker.
+        left += (parts.servants.slept_us + parts.servants.paused_us) / workers
+    return _bounded(Range(*(left * part for part in FEWER_MESSAGES)), workers, crews, profile)
+
+
+def _bounded(left: Range, workers: int, crews: Sequence[_Parts], profile: Profile) -> _Change:
+    """Not faster than processes outside of the crews, nor than a host shared with others lets it."""
+    inside = {process for parts in crews for process in parts.crew.processes}
+    others = max((it.on_cpu_us for it in profile.activities if it.process not in inside), default=0)
+    crowded = crowding(profile.load, profile.steady_us)
+    return _Change(Range(max(left.low, others), max(left.high * crowded, others)), workers)
+
+
+def crowding(load: HostLoad, length_us: int) -> float:
+    """How many times longer one thread takes because of others than the run on the same host.
+
+    Fair shares: *k* threads that want a core among *f* foreign ones get ``cores * k / (k + f)``.
+    Never more than what the run itself queued for: cores may also have been free.
+    """
+    got, wanted = load.got_us / length_us, (load.got_us + load.queued_us) / length_us
+    if not got:
+        return 1.0
+    foreign = max(0.0, load.cores * wanted / got - wanted)
+    return max(1.0, min(wanted / got, (foreign + 1) / load.cores))
+
+
+def _transport_nodes(crews: Sequence[_Parts], transport: Mapping[int, Transport]) -> frozenset[int]:
+    return frozenset(
+        node
+        for parts in crews
+        for activity in (parts.crew.master, *parts.crew.servants)
+        for node, _ in activity.tree.self_costs()
+        if node in transport
+    )
+
+
+def _locations(nodes: Iterable[int], profile: Profile) -> tuple[Location, ...]:
+    tree = profile.steady
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    weights: dict[Line, float] = defaultdict(float)
+    for node in nodes:
+        owner = lines.owner(node)
+        us = tree.self_cost(node).wall_us
+        if owner != NO_PARENT and us:
+            weights[lines.line(owner)] += us
+    return lines.locations(weights, max(1, profile.critical.wall_us))[:SHOWN_LINES]
+
+
+def _title(crews: Sequence[_Parts]) -> str:
+    workers = sum(len(parts.crew.servants) for parts in crews)
+    own = sum(parts.servants.own_cpu_us for parts in crews)
+    moved = sum(parts.transport_us for parts in crews)
+    times = f"{count(float(f'{moved / own:.2g}'))} times" if own else "far more than"
+    return (
+        f"messages to and from {workers} environment worker{'s' if workers > 1 else ''} cost "
+        f"{times} the steps that they are for"
+    )
+
+
+def _evidence(
+    crews: Sequence[_Parts], change: _Change, messages: float | None, profile: Profile
+) -> Iterable[str]:
+    for parts in crews:
+        own, moved = parts.servants.own_cpu_us, parts.servants.transport_cpu_us
+        master = parts.master
+        yield (
+            f"{len(parts.crew.servants)} workers spend {percent(own / max(1, own + moved))} of "
+            f"their CPU time in their own work, {percent(moved / max(1, own + moved))} on messages; "
+            f"the process that drives them spends "
+            f"{percent(master.transport_cpu_us / max(1, _located(master)))} of its on them"
+        )
+        yield f"the workers sleep {percent(_asleep(parts.crew.servants, profile))} of the time"
+    steps = profile.steady_steps
+    if messages is not None:
+        yield (
+            f"{count(round(messages * steps))} messages in the steady phase, "
+            f"{count(float(f'{messages:.2g}'))} per environment step"
+        )
+    low, high = (us / steps for us in change.left_us)
+    yield (
+        f"a step takes {duration(profile.steady_us / steps)} now; {_where(change)} it would take "
+        f"{duration(low)} to {duration(high)}"
+    )
+
+
+def _located(split: Split) -> int:
+    return split.own_cpu_us + split.transport_cpu_us
+
+
+def _asleep(servants: Sequence[Activity], profile: Profile) -> float:
+    """Part of the servants' time in which they wait for others."""
+    waited = sum(
+        cost.idle_us
+        for servant in servants
+        for node, cost in servant.tree.self_costs()
+        if profile.wait_kinds.get(node) in FOR_OTHERS
+    )
+    return waited / max(1, sum(servant.wall_us for servant in servants))
+
+
+def _where(change: _Change) -> str:
+    return f"in {change.workers} workers" if change.workers else "in one process"
+
+
+def _fix(change: _Change) -> str:
+    if change.workers:
+        return (
+            f"Let {change.workers} workers step several environments each, so that one message "
+            "carries the actions of all of them."
+        )
+    return (
+        "Step the environments in one process: gymnasium's SyncVectorEnv, Stable-Baselines3's "
+        "DummyVecEnv, or one environment written with arrays."
+    )
+
+
+DETECTOR: Final = Detector(
+    id="ipc-per-step",
+    name="messages between processes that cost more than the environment steps",
+    needs=frozenset({Need.SAMPLES, Need.STEPS}),
+    detect=detect,
+)

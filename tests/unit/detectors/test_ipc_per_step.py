@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.ipc_per_step import DETECTOR, MIN_MESSAGES, OUTWEIGHS, crowding
+from rlprof.model.activity import HostLoad
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import STDLIB, Script, detect, lines_of, ranked
+
+TRAIN = Script(
+    "train.py",
+    """
+    def worker(conn, env):
+        while True:
+            action = conn.recv()
+            conn.send(env.step(action))
+
+    def train(conns, policy):
+        while True:
+            actions = policy(observations)
+            for conn, action in zip(conns, actions):
+                conn.send(action)
+            observations = [conn.recv() for conn in conns]
+    """,
+)
+CONNECTION = f"{STDLIB}/multiprocessing/connection.py"
+TAKE = (f"{CONNECTION}:250 _ConnectionBase.recv", f"{CONNECTION}:395 Connection._recv")
+GIVE = (f"{CONNECTION}:206 _ConnectionBase.send", f"{CONNECTION}:384 Connection._send")
+PICKLE = (
+    f"{CONNECTION}:206 _ConnectionBase.send",
+    f"{STDLIB}/multiprocessing/reduction.py:51 ForkingPickler.dumps",
+)
+POLICY = TRAIN.at("policy(observations)", "train")
+ASK = TRAIN.at("conn.send(action)", "train")
+HEAR = TRAIN.at("observations = [", "train")
+ORDER = TRAIN.at("action = conn.recv()", "worker")
+STEP = "env.py:7 GridWorld.step"
+ANSWER = TRAIN.at("conn.send(env.step", "worker")
+
+
+def a_vector_env(*, workers: int = 4, env_s: float, pipe_s: float, steps: float = 100_000):
+    """A training of 10 s whose workers each step for ``env_s`` and send for ``pipe_s``."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "2"})
+    run.process("main", steps=steps)
+    run.spends(0.5, POLICY).spends(2.0, ASK, *GIVE).spends(1.0, ASK, *PICKLE)
+    run.spends(6.5, HEAR, *TAKE, idle=True)
+    for number in range(workers):
+        run.process(f"worker {number}")
+        run.spends(env_s, ANSWER, STEP).spends(pipe_s, ANSWER, *GIVE)
+        run.spends(10.0 - env_s - pipe_s, ORDER, *TAKE, idle=True)
+    return run
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, TRAIN)
+
+
+def test_finds_pipes_that_outweigh_a_cheap_environment():
+    run = a_vector_env(env_s=0.2, pipe_s=1.5)
+
+    (finding,) = found(run)
+
+    assert finding.title.startswith("messages to and from 4 environment workers cost 11 times")
+    assert TRAIN.line("conn.send(action)") in lines_of(finding)
+    assert "12 % of their CPU time in their own work" in finding.evidence[0]
+    assert "SyncVectorEnv" in finding.fix
+
+
+def test_silent_just_under_its_threshold():
+    pipes_s = 3.0 + 4 * 0.1
+    under = a_vector_env(env_s=pipes_s / 4 / OUTWEIGHS * 1.05, pipe_s=0.1)
+    over = a_vector_env(env_s=pipes_s / 4 / OUTWEIGHS * 0.95, pipe_s=0.1)
+
+    assert found(under) == []
+    assert len(found(over)) == 1
+
+
+def test_silent_on_a_healthy_run():
+    alone = a_run(steady_s=10.0).process("main", steps=1_000).spends(10.0, STEP)
+    heavy = a_vector_env(env_s=8.0, pipe_s=0.2)
+
+    assert found(alone) == []
+    assert found(heavy) == []
+
+
+def test_ranks_by_what_one_process_would_need():
+    run = a_vector_env(env_s=0.2, pipe_s=1.5)
+
+    first = ranked(run, TRAIN)[0]
+
+    # Left: 0.5 s of the policy, 4 x 0.2 s of the environments, and the loop over them, of 10 s.
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.87 < first.saved_share.high
+    assert first.saved_share.low > 0.7
+
+
+def test_environments_worth_a_worker_are_put_together_in_fewer_workers():
+    run = a_vector_env(workers=8, env_s=1.0, pipe_s=1.0)
+
+    (finding,) = found(run)
+
+    assert "Let 2 workers step several environments each" in finding.fix
+
+
+def test_silent_where_environments_sleep_in_real_time():
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "2"})
+    run.process("main", steps=1_000).spends(0.4, ASK, *GIVE).spends(9.6, HEAR, *TAKE, idle=True)
+    robot = Script("robot.py", "def step(self):\n    time.sleep(0.02)\n")
+    for number in range(4):
+        run.process(f"robot {number}")
+        run.spends(8.0, ANSWER, robot.at("sleep", "step"), idle=True)
+        run.spends(0.1, ANSWER, *GIVE).spends(1.9, ORDER, *TAKE, idle=True)
+
+    assert detect(DETECTOR, run, TRAIN, robot) == []
+
+
+def test_silent_for_actors_that_only_send():
+    run = a_run(steady_s=10.0).process("learner", steps=1_000)
+    run.spends(9.0, "learner.py:3 learn").spends(1.0, HEAR, *TAKE, idle=True)
+    for number in range(4):
+        run.process(f"actor {number}").spends(2.0, STEP).spends(8.0, ANSWER, *GIVE)
+
+    assert found(run) == []
+
+
+def test_silent_where_few_messages_are_counted():
+    few = a_vector_env(env_s=0.2, pipe_s=1.5).counts("ipc_messages", 90_000 * MIN_MESSAGES)
+    many = a_vector_env(env_s=0.2, pipe_s=1.5).counts("ipc_messages", 200_000)
+
+    assert found(few) == []
+    assert "200 000 messages in the steady phase, 2 per environment step" in found(many)[0].evidence
+
+
+def test_needs_counted_steps():
+    assert found(a_vector_env(env_s=0.2, pipe_s=1.5, steps=0)) == []
+
+
+@pytest.mark.parametrize(
+    ("got_s", "queued_s", "expected"),
+    [(18.0, 20.0, 1.0), (5.0, 0.0, 1.0), (5.0, 15.0, 3.5)],
+    ids=["the run alone", "free cores", "others take most"],
+)
+def test_a_crowded_host_slows_down_one_process_too(got_s, queued_s, expected):
+    load = HostLoad(round(got_s * 1e6), round(queued_s * 1e6), 20e6, cores=2.0)
+
+    assert crowding(load, 10_000_000) == pytest.approx(expected, rel=0.05)
