@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from rlprof.analysis.origin import is_import_machinery
 from rlprof.analysis.source.lines import Line, UserLines
+from rlprof.analysis.worker_start import is_heavy, seen_to_its_end, worker_start
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -37,9 +38,6 @@ cost only those who use them. Some are needed by a line too quick to be sampled,
 
 SET_UP: Final = Range(0.0, 0.5)
 """Removable from set-up lines: often it can be cached or shared, which nothing here shows."""
-
-STOPPED_NOTE: Final = "recording-stopped"
-"""Slug of the recorder's note that it stopped before the program did (``--duration``)."""
 
 SHOWN_MODULES: Final = 4
 SHOWN_LINES: Final = 6
@@ -68,12 +66,16 @@ class _StartUp:
 def detect(profile: Profile) -> Iterable[Finding]:
     wall = profile.run.wall_us
     start_up = profile.start_up_us
-    if not wall or start_up < MIN_START_UP_US or start_up / wall < MIN_SHARE:
+    workers = worker_start(profile)
+    # What workers import is told by its own detector, process-startup, where it is much.
+    has_own = is_heavy(workers, profile)
+    told = start_up - workers.us if has_own else start_up
+    if not wall or told < MIN_START_UP_US or told / wall < MIN_SHARE:
         return
-    if not _seen_to_its_end(profile):
+    if not seen_to_its_end(profile):
         return
     lines = UserLines(profile.start_up, profile.sources, profile.started_package)
-    found = _measure(profile.start_up, lines)
+    found = _measure(profile.start_up, lines, workers.nodes if has_own else frozenset())
     heaviest = _heaviest(found, start_up)
     processes = sum(1 for process in profile.processes if process.python)
     yield Finding(
@@ -88,13 +90,6 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _seen_to_its_end(profile: Profile) -> bool:
-    """Whether the training was recorded whole: else the share of start-up in it is not known."""
-    run = profile.run
-    stopped = any(note.slug == STOPPED_NOTE for note in profile.notes)
-    return run.complete and run.exit_code is not None and not stopped
-
-
 class _Import(NamedTuple):
     """An import under way: what it loads, and the user's line that asked for it."""
 
@@ -102,10 +97,12 @@ class _Import(NamedTuple):
     line: Line | None
 
 
-def _measure(tree: CallTree, lines: UserLines) -> _StartUp:
+def _measure(tree: CallTree, lines: UserLines, left_out: frozenset[int]) -> _StartUp:
     found = _StartUp()
     under_way: dict[int, _Import] = {}
     for node in tree.hot_nodes():
+        if node in left_out:
+            continue
         frame = tree.frame(node)
         own = tree.self_cost(node)
         above = under_way.get(tree.nodes[node].parent)

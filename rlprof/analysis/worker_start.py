@@ -1,0 +1,190 @@
+"""What starting workers takes: imports in them, and processes made again and again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from rlprof.analysis.origin import is_import_machinery
+from rlprof.analysis.roles import SERVICES
+from rlprof.analysis.source.lines import last_name
+from rlprof.model.calltree import CallTree
+from rlprof.model.profile import Profile
+from rlprof.model.recording import Frame, Process
+
+REMADE_ROUNDS: Final = 3.0
+"""Processes over the most that lived at once, from which on they are made again and again: a worker
+that died and was replaced, or one pool for training and one for evaluation, stay below it."""
+
+MIN_SHARE_ONCE: Final = 0.25
+"""Of the run. Workers that are started once are paid once: with three times as much training after
+it, that is not what takes long."""
+
+MIN_SHARE_REMADE: Final = 0.05
+"""Of the run, where workers are made again and again: a longer training pays it more often."""
+
+MIN_US: Final = 200_000
+"""Nobody waits for less; two workers that import numpy alone take as much."""
+
+STOPPED_NOTE: Final = "recording-stopped"
+"""Slug of the recorder's note that it stopped before the program did (``--duration``)."""
+
+_POOLED: Final = frozenset({"fork", "spawn", "forkserver"})
+
+_ENTRY: Final = re.compile(r"[/\\]multiprocessing[/\\](spawn|forkserver|process)\.py$")
+_PREPARES: Final = "spawn_main"
+_RUNS: Final = "_bootstrap"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStart:
+    """The start of all processes that ``multiprocessing`` made for the program."""
+
+    processes: tuple[Process, ...]
+    at_once: int
+    """The most of them that lived at the same time."""
+    nodes: frozenset[int]
+    """Imports in them, and what ``spawn`` runs of the main script: nodes of ``Profile.start_up``."""
+    us: int
+    """Time of ``nodes`` on the run's own timeline."""
+
+    @property
+    def rounds(self) -> float:
+        """How often the whole set was made."""
+        return len(self.processes) / self.at_once if self.at_once else 0.0
+
+    @property
+    def remade(self) -> bool:
+        return self.rounds >= REMADE_ROUNDS
+
+
+def worker_start(profile: Profile) -> WorkerStart:
+    processes = tuple(
+        it
+        for it in profile.processes
+        if it.start_method in _POOLED and profile.process_roles.get(it.id) not in SERVICES
+    )
+    roles = {profile.process_roles.get(it.id, "") for it in processes}
+    pooled = {it.id for it in processes}
+    others = {role for it, role in profile.process_roles.items() if it not in pooled}
+    nodes = _starting_nodes(profile, roles - others) if processes else frozenset()
+    return WorkerStart(
+        processes=processes,
+        at_once=_most_at_once(processes, profile.run.wall_us),
+        nodes=nodes,
+        us=sum(profile.start_up.self_cost(node).wall_us for node in nodes),
+    )
+
+
+def is_heavy(start: WorkerStart, profile: Profile) -> bool:
+    """Whether imports in workers are worth a finding of their own."""
+    wall = profile.run.wall_us
+    if not wall or start.us < MIN_US:
+        return False
+    if start.remade and start.us >= MIN_SHARE_REMADE * wall:
+        return True
+    return start.us >= MIN_SHARE_ONCE * wall and seen_to_its_end(profile)
+
+
+def seen_to_its_end(profile: Profile) -> bool:
+    """Whether the training was recorded whole: else the share of start-up in it is not known."""
+    run = profile.run
+    stopped = any(note.slug == STOPPED_NOTE for note in profile.notes)
+    return run.complete and run.exit_code is not None and not stopped
+
+
+def _most_at_once(processes: Iterable[Process], end_us: int) -> int:
+    changes = sorted(
+        change
+        for it in processes
+        for change in (
+            (it.started_us, 1),
+            (it.ended_us if it.ended_us is not None else end_us, -1),
+        )
+    )
+    alive = most = 0
+    for _, change in changes:
+        alive += change
+        most = max(most, alive)
+    return most
+
+
+def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int]:
+    """Nodes in which a worker gets ready: all before its target runs, and its imports.
+
+    Whose they are their roles say: not every stack reaches up to where ``multiprocessing`` began.
+    """
+    tree = profile.start_up
+    preparing: set[int] = set()
+    importing: set[int] = set()
+    for node in tree.hot_nodes():
+        parent = tree.nodes[node].parent
+        frame = tree.frame(node)
+        entry = _entry(frame)
+        if entry == _PREPARES or (parent in preparing and entry != _RUNS):
+            preparing.add(node)
+        if parent in importing or is_import_machinery(frame):
+            importing.add(node)
+    return frozenset(
+        node
+        for node in importing | preparing
+        if tree.self_cost(node).wall_us
+        and (roles := profile.node_roles.get(node, frozenset()))
+        and roles.issubset(workers)
+    )
+
+
+@lru_cache(maxsize=16384)
+def _entry(frame: Frame) -> str:
+    """The function of ``multiprocessing`` by which a worker is entered; else empty."""
+    if not _ENTRY.search(frame.file):
+        return ""
+    name = last_name(frame.function)
+    return name if name in (_PREPARES, _RUNS) else ""
+
+
+_MAKES: Final = re.compile(
+    r"[/\\]multiprocessing[/\\](popen_\w+|pool|process)\.py$|[/\\]concurrent[/\\]futures[/\\]process\.py$"
+)
+_MAKING: Final = frozenset(
+    {
+        "start",
+        "_launch",
+        "_repopulate_pool",
+        "_repopulate_pool_static",
+        "_start_executor_manager_thread",
+        "_launch_processes",
+        "_spawn_process",
+        "_adjust_process_count",
+        "terminate",
+        "_terminate_pool",
+        "join",
+        "shutdown",
+        "close",
+    }
+)
+"""Functions that make or end processes."""
+
+
+def making_nodes(tree: CallTree) -> frozenset[int]:
+    """Nodes with time in which processes are made and ended, what runs in them left out."""
+    making: set[int] = set()
+    for node in tree.hot_nodes():
+        frame = tree.frame(node)
+        if _entry(frame):
+            continue
+        if tree.nodes[node].parent in making or _makes(frame):
+            making.add(node)
+    return frozenset(node for node in making if tree.self_cost(node).wall_us)
+
+
+def _makes(frame: Frame) -> bool:
+    return last_name(frame.function) in _MAKING and bool(_MAKES.search(frame.file))
+
+
+def enters_worker(frame: Frame) -> bool:
+    """Whether a process of ``multiprocessing`` begins its target here."""
+    return _entry(frame) == _RUNS

@@ -1,0 +1,242 @@
+"""Workers that import for longer than they are worth, and pools that are made again and again."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from rlprof.analysis.source.lines import Line, UserLines, short_place
+from rlprof.analysis.worker_start import (
+    WorkerStart,
+    enters_worker,
+    is_heavy,
+    making_nodes,
+    worker_start,
+)
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
+from rlprof.model.calltree import CallTree, Cost, sum_costs
+from rlprof.model.finding import Confidence, Finding, Range, Remainder, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.units import count, duration, percent
+
+MIN_MAKING: Final = 0.03
+"""Of the critical time: making and ending processes in the loop. A pool that is kept takes none."""
+
+MOST_REMOVABLE: Final = 0.97
+"""A forked worker imports nothing, but to start and end it takes 6 to 8 ms (measured)."""
+
+CERTAIN_AT_MOST: Final = 0.9
+"""What is certain of it: a forkserver imports once, while nothing else happens."""
+
+KEPT_POOL: Final = Range(0.9, 0.98)
+"""Removable from making and ending processes. Measured: a round of 4 tasks takes 0.3 to 2.7 ms in a
+pool that is kept, 60 to 80 ms with a pool of 4 forked for it, 160 to 185 ms where torch is loaded."""
+
+IMBALANCE: Final = 2.0
+"""Tasks of a round may take this much longer than if they filled all cores: the last one runs alone."""
+
+SHOWN_LINES: Final = 6
+SHOWN_MODULES: Final = 3
+MIN_MODULE_SHARE: Final = 0.1
+"""Of the workers' imports: lighter modules are not named."""
+
+_INSTALLED: Final = re.compile(
+    r"[/\\](?:(?:site|dist)-packages|python3\.\d+t?)[/\\](?!(?:site|dist)-packages)(?P<name>[^/\\.]+)"
+)
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    start = worker_start(profile)
+    if is_heavy(start, profile):
+        yield _imports(start, profile)
+    if start.remade:
+        yield from _remade(start, profile)
+
+
+def _imports(start: WorkerStart, profile: Profile) -> Finding:
+    share = start.us / profile.run.wall_us
+    modules = _modules(start, profile.start_up)
+    what = " and ".join(modules[:2])
+    lines = UserLines(profile.start_up, profile.sources, profile.started_package)
+    weights = _weights(start.nodes, profile.start_up, lines)
+    number = len(start.processes)
+    return Finding(
+        detector=DETECTOR.id,
+        title=f"{count(number)} worker{'s' if number != 1 else ''} import"
+        f"{'s' if number == 1 else ''} {what or 'modules'} for {percent(share)} of the run",
+        phase=PhaseKind.START_UP,
+        savings=(Saving(start.nodes, _removable(start, profile)),),
+        locations=lines.locations(weights, profile.run.wall_us)[:SHOWN_LINES],
+        evidence=tuple(_import_evidence(start, profile, modules)),
+        fix=_fix(start),
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _removable(start: WorkerStart, profile: Profile) -> Range:
+    """All but one import, at least; with fork nothing is left.
+
+    Imports side by side on free cores take no longer than one of them.
+    """
+    side_by_side = min(profile.load.cores, start.at_once)
+    once = 1 - side_by_side / len(start.processes)
+    return Range(min(CERTAIN_AT_MOST, max(0.0, once)), MOST_REMOVABLE)
+
+
+def _modules(start: WorkerStart, tree: CallTree) -> list[str]:
+    """The installed modules with most of the time, by the outermost that is imported."""
+    times: dict[str, int] = defaultdict(int)
+    outermost: dict[int, str] = {}
+    for node in sorted(_with_callers(start.nodes, tree)):
+        parent = tree.nodes[node].parent
+        name = outermost.get(parent, "")
+        if not name and (found := _INSTALLED.search(tree.frame(node).file)):
+            name = "" if found["name"] in ("multiprocessing", "runpy") else found["name"]
+        outermost[node] = name
+        if name and node in start.nodes:
+            times[name] += tree.self_cost(node).wall_us
+    ranked = sorted(times.items(), key=lambda item: (-item[1], item[0]))
+    return [name for name, us in ranked if us >= MIN_MODULE_SHARE * start.us][:SHOWN_MODULES]
+
+
+def _with_callers(nodes: Collection[int], tree: CallTree) -> set[int]:
+    seen = set(nodes)
+    for node in nodes:
+        parent = tree.nodes[node].parent
+        while parent != NO_PARENT and parent not in seen:
+            seen.add(parent)
+            parent = tree.nodes[parent].parent
+    return seen
+
+
+def _weights(nodes: Collection[int], tree: CallTree, lines: UserLines) -> dict[Line, float]:
+    weights: dict[Line, float] = defaultdict(float)
+    for node in nodes:
+        owner = lines.owner(node)
+        if owner != NO_PARENT and not tree.frame(owner).file.startswith("<"):
+            weights[lines.line(owner)] += tree.self_cost(node).wall_us
+    return weights
+
+
+def _import_evidence(
+    start: WorkerStart, profile: Profile, modules: Collection[str]
+) -> Iterator[str]:
+    number = len(start.processes)
+    methods = " and ".join(sorted({it.start_method for it in start.processes}))
+    yield (
+        f"{count(number)} processes started by {methods}, {count(start.at_once)} at a time: "
+        f"{duration(start.us)} of the run goes into imports in them"
+        + (f" ({', '.join(modules)})" if modules else "")
+    )
+    if start.remade:
+        yield f"the whole set of workers was made {count(round(start.rounds))} times"
+    main = profile.start_up.total.wall_us - start.us
+    yield f"all other start-up takes {duration(max(0, main))}, of a run of {duration(profile.run.wall_us)}"
+
+
+def _fix(start: WorkerStart) -> str:
+    kept = "Make the pool once, outside of the loop, and keep it. " if start.remade else ""
+    if all(it.start_method == "fork" for it in start.processes):
+        return kept + "Import before the workers are forked: they inherit what is loaded."
+    return (
+        kept + "Start workers by a forkserver that has imported already "
+        "(context = multiprocessing.get_context('forkserver'); "
+        "context.set_forkserver_preload(['torch'])), or by fork before any thread is started; "
+        "and keep heavy imports out of the modules that workers load, behind "
+        "if __name__ == '__main__' or inside the functions that use them."
+    )
+
+
+def _remade(start: WorkerStart, profile: Profile) -> Iterator[Finding]:
+    tree = profile.steady
+    nodes = making_nodes(tree)
+    whole = profile.critical.wall_us
+    making = sum(tree.self_cost(node).wall_us for node in nodes) / whole if whole else 0.0
+    if making < MIN_MAKING:
+        return
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    locations = lines.locations(_weights(nodes, tree, lines), whole)[:SHOWN_LINES]
+    first = locations[0] if locations else None
+    where = f" ({short_place(Line(first.file, first.line, first.function))})" if first else ""
+    number = len(start.processes)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"{count(number)} processes are made and ended in the loop{where}",
+        phase=PhaseKind.STEADY,
+        savings=(),
+        locations=locations,
+        evidence=(
+            f"{percent(making)} of the steady time makes, joins and ends processes",
+            f"{count(number)} processes in all, {count(start.at_once)} at a time: "
+            f"the whole set was made {count(round(start.rounds))} times",
+        ),
+        fix="Make the pool once, before the loop, and keep it: with Pool(n) as pool: for ...: "
+        "pool.map(...), or one ProcessPoolExecutor for all rounds.",
+        confidence=Confidence.BOUNDED,
+        remainder=Remainder(nodes | _waits_for_results(profile), _left(start, making, profile)),
+    )
+
+
+def _waits_for_results(profile: Profile) -> frozenset[int]:
+    return frozenset(
+        node
+        for wait in profile.waits
+        if wait.kind in (WaitKind.FUTURE, WaitKind.JOIN)
+        for node in wait.nodes
+        if profile.steady.self_cost(node).wall_us
+    )
+
+
+def _left(start: WorkerStart, making: float, profile: Profile) -> Range:
+    """At best only the tasks and the critical process's own work are left; at worst the waits for
+    results that twice the tasks do not explain go, and what makes processes.
+
+    Tasks stand on what was seen of them: processes that were gone before a sampler came are taken
+    to have done as much as the others.
+    """
+    pooled = {it.id for it in start.processes}
+    steady = max(1, profile.steady_us)
+    mains = [it for it in profile.activities if it.is_main]
+    own = sum(it.working_us for it in mains if it.is_critical and it.process not in pooled)
+    seen = [it for it in mains if it.process in pooled]
+    unseen = len(pooled) / max(1, len(seen))
+    side_by_side = max(1.0, min(profile.load.cores, start.at_once))
+    tasks = [_task_time(it, profile.wait_kinds) for it in seen]
+    on_cpu = unseen * sum(it.cpu_us for it in tasks) / side_by_side / steady
+    elapsed = unseen * sum(it.wall_us for it in tasks) / side_by_side / steady
+    waits = _waits_for_results(profile)
+    waited = sum(profile.steady.self_cost(node).idle_us for node in waits) / steady
+    unexplained = max(0.0, waited - IMBALANCE * elapsed)
+    saved_rounds = 1 - 1 / start.rounds
+    worst = 1 - (making + unexplained) * KEPT_POOL.low * saved_rounds
+    best = max(0.0, own / steady - making) + on_cpu + (1 - KEPT_POOL.high) * making
+    return Range(min(worst, best), worst)
+
+
+def _task_time(activity: Activity, kinds: Mapping[int, WaitKind]) -> Cost:
+    """What a worker does once it is there; waits for tasks and for locks left out."""
+    tree = activity.tree
+    inside: set[int] = set()
+    for node in tree.hot_nodes():
+        if tree.nodes[node].parent in inside or enters_worker(tree.frame(node)):
+            inside.add(node)
+    costs = [tree.self_cost(node) for node in inside]
+    waited = sum(
+        tree.self_cost(node).idle_us
+        for node in inside
+        if kinds.get(node) in FOR_OTHERS or kinds.get(node) is WaitKind.LOCK
+    )
+    whole = sum_costs(costs)
+    return Cost(whole.wall_us - waited, whole.idle_us - waited, whole.cpu_us)
+
+
+DETECTOR: Final = Detector(
+    id="process-startup",
+    name="workers that import for long, and pools made again and again",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)
