@@ -22,6 +22,9 @@ CROWDED: Final = 0.1
 """Part of the usable cores, taken by others, from which on a rate is not the training's own. An idle
 machine with rlprof's samplers shows 0.01 to 0.02, one that is shared by two 0.2 and more."""
 
+STARVED: Final = 0.3
+"""As ``CROWDED``, from which on nothing else can be said to bound the rate."""
+
 POOR_FIT: Final = 0.1
 """Relative distance from the curve above which a law does not describe the ladder."""
 
@@ -100,7 +103,7 @@ def _bound(best: Rung, rungs: Sequence[Rung], amdahl: Fit | None, usl: Fit | Non
     cores = best.runs[-1].usable_cores
     if any(run.bound_by_cpus for run in best.runs):
         return f"the CPUs: its processes keep all {count(cores)} usable cores busy"
-    if median(run.taken_share for run in best.runs) >= CROWDED:
+    if median(run.taken_share for run in best.runs) >= STARVED:
         return "other programs, which had the cores that it queued for"
     fit = usl or amdahl
     if fit is None:
