@@ -25,6 +25,12 @@ _LOST: Final = 0.01
 _DRIFTS: Final = 0.15
 """Change between the first and the last third of the steady phase that noise seldom makes."""
 
+_QUEUED: Final = 0.25
+"""Threads of the run that are ready on average, without a core, where there should be free ones."""
+
+_FREE: Final = 0.25
+"""Cores that the run does not get, from which on such threads could have run but for others."""
+
 _NAMED: Final = 4
 """Pids listed in one note."""
 
@@ -178,6 +184,24 @@ def _drifts(_: Recording, profile: Profile) -> Note | None:
     )
 
 
+def _shared_host(_: Recording, profile: Profile) -> Note | None:
+    load = profile.load
+    if not load.there_is_us or load.saturated:
+        return None
+    length = load.there_is_us / load.cores
+    free = load.cores - load.got_us / length
+    queued = load.queued_us / length
+    if queued < _QUEUED or free < _FREE:
+        return None
+    return Note(
+        "warning",
+        "host-shared",
+        f"Other programs kept the CPUs busy: the run got {load.got_us / length:.1f} of "
+        f"{load.cores:g} cores, while {queued:.1f} of its threads on average were ready to run and "
+        "had none. Rates and prices are those of a slower machine.",
+    )
+
+
 _CHECKS: Final[tuple[Callable[[Recording, Profile], Note | None], ...]] = (
     _incomplete,
     _missed,
@@ -186,6 +210,7 @@ _CHECKS: Final[tuple[Callable[[Recording, Profile], Note | None], ...]] = (
     _probe_lost,
     _torn,
     _no_probe,
+    _shared_host,
     _no_steady_rate,
     _drifts,
 )

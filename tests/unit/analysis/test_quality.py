@@ -106,3 +106,20 @@ def test_many_pids_are_not_all_listed():
 
     assert "9 of 9" in text
     assert "1003 and 5 more" in text
+
+
+def test_a_host_that_other_programs_keep_busy_is_told():
+    run = a_run().with_run(host={"usable_cores": "2"})
+    run.process("main", steps=1000).spends(10.0, "train.py:12 step", cpu=0.4)
+
+    (note,) = (it for it in build_profile(run.recording()).notes if it.slug == "host-shared")
+
+    assert "got 0.4 of 2 cores, while 0.6 of its threads" in note.text
+
+
+def test_a_host_that_the_run_itself_fills_is_not_shared():
+    run = a_run().with_run(host={"usable_cores": "2"})
+    for name in ("one", "two", "three"):
+        run.process(name, steps=1000).spends(10.0, "train.py:12 step", cpu=0.66)
+
+    assert "host-shared" not in {it.slug for it in build_profile(run.recording()).notes}
