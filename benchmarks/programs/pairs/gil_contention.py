@@ -69,7 +69,7 @@ def pool(fixed):
 def main():
     options = arguments()
     rng = random.Random(0)
-    returns = {threshold: 0.0 for threshold in range(12, 20)}
+    returns = dict.fromkeys(range(12, 20), 0.0)
     watch = Stopwatch(options.seconds)
     with pool(options.fixed) as executor:
         while watch.is_running():

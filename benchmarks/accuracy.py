@@ -1,0 +1,216 @@
+"""Whether the right cause is found first, and whether its price holds.
+
+    python benchmarks/accuracy.py [--pairs a,b] [--innocents c] [--rounds 5] [--json FILE]
+
+Each program with one fault is recorded under rlprof; then the program and its fixed version run
+in interleaved pairs without rlprof, and tell their own pace. Each step of the example ladders is
+such a pair too. Healthy programs must get no finding. ``programs/expected.toml`` says what should
+be found in which program. Takes more than an hour in full.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cases import SPS_OF_A_STAGE, Case, innocents, ladder_steps, pairs
+from measuring import environment, in_pairs, last_json, machine, print_table, rlprof_run, say
+from verdict import Measured, Prediction, Verdict, read_prediction, totals
+
+RUN_TIMEOUT_S = 180
+"""Programs end by themselves after some ten seconds; a busy machine makes that a minute."""
+
+THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def training_environment() -> dict[str, str]:
+    """What a user has who set nothing: how many threads torch takes is among the faults."""
+    return {name: value for name, value in environment().items() if name not in THREAD_LIMITS}
+
+
+def run_to_the_end(command: Sequence[str]) -> str:
+    """The command's stdout. With all its workers it is ended when it takes too long."""
+    process = subprocess.Popen(
+        list(command),
+        env=training_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate(timeout=RUN_TIMEOUT_S)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    if process.returncode:
+        shown = " ".join(command)
+        raise SystemExit(f"{shown} ended with {process.returncode}\n{stdout}\n{stderr}")
+    return stdout
+
+
+def rate_of(case: Case, arguments: Sequence[str]) -> float:
+    """Steps per second as the program itself tells, or runs per second by our own clock."""
+    started = time.perf_counter()
+    printed = run_to_the_end([sys.executable, *arguments])
+    if case.by_wall:
+        return 1 / (time.perf_counter() - started)
+    if not case.prints_words:
+        return float(last_json(printed)["sps"])
+    found = SPS_OF_A_STAGE.search(printed)
+    if found is None:
+        raise SystemExit(f"{' '.join(arguments)} printed no sps: {printed!r}")
+    return float(found[1])
+
+
+def predicted(case: Case, folder: Path) -> Prediction:
+    """What a recording of ``case`` and its report say."""
+    run_file = folder / "case.rlprof"
+    run_to_the_end(rlprof_run(run_file, command=[sys.executable, *case.recorded]))
+    rlprof = [sys.executable, "-m", "rlprof"]
+    report = run_to_the_end([*rlprof, "report", str(run_file), "--format", "json"])
+    return read_prediction(json.loads(report), case.expected)
+
+
+def judge(case: Case, recordings: int, rounds: int) -> Verdict:
+    say(f"{case.name}: {recordings} recordings" + (f", {rounds} pairs" if case.after else ""))
+    with tempfile.TemporaryDirectory() as folder:
+        predictions = tuple(predicted(case, Path(folder)) for _ in range(recordings))
+    measured = None
+    if case.after is not None and rounds:
+        before, after = partial(rate_of, case, case.before), partial(rate_of, case, case.after)
+        measured = Measured.of(in_pairs(rounds, before, after))
+    verdict = Verdict(case.name, case.expected, predictions, measured)
+    say("  " + " | ".join(pair_row(verdict) if measured else innocent_row(verdict)))
+    return verdict
+
+
+def pair_row(verdict: Verdict) -> list[str]:
+    measured = verdict.measured
+    assert measured is not None
+    rank = "not listed" if verdict.rank is None else str(verdict.rank)
+    return [
+        verdict.name,
+        f"`{verdict.expected.finding}`" + (", free" if verdict.expected.worth_nothing else ""),
+        f"[{verdict.low:.2f}, {verdict.high:.2f}]",
+        f"{measured.median:.2f} ({min(measured.savings):.2f} to {max(measured.savings):.2f})",
+        f"{verdict.error:+.1f}",
+        "yes" if verdict.is_in_range else "**no**",
+        rank if verdict.is_first else f"**{rank}**",
+        ", ".join(verdict.false) or "none",
+    ]
+
+
+def innocent_row(verdict: Verdict) -> list[str]:
+    listed = sorted({name for it in verdict.predictions for name in it.listed})
+    return [verdict.name, ", ".join(verdict.false) or "none", ", ".join(listed) or "nothing"]
+
+
+def show(judged: Sequence[Verdict], arguments: argparse.Namespace) -> None:
+    faulty = [verdict for verdict in judged if verdict.measured is not None]
+    healthy = [verdict for verdict in judged if verdict.measured is None]
+    repeats = f"{arguments.recordings} recordings"
+    if faulty:
+        print_table(
+            f"Prices ({repeats}, {arguments.rounds} interleaved pairs; shares of time per step)",
+            [
+                "program",
+                "right finding",
+                "predicted",
+                "measured saving, median (range)",
+                "error, points",
+                "in range",
+                "rank",
+                "false findings",
+            ],
+            [pair_row(verdict) for verdict in faulty],
+        )
+    if healthy:
+        print_table(
+            f"Innocents ({repeats})",
+            ["program", "false findings", "all that was listed"],
+            [innocent_row(verdict) for verdict in healthy],
+        )
+    print_table(
+        "Targets",
+        ["what", "reached", "target", "met"],
+        [
+            [row.what, row.reached, row.target, "yes" if row.is_met else "**no**"]
+            for row in totals(faulty, healthy)
+        ],
+    )
+
+
+def as_json(judged: Sequence[Verdict]) -> dict[str, Any]:
+    """All figures behind the tables."""
+    rows = []
+    for verdict in judged:
+        row: dict[str, Any] = {
+            "name": verdict.name,
+            "finding": verdict.expected.finding,
+            "worth_nothing": verdict.expected.worth_nothing,
+            "predicted": {"low": verdict.low, "high": verdict.high},
+            "rank": verdict.rank,
+            "false": verdict.false,
+            "recordings": [asdict(prediction) for prediction in verdict.predictions],
+        }
+        if verdict.measured is not None:
+            row["measured"] = {
+                "median": verdict.measured.median,
+                "uncertainty": verdict.measured.uncertainty,
+                "savings": verdict.measured.savings,
+            }
+            row["error_points"] = verdict.error
+            row["in_range"] = verdict.is_in_range
+        rows.append(row)
+    return {"machine": machine(), "programs": rows}
+
+
+def chosen(arguments: argparse.Namespace) -> list[Case]:
+    """All programs, or those that are named."""
+    known = [*pairs(arguments.seconds), *ladder_steps(), *innocents()]
+    if arguments.pairs is None and arguments.innocents is None:
+        return known
+    wanted = [*(arguments.pairs or "").split(","), *(arguments.innocents or "").split(",")]
+    by_name = {case.name: case for case in known}
+    names = [name.strip() for name in wanted if name.strip()]
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise SystemExit(f"no such program: {', '.join(unknown)}; there are {', '.join(by_name)}")
+    return [by_name[name] for name in names]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pairs", metavar="A,B", help="only these programs with a fault")
+    parser.add_argument("--innocents", metavar="C,D", help="only these innocents")
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of runs without rlprof")
+    parser.add_argument("--recordings", type=int, default=3, help="under rlprof")
+    parser.add_argument("--seconds", type=float, default=6.0, help="of a run without rlprof")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1 or arguments.recordings < 1:
+        parser.error("one round and one recording are the least")
+    judged = []
+    for case in chosen(arguments):
+        judged.append(judge(case, arguments.recordings, arguments.rounds))
+        if arguments.json is not None:
+            # After each, since the whole takes long.
+            arguments.json.write_text(json.dumps(as_json(judged), indent=2) + "\n")
+    show(judged, arguments)
+
+
+if __name__ == "__main__":
+    main()

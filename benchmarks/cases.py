@@ -1,0 +1,106 @@
+"""The programs whose prices are checked: single faults, steps of the example ladders, innocents."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from measuring import PROGRAMS, ROOT
+from verdict import Expectation
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+EXPECTED = PROGRAMS / "expected.toml"
+
+SPS_OF_A_STAGE = re.compile(r"([\d.]+) sps")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One program, how to run it, and what a report on it should say."""
+
+    name: str
+    expected: Expectation
+    recorded: tuple[str, ...]
+    """Arguments to Python of the run that rlprof looks at."""
+    before: tuple[str, ...]
+    """Of a run without rlprof; may be longer."""
+    after: tuple[str, ...] | None
+    """The same with the fault put right; None for an innocent."""
+    by_wall: bool = False
+    """Whether the fix saves time of the run as a whole, and not per step."""
+    prints_words: bool = False
+    """Whether the rate is printed as ``123 sps``, as the examples do, and not as JSON."""
+
+
+def pairs(seconds: float) -> list[Case]:
+    """The programs with one fault; unrecorded runs take ``seconds`` each."""
+    folder = PROGRAMS / "pairs"
+    cases = []
+    for name, row in _table("pairs").items():
+        program = str(folder / f"{name}.py")
+        timed = (program, "--seconds", f"{seconds:g}")
+        cases.append(
+            Case(
+                name=name,
+                expected=_expectation(row),
+                recorded=(program,),
+                before=timed,
+                after=(*timed, "--fixed"),
+                by_wall=row.get("measured_by") == "wall",
+            )
+        )
+    return cases
+
+
+def innocents() -> list[Case]:
+    folder = PROGRAMS / "innocents"
+    cases = []
+    for name, row in _table("innocents").items():
+        command = (str(folder / f"{name}.py"),)
+        cases.append(Case(name, _expectation(row), command, command, after=None))
+    return cases
+
+
+def ladder_steps() -> list[Case]:
+    """Each stage of the examples against the next, which makes the one change."""
+    return [
+        case
+        for ladder in sorted(ROOT.glob("examples/*/ladder.toml"))
+        for case in _steps_of(ladder.parent, tomllib.loads(ladder.read_text())["stage"])
+    ]
+
+
+def _steps_of(example: Path, stages: list[dict[str, Any]]) -> Iterable[Case]:
+    allowed = frozenset(stage["finding"] for stage in stages)
+    for this, following in pairwise(stages):
+        yield Case(
+            name=f"{example.name} {this['number']} → {following['number']}",
+            # Faults that are put right later on are there already.
+            expected=Expectation(this["finding"], allowed),
+            recorded=(str(example), *this["args"]),
+            before=(str(example), *this.get("sps_args", this["args"])),
+            after=(str(example), *following.get("sps_args", following["args"])),
+            prints_words=True,
+        )
+
+
+def _table(name: str) -> Mapping[str, dict[str, Any]]:
+    table: Mapping[str, dict[str, Any]] = tomllib.loads(EXPECTED.read_text())[name]
+    return table
+
+
+def _expectation(row: Mapping[str, Any]) -> Expectation:
+    return Expectation(
+        finding=row.get("finding", ""),
+        allowed=frozenset(row.get("allowed", ())),
+        worth_nothing=row.get("worth_nothing", False),
+    )
