@@ -44,6 +44,7 @@ def _run(run: LadderRun) -> dict[str, Json]:
         "sps": None if run.sps is None else _interval(run.sps),
         "why_no_sps": run.why_no_sps or None,
         "processes": run.processes,
+        "cpu_share": number(run.cpu_share),
         "taken_share": number(run.taken_share),
         "bounded_by": run.bound or None,
     }

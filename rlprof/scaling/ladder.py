@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -11,8 +11,9 @@ from statistics import median
 from rlprof import wording
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.profile import build_profile
-from rlprof.model.activity import BoundBy, HostLoad
+from rlprof.model.activity import BoundBy
 from rlprof.model.profile import Interval, Profile
+from rlprof.model.recording import Recording
 from rlprof.runfile.reader import read_run
 
 
@@ -32,7 +33,9 @@ class LadderRun:
     """Python processes seen in it."""
     usable_cores: float = 1.0
     taken_share: float = 0.0
-    """Part of the usable cores that other programs had while the run queued for them."""
+    """Part of the usable cores that other programs had while the run queued for them (0 to 1)."""
+    cpu_share: float = 0.0
+    """Part of the usable cores that the run itself kept busy (0 to 1)."""
     bound_by_cpus: bool = False
     bound: str = ""
     """What held up the steady steps, as its profile says; empty when it cannot tell."""
@@ -56,7 +59,8 @@ def read_ladder_run(
     run_file: Path, *, workers: int, round_number: int, exit_code: int
 ) -> LadderRun:
     """What the run that was recorded in ``run_file`` came to; raises ``RunFileError``."""
-    profile = build_profile(read_run(run_file))
+    recording = read_run(run_file)
+    profile = build_profile(recording)
     sps = profile.throughput.steady_sps
     if sps is not None and sps.median <= 0:
         sps = None  # No law goes through zero.
@@ -70,7 +74,8 @@ def read_ladder_run(
         why_no_sps="" if sps is not None else lack or "its steady rate is zero",
         processes=len(profile.processes),
         usable_cores=usable_cores(profile.run.host),
-        taken_share=_taken_share(profile.load),
+        taken_share=_taken_share(recording, profile),
+        cpu_share=profile.load.got_us / max(1.0, profile.load.there_is_us),
         bound_by_cpus=_is_bound_by_cpus(profile),
         bound=profile.bound.text,
     )
@@ -106,10 +111,24 @@ def pooled(rates: Sequence[Interval]) -> Interval:
     )
 
 
-def _taken_share(load: HostLoad) -> float:
-    if load.there_is_us <= 0:
+def _taken_share(recording: Recording, profile: Profile) -> float:
+    """Both must be so: the run queued, and others were on the cores. Workers that all wake at once
+    queue for each other on an idle machine too.
+
+    0 where the machine's CPU time is not that of the run's cores.
+    """
+    use, load = profile.thread_use, profile.load
+    if use is None or use.host_cpu_us is None or load.there_is_us <= 0:
         return 0.0
-    return max(0.0, min(load.queued_us, load.there_is_us - load.got_us)) / load.there_is_us
+    if not _has_all_cores(profile.run.host):
+        return 0.0
+    own_us = sum(recording.overhead.values()) * profile.steady_us / max(1, profile.run.wall_us)
+    others_us = use.host_cpu_us - load.got_us - own_us
+    return max(0.0, min(load.queued_us, others_us)) / load.there_is_us
+
+
+def _has_all_cores(host: Mapping[str, str]) -> bool:
+    return host.get("cores") == f"{usable_cores(host):g}"
 
 
 def _is_bound_by_cpus(profile: Profile) -> bool:

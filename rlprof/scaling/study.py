@@ -15,8 +15,8 @@ from rlprof.units import count, percent
 STILL_GROWS: Final = 1.5
 """What twice the workers must bring, by the law, for the rate to count as bounded by nothing yet."""
 
-CORES_USED: Final = 0.7
-"""Part of the rate that all cores could give, from which on a lack of cores explains the rest."""
+CORES_USED: Final = 0.8
+"""Part of the cores' time that the training has, from which on more workers find none free."""
 
 CROWDED: Final = 0.1
 """Part of the usable cores, taken by others, from which on a rate is not the training's own. An idle
@@ -100,9 +100,12 @@ def _bound(best: Rung, rungs: Sequence[Rung], amdahl: Fit | None, usl: Fit | Non
 
     ``best`` is one of the ``rungs``.
     """
-    cores = best.runs[-1].usable_cores
-    if any(run.bound_by_cpus for run in best.runs):
-        return f"the CPUs: its processes keep all {count(cores)} usable cores busy"
+    cpu_share = median(run.cpu_share for run in best.runs)
+    if any(run.bound_by_cpus for run in best.runs) or cpu_share >= CORES_USED:
+        cores = count(best.runs[-1].usable_cores)
+        return (
+            f"the CPUs: its processes have {percent(cpu_share)} of the {cores} usable cores' time"
+        )
     if median(run.taken_share for run in best.runs) >= STARVED:
         return "other programs, which had the cores that it queued for"
     fit = usl or amdahl
@@ -110,8 +113,6 @@ def _bound(best: Rung, rungs: Sequence[Rung], amdahl: Fit | None, usl: Fit | Non
         return "something that one number of workers cannot tell"
     if best is rungs[0] and len(rungs) > 1:
         return "each worker's own speed: with more of them the rate only falls"
-    if best.sps.median >= CORES_USED * cores * fit.law.per_worker_sps:
-        return f"the number of cores: {count(cores)} can be used"
     if fit.law.sps(2 * best.workers) >= STILL_GROWS * best.sps.median:
         return "nothing that shows: the rate still grows with every worker, so try more"
     return _shared(usl, best.workers)

@@ -40,16 +40,19 @@ def test_no_count_is_better_when_all_differ_by_chance():
 
 
 def test_busy_cpus_bound_the_rate_before_any_law():
-    found = a_study({1: 100, 2: 190, 4: 192}, usable_cores=2.0, bound_by_cpus=True)
+    found = a_study({1: 100, 2: 190, 4: 192}, usable_cores=2.0, cpu_share=0.97)
 
-    assert found.bound.startswith("the CPUs")
-    assert "2 usable cores" in found.bound
+    assert found.bound == "the CPUs: its processes have 97 % of the 2 usable cores' time"
 
 
-def test_a_rate_that_the_cores_explain_is_bound_by_their_number():
-    found = a_study({1: 100, 2: 190, 4: 185}, usable_cores=2.0)
+def test_what_the_profile_says_of_the_cpus_counts():
+    assert a_study({1: 100, 2: 190}, bound_by_cpus=True).bound.startswith("the CPUs")
 
-    assert found.bound.startswith("the number of cores")
+
+def test_many_workers_on_few_cores_that_wait_are_not_bound_by_the_cpus():
+    found = a_study({1: 100, 4: 390, 16: 900}, usable_cores=2.0, cpu_share=0.2)
+
+    assert "CPU" not in found.bound
 
 
 def test_other_programs_on_the_cores_are_warned_of():
