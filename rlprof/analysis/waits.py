@@ -74,6 +74,11 @@ _STDLIB: Final[tuple[tuple[re.Pattern[str], Mapping[str, WaitKind]], ...]] = tup
 )  # fmt: skip
 
 
+_LIBRARY_POLLS: Final = re.compile(r"/torchrl/envs/batched_envs\.py$")
+_POLLING_FUNCTIONS: Final = frozenset({"_wait_for_workers"})
+"""Spins on flags in shared memory (torchrl 0.14); a library's source is not read."""
+
+
 def classify_waits(nodes: Sequence[Node], sources: Mapping[str, str]) -> dict[int, WaitKind]:
     """The kind of wait of every node that may wait. Idle time there is a wait; of ``POLL`` all is."""
     kinds: dict[int, WaitKind] = {}
@@ -89,6 +94,8 @@ def classify_waits(nodes: Sequence[Node], sources: Mapping[str, str]) -> dict[in
             kinds[number] = in_chain[number] = own
         elif (said := _said_by_source(frame, sources)) is not None:
             kinds[number] = said
+        elif _polls_in_library(frame):
+            kinds[number] = WaitKind.POLL
     return kinds
 
 
@@ -101,6 +108,13 @@ def _standard_wait(frame: Frame) -> WaitKind | None:
         if pattern.search(frame.file):
             return kinds.get(function) or kinds.get(_ANY)
     return None
+
+
+@lru_cache(maxsize=65536)
+def _polls_in_library(frame: Frame) -> bool:
+    function = frame.function.rpartition(".")[2]
+    path = frame.file.replace("\\", "/")
+    return function in _POLLING_FUNCTIONS and bool(_LIBRARY_POLLS.search(path))
 
 
 def _said_by_source(frame: Frame, sources: Mapping[str, str]) -> WaitKind | None:

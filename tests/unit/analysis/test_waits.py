@@ -55,6 +55,7 @@ def kind_at_the_end_of(*stack: str, script: Script | None = None) -> WaitKind | 
         pytest.param((f"{STDLIB}/threading.py:1002 Thread._bootstrap", "train.py:5 work"), None, id="the root of a thread"),
         pytest.param((f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap", "train.py:5 work"), None, id="the root of a worker"),
         pytest.param((f"{STDLIB}/json/decoder.py:340 decode",), None, id="the rest of the standard library"),
+        pytest.param((f"{SITE}/torchrl/envs/batched_envs.py:2642 ParallelEnv._wait_for_workers",), WaitKind.POLL, id="torchrl spins on flags"),
         pytest.param((f"{SITE}/numpy/core/fromnumeric.py:59 wrapfunc",), None, id="a library"),
     ],
 )  # fmt: skip

@@ -1,0 +1,298 @@
+"""Asking again and again whether something has happened, by what it really costs: often nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.analysis.origin import Origin, origin
+from rlprof.analysis.roles import SERVICES
+from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
+from rlprof.analysis.source.waiting import SLEEPS, polled
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.activity import Activity, Wait, WaitKind
+from rlprof.model.calltree import CallTree
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.units import percent
+
+MIN_POLLING: Final = 0.05
+"""Part of some thread's steady time in loops that ask, from which on they are named."""
+
+MIN_QUESTIONS: Final = 0.005
+"""Of the critical time, for questions outside of such loops: half of what a report lists."""
+
+BLOCKING: Final = Range(0.9, 1.0)
+"""Part of the CPU time of a busy loop that a blocking wait saves: an ``Event.wait`` costs 20 to 40 µs
+each time, the loop a core for as long as it waits."""
+
+FEWER_QUESTIONS: Final = Range(0.8, 1.0)
+"""Part of the questions between steps that goes when they are asked once a second. Measured:
+``is_alive`` 1.2 µs, ``is_set`` 0.6 µs, ``empty`` and ``poll`` 4.3 µs each."""
+
+NO_DELAY: Final = Range(0.3, 0.95)
+"""Part of the time asleep between two questions, when nobody works meanwhile, that a blocking wait
+saves. It wakes up after 50 to 100 µs; the low is for waits that nobody's work explains."""
+
+OUTSIDE: Final = 0.05
+"""Part of its time that another thread sleeps for reasons outside of the run, from which on the
+polling may well be a wait for that."""
+
+SHOWN_LINES: Final = 4
+
+_QUESTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "process.py": frozenset({"is_alive", "exitcode"}),
+    "synchronize.py": frozenset({"is_set"}),
+    "queues.py": frozenset({"empty", "full", "qsize"}),
+    "connection.py": frozenset({"poll"}),
+}
+"""Methods of ``multiprocessing`` that ask, by file; those with a system call in each."""
+
+_OUTSIDE_KINDS: Final = frozenset({WaitKind.SLEEP, WaitKind.SOCKET, WaitKind.UNKNOWN})
+
+
+@dataclass(slots=True)
+class _Polling:
+    """Polling of the whole run."""
+
+    loops: set[int] = field(default_factory=set)
+    """Nodes in loops that do nothing but ask."""
+    questions: set[int] = field(default_factory=set)
+    """Nodes of questions elsewhere."""
+    worst: Activity | None = None
+    """The thread with the largest part of its time in such loops."""
+    part: float = 0.0
+    """That part."""
+    busy_part: float = 0.0
+    """Part of it that is not asleep."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    found = _find(profile)
+    asked_us = sum(profile.steady.self_cost(node).wall_us for node in found.questions)
+    if not whole:
+        return
+    if found.part < MIN_POLLING:
+        found.loops.clear()
+    if asked_us < MIN_QUESTIONS * whole:
+        found.questions.clear()
+    if not found.loops and not found.questions:
+        return
+    weights = _weights(profile, found)
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=_title(weights, found, profile),
+        phase=PhaseKind.STEADY,
+        savings=tuple(_savings(profile, found)),
+        locations=lines.locations({line: min(us, whole) for line, us in weights.items()}, whole)[
+            :SHOWN_LINES
+        ],
+        evidence=tuple(_evidence(profile, found, asked_us)),
+        fix=_fix(found),
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _find(profile: Profile) -> _Polling:
+    found = _Polling()
+    for activity in profile.activities:
+        if activity.role in SERVICES or not activity.wall_us:
+            continue
+        us = busy = 0
+        for node, cost in activity.tree.self_costs():
+            if profile.wait_kinds.get(node) is WaitKind.POLL:
+                found.loops.add(node)
+                us += cost.wall_us
+                busy += cost.busy_us
+        if us > found.part * activity.wall_us:
+            found.worst, found.part, found.busy_part = activity, us / activity.wall_us, busy / us
+    found.questions = _questions(profile.steady, profile.wait_kinds)
+    return found
+
+
+def _questions(tree: CallTree, kinds: Mapping[int, WaitKind]) -> set[int]:
+    """Nodes in and below questions that no waiting loop asks."""
+    inside: set[int] = set()
+    for node in tree.hot_nodes():
+        parent = tree.nodes[node].parent
+        if parent in inside or (
+            kinds.get(node) is not WaitKind.POLL
+            and _asks(tree.frame(node))
+            and (parent == NO_PARENT or origin(tree.frame(parent)) is not Origin.STDLIB)
+        ):
+            inside.add(node)
+    return inside
+
+
+def _asks(frame: Frame) -> bool:
+    package, _, file = frame.file.replace("\\", "/").rpartition("/")
+    asked = _QUESTIONS.get(file)
+    return (
+        asked is not None
+        and package.endswith("multiprocessing")
+        and last_name(frame.function) in asked
+    )
+
+
+def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
+    tree = profile.steady
+    if found.questions:
+        yield Saving(frozenset(found.questions), FEWER_QUESTIONS)
+    nodes = frozenset(found.loops)
+    wall = sum(tree.self_cost(node).wall_us for node in nodes)
+    if not wall:
+        return
+    if profile.load.saturated:
+        most = min(1.0, _left_to_save(profile) * profile.critical.wall_us / wall)
+        yield Saving(nodes, Range(min(BLOCKING.low, most), min(BLOCKING.high, most)))
+        return
+    # With free cores a busy loop only waits; what it waits for, others' work, is taken out already.
+    delay = sum(tree.self_cost(node).idle_us for node in nodes) / wall
+    if _may_wait_for_outside(profile):
+        delay = 0.0
+    yield Saving(nodes, Range(NO_DELAY.low * delay, NO_DELAY.high * delay))
+
+
+def _left_to_save(profile: Profile) -> float:
+    """No thread gets faster than the CPU time that it needs for its own work."""
+    longest = max(
+        (
+            it.on_cpu_us
+            - sum(
+                cost.cpu_us
+                for node, cost in it.tree.self_costs()
+                if profile.wait_kinds.get(node) is WaitKind.POLL
+            )
+            for it in profile.activities
+        ),
+        default=0,
+    )
+    return max(0.0, 1 - longest / max(1, profile.steady_us))
+
+
+def _may_wait_for_outside(profile: Profile) -> bool:
+    """Whether somebody sleeps, is not seen, or nobody is there who could be waited for."""
+    if any(process.fate not in ("sampled", "probe-only") for process in profile.processes):
+        return True
+    others = [it for it in profile.activities if it.role not in SERVICES]
+    if len(others) < 2:
+        return True
+    return any(_asleep_outside(it, profile) >= OUTSIDE * it.wall_us for it in others)
+
+
+def _asleep_outside(activity: Activity, profile: Profile) -> int:
+    return sum(
+        cost.idle_us
+        for node, cost in activity.tree.self_costs()
+        if cost.idle_us and profile.wait_kinds.get(node, WaitKind.UNKNOWN) in _OUTSIDE_KINDS
+    )
+
+
+def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:
+    """Time of the lines that ask, of the thread that asks most and of the critical ones."""
+    weights: dict[Line, float] = defaultdict(float)
+    for activity in profile.activities:
+        if activity is not found.worst and not activity.is_critical:
+            continue
+        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        for node, cost in activity.tree.self_costs():
+            if node in found.loops or node in found.questions:
+                owner = lines.owner(node)
+                if owner != NO_PARENT:
+                    weights[lines.line(owner)] += cost.wall_us
+    return weights
+
+
+def _title(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> str:
+    at = f" at {short_place(_heaviest(weights))}" if weights else ""
+    names = " and ".join(f"{name}()" for name in _names(weights, found, profile)[:2])
+    if not found.loops:
+        return f"other processes are asked{f' {names}' if names else ''} at every step{at}"
+    how = "busily " if found.busy_part >= 0.5 else ""
+    return f"a loop{at} {how}polls{f' {names}' if names else ''} instead of waiting"
+
+
+def _heaviest(weights: Mapping[Line, float]) -> Line:
+    return max(weights, key=lambda line: (weights[line], line))
+
+
+def _names(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> list[str]:
+    """What is asked: by the text of the lines, else by what they called; sleeps are no questions."""
+    names: dict[str, float] = defaultdict(float)
+    for line, us in weights.items():
+        text = profile.sources.get(line.file)
+        for name in polled(text, line.line, line.line) if text else ():
+            names[name] += us
+    for node in found.questions | found.loops:
+        frame = profile.steady.frame(node)
+        if _asks(frame):
+            names[last_name(frame.function)] += profile.steady.total_cost(node).wall_us
+    return sorted(names.keys() - SLEEPS, key=lambda name: (-names[name], name))
+
+
+def _evidence(profile: Profile, found: _Polling, asked_us: float) -> Iterable[str]:
+    if found.worst is not None and found.loops:
+        who = next(it for it in profile.processes if it.id == found.worst.process)
+        yield (
+            f"the {found.worst.role} process (pid {who.pid}) spends {percent(found.part)} of its steady "
+            f"time in loops that only ask, {percent(found.busy_part)} of that busy"
+        )
+        yield _verdict(profile, found)
+    if found.questions:
+        yield (
+            f"{percent(asked_us / profile.critical.wall_us)} of the critical time asks between steps "
+            "how other processes are"
+        )
+
+
+def _verdict(profile: Profile, found: _Polling) -> str:
+    """What the loops' time is on this host: somebody's core, a delay, or nothing."""
+    load = profile.load
+    if load.saturated:
+        cpu = sum(profile.steady.self_cost(node).wall_us for node in found.loops)
+        return (
+            f"the {load.cores:g} cores are full, and the loops take "
+            f"{percent(cpu / max(1, profile.critical.wall_us))} of the CPU time"
+        )
+    if load.got_us + load.queued_us > load.there_is_us:
+        return "other programs fill the cores, so that little of what it burns would reach the run"
+    worked = max(
+        (part for wait in profile.waits if _is_its(wait, found) for _, part in wait.on), default=0.0
+    )
+    if not worked:
+        return "there are free cores, so asking takes nothing from others"
+    return (
+        f"there are free cores, and what it waits for is at work for {percent(worked)} of that time: "
+        "asking costs no more than waiting would"
+    )
+
+
+def _is_its(wait: Wait, found: _Polling) -> bool:
+    worst = found.worst
+    return worst is not None and wait.kind is WaitKind.POLL and wait.thread == worst.thread
+
+
+def _fix(found: _Polling) -> str:
+    if found.loops:
+        return (
+            "Wait instead of asking: event.wait(timeout), queue.get(timeout=...), or "
+            "multiprocessing.connection.wait() on pipes and process sentinels; look at is_alive() only "
+            "when the time-out has passed."
+        )
+    return (
+        "Ask once a second, or when a message is late, instead of at every step; "
+        "multiprocessing.connection.wait([process.sentinel, ...], 0) asks for all processes at once."
+    )
+
+
+DETECTOR: Final = Detector(
+    id="ipc-polling",
+    name="loops and steps that ask again and again instead of waiting",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.ipc_polling import DETECTOR, MIN_POLLING, MIN_QUESTIONS
+from rlprof.discovery import discover_detectors
+from rlprof.model.finding import Finding
+from rlprof.report import find_and_price
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of, ranked
+
+TRAIN = Script(
+    "train.py",
+    """
+    def wait_for(workers, ready):
+        while not ready.is_set():
+            if not all(worker.is_alive() for worker in workers):
+                raise RuntimeError("a worker died")
+
+    def next_batch(batches):
+        while batches.empty():
+            time.sleep(0.001)
+        return batches.get()
+
+    def step(workers, actions):
+        for worker in workers:
+            if not worker.is_alive():
+                raise RuntimeError("a worker died")
+        send(actions)
+    """,
+)
+IS_SET = (
+    TRAIN.at("ready.is_set", "wait_for"),
+    f"{STDLIB}/multiprocessing/synchronize.py:335 Event.is_set",
+)
+IS_ALIVE = (
+    TRAIN.at("all(worker.is_alive", "wait_for"),
+    f"{STDLIB}/multiprocessing/process.py:165 BaseProcess.is_alive",
+    f"{STDLIB}/multiprocessing/popen_fork.py:27 Popen.poll",
+)
+ASK_EACH = (
+    TRAIN.at("not worker.is_alive():", "step"),
+    f"{STDLIB}/multiprocessing/process.py:165 BaseProcess.is_alive",
+    f"{STDLIB}/multiprocessing/popen_fork.py:27 Popen.poll",
+)
+NAP = (TRAIN.at("time.sleep(0.001)", "next_batch"),)
+SEND = TRAIN.at("send(actions)", "step")
+STEP = "env.py:7 GridWorld.step"
+REST = f"{STDLIB}/multiprocessing/connection.py:395 Connection._recv"
+
+
+def a_training(*, cores: int = 2, steps: float = 1_000) -> RunBuilder:
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": str(cores)})
+    return run.process("main", steps=steps)
+
+
+def busy_workers(run: RunBuilder, number: int = 2, *, cpu: float = 1.0) -> RunBuilder:
+    for name in range(number):
+        run.process(f"worker {name}").spends(10.0, STEP, cpu=cpu)
+    return run
+
+
+def a_spin_on_full_cores() -> RunBuilder:
+    """Three processes that want two cores; the spin gets 47 % of the CPU time."""
+    run = a_training().spends(4.0, *IS_SET, cpu=0.94).spends(6.0, *IS_ALIVE, cpu=0.94)
+    return busy_workers(run, cpu=0.53)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, TRAIN)
+
+
+def also_seen(run: RunBuilder) -> list[str]:
+    priced, _ = find_and_price(profile_of(run, TRAIN), discover_detectors())
+    return [entry.finding.detector for entry in priced.also_seen]
+
+
+def test_finds_a_loop_that_takes_a_core_from_busy_workers():
+    (finding,) = found(a_spin_on_full_cores())
+
+    assert (
+        finding.title
+        == "a loop at train.py:3 busily polls is_set() and is_alive() instead of waiting"
+    )
+    assert lines_of(finding) == [TRAIN.line("all(worker.is_alive"), TRAIN.line("ready.is_set")]
+    assert (
+        "the main process (pid 1000) spends 100 % of its steady time in loops"
+        in finding.evidence[0]
+    )
+    assert "the 2 cores are full, and the loops take 47 % of the CPU time" in finding.evidence[1]
+
+
+def test_silent_just_under_its_threshold():
+    under = a_training().spends(10.0 * MIN_POLLING * 0.9, *IS_SET)
+    under.spends(10.0 - 10.0 * MIN_POLLING * 0.9, SEND)
+    over = a_training().spends(10.0 * MIN_POLLING * 1.1, *IS_SET)
+    over.spends(10.0 - 10.0 * MIN_POLLING * 1.1, SEND)
+
+    assert found(under) == []
+    assert len(found(over)) == 1
+
+
+def test_silent_on_a_healthy_run():
+    run = busy_workers(a_training(cores=4).spends(2.0, SEND).spends(8.0, REST, idle=True))
+
+    assert found(run) == []
+
+
+def test_ranks_by_the_cpu_time_that_it_takes():
+    """The share is that of docs/pricing.md, where 0.482 was measured."""
+    first = ranked(a_spin_on_full_cores(), TRAIN)[0]
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.482 < first.saved_share.high
+
+
+def test_a_spin_on_free_cores_is_seen_and_costs_nothing():
+    run = busy_workers(a_training(cores=8).spends(4.0, *IS_SET).spends(6.0, *IS_ALIVE))
+
+    assert DETECTOR.id in also_seen(run)
+    assert (
+        "there are free cores, and what it waits for is at work for 100 %"
+        in found(run)[0].evidence[1]
+    )
+
+
+def test_a_nap_while_others_work_is_seen_and_costs_nothing():
+    run = busy_workers(a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True))
+
+    assert DETECTOR.id in also_seen(run)
+
+
+def test_naps_in_which_nobody_works_are_a_delay():
+    run = a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True)
+    run.process("worker").spends(1.0, STEP).spends(9.0, *NAP, idle=True)
+
+    (priced,) = [it for it in ranked(run, TRAIN) if it.finding.detector == DETECTOR.id]
+
+    # 7 of the 8 s are not the worker's work.
+    assert 0.1 < priced.saved_share.low < 0.65 < priced.saved_share.high
+
+
+def test_naps_for_somebody_who_sleeps_himself_cost_nothing():
+    robot = Script("robot.py", "def step(self):\n    time.sleep(0.02)\n")
+    run = a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True)
+    run.process("robot").spends(1.0, STEP).spends(9.0, robot.at("sleep", "step"), idle=True)
+
+    (finding,) = detect(DETECTOR, run, TRAIN, robot)
+
+    assert all(saving.removable.high == 0.0 for saving in finding.savings)
+
+
+def test_naps_for_a_process_that_was_not_seen_cost_nothing():
+    run = a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True)
+    run.process("worker").spends(1.0, STEP).spends(9.0, *NAP, idle=True)
+    run.process("simulator", fate="missed")
+
+    (finding,) = found(run)
+
+    assert all(saving.removable.high == 0.0 for saving in finding.savings)
+
+
+def test_questions_between_steps_are_priced_by_their_time():
+    run = busy_workers(a_training(cores=8).spends(3.0, *ASK_EACH).spends(7.0, SEND))
+
+    (priced,) = [it for it in ranked(run, TRAIN) if it.finding.detector == DETECTOR.id]
+
+    assert (
+        priced.finding.title == "other processes are asked is_alive() at every step at train.py:13"
+    )
+    assert priced.saved_share.low < 0.27 < priced.saved_share.high
+
+
+@pytest.mark.parametrize(("part", "count"), [(0.9, 0), (1.1, 1)], ids=["under", "over"])
+def test_few_questions_are_not_named(part, count):
+    asked_s = 10.0 * MIN_QUESTIONS * part
+    run = a_training(cores=8).spends(asked_s, *ASK_EACH).spends(10.0 - asked_s, SEND)
+
+    assert len(found(run)) == count
