@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.numpy_tiny_ops import (
+    CALL_REMOVABLE,
+    DETECTOR,
+    LINE_REMOVABLE,
+    MIN_SHARE,
+)
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of, ranked
+
+ENV = Script(
+    "env.py",
+    """
+    import numpy as np
+
+    class Env:
+        def reset(self):
+            self.x = 0.0
+            self.speed = 0.0
+            self.image = np.zeros((84, 84))
+            return np.array([self.x, self.speed])
+
+        def step(self, action):
+            self.speed = np.clip(self.speed + action, -1.0, 1.0)
+            self.x += np.sqrt(self.speed)
+            reward = np.mean([self.x, self.speed, 1.0])
+            done = np.any([self.x > 5.0, self.x < 0.0])
+            return np.array([self.x, self.speed]), reward, done
+    """,
+)
+LOOP = "main.py:3 main"
+ELSEWHERE = "main.py:4 main"
+MEAN = f"{SITE}/numpy/_core/fromnumeric.py:3824 mean"
+CLIP = f"{SITE}/numpy/_core/fromnumeric.py:2296 clip"
+INNER = f"{SITE}/numpy/_core/_methods.py:132 _mean"
+REDUCE = f"{SITE}/numpy/_core/_methods.py:113 _clip"
+
+
+def a_training() -> RunBuilder:
+    return a_run("main.py", steady_s=10.0).process("main", steps=100_000)
+
+
+def averaging(seconds: float, script: Script = ENV) -> RunBuilder:
+    """``np.mean`` of three numbers: a fifth on the line itself, the rest spread inside numpy."""
+    line = script.at("np.mean", "Env.step")
+    run = a_training()
+    run.spends(seconds * 0.2, LOOP, line)
+    run.spends(seconds * 0.4, LOOP, line, MEAN)
+    run.spends(seconds * 0.4, LOOP, line, MEAN, INNER)
+    return run.spends(10.0 - seconds, ELSEWHERE)
+
+
+def found(run: RunBuilder, script: Script = ENV) -> list[Finding]:
+    return detect(DETECTOR, run, script)
+
+
+def test_claims_numpys_own_lines_and_the_line_that_calls():
+    run = averaging(5.0)
+
+    (finding,) = found(run)
+
+    assert claimed_s(profile_of(run, ENV), finding) == pytest.approx(5.0)
+    assert lines_of(finding) == [ENV.line("np.mean")]
+    assert [saving.removable for saving in finding.savings] == [CALL_REMOVABLE, LINE_REMOVABLE]
+
+
+def test_silent_just_under_its_threshold():
+    assert found(averaging(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(averaging(10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_ranks_by_its_price():
+    first = ranked(averaging(6.0), ENV)[0]
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.6 * 0.9 < first.saved_share.high
+
+
+HEALTHY = Script(
+    "healthy.py",
+    """
+    import numpy as np
+
+    class Vector:
+        def reset(self, n):
+            self.x = np.zeros(n)
+            self.table = np.ones((64, 64))
+            return np.array([0.0, 0.0])
+
+        def step(self, actions, rewards):
+            self.x = np.clip(self.x + actions, -1.0, 1.0)
+            mean = np.mean(rewards)
+            best = np.argmax(self.table)
+            angle, spin = self.state
+            push = np.cos(angle) * spin
+            both = np.mean([self.x, actions])
+            noise = np.random.uniform(-1.0, 1.0, size=(64, 64))
+            more = np.random.normal(0.0, 1.0, 1000)
+            order = np.random.permutation(4096)
+            return np.array([mean, best])
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["np.clip", "np.mean(rewards)", "np.argmax", "np.cos", "np.mean([self", "noise =", "more =",
+     "order =", "return np.array([mean"],
+)  # fmt: skip
+def test_silent_on_a_healthy_run(piece):
+    """Arrays of many, arrays of unknown size, and the observation, which has to be an array."""
+    line = HEALTHY.at(piece, "Vector.step")
+    run = a_training()
+    run.spends(4.0, LOOP, line)
+    run.spends(3.0, LOOP, line, MEAN)
+    run.spends(3.0, LOOP, line, MEAN, INNER)
+
+    assert found(run, HEALTHY) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = np.sqrt(2.0)",
+        "y = np.cos(self.angle)",
+        "y = np.max([1.0, self.angle])",
+        "y = np.linalg.norm([self.angle, 3.0])",
+        "y = np.argmax(self.weights)",
+        "y = np.random.rand()",
+        "y = np.random.choice(4)",
+        "y = np.random.choice([0, 1])",
+        "y = np.random.uniform(-1.0, 1.0)",
+        "y = np.where(self.angle > 0.0, 1.0, -1.0)",
+        "y = np.clip(float(action), 0, 1)",
+        "y = np.hypot(gain, gain)",
+        "y = np.linalg.norm(np.array([self.angle, 1.0]))",
+    ],
+)
+def test_the_lines_it_knows(line):
+    script = Script(
+        "env.py",
+        f"""
+        import numpy as np
+
+        class Env:
+            def __init__(self):
+                self.angle = 0.0
+                self.weights = np.zeros(4)
+
+            def step(self, action, gain: float):
+                {line}
+                self.angle += y
+        """,
+    )
+    run = a_training()
+    run.spends(4.0, LOOP, script.at(line, "Env.step"))
+    run.spends(6.0, ELSEWHERE)
+
+    (finding,) = found(run, script)
+
+    assert lines_of(finding) == [script.line(line)]
+
+
+def clipping(spread: float) -> RunBuilder:
+    """``np.clip(self.speed + action, ...)``: ``spread`` of it in numpy's calls, the rest in one line."""
+    line = ENV.at("np.clip", "Env.step")
+    run = a_training()
+    run.spends(5.0 * spread, LOOP, line, CLIP)
+    run.spends(5.0 * (1 - spread), LOOP, line, CLIP, REDUCE)
+    return run.spends(5.0, ELSEWHERE)
+
+
+def test_an_unknown_part_counts_where_the_time_is_that_of_calls():
+    overhead, work = clipping(0.5), clipping(0.1)
+
+    (finding,) = found(overhead)
+
+    assert claimed_s(profile_of(overhead, ENV), finding) == pytest.approx(5.0)
+    # All of it on one line of numpy's: the action is an array, and a large one.
+    assert found(work) == []
+
+
+def test_a_line_that_calls_something_else_keeps_its_own_time():
+    script = Script("env.py", ENV.text.replace("np.mean(", "self.world.simulate() + np.mean("))
+    run = averaging(5.0, script)
+
+    (finding,) = found(run, script)
+
+    assert claimed_s(profile_of(run, script), finding) == pytest.approx(4.0)
+
+
+def test_numpy_in_a_library_is_not_the_users():
+    file = f"{SITE}/gymnasium/envs/cartpole.py"
+    script = Script(file, ENV.text)
+
+    assert found(averaging(5.0, script), script) == []
