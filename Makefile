@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTHON ?=
 
-.PHONY: help demo test lint format types imports unit e2e slow wheel bench clean browser
+.PHONY: help demo test lint format types imports unit e2e slow wheel bench accuracy clean browser
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ wheel: $(VENV)/.dev-installed ## build the wheel, install it alone, record and r
 
 bench: $(VENV)/.dev-installed ## the measured figures: overhead, speed, accuracy (takes long)
 	for script in benchmarks/*.py; do echo "## $$script"; $(BIN)/python $$script; done
+
+accuracy: $(VENV)/.dev-installed ## are prices true: programs with one fault, and healthy ones (more than an hour)
+	mkdir -p build
+	$(BIN)/python benchmarks/accuracy.py --json build/accuracy.json
 
 clean: ## remove everything that make made
 	rm -rf $(VENV) .clean-venv build dist bandit.svg

@@ -34,6 +34,10 @@ RUN_TIMEOUT_S = 180
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
+class ProgramFailedError(Exception):
+    """A program or rlprof did not end as it should; the message shows what it printed."""
+
+
 def training_environment() -> dict[str, str]:
     """What a user has who set nothing: how many threads torch takes is among the faults."""
     return {name: value for name, value in environment().items() if name not in THREAD_LIMITS}
@@ -41,6 +45,7 @@ def training_environment() -> dict[str, str]:
 
 def run_to_the_end(command: Sequence[str]) -> str:
     """The command's stdout. With all its workers it is ended when it takes too long."""
+    shown = " ".join(command)
     process = subprocess.Popen(
         list(command),
         env=training_environment(),
@@ -51,13 +56,14 @@ def run_to_the_end(command: Sequence[str]) -> str:
     )
     try:
         stdout, stderr = process.communicate(timeout=RUN_TIMEOUT_S)
-    except BaseException:
+    except BaseException as reason:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+        if isinstance(reason, subprocess.TimeoutExpired):
+            raise ProgramFailedError(f"{shown} took more than {RUN_TIMEOUT_S} s") from reason
         raise
     if process.returncode:
-        shown = " ".join(command)
-        raise SystemExit(f"{shown} ended with {process.returncode}\n{stdout}\n{stderr}")
+        raise ProgramFailedError(f"{shown} ended with {process.returncode}\n{stdout}\n{stderr}")
     return stdout
 
 
@@ -71,7 +77,7 @@ def rate_of(case: Case, arguments: Sequence[str]) -> float:
         return float(last_json(printed)["sps"])
     found = SPS_OF_A_STAGE.search(printed)
     if found is None:
-        raise SystemExit(f"{' '.join(arguments)} printed no sps: {printed!r}")
+        raise ProgramFailedError(f"{' '.join(arguments)} printed no sps: {printed!r}")
     return float(found[1])
 
 
@@ -203,13 +209,21 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.rounds < 1 or arguments.recordings < 1:
         parser.error("one round and one recording are the least")
-    judged = []
+    judged, failed = [], []
     for case in chosen(arguments):
-        judged.append(judge(case, arguments.recordings, arguments.rounds))
+        try:
+            judged.append(judge(case, arguments.recordings, arguments.rounds))
+        except ProgramFailedError as reason:
+            # The others take an hour and are worth knowing.
+            say(f"{case.name} could not be judged: {reason}")
+            failed.append(case.name)
+            continue
         if arguments.json is not None:
             # After each, since the whole takes long.
             arguments.json.write_text(json.dumps(as_json(judged), indent=2) + "\n")
     show(judged, arguments)
+    if failed:
+        raise SystemExit(f"could not be judged: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
