@@ -37,7 +37,8 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
     sums = _sum_up(own)
     peak_window = max(sums, key=lambda window: (sums[window], -window))
     processes = _processes(recording, profile, steady, rss, pss)
-    trend = _trend(sums, steady)
+    # Not of what is shared out: that changes with processes outside of the run that map the same files.
+    trend = _trend(_sum_up(rss), steady)
     available = _by_process(recording, names.HOST_MEMORY_AVAILABLE_BYTES).get(0, {})
     total = recording.run.host.get("memory_bytes", "")
     return MemoryView(

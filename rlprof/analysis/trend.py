@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.model.memory import MemoryTrend
 
-BINS: Final = 48
+BINS: Final = 30
 """Points that a series is reduced to, at equal distances: windows are short at the start of a run
 and long later, and the slopes of all pairs of hundreds would take long to sort."""
 

@@ -70,7 +70,7 @@ class MemoryView:
     processes: tuple[ProcessMemory, ...]
     """The largest first."""
     trend: MemoryTrend | None
-    """Of all processes together."""
+    """Of the resident memory of all processes together; what they share counts in each."""
     bytes_per_step: float | None = None
     """``trend`` per step; None where no steps were counted."""
     lines: tuple[GrownLine, ...] = ()

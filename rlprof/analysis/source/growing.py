@@ -14,6 +14,9 @@ _ADDS: Final = frozenset({"append", "appendleft", "extend", "add", "insert"})
 _TAKES: Final = frozenset({"clear", "pop", "popleft", "popitem", "remove", "discard"})
 _BOUNDS: Final = frozenset({"maxlen", "maxsize", "capacity"})
 """Keyword arguments of constructors that limit what is kept: ``deque(maxlen=...)``."""
+_MAKES: Final = frozenset({"list", "set", "deque", "dict", "defaultdict", "OrderedDict", "Counter"})
+"""What makes a container of Python's. ``append`` and ``add`` of other objects may do anything, and a
+replay buffer bounds itself."""
 _SETS_UP: Final = frozenset({"__init__", "__new__", "__post_init__", "setup", "build"})
 """Methods that run once: what they assign is not emptied by it."""
 
@@ -35,7 +38,7 @@ class Addition(NamedTuple):
 def additions(module: SourceModule) -> list[Addition]:
     """Additions that run again and again, in order of line.
 
-    A container that is emptied, begun anew, bounded or returned anywhere in the file is left out:
+    Only of containers that the file makes. One that is emptied, begun anew, bounded or returned anywhere in the file is left out:
     it may be large, but it does not grow for ever.
     """
     scopes = _Scopes(module)
@@ -43,6 +46,11 @@ def additions(module: SourceModule) -> list[Addition]:
         scopes.key(target, statement.function)
         for statement in module.statements
         for target in _emptied(statement)
+    }
+    made = {
+        scopes.key(target, statement.function)
+        for statement in module.statements
+        for target in _made(statement.node)
     }
     found = [
         Addition(
@@ -54,7 +62,7 @@ def additions(module: SourceModule) -> list[Addition]:
         )
         for statement in module.statements
         for target, value in _added(statement)
-        if scopes.key(target, statement.function) not in emptied
+        if scopes.key(target, statement.function) in made - emptied
         and _runs_again(statement, is_local=scopes.is_local(target, statement.function))
     ]
     return sorted(found, key=lambda it: it.line)
@@ -114,6 +122,39 @@ def _added(statement: Statement) -> Iterator[tuple[ast.expr, ast.expr | None]]:
         container = _receiver(call, _ADDS)
         if container is not None:
             yield container, call.args[-1] if call.args else None
+
+
+def _made(node: ast.stmt) -> Iterator[ast.expr]:
+    """Yield what the statement makes a list, a set or a dict."""
+    if isinstance(node, ast.Assign):
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        targets = list(_each(node.targets))
+        # "rows, seen = [], set()", or one value for all.
+        if len(values) == len(targets):
+            yield from (it for it, value in zip(targets, values, strict=True) if _is_new(value))
+        elif _is_new(node.value):
+            yield from targets
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        if _is_new(node.value):
+            yield node.target
+        elif _makes_each(node.value) and isinstance(node.target, ast.Name):
+            # A field of a dataclass: an attribute of each instance.
+            yield ast.Attribute(ast.Name("self"), node.target.id)
+
+
+def _is_new(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return called_name(value) in _MAKES
+    return isinstance(value, ast.List | ast.ListComp | ast.Set | ast.Dict)
+
+
+def _makes_each(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and any(
+        keyword.arg == "default_factory"
+        and isinstance(keyword.value, ast.Name)
+        and keyword.value.id in _MAKES
+        for keyword in value.keywords
+    )
 
 
 def _text(expression: ast.expr) -> str:

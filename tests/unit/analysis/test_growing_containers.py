@@ -51,13 +51,43 @@ def test_what_is_bounded_emptied_or_begun_anew_does_not_grow(made, then):
     assert containers(AGENT.format(made=made, then=then)) == []
 
 
+def test_objects_of_other_kinds_may_bound_themselves():
+    text = """
+    buffer = ReplayBuffer(size=1000)
+    while True:
+        buffer.append(step())
+        log.add(1)
+    """
+
+    assert containers(text) == []
+
+
+def test_a_field_of_a_dataclass_is_an_attribute():
+    text = """
+    @dataclass
+    class Log:
+        rows: list[int] = field(default_factory=list)
+
+        def write(self, row):
+            self.rows.append(row)
+    """
+
+    assert containers(text) == ["self.rows"]
+
+
 def test_what_a_set_up_adds_it_adds_once():
-    assert containers("class A:\n    def __init__(self):\n        self.layers.append(1)\n") == []
+    assert (
+        containers(
+            "class A:\n    def __init__(self):\n        self.layers = []\n        self.layers.append(1)\n"
+        )
+        == []
+    )
 
 
 def test_a_variable_grows_by_a_loop_around_it():
     text = """
     seen, rows, once = set(), [], []
+    count = 0
     once.append(1)
     for step in range(10):
         seen.add(step)
