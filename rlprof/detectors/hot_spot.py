@@ -41,14 +41,13 @@ PASSES_ON: Final = 0.8
 """Part of the time below a line from which one callee only passes it on: what branches is below."""
 
 _IN_WORDS: Final = {
-    GC_FUNCTION: "garbage collection",
     INVALID_FUNCTION: "a stack that could not be read whole",
     NO_STACK_FUNCTION: "time without a stack",
 }
 
 
 class _Spot(NamedTuple):
-    """What a finding is about: one function of the user's, or the collector."""
+    """What a finding is about: one function of the user's."""
 
     file: str
     function: str
@@ -95,15 +94,14 @@ def _spots(tree: CallTree, lines: UserLines) -> dict[_Spot, _Cost]:
         owner = _responsible(tree, lines, node)
         if owner == NO_PARENT or not self_cost.wall_us:
             continue
+        # Collections are a cause, and have a detector of their own.
+        if tree.frame(node).function == GC_FUNCTION:
+            continue
         if self_cost.idle_us > MOSTLY_WAITING * self_cost.wall_us:
             continue
         line = lines.line(owner)
         frame = tree.frame(node)
-        cost = spots[
-            _Spot("", GC_FUNCTION)
-            if frame.function == GC_FUNCTION
-            else _Spot(line.file, line.function)
-        ]
+        cost = spots[_Spot(line.file, line.function)]
         cost.nodes.add(node)
         cost.wall_us += self_cost.wall_us
         cost.idle_us += self_cost.idle_us
@@ -167,25 +165,20 @@ def _finding(spot: _Spot, cost: _Cost, lines: UserLines, whole: int) -> Finding:
         phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(cost.nodes), Range(0.0, cost.busy_us / cost.wall_us)),),
         locations=locations,
-        evidence=tuple(_evidence(spot, cost, lines.tree, whole)),
-        fix=_fix(spot),
+        evidence=tuple(_evidence(cost, lines.tree, whole)),
+        fix="Look whether all of this has to be done at every step; rlprof knows no fix for it.",
         confidence=Confidence.SUSPECTED,
     )
 
 
 def _title(spot: _Spot, cost: _Cost) -> str:
-    if spot.function == GC_FUNCTION:
-        return "garbage collection, no known cause"
     heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
     if cost.lines[heaviest] >= ONE_LINE * cost.busy_us:
         return f"{short_place(heaviest)} in {spot.function} is hot, no known cause"
     return f"{spot.function} ({file_name(spot.file)}) is hot over {len(cost.lines)} lines, no known cause"
 
 
-def _evidence(spot: _Spot, cost: _Cost, tree: CallTree, whole: int) -> Iterable[str]:
-    if spot.function == GC_FUNCTION:
-        yield f"{percent(cost.busy_us / whole)} of the steady time, set off by these lines"
-        return
+def _evidence(cost: _Cost, tree: CallTree, whole: int) -> Iterable[str]:
     below = cost.busy_us - cost.own_us
     yield (
         f"{percent(cost.busy_us / whole)} of the steady time: {percent(cost.own_us / whole)} on the "
@@ -203,15 +196,6 @@ def _heaviest(times: dict[str, int], whole: int) -> str:
     """The dearest of ``times`` with their shares; empty when none reaches a percent."""
     ranked = sorted(times.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_CALLEES]
     return ", ".join(f"{name} {percent(us / whole)}" for name, us in ranked if us >= 0.01 * whole)
-
-
-def _fix(spot: _Spot) -> str:
-    if spot.function == GC_FUNCTION:
-        return (
-            "Make fewer objects that live on in the loop; or gc.freeze() after set-up and a higher "
-            "gc.set_threshold(), which leaves fewer old objects to walk."
-        )
-    return "Look whether all of this has to be done at every step; rlprof knows no fix for it."
 
 
 DETECTOR: Final = Detector(

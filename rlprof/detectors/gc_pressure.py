@@ -1,0 +1,112 @@
+"""Time of the critical threads in garbage collections, asked for or automatic."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.analysis.source.lines import Line, UserLines, short_place
+from rlprof.analysis.source.module import called_name
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.counters import GC_COLLECTIONS
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import GC_FUNCTION, NO_PARENT
+from rlprof.units import count, percent
+
+MIN_SHARE: Final = 0.02
+"""Of the critical time. Programs with some thousand live objects spend under 1 % in collections."""
+
+ASKED_FOR: Final = Range(0.8, 1.0)
+"""Part of the time in ``gc.collect()`` that goes with the call: Python's own collections take over what
+there is to do, and walk old objects only when these have grown by a quarter."""
+
+AUTOMATIC: Final = Range(0.5, 0.98)
+"""Part that goes with ``gc.freeze()`` after set-up and thresholds some tens of times higher. It depends
+on how many objects of the loop live on, which no sample shows."""
+
+SHOWN_LINES: Final = 4
+
+
+@dataclass(slots=True)
+class _Collections:
+    nodes: set[int] = field(default_factory=set)
+    weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+
+    @property
+    def us(self) -> float:
+        return sum(self.weights.values())
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    tree, whole = profile.steady, profile.critical.wall_us
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    asked, automatic = _Collections(), _Collections()
+    for node, cost in tree.self_costs():
+        if tree.frame(node).function != GC_FUNCTION:
+            continue
+        owner = lines.owner(node)
+        kind = asked if _asks(lines, owner) else automatic
+        kind.nodes.add(node)
+        line = lines.line(owner) if owner != NO_PARENT else Line("", 0, GC_FUNCTION)
+        kind.weights[line] += cost.wall_us
+    if not whole or (asked.us + automatic.us) / whole < MIN_SHARE:
+        return
+    heavier = asked if asked.us > automatic.us else automatic
+    named = {line: us for line, us in heavier.weights.items() if line.file}
+    yield Finding(
+        detector=DETECTOR.id,
+        title=_title(heavier is asked, named),
+        phase=PhaseKind.STEADY,
+        savings=(
+            Saving(frozenset(asked.nodes), ASKED_FOR),
+            Saving(frozenset(automatic.nodes), AUTOMATIC),
+        ),
+        locations=lines.locations(named, whole)[:SHOWN_LINES],
+        evidence=tuple(_evidence(profile, asked, automatic)),
+        fix="Take gc.collect() out of the loop; Python collects by itself."
+        if heavier is asked
+        else "Call gc.freeze() after set-up and gc.set_threshold(50_000, 20, 100): what lives on is not "
+        "walked again and again. Or make fewer objects that live on in the loop (arrays, not objects).",
+        confidence=Confidence.MEASURED if heavier is asked else Confidence.BOUNDED,
+    )
+
+
+def _asks(lines: UserLines, owner: int) -> bool:
+    """Whether the user's line calls ``gc.collect()`` itself."""
+    if owner == NO_PARENT:
+        return False
+    statement = lines.statement(lines.tree.frame(owner))
+    return statement is not None and any(
+        isinstance(node, ast.Call) and called_name(node) == "collect" for node in statement.walk()
+    )
+
+
+def _title(is_asked: bool, named: dict[Line, float]) -> str:
+    at = short_place(max(named, key=lambda line: (named[line], line))) if named else ""
+    if is_asked:
+        return f"gc.collect() at {at} runs in the loop"
+    return f"garbage collection, most of it set off at {at}" if at else "garbage collection"
+
+
+def _evidence(profile: Profile, asked: _Collections, automatic: _Collections) -> Iterable[str]:
+    whole = profile.critical.wall_us
+    yield (
+        f"{percent((asked.us + automatic.us) / whole)} of the steady time is spent in collections, "
+        f"{percent(asked.us / whole)} asked for and {percent(automatic.us / whole)} automatic"
+    )
+    collections = profile.counts.get(GC_COLLECTIONS, 0.0)
+    if collections and profile.steady_us:
+        per_s = collections * 1e6 / profile.steady_us
+        yield f"{count(collections)} full collections in the steady phase, {count(per_s)} per second"
+
+
+DETECTOR: Final = Detector(
+    id="gc-pressure",
+    name="garbage collections in the loop",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)

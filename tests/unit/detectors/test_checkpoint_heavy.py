@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.checkpoint_heavy import DETECTOR, MIN_SHARE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, ranked
+
+TRAIN = Script(
+    "train.py",
+    """
+    import pickle
+    import torch
+
+    def train(policy, replay, updates):
+        for update in range(updates):
+            learn(policy)
+            if update % 2 == 0:
+                torch.save(policy.state_dict(), "latest.pt")
+            pickle.dump(replay, open("replay.pkl", "wb"))
+            batch = torch.load("batch.pt")
+    """,
+)
+LEARN = TRAIN.at("learn(policy)", "train")
+SAVE = TRAIN.at("torch.save", "train")
+DUMP = TRAIN.at("pickle.dump", "train")
+LOAD = TRAIN.at("torch.load", "train")
+TORCH_SAVE = f"{SITE}/torch/serialization.py:944 save"
+TORCH_LOAD = f"{SITE}/torch/serialization.py:1300 load"
+
+
+def a_training(seconds: float, *stack: str, idle_s: float = 0.0) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(seconds, *stack).spends(idle_s, *stack, idle=True)
+    return run.spends(10.0 - seconds - idle_s, LEARN)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, TRAIN)
+
+
+def test_names_the_line_that_saves_and_its_condition():
+    (finding,) = found(
+        a_training(2.0, SAVE, TORCH_SAVE, f"{SITE}/torch/serialization.py:1200 _save", idle_s=1.0)
+    )
+
+    assert lines_of(finding) == [TRAIN.line("torch.save")]
+    assert finding.title == "saving at train.py:8 holds up the training"
+    assert finding.evidence == (
+        "30 % of the steady time is spent in saving, 33 % of it asleep for the disk",
+        "it saves when update % 2 == 0",
+    )  # fmt: skip
+
+
+def test_a_dump_in_c_is_found_by_its_source_line():
+    (finding,) = found(a_training(3.0, DUMP))
+
+    assert lines_of(finding) == [TRAIN.line("pickle.dump")]
+    assert finding.evidence[1] == "nothing on the way there keeps it from saving each time"
+
+
+def test_a_library_that_saves_is_found_without_a_source():
+    run = a_training(
+        3.0, "other.py:9 run", f"{SITE}/stable_baselines3/common/save_util.py:300 save_to_zip_file"
+    )
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [9]
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9, SAVE, TORCH_SAVE)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1, SAVE, TORCH_SAVE))) == 1
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        pytest.param((LOAD, TORCH_LOAD), id="loading"),
+        pytest.param((LEARN, f"{STDLIB}/zipfile.py:1500 ZipFile.read"), id="reading an archive"),
+        pytest.param((LEARN, f"{SITE}/torch/optim/adam.py:226 step"), id="learning"),
+    ],
+)
+def test_silent_on_what_saves_nothing(stack):
+    assert found(a_training(5.0, *stack)) == []
+
+
+def test_silent_on_a_process_that_nothing_waits_for():
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, LEARN)
+    run.process("saver").spends(8.0, SAVE, TORCH_SAVE).spends(2.0, "train.py:1 wait", idle=True)
+
+    assert found(run) == []
+
+
+def test_is_priced_by_the_time_in_saving():
+    first, *_ = ranked(a_training(4.0, SAVE, TORCH_SAVE), TRAIN)
+
+    assert first.finding.detector == "checkpoint-heavy"
+    assert first.saved_share.low == pytest.approx(0.8 * 0.4, abs=0.06)
+    assert first.saved_share.low < 0.4 < first.saved_share.high
