@@ -98,7 +98,13 @@ def has_samples(report: Report) -> bool:
 def speed(report: Report) -> str:
     """``657 sps``; empty when it is not known."""
     steady = report.throughput.steady_sps
-    return f"{count(round(steady.median, 1))}{GLUE}sps" if steady else ""
+    unit = rate_unit(report.throughput)
+    return f"{count(round(steady.median, 1))}{GLUE}{unit}" if steady else ""
+
+
+def rate_unit(throughput: Throughput) -> str:
+    """``sps``, or ``updates/s`` where optimizer steps stand in for steps that nothing counted."""
+    return "updates/s" if throughput.unit == "updates" else "sps"
 
 
 def lack_of_rate(throughput: Throughput) -> str:
@@ -107,7 +113,7 @@ def lack_of_rate(throughput: Throughput) -> str:
         return ""
     if throughput.unit == "none":
         return "nothing counted steps"
-    return f"{count(throughput.total_steps)} steps in too short a time to tell a steady rate"
+    return f"{count(throughput.total_steps)} {throughput.unit} in too short a time to tell a steady rate"
 
 
 def why_no_speed(report: Report) -> str:
@@ -118,7 +124,7 @@ def why_no_speed(report: Report) -> str:
     if not steps:
         return _TOO_FEW_RATES
     return (
-        f"Steps per second are not known: {count(steps)} steps were counted, in too short a time "
+        f"Steps per second are not known: {count(steps)} {report.throughput.unit} were counted, in too short a time "
         "to tell a steady rate. Let it train for longer."
     )
 
@@ -127,7 +133,7 @@ def advice(report: Report) -> str:
     """What to do first, in one sentence; or that there is nothing, and by which measure."""
     known = known_causes(report)
     if known:
-        return f"Fixing the first finding {_gain(known[0])}."
+        return f"Fixing the first finding {_gain(known[0], rate_unit(report.throughput))}."
     if not has_samples(report):
         return "No samples were taken, so nothing can be said."
     if hot_lines(report):
@@ -138,7 +144,7 @@ def advice(report: Report) -> str:
     )
 
 
-def _gain(priced: PricedFinding) -> str:
+def _gain(priced: PricedFinding, unit: str) -> str:
     if priced.sps_after is not None:
-        return f"gives {between(priced.sps_after, 'sps')}"
+        return f"gives {between(priced.sps_after, unit)}"
     return f"saves {share_range(priced.saved_share)} of {of_what(priced)}"

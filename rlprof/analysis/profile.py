@@ -84,7 +84,7 @@ def build_profile(recording: Recording) -> Profile:
         threads=recording.threads,
         windows=recording.windows,
         phases=phases,
-        throughput=measure_throughput(counts, found, recording.windows),
+        throughput=measure_throughput(recording, counts, found),
         steady=tree,
         start_up=CallTree(recording.nodes, folded.start_up.costs()),
         whole=whole,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from rlprof.analysis.steadiness import drift
+from rlprof.analysis.steadiness import Segment, clear_fall
+from rlprof.analysis.throughput import paused_windows
 from rlprof.model.profile import Critical, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.units import count, duration, percent
@@ -30,6 +31,9 @@ _QUEUED: Final = 0.25
 
 _FREE: Final = 0.25
 """Cores that the run does not get, from which on such threads could have run but for others."""
+
+_UNITS: Final = {"updates": "updates per second"}
+"""Words for the units of a rate that are not steps."""
 
 _NAMED: Final = 4
 """Pids listed in one note."""
@@ -151,7 +155,7 @@ def _no_steady_rate(_: Recording, profile: Profile) -> Note | None:
     if throughput.unit == "none" or throughput.steady_sps is not None:
         return None
     seen = (
-        f"{count(throughput.total_steps)} steps were counted, but for too short a time"
+        f"{count(throughput.total_steps)} {throughput.unit} were counted, but for too short a time"
         if throughput.total_steps
         else "The program printed a rate, but too seldom"
     )
@@ -162,25 +166,53 @@ def _no_steady_rate(_: Recording, profile: Profile) -> Note | None:
     )
 
 
-def _drifts(_: Recording, profile: Profile) -> Note | None:
+def _falls(_: Recording, profile: Profile) -> Note | None:
     steady = next((phase for phase in profile.phases if phase.kind is PhaseKind.STEADY), None)
     if steady is None:
         return None
-    change = drift(
+    fall = clear_fall(
         [
-            rate
+            Segment(end - start, rate * (end - start) / 1e6)
             for start, end, rate in profile.throughput.series
             if start >= steady.start_us and end <= steady.end_us
         ]
     )
-    if abs(change) < _DRIFTS:
+    if fall is None:
+        return None
+    unit = _UNITS.get(profile.throughput.unit, "steps per second")
+    return Note(
+        "warning",
+        "throughput-falls",
+        f"The training becomes slower as it goes on: from {count(fall.first)} to "
+        f"{count(fall.last)} {unit} between the first and the last third of the steady phase. "
+        "Something grows with the run; the rate given is one in between.",
+    )
+
+
+def _drifts(recording: Recording, profile: Profile) -> Note | None:
+    change = profile.throughput.drift
+    if abs(change) < _DRIFTS or _falls(recording, profile) is not None:
         return None
     direction = "fell" if change < 0 else "rose"
+    unit = _UNITS.get(profile.throughput.unit, "steps per second")
     return Note(
         "info",
         "throughput-drifts",
-        f"The steps per second {direction} by {percent(abs(change))} from the first to the last "
+        f"The {unit} {direction} by {percent(abs(change))} from the first to the last "
         "third of the steady phase: the rate given is one in between.",
+    )
+
+
+def _paused(recording: Recording, _: Profile) -> Note | None:
+    paused = paused_windows(recording.windows)
+    if not paused:
+        return None
+    lost = sum(recording.windows[window].length_us for window in paused)
+    return Note(
+        "warning",
+        "recording-paused",
+        f"rlprof stood still for {duration(lost)} (stopped, or without a CPU). What happened "
+        "then is known in sum only, and is left out of the steady rate.",
     )
 
 
@@ -212,7 +244,9 @@ _CHECKS: Final[tuple[Callable[[Recording, Profile], Note | None], ...]] = (
     _no_probe,
     _shared_host,
     _no_steady_rate,
+    _falls,
     _drifts,
+    _paused,
 )
 
 

@@ -42,6 +42,21 @@ _OUTLIER_MADS: Final = 5.0
 """Distance from the median, in median absolute deviations, past which a rate is pulled in."""
 
 
+LEAST_FALL: Final = 0.05
+"""Part of the rate that is lost between the first and the last third of what is called a fall."""
+
+_Z_995: Final = 2.576
+_FEWEST_IN_THIRD: Final = 3
+"""Blocks below which the median of a third may be an odd one."""
+
+
+class Change(NamedTuple):
+    """Rates of the first and of the last third of a series."""
+
+    first: float
+    last: float
+
+
 class Segment(NamedTuple):
     """Steps made in a stretch of time."""
 
@@ -175,22 +190,63 @@ def lag_one_correlation(values: Sequence[float]) -> float:
     return products / spread
 
 
-def drift(rates: Sequence[float]) -> float:
-    """Last third over first third of a series, by medians, minus 1; 0 when it is short."""
+def drift_of(segments: Sequence[Segment], *, spacing_us: int = 0) -> float:
+    """Last third over first third of a series, by medians, minus 1; 0 when it is short.
+
+    By blocks as long as a cycle of the program: of one that collects, then learns, half of the
+    windows may hold no step.
+    """
+    change = _thirds([block.per_second for block in _cycles(segments, spacing_us)])
+    return change.last / change.first - 1 if change is not None and change.first > 0 else 0.0
+
+
+def clear_fall(segments: Sequence[Segment]) -> Change | None:
+    """From what to what the rate fell, if it did by more than its own noise; else ``None``.
+
+    Mann-Kendall on blocks that do not depend on each other, one-sided at 0.5 %, and a fall of at
+    least ``LEAST_FALL``: on a long run any trifle is significant.
+    """
+    change = _thirds([block.per_second for block in _cycles(segments, 0)])
+    if change is None or change.last > (1 - LEAST_FALL) * change.first:
+        return None
+    falls = _mann_kendall([block.per_second for block in _blocks(segments, 0)]) < -_Z_995
+    return change if falls else None
+
+
+def _thirds(rates: Sequence[float]) -> Change | None:
     third = len(rates) // 3
-    first = median(rates[:third]) if third >= 3 else 0.0
-    return median(rates[-third:]) / first - 1 if first > 0 else 0.0
+    if third < _FEWEST_IN_THIRD:
+        return None
+    return Change(median(rates[:third]), median(rates[-third:]))
+
+
+def _mann_kendall(rates: Sequence[float]) -> float:
+    """Standard score of a trend (Mann 1945, Kendall 1975), corrected for continuity."""
+    count = len(rates)
+    score = sum(
+        (later > earlier) - (later < earlier)
+        for i, earlier in enumerate(rates)
+        for later in rates[i + 1 :]
+    )
+    spread = sqrt(count * (count - 1) * (2 * count + 5) / 18)
+    return (score - (score > 0) + (score < 0)) / spread if spread else 0.0
+
+
+def _cycles(segments: Sequence[Segment], spacing_us: int) -> list[Segment]:
+    """Neighbours joined to equal lengths, as long as a cycle of the program."""
+    return _merge(segments, _cycle_length_us(segments, spacing_us))
+
+
+def _cycle_length_us(segments: Sequence[Segment], spacing_us: int) -> int:
+    length = max([spacing_us, *(segment.length_us for segment in segments)], default=0)
+    blocks = _merge(segments, length)
+    return length * _cycle([block.per_second for block in blocks]) if len(blocks) > 1 else length
 
 
 def _blocks(segments: Sequence[Segment], spacing_us: int) -> list[Segment]:
-    length = max([spacing_us, *(segment.length_us for segment in segments)], default=0)
+    """Cycles joined further until they do not depend on each other."""
+    length = _cycle_length_us(segments, spacing_us)
     blocks = _merge(segments, length)
-    if len(blocks) < 2:
-        return blocks
-    cycle = _cycle([block.per_second for block in blocks])
-    if cycle > 1:
-        length *= cycle
-        blocks = _merge(segments, length)
     while len(blocks) // 2 >= _BLOCKS_KEPT and _depend(blocks):
         length *= 2
         blocks = _merge(segments, length)

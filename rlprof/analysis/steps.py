@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
-from rlprof.model.counters import OUTPUT_STEPS, STEP_SOURCES, best_source
+from rlprof.model.counters import OUTPUT_STEPS, STEP_SOURCES, UPDATES, best_source
 from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import Recording, Window
 
@@ -32,6 +32,8 @@ class StepCounts:
 
     source: str
     """As in ``Throughput.source``."""
+    unit: str = "steps"
+    """``updates`` where optimizer steps stand in for environment steps, that nothing counted."""
     total: float = 0.0
     per_window: Mapping[int, Sequence[float]] = field(default_factory=dict)
     """Steps of each window, by process; a count that comes late is spread over the time it is for."""
@@ -59,7 +61,15 @@ def count_steps(recording: Recording) -> StepCounts:
     )
     if printed:
         return StepCounts("as printed by the program", printed_rates=tuple(sorted(printed)))
-    return StepCounts("none")
+    updates = count_events(recording, UPDATES, "optimizer steps")
+    return replace(updates, unit="updates") if updates.spans else StepCounts("none")
+
+
+def count_events(recording: Recording, name: str, source: str) -> StepCounts:
+    """The counts of one counter, like those of steps; without spans when it never counted."""
+    if not any(counter.name == name and counter.value > 0 for counter in recording.counters):
+        return StepCounts(source)
+    return _from_counters(recording, name, source)
 
 
 def _from_counters(recording: Recording, name: str, source: str) -> StepCounts:

@@ -3,33 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from rlprof.analysis.phases import RunPhases
 from rlprof.analysis.steadiness import (
     FEWEST_BLOCKS,
     Segment,
+    drift_of,
     median_interval,
     settled_rate,
 )
-from rlprof.analysis.steps import StepCounts
+from rlprof.analysis.steps import StepCounts, count_events
+from rlprof.model.counters import BATCHES, UPDATES
 from rlprof.model.profile import Interval, Throughput
-from rlprof.model.recording import Window
+from rlprof.model.recording import Recording, Window
+
+_PAUSE: Final = 5
+"""Times that a window is longer than its neighbours when rlprof stood still in it."""
+
+_PAUSE_US: Final = 3_000_000
+"""No window is planned longer than 1 s; on a crowded host rlprof comes some tenths late."""
 
 
-def measure_throughput(
-    counts: StepCounts, found: RunPhases, windows: Sequence[Window]
-) -> Throughput:
+def measure_throughput(recording: Recording, counts: StepCounts, found: RunPhases) -> Throughput:
+    windows = recording.windows
     if counts.printed_rates:
-        return _as_printed(counts, found, windows)
-    if not counts.spans:
-        return Throughput("none", counts.source, None)
-    return Throughput(
-        unit="steps",
-        source=counts.source,
-        steady_sps=_steady_sps(counts, found, windows),
-        total_steps=counts.total,
-        series=_series(counts, windows),
+        throughput = _as_printed(counts, found, windows)
+    elif not counts.spans:
+        throughput = Throughput("none", counts.source, None)
+    else:
+        segments = _steady_segments(counts, found, windows)
+        throughput = Throughput(
+            unit=counts.unit,
+            source=counts.source,
+            steady_sps=settled_rate(segments, spacing_us=counts.spacing_us),
+            total_steps=counts.total,
+            series=_series(counts, windows),
+            drift=drift_of(segments, spacing_us=counts.spacing_us),
+        )
+    return replace(
+        throughput,
+        updates_per_s=_rate_of(recording, UPDATES, found),
+        batches_per_s=_rate_of(recording, BATCHES, found),
     )
+
+
+def paused_windows(windows: Sequence[Window]) -> frozenset[int]:
+    """Windows in which rlprof itself stood still: far longer than planned and than both neighbours.
+
+    A merged window has neighbours of its own length.
+    """
+    return frozenset(
+        window.id
+        for before, window, after in zip(windows, windows[1:], windows[2:], strict=False)
+        if window.length_us > max(_PAUSE_US, _PAUSE * before.length_us, _PAUSE * after.length_us)
+    )
+
+
+def _rate_of(recording: Recording, name: str, found: RunPhases) -> Interval | None:
+    """Events of one counter per second of the steady phase; ``None`` when there were none in it."""
+    counts = count_events(recording, name, name)
+    segments = _steady_segments(counts, found, recording.windows)
+    if not any(segment.steps for segment in segments):
+        return None
+    return settled_rate(segments, spacing_us=counts.spacing_us)
 
 
 def _series(counts: StepCounts, windows: Sequence[Window]) -> tuple[tuple[int, int, float], ...]:
@@ -46,14 +84,17 @@ def _series(counts: StepCounts, windows: Sequence[Window]) -> tuple[tuple[int, i
     )
 
 
-def _steady_sps(counts: StepCounts, found: RunPhases, windows: Sequence[Window]) -> Interval | None:
+def _steady_segments(
+    counts: StepCounts, found: RunPhases, windows: Sequence[Window]
+) -> list[Segment]:
     if found.steady is None:
-        return None
-    segments = [
+        return []
+    paused = paused_windows(windows)
+    return [
         Segment(windows[i].length_us, _steps_in(counts, i))
         for i in range(found.steady.first, found.steady.last + 1)
+        if i not in paused
     ]
-    return settled_rate(segments, spacing_us=counts.spacing_us)
 
 
 def _as_printed(counts: StepCounts, found: RunPhases, windows: Sequence[Window]) -> Throughput:

@@ -53,9 +53,9 @@ class Throughput:
     """How fast the run trained."""
 
     unit: str
-    """``steps``, or ``none`` when nothing was counted."""
+    """``steps``; ``updates`` where optimizer steps stand in for them; ``none`` when nothing was counted."""
     source: str
-    """``rlprof.step``, ``output pattern`` or ``none``."""
+    """``rlprof.step``, ``gymnasium vector env``, ``output pattern``, ... or ``none``."""
     steady_sps: Interval | None
     """Median of the steady windows; ``None`` when there are too few to tell."""
     total_steps: float = 0

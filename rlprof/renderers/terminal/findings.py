@@ -49,7 +49,10 @@ def _price(priced: PricedFinding, report: Report) -> Text:
     steady = report.throughput.steady_sps
     if priced.sps_after is not None and steady is not None:
         text.append("\n-> ")
-        text.append(wording.between(priced.sps_after, "sps"), style="bold green")
+        text.append(
+            wording.between(priced.sps_after, wording.rate_unit(report.throughput)),
+            style="bold green",
+        )
         text.append(f" (now {wording.count(steady.median)})")
     return text
 

@@ -41,7 +41,8 @@ def how_the_run_went(report: Report) -> Iterable[RenderableType]:
         table.add_row(
             "Steps",
             f"{wording.count(throughput.total_steps)} counted by {throughput.source}; steady "
-            f"{wording.speed(report)} ({wording.between(interval, 'sps')})",
+            f"{wording.speed(report)} "
+            f"({wording.between(interval, wording.rate_unit(throughput))})",
         )
     if rates := _other_rates(throughput):
         table.add_row("Also", rates)

@@ -6,7 +6,8 @@ import pytest
 
 from rlprof.analysis.steadiness import (
     Segment,
-    drift,
+    clear_fall,
+    drift_of,
     lag_one_correlation,
     median_interval,
     settled_rate,
@@ -176,6 +177,46 @@ def test_dependent_values_count_for_less():
 
 
 def test_drift_compares_the_ends():
-    assert drift([1000.0 - 10 * i for i in range(30)]) == pytest.approx(-0.21, abs=0.02)
-    assert drift([1000.0] * 30) == 0
-    assert drift([1000.0, 1.0]) == 0
+    assert drift_of(windows([1000.0 - 10 * i for i in range(30)])) == pytest.approx(-0.21, abs=0.03)
+    assert drift_of(windows([1000.0] * 30)) == 0
+    assert drift_of(windows([1000.0, 1.0])) == 0
+
+
+def test_drift_of_a_program_that_collects_then_learns_is_not_that_of_its_turns():
+    turns = windows([1000.0, 1000.0, 0.0, 0.0, 0.0] * 12)
+
+    assert drift_of(turns) == pytest.approx(0, abs=0.01)
+    assert clear_fall(turns) is None
+
+
+def test_a_rate_that_falls_by_more_than_its_noise_falls():
+    falling = [1000 - 8 * i + v for i, v in enumerate(noise(3, 40, spread=30))]
+
+    fall = clear_fall(windows(falling))
+
+    assert fall is not None
+    assert fall.first == pytest.approx(950, abs=30)
+    assert fall.last == pytest.approx(740, abs=30)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_is_no_fall(seed):
+    level = [1000 + v for v in noise(seed, 60, spread=150)]
+    wandering = [1000 + v for v in noise(seed, 60, spread=80, correlation=0.8)]
+
+    assert clear_fall(windows(level)) is None
+    assert clear_fall(windows(wandering)) is None
+
+
+def test_a_stall_at_the_end_and_a_trifle_are_no_fall():
+    stalled = [1000.0 + v for v in noise(5, 40, spread=20)]
+    stalled[-3:] = [0.0, 0.0, 100.0]
+    trifle = [1000.0 - i for i in range(40)]
+
+    assert clear_fall(windows(stalled)) is None
+    assert clear_fall(windows(trifle)) is None
+
+
+def test_too_few_windows_tell_no_fall():
+    assert clear_fall(windows([1000.0, 500.0, 100.0])) is None
+    assert clear_fall([]) is None

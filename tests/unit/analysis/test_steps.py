@@ -170,9 +170,107 @@ def test_one_printed_rate_is_no_count_of_steps():
     assert notes["too-few-step-windows"].startswith("The program printed a rate")
 
 
+def notes_of(recording: Recording) -> dict[str, str]:
+    return {note.slug: note.text for note in build_profile(recording).notes}
+
+
 def test_a_falling_rate_is_noted():
     falling = [Counter(window, 0, "steps", 100 - 3 * window) for window in STEADY_WINDOWS]
 
-    notes = {note.slug: note.text for note in build_profile(a_recording(counters=falling)).notes}
+    notes = notes_of(a_recording(counters=falling))
 
-    assert "fell" in notes["throughput-drifts"]
+    assert "from 161 to 83 steps per second" in notes["throughput-falls"]
+    assert "throughput-drifts" not in notes
+
+
+def test_a_rising_rate_drifts():
+    rising = [Counter(window, 0, "steps", 50 + 3 * window) for window in STEADY_WINDOWS]
+
+    recording = a_recording(counters=rising)
+
+    assert "rose" in notes_of(recording)["throughput-drifts"]
+    assert build_profile(recording).throughput.drift > 0.3
+
+
+@pytest.mark.parametrize(
+    ("names", "source"),
+    [
+        (["steps", "steps:custom", "steps:sb3.vec"], "rlprof.step"),
+        (["steps:custom", "steps:pufferlib", "steps:sb3.vec"], "--steps-from"),
+        (["steps:sb3.vec", "steps:gymnasium.env"], "Stable-Baselines3 vector env"),
+        (["steps:gymnasium.env", "steps:gymnasium.vector"], "gymnasium vector env"),
+        (["steps:torchrl.env", "steps:torchrl.batched"], "TorchRL batched env"),
+        (["steps:gymnasium.env", "steps:torchrl.env"], "TorchRL env"),
+        (["output_steps", "steps:gymnasium.env", "updates"], "gymnasium env"),
+    ],
+)
+def test_steps_counted_in_several_places_count_once_from_the_best(names, source):
+    best_counts_100 = [counter for name in names for counter in evenly(name, 100)]
+    in_workers = [counter._replace(process=1) for counter in evenly(names[-1], 7)]
+
+    recording = a_recording(counters=[*best_counts_100, *in_workers])
+
+    assert build_profile(recording).throughput.source == source
+
+
+def test_workers_and_their_vector_env_do_not_add_up():
+    run = a_run().process("main").process("worker")
+    parent = evenly("steps:sb3.vec", 40)
+    workers = [counter._replace(process=1) for counter in evenly("steps:gymnasium.env", 40)]
+    recording = replace(run.recording(), counters=(*parent, *workers))
+
+    throughput = build_profile(recording).throughput
+
+    assert throughput.steady_sps.median == 80
+    assert throughput.total_steps == 800
+
+
+def test_optimizer_steps_give_a_rate_where_nothing_counts_steps():
+    recording = a_recording(counters=evenly("updates", 5))
+
+    throughput = build_profile(recording).throughput
+
+    assert (throughput.unit, throughput.source) == ("updates", "optimizer steps")
+    assert throughput.steady_sps.median == throughput.updates_per_s.median == 10
+
+
+def test_updates_and_batches_stand_beside_the_steps():
+    counters = evenly("steps", 50) + evenly("updates", 5, every=4) + evenly("batches", 20)
+
+    throughput = build_profile(a_recording(counters=counters)).throughput
+
+    assert throughput.unit == "steps"
+    assert throughput.updates_per_s.median == pytest.approx(2.5)
+    assert throughput.batches_per_s.median == 40
+
+
+def test_updates_before_the_steady_phase_are_no_rate_of_it():
+    counters = [*evenly("steps", 50), Counter(1, 0, "updates", 900)]
+
+    assert build_profile(a_recording(counters=counters)).throughput.updates_per_s is None
+
+
+def test_a_stretch_in_which_rlprof_stood_still_is_not_judged():
+    """Ctrl-Z for 20 s, say: one window, with the steps of half a second."""
+    recording = a_recording(counters=evenly("steps", 50))
+    windows = list(recording.windows)
+    windows[12] = replace(windows[12], end_us=windows[12].end_us + 20_000_000)
+    windows[13:] = [
+        replace(w, start_us=w.start_us + 20_000_000, end_us=w.end_us + 20_000_000)
+        for w in windows[13:]
+    ]
+
+    profile = build_profile(replace(recording, windows=tuple(windows)))
+
+    assert profile.throughput.steady_sps.median == 100
+    assert "20.5 s" in {n.slug: n.text for n in profile.notes}["recording-paused"]
+
+
+def test_long_windows_of_a_long_run_are_no_pause():
+    recording = a_recording(counters=evenly("steps", 50))
+    long = tuple(
+        replace(window, start_us=window.start_us * 200, end_us=window.end_us * 200)
+        for window in recording.windows
+    )
+
+    assert "recording-paused" not in notes_of(replace(recording, windows=long))
