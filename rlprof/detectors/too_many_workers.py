@@ -1,0 +1,80 @@
+"""More busy worker processes than cores: they take turns, and fewer would do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from math import floor
+from typing import Final
+
+from rlprof.analysis.roles import LEARNER
+from rlprof.analysis.workload import (
+    COLLECTORS,
+    Workload,
+    busiest_lines,
+    group,
+    mean,
+    workloads,
+)
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Confidence, Finding
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.units import count, percent
+
+MIN_OVER: Final = 1.5
+"""Busy workers over cores. A few more than cores fill the gaps while one of them waits."""
+
+MIN_WORKING: Final = 0.3
+"""Part of its time from which on a worker is busy: one that mostly waits needs no core."""
+
+MIN_QUEUED: Final = 0.2
+"""Part of their time that busy workers wait for a core. Half as many workers again as cores have to
+wait for a third of it."""
+
+MAX_NATIVE: Final = 0.2
+"""Part of their CPU time in compute threads from which on those are what crowds the cores:
+``thread-oversubscription`` tells of it."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    workers = tuple(it for it in workloads(profile) if it.role in COLLECTORS | {LEARNER})
+    busy = tuple(it for it in workers if it.working >= MIN_WORKING)
+    cores = profile.load.cores
+    if len(busy) < MIN_OVER * cores or mean(it.queued for it in busy) < MIN_QUEUED:
+        return
+    python = sum(it.python_us for it in busy)
+    native = sum(it.native_us for it in busy)
+    if native > MAX_NATIVE * (python + native):
+        return
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"{group(busy)} share {_cores(cores)}",
+        phase=PhaseKind.STEADY,
+        savings=(),
+        locations=busiest_lines(busy, profile),
+        evidence=tuple(_evidence(busy, profile)),
+        fix=f"Try {max(1, floor(cores))} workers, with the same number of environments between them: "
+        "the rate stays about the same, with less memory and less start-up.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _cores(cores: float) -> str:
+    return f"{count(cores)} core{'s' if cores != 1 else ''}"
+
+
+def _evidence(busy: Collection[Workload], profile: Profile) -> Iterator[str]:
+    yield (
+        f"{group(busy)} are ready to run {percent(mean(it.working for it in busy))} of the time, and "
+        f"wait {percent(mean(it.queued for it in busy))} of it for a core"
+    )
+    load = profile.load
+    wanted = (load.got_us + load.queued_us) / max(1, profile.steady_us)
+    yield f"the run wants {wanted:.1f} cores and has {count(load.cores)}"
+
+
+DETECTOR: Final = Detector(
+    id="too-many-workers",
+    name="more busy workers than cores",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)

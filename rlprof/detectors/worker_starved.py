@@ -1,0 +1,98 @@
+"""Workers that wait for work, because the process that gives it to them is the bottleneck."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from rlprof.analysis.workload import (
+    Workload,
+    busiest_lines,
+    collectors,
+    enough_of,
+    group,
+    mean,
+    workloads,
+)
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Confidence, Finding
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.units import percent
+
+MIN_WAITING: Final = 0.5
+"""Part of its time from which on a worker waits for work: it could do twice as much. In lock-step
+with a learner that takes no longer than the environments, workers wait half of the time."""
+
+MIN_WORKING: Final = 0.6
+"""Part of its time from which on the process that gives out work is what holds them up. Workers that
+wait for one that sleeps are fed slowly by design."""
+
+WORKED_MEANWHILE: Final = 0.3
+"""Part of the workers' waits in which the other process has to work for them to be for it."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    if profile.load.saturated:
+        return
+    loads = workloads(profile)
+    crew = collectors(loads)
+    starved = tuple(it for it in crew if it.waiting >= MIN_WAITING)
+    if not starved or 2 * len(starved) < len(crew):
+        return
+    giver = _giver(starved, loads)
+    if giver is None or giver.working < MIN_WORKING:
+        return
+    waiting = mean(it.waiting for it in starved)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"{group(starved)} wait{'s' if len(starved) == 1 else ''} {percent(waiting)} of the "
+        f"time for {group([giver])}",
+        phase=PhaseKind.STEADY,
+        savings=(),
+        locations=busiest_lines([giver], profile),
+        evidence=tuple(_evidence(starved, giver, waiting)),
+        fix=_fix(starved, giver),
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _giver(starved: Collection[Workload], loads: Iterable[Workload]) -> Workload | None:
+    """The process for which most of the waits are, none of those that wait."""
+    waits: dict[int, float] = defaultdict(float)
+    for it in starved:
+        for process, part in it.awaited:
+            waits[process] += part / len(starved)
+    own = {it.process for it in starved}
+    givers = [it for it in loads if it.process not in own]
+    best = max(givers, key=lambda it: (waits[it.process], -it.process), default=None)
+    return best if best is not None and waits[best.process] >= WORKED_MEANWHILE else None
+
+
+def _evidence(starved: Collection[Workload], giver: Workload, waiting: float) -> Iterator[str]:
+    yield (
+        f"{group(starved)} work{'s' if len(starved) == 1 else ''} "
+        f"{percent(mean(it.working for it in starved))} of the time, and wait{'s' if len(starved) == 1 else ''} "
+        f"{percent(waiting)}; {group([giver])} works {percent(giver.working)}"
+    )
+    if waiting < 1:
+        yield (
+            f"were {group([giver])} free, the workers could do up to {1 / (1 - waiting):.1f} times "
+            "as much"
+        )
+
+
+def _fix(starved: Collection[Workload], giver: Workload) -> str:
+    fix = f"Nothing in the workers: what {group([giver])} does is what counts, its lines are given here."
+    enough = enough_of(starved)
+    if enough < len(starved):
+        fix += f" {enough} worker{'s' if enough > 1 else ''} would do in place of {len(starved)}."
+    return fix
+
+
+DETECTOR: Final = Detector(
+    id="worker-starved",
+    name="workers that wait for work",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)
