@@ -115,14 +115,20 @@ def _bound(best: Rung, rungs: Sequence[Rung], amdahl: Fit | None, usl: Fit | Non
         return "each worker's own speed: with more of them the rate only falls"
     if fit.law.sps(2 * best.workers) >= STILL_GROWS * best.sps.median:
         return "nothing that shows: the rate still grows with every worker, so try more"
-    return _shared(usl, best.workers)
+    return _shared(usl, best, rungs[-1])
 
 
-def _shared(usl: Fit | None, workers: int) -> str:
-    """Which of the two costs of working together is the larger, where the fit can tell."""
+def _shared(usl: Fit | None, best: Rung, last: Rung) -> str:
+    """Which of the two costs of working together is the larger, where the ladder can tell.
+
+    The law alone cannot: one shared thing that is suddenly full bends the rate as sharply as
+    coherency does. Only coherency makes it fall again.
+    """
     if usl is not None:
-        law, others, pairs = usl.law, workers - 1, workers * (workers - 1)
-        if usl.coherency.low * pairs > usl.contention.high * others:
+        workers, law = best.workers, usl.law
+        others, pairs = workers - 1, workers * (workers - 1)
+        falls = last.sps.median < best.sps.median and differ(last.sps, best.sps)
+        if falls and usl.coherency.low * pairs > usl.contention.high * others:
             return (
                 f"coherency: {percent(law.coherency_cost(workers) / law.cost(workers))} of a "
                 "worker's time goes into keeping in step with each other one (shared data, "
@@ -133,7 +139,7 @@ def _shared(usl: Fit | None, workers: int) -> str:
                 f"contention: {percent(law.contention)} of the work is done in one place, one "
                 "worker at a time (the learner, a lock, a pipe)"
             )
-    return "what the workers share (a learner, a lock, pipes, memory): the fit cannot tell which"
+    return "what the workers share (a learner, a lock, pipes, memory): the ladder cannot tell which"
 
 
 def named_peak(study: Study) -> str:

@@ -35,6 +35,30 @@ def test_a_recorded_run_has_its_rate_and_processes(tmp_path):
     assert run.why_no_sps == ""
 
 
+@pytest.mark.parametrize(
+    ("host_cpu_s", "cores", "taken"),
+    [(80, "8", 0.0625), (5, "8", 0.0), (80, "64", 0.0)],
+    ids=["others have the cores", "nobody else has", "others may be on other cores"],
+)
+def test_cores_are_taken_where_the_run_queues_and_others_work(tmp_path, host_cpu_s, cores, taken):
+    # Of ten seconds it gets a core for five, and queues for one in the others.
+    half_a_second = host_cpu_s * 1e6 / 20
+    run = (
+        factories.a_run("train.py", steady_s=10)
+        .process("main", steps=5000)
+        .spends(10, LOOP, cpu=0.5)
+        .gauge("threads", 1, 1)
+        .gauge("host_cpu_us", half_a_second, half_a_second)
+        .with_run(host={"cores": cores, "usable_cores": "8"})
+    )
+    path = tmp_path / "run.rlprof"
+    write_run(path, run.recording())
+
+    read = read_ladder_run(path, workers=1, round_number=1, exit_code=0)
+
+    assert read.taken_share == pytest.approx(taken, abs=0.005)
+
+
 def test_a_run_without_steps_says_so(tmp_path):
     path = a_training(tmp_path, steps=0)
 

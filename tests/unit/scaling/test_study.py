@@ -92,6 +92,15 @@ def test_coherency_is_named_where_pairs_cost_more():
     assert found.best.workers == 8
 
 
+def test_coherency_is_not_blamed_while_no_rate_falls():
+    # A lock that 0.4 ms of each step are spent in: linear to its limit, then flat.
+    found = a_study({1: 210, 2: 417, 4: 849, 8: 1670, 16: 1840}, within=0.02)
+
+    assert found.usl is not None
+    assert found.usl.law.coherency > found.usl.law.contention
+    assert "cannot tell which" in found.bound
+
+
 def test_nothing_bounds_a_rate_that_still_grows():
     found = a_study(by_law(0.005, 0.0), within=0.01)
 
