@@ -33,6 +33,18 @@ _MEMORY: Final = re.compile(
 _COMPREHENSIONS: Final = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 
 
+_DRAWS: Final = (
+    "sample(",
+    "choice(",
+    "choices(",
+    "permutation(",
+    "randperm(",
+    "randint(",
+    "integers(",
+)
+"""What a text with such a line contains: most files need not be looked at."""
+
+
 class Part(Enum):
     DRAW = "transitions are drawn one by one"
     PERMUTATION = "all indices are shuffled for the few that are drawn"
@@ -54,7 +66,7 @@ def drawing_functions(texts: Iterable[str]) -> frozenset[str]:
 @lru_cache(maxsize=PARSED_FILES)
 def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, ReplayLine]:
     """The lines of a source file that draw and gather, by number; ``drawing`` are functions that draw."""
-    module = parse(text)
+    module = parse(text) if any(word in text for word in (*_DRAWS, *drawing)) else None
     found: dict[int, ReplayLine] = {}
     for statements in _by_function(module.statements if module else ()):
         for statement, line in _follow(statements, drawing):
@@ -65,7 +77,7 @@ def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, Replay
 
 @lru_cache(maxsize=PARSED_FILES)
 def _drawing_functions(text: str) -> frozenset[str]:
-    module = parse(text)
+    module = parse(text) if any(word in text for word in _DRAWS) else None
     names: set[str] = set()
     for statements in _by_function(module.statements if module else ()):
         drawn = _Drawn(frozenset())

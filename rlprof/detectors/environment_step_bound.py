@@ -1,0 +1,116 @@
+"""The environment itself takes most of the time: nothing to gain around it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rlprof.analysis.components import ENVIRONMENT, classify_components
+from rlprof.analysis.origin import Origin, installed_package, origin
+from rlprof.analysis.source.lines import Line, UserLines, short_place
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.activity import Component
+from rlprof.model.calltree import CallTree
+from rlprof.model.finding import Confidence, Finding
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.units import count, duration, percent
+
+MIN_SHARE: Final = 0.5
+"""Of the critical time: from here on all else together is worth less than a factor of two."""
+
+SHOWN_LINES: Final = 5
+
+LEAST_NAMED: Final = 0.05
+"""Part of the environment's time from which its wrappers, or whose code it is, are worth a word."""
+
+_COMPUTES: Final = frozenset({"numpy", "torch", "jax", "jaxlib", "scipy", "numba", "cv2"})
+"""Libraries that do the work of the line that called them."""
+
+_WRAPPERS: Final = re.compile(
+    r"[/\\](gymnasium|gym|pettingzoo|supersuit|shimmy|torchrl[/\\]envs|stable_baselines3[/\\]common)"
+    r"[/\\](wrappers|utils|transforms|vec_env|vector|monitor|atari_wrappers)"
+)
+
+
+class _Environment:
+    """The time of the environment, by line."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.weights: dict[Line, float] = defaultdict(float)
+        self.wrappers_us = 0.0
+        self.total_us = 0.0
+        """Busy time alone."""
+        tree = profile.steady
+        names = classify_components(tree.nodes, profile.sources)
+        for node, cost in tree.self_costs():
+            if names[node] != ENVIRONMENT or not cost.busy_us:
+                continue
+            place = _place(tree, node, names)
+            self.weights[self.lines.line(place)] += cost.busy_us
+            self.total_us += cost.busy_us
+            if _WRAPPERS.search(tree.frame(place).file):
+                self.wrappers_us += cost.busy_us
+
+
+def _place(tree: CallTree, node: int, names: Sequence[str]) -> int:
+    """The line of the environment that has to do with it: not numpy's, that it called."""
+    current = node
+    while current != NO_PARENT and names[current] == ENVIRONMENT:
+        frame = tree.frame(current)
+        has_lines = origin(frame) in (Origin.YOURS, Origin.LIBRARY)
+        if has_lines and installed_package(frame.file) not in _COMPUTES:
+            return current
+        current = tree.nodes[current].parent
+    return node
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    component = next(
+        (it for it in profile.components if it.name == ENVIRONMENT and not it.is_marked), None
+    )
+    if component is None or component.share < MIN_SHARE:
+        return
+    environment = _Environment(profile)
+    # A component's share holds its sleep: an environment in real time is not busy, nor to be hurried.
+    share = environment.total_us / profile.critical.wall_us
+    if share < MIN_SHARE:
+        return
+    locations = environment.lines.locations(environment.weights, profile.critical.wall_us)
+    heaviest = Line(locations[0].file, locations[0].line, locations[0].function)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"the environment takes {percent(share)} of the time ({short_place(heaviest)})",
+        phase=PhaseKind.STEADY,
+        savings=(),
+        locations=locations[:SHOWN_LINES],
+        evidence=tuple(_evidence(component, environment)),
+        fix="Only a faster environment makes this training much faster: begin with its heaviest lines, "
+        "above. A simulator that steps many environments in one call may be worth a look.",
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _evidence(component: Component, environment: _Environment) -> Iterable[str]:
+    if component.per_step_us:
+        side_by_side = f", {component.parallel:.0f} at a time" if component.parallel >= 1.5 else ""
+        yield f"{duration(component.per_step_us)} a step in the environment{side_by_side}"
+    else:
+        yield "no steps were counted: what one step takes is not known"
+    if component.ceiling_sps is not None:
+        yield f"were all else free, it would allow {count(component.ceiling_sps)} steps per second"
+    if environment.wrappers_us >= LEAST_NAMED * environment.total_us:
+        part = environment.wrappers_us / environment.total_us
+        yield f"{percent(part)} of it is in wrappers around the environment"
+
+
+DETECTOR: Final = Detector(
+    id="environment-step-bound",
+    name="the environment itself takes most of the time",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)
+"""No price: what of an environment's own work can be saved, its author knows."""

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlprof.detectors.stale_training import DETECTOR, MOST_UPDATES
+from rlprof.model.finding import Finding, Range
+from rlprof.model.profile import Profile
+from rlprof.report import find_and_price
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, STDLIB, Script, profile_of
+
+LEARNER = Script(
+    "learner.py",
+    """
+    BATCH_SIZE = 64
+
+    def run(queue, buffer):
+        while True:
+            learn(buffer)
+    """,
+)
+LEARN = LEARNER.at("learn(buffer)", "run")
+ADAM = f"{SITE}/torch/optim/adam.py:200 Adam.step"
+BOOTSTRAP = f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap"
+STEP = ("actor.py:9 act", "env.py:5 Env.step")
+STEPS = 1000.0
+
+
+def actors_and_learner(*, cores: int = 2) -> RunBuilder:
+    """Two actors and a learner, each wanting a whole core."""
+    run = a_run("train.py", steady_s=10.0)
+    run.with_run(host={"cores": str(cores), "usable_cores": str(cores)})
+    run.process("main")
+    run.spends(10.0, f"{STDLIB}/multiprocessing/process.py:149 BaseProcess.join", idle=True)
+    for _ in range(2):
+        run.process("actor", steps=STEPS / 2).spends(10.0, BOOTSTRAP, *STEP, cpu=2 / 3)
+    run.process("learner").spends(10.0, BOOTSTRAP, LEARN, ADAM, cpu=2 / 3)
+    return run
+
+
+def profile(run: RunBuilder, updates: float, *scripts: Script, process: int = 3) -> Profile:
+    """The run with ``updates`` optimizer steps of one process, evenly."""
+    made = profile_of(run, LEARNER, *scripts)
+    counts = {number: dict(named) for number, named in made.process_counts.items()}
+    counts.setdefault(process, {})["updates"] = updates
+    return replace(made, process_counts=counts)
+
+
+def found(seen: Profile) -> list[Finding]:
+    return list(DETECTOR.detect(seen))
+
+
+def test_tells_updates_over_steps():
+    (finding,) = found(profile(actors_and_learner(), 20 * STEPS))
+
+    assert "20 updates for each new step" in finding.title
+    assert finding.locations[0].line == LEARNER.line("learn(buffer)")
+    assert any("20 000 optimizer steps in 1 process, 1 000" in text for text in finding.evidence)
+    assert any("1 280 times" in text for text in finding.evidence)
+
+
+def test_on_full_cpus_the_learners_time_is_for_sale():
+    seen = profile(actors_and_learner(), 20 * STEPS)
+
+    (finding,) = found(seen)
+
+    assert seen.load.saturated
+    (saving,) = finding.savings
+    assert saving.removable == Range(1 - 4 / 20, 1 - 0.25 / 20)
+    claimed = sum(seen.steady.self_cost(node).wall_us for node in saving.nodes)
+    assert claimed / seen.critical.wall_us == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_on_free_cores_it_costs_nothing():
+    (finding,) = found(profile(actors_and_learner(cores=8), 20 * STEPS))
+
+    assert finding.savings == ()
+    assert any("not full" in text for text in finding.evidence)
+
+
+def test_silent_just_under_its_threshold():
+    assert found(profile(actors_and_learner(), STEPS * MOST_UPDATES * 0.95)) == []
+    assert len(found(profile(actors_and_learner(), STEPS * MOST_UPDATES * 1.05))) == 1
+
+
+def test_silent_on_a_healthy_run():
+    assert found(profile(actors_and_learner(), STEPS * 0.25)) == []
+
+
+def test_silent_where_one_process_steps_and_learns():
+    run = a_run("redq.py", steady_s=10.0).process("main", steps=STEPS)
+    run.spends(10.0, *STEP)
+
+    assert found(profile(run, 40 * STEPS, process=0)) == []
+
+
+def test_silent_on_a_handful_of_updates():
+    run = a_run("train.py", steady_s=10.0).process("main", steps=1).spends(5.0, *STEP)
+    run.process("learner").spends(5.0, BOOTSTRAP, LEARN)
+
+    assert found(profile(run, 15.0, process=1)) == []
+
+
+def test_ranks_by_its_price():
+    priced, _ = find_and_price(profile(actors_and_learner(), 20 * STEPS), [DETECTOR])
+
+    # A third of the CPU time, of which most goes.
+    (entry,) = priced.listed
+    assert entry.saved_share.low < 0.3 < entry.saved_share.high
+
+
+SMALL_BUFFER = Script("config.py", "config = {'buffer_size': 16}\n")
+
+
+def test_a_buffer_smaller_than_what_is_collected_between_updates():
+    (finding,) = found(profile(actors_and_learner(), STEPS / 25, SMALL_BUFFER))
+
+    assert "25 steps are collected for each update, into a buffer of 16" in finding.title
+    assert any("36 % of the steps are overwritten" in text for text in finding.evidence)
+    assert finding.savings == ()
+
+
+def test_silent_on_a_buffer_that_holds_what_is_collected():
+    assert found(profile(actors_and_learner(), STEPS / 10, SMALL_BUFFER)) == []
