@@ -1,0 +1,127 @@
+"""DQN on CartPole whose actors look once in a while whether they shall go on.
+
+rlprof should find: the network goes through a queue to each actor, every ten updates
+(model-publish).
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from multiprocessing.process import BaseProcess
+
+import numpy as np
+import torch
+from cartpole import CartPole
+from counting import step
+from network import BATCH, Learner, Policy, QNetwork
+from processes import check, children, context, wait_for
+from progress import Progress
+from replay import Replay
+from settings import Settings
+from shared import SharedArray
+
+ENVS = 8
+"""Of each agent."""
+CAPACITY = 50_000
+"""Transitions."""
+LEARN_AFTER = 500
+"""Steps before the first update."""
+LEARN_EVERY = 128
+"""Steps for one round of updates: each transition is trained on once, on average."""
+UPDATES = 1
+"""In a round."""
+LEAD = 500
+"""Steps that the actors may be ahead of the learner."""
+PUBLISH_EVERY = 10
+"""Updates between two publications of the network."""
+POLL_S = 0.001
+
+
+class Shared:
+    """What the learner and the actors share."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.replay = Replay(CAPACITY, parts=settings.agents, agents=settings.agents)
+        self.trained = SharedArray((1,), np.int64)
+        """Steps that the learner has trained for."""
+        self.trained.array[0] = LEARN_AFTER
+        self.weights = [context().Queue(maxsize=4) for _ in range(settings.agents)]
+        self.start = context().Event()
+        self.stopped = SharedArray((1,), np.bool_)
+
+    @property
+    def lead(self) -> int:
+        """How many steps the actors are ahead of the learner."""
+        return self.replay.steps - int(self.trained.array[0])
+
+    def stop(self) -> None:
+        self.stopped.array[0] = True
+
+    def free(self) -> None:
+        for queue in self.weights:
+            queue.cancel_join_thread()
+            queue.close()
+        self.stopped.free()
+        self.trained.free()
+        self.replay.free()
+
+
+def train(settings: Settings) -> Progress:
+    shared = Shared(settings)
+    arguments = [(agent, settings, shared) for agent in range(settings.agents)]
+    try:
+        with children(act, arguments, stop=shared.stop) as actors:
+            return learn(settings, shared, actors)
+    finally:
+        shared.free()
+
+
+def act(agent: int, settings: Settings, shared: Shared) -> None:
+    """Collect transitions, in a process of its own."""
+    torch.set_num_threads(1)
+    learner = os.getppid()
+    replay, weights = shared.replay, shared.weights[agent]
+    seed = settings.seed + 1_000 * (agent + 1)
+    network = QNetwork()
+    policy = Policy(network, seed)
+    envs = [CartPole(seed + index) for index in range(ENVS)]
+    wait_for(shared.start)
+    while not shared.stopped.array[0] and os.getppid() == learner:
+        while not weights.empty():
+            network.load_state_dict(weights.get())
+        if shared.lead >= LEAD:
+            time.sleep(POLL_S)
+            continue
+        actions = policy.act_all([env.observation for env in envs])
+        for env, action in zip(envs, actions):
+            replay.add(env.step(action), part=agent)
+            step()
+        replay.note_episodes(agent, envs)
+
+
+def learn(settings: Settings, shared: Shared, actors: list[BaseProcess]) -> Progress:
+    """Train on what the actors collect, in the main process."""
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(settings.seed)
+    learner = Learner(settings.seed)
+    progress = Progress(settings, shared.replay, warm_up=LEARN_AFTER + LEAD)
+    shared.start.set()
+    while not progress.is_over:
+        check(actors)
+        progress.report(learner.updates)
+        if shared.lead < LEARN_EVERY:
+            time.sleep(POLL_S)
+            continue
+        for _ in range(UPDATES):
+            learner.update(shared.replay.sample(BATCH, rng))
+            if learner.updates % PUBLISH_EVERY == 0:
+                publish(learner, shared)
+        shared.trained.array[0] += LEARN_EVERY
+    return progress
+
+
+def publish(learner: Learner, shared: Shared) -> None:
+    for queue in shared.weights:
+        queue.put(copy.deepcopy(learner.network).cpu().state_dict())
