@@ -111,7 +111,7 @@ def run(
         austin=austin,
         label=label,
         sps_pattern=None if sps_pattern is None else pattern_of(sps_pattern),
-        steps_from=None if steps_from is None else _steps_from(steps_from, agent=agent),
+        steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
     )
     raise typer.Exit(_record(settings, is_default_place=output is None, show_report=report))
 
@@ -293,7 +293,7 @@ def pattern_of(text: str) -> re.Pattern[bytes]:
     return pattern
 
 
-def _steps_from(text: str, *, agent: bool) -> str:
+def counted_function(text: str, *, agent: bool) -> str:
     module, colon, qualname = text.partition(":")
     parts = [*module.split("."), *qualname.split(".")]
     if not colon or not all(part.isidentifier() for part in parts):

@@ -9,12 +9,19 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
 from rlprof.cli.output import check_output, show, terminal_options, write_output
-from rlprof.cli.run import command_of, new_run_file, pattern_of, point_latest_at, script_name
+from rlprof.cli.run import (
+    command_of,
+    counted_function,
+    new_run_file,
+    pattern_of,
+    point_latest_at,
+    script_name,
+)
 from rlprof.cli.target import Target, target_of
 from rlprof.errors import RlprofError, RunFileError, UsageError
 
@@ -68,6 +75,10 @@ def scale(
         str | None,
         typer.Option(metavar="REGEX", help="Find the speed in the output, as in rlprof run."),
     ] = None,
+    steps_from: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="Count calls of this, as in rlprof run."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Find the best number of workers for a training.
@@ -80,10 +91,13 @@ def scale(
     counts = worker_counts(workers)
     template = with_argument(target, arg or ())
     command_of(template, python)  # A script that is not there must not cost a ladder.
-    pattern = None if sps_pattern is None else pattern_of(sps_pattern)
+    counting = Counting(
+        pattern=None if sps_pattern is None else pattern_of(sps_pattern),
+        function=None if steps_from is None else counted_function(steps_from, agent=True),
+    )
     _check_outputs(output or (), force=force)
 
-    ladder = _Ladder(template, python=python, label=label, pattern=pattern)
+    ladder = _Ladder(template, python=python, label=label, counting=counting)
     study = ladder.climb(counts, rounds=repeat)
 
     _hand_out(study, output or (), force=force)
@@ -178,6 +192,15 @@ def climbing_order(counts: Sequence[int], rounds: int) -> Iterator[tuple[int, in
             yield number, count
 
 
+class Counting(NamedTuple):
+    """Where the steps come from, if the program is not to be asked."""
+
+    pattern: re.Pattern[bytes] | None
+    """Finds steps or sps in its output."""
+    function: str | None
+    """``module:function`` whose calls are steps."""
+
+
 class _Ladder:
     """Runs the target with one number of workers after the other, each into its own run file."""
 
@@ -187,12 +210,12 @@ class _Ladder:
         *,
         python: Path | None,
         label: str | None,
-        pattern: re.Pattern[bytes] | None,
+        counting: Counting,
     ) -> None:
         self._template = template
         self._python = python
         self._label = label
-        self._pattern = pattern
+        self._counting = counting
 
     def climb(self, counts: Sequence[int], *, rounds: int) -> Study:
         from rlprof.scaling.study import study_of
@@ -235,7 +258,8 @@ class _Ladder:
                 script=script,
                 run_file=run_file,
                 label=f"{self._label or ''} workers={workers}".lstrip(),
-                sps_pattern=self._pattern,
+                sps_pattern=self._counting.pattern,
+                steps_from=self._counting.function,
             )
         )
         point_latest_at(run_file)
