@@ -13,7 +13,7 @@ from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.source.lines import last_name
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
-from rlprof.model.recording import Frame, Process
+from rlprof.model.recording import NO_PARENT, Frame, Process
 
 REMADE_ROUNDS: Final = 3.0
 """Processes over the most that lived at once, from which on they are made again and again: a worker
@@ -70,7 +70,9 @@ def worker_start(profile: Profile) -> WorkerStart:
     roles = {profile.process_roles.get(it.id, "") for it in processes}
     pooled = {it.id for it in processes}
     others = {role for it, role in profile.process_roles.items() if it not in pooled}
-    nodes = _starting_nodes(profile, roles - others) if processes else frozenset()
+    # Reading the stacks takes a while: not where all start-up together would be too little.
+    enough = profile.start_up.total.wall_us >= MIN_SHARE_REMADE * profile.run.wall_us
+    nodes = _starting_nodes(profile, roles - others) if processes and enough else frozenset()
     return WorkerStart(
         processes=processes,
         at_once=_most_at_once(processes, profile.run.wall_us),
@@ -118,23 +120,31 @@ def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int
     Whose they are their roles say: not every stack reaches up to where ``multiprocessing`` began.
     """
     tree = profile.start_up
-    preparing: set[int] = set()
-    importing: set[int] = set()
-    for node in tree.hot_nodes():
-        parent = tree.nodes[node].parent
-        frame = tree.frame(node)
-        entry = _entry(frame)
-        if entry == _PREPARES or (parent in preparing and entry != _RUNS):
-            preparing.add(node)
-        if parent in importing or is_import_machinery(frame):
-            importing.add(node)
+    of_workers = {it for it in set(profile.node_roles.values()) if it and it.issubset(workers)}
+    known: dict[int, bool] = {NO_PARENT: False}
     return frozenset(
         node
-        for node in importing | preparing
-        if tree.self_cost(node).wall_us
-        and (roles := profile.node_roles.get(node, frozenset()))
-        and roles.issubset(workers)
+        for node, cost in tree.self_costs()
+        if cost.wall_us
+        and profile.node_roles.get(node) in of_workers
+        and _gets_ready(node, tree, known)
     )
+
+
+def _gets_ready(node: int, tree: CallTree, known: dict[int, bool]) -> bool:
+    """Whether ``node`` is under an import, or under ``spawn_main`` and not yet in its target."""
+    path = []
+    current = node
+    while current not in known:
+        path.append(current)
+        current = tree.nodes[current].parent
+    ready = known[current]
+    for passed in reversed(path):
+        frame = tree.frame(passed)
+        entry = _entry(frame)
+        ready = entry == _PREPARES or is_import_machinery(frame) or (ready and entry != _RUNS)
+        known[passed] = ready
+    return ready
 
 
 @lru_cache(maxsize=16384)
@@ -185,6 +195,20 @@ def _makes(frame: Frame) -> bool:
     return last_name(frame.function) in _MAKING and bool(_MAKES.search(frame.file))
 
 
-def enters_worker(frame: Frame) -> bool:
-    """Whether a process of ``multiprocessing`` begins its target here."""
-    return _entry(frame) == _RUNS
+def runs_in_worker(node: int, tree: CallTree, known: dict[int, bool]) -> bool:
+    """Whether ``node`` is in the target of a process that ``multiprocessing`` started.
+
+    ``known`` keeps the answers; all trees of a profile may share it.
+    """
+    path = []
+    current = node
+    while current != NO_PARENT and current not in known:
+        path.append(current)
+        if _entry(tree.frame(current)) == _RUNS:
+            known[current] = True
+            break
+        current = tree.nodes[current].parent
+    found = known.get(current, False)
+    for passed in path:
+        known[passed] = found
+    return found

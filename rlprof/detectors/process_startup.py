@@ -10,9 +10,9 @@ from typing import Final
 from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.worker_start import (
     WorkerStart,
-    enters_worker,
     is_heavy,
     making_nodes,
+    runs_in_worker,
     worker_start,
 )
 from rlprof.detectors.base import Detector, Need
@@ -205,7 +205,8 @@ def _left(start: WorkerStart, making: float, profile: Profile) -> Range:
     seen = [it for it in mains if it.process in pooled]
     unseen = len(pooled) / max(1, len(seen))
     side_by_side = max(1.0, min(profile.load.cores, start.at_once))
-    tasks = [_task_time(it, profile.wait_kinds) for it in seen]
+    known: dict[int, bool] = {}
+    tasks = [_task_time(it, profile.wait_kinds, known) for it in seen]
     on_cpu = unseen * sum(it.cpu_us for it in tasks) / side_by_side / steady
     elapsed = unseen * sum(it.wall_us for it in tasks) / side_by_side / steady
     waits = _waits_for_results(profile)
@@ -217,19 +218,15 @@ def _left(start: WorkerStart, making: float, profile: Profile) -> Range:
     return Range(min(worst, best), worst)
 
 
-def _task_time(activity: Activity, kinds: Mapping[int, WaitKind]) -> Cost:
+def _task_time(activity: Activity, kinds: Mapping[int, WaitKind], known: dict[int, bool]) -> Cost:
     """What a worker does once it is there; waits for tasks and for locks left out."""
-    tree = activity.tree
-    inside: set[int] = set()
-    for node in tree.hot_nodes():
-        if tree.nodes[node].parent in inside or enters_worker(tree.frame(node)):
-            inside.add(node)
-    costs = [tree.self_cost(node) for node in inside]
-    waited = sum(
-        tree.self_cost(node).idle_us
-        for node in inside
-        if kinds.get(node) in FOR_OTHERS or kinds.get(node) is WaitKind.LOCK
-    )
+    costs = []
+    waited = 0
+    for node, cost in activity.tree.self_costs():
+        if runs_in_worker(node, activity.tree, known):
+            costs.append(cost)
+            if kinds.get(node) in FOR_OTHERS or kinds.get(node) is WaitKind.LOCK:
+                waited += cost.idle_us
     whole = sum_costs(costs)
     return Cost(whole.wall_us - waited, whole.idle_us - waited, whole.cpu_us)
 

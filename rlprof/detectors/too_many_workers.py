@@ -53,7 +53,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=busiest_lines(busy, profile),
         evidence=tuple(_evidence(busy, profile)),
         fix=f"Try {max(1, floor(cores))} workers, with the same number of environments between them: "
-        "the rate stays about the same, with less memory and less start-up.",
+        "that spares memory and start-up; the rate hardly changes where nobody else uses the cores.",
         confidence=Confidence.BOUNDED,
     )
 
