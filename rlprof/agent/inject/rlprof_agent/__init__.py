@@ -115,6 +115,7 @@ def _renew_cells() -> None:
 
     counters.renew()
     _tell_custom_state(_custom_state)
-    rlprof = sys.modules.get("rlprof")
-    if rlprof is not None:
-        rlprof._renew_cells()
+    # The program may have an rlprof of its own.
+    renew: Any = getattr(sys.modules.get("rlprof"), "_renew_cells", None)
+    if renew is not None:
+        renew()

@@ -1,0 +1,661 @@
+"""Counting in libraries, on stand-ins of the same shape: who counts, for how many, and what stays."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import gc
+import inspect
+import pickle
+import threading
+from abc import ABC, abstractmethod
+from types import SimpleNamespace
+
+import pytest
+
+from rlprof.agent.inject.rlprof_agent import counters, layout
+from rlprof.agent.inject.rlprof_agent.counted import (
+    custom,
+    gymnasium_envs,
+    pufferlib_envs,
+    stable_baselines3_envs,
+    standard_library,
+    torch_training,
+    torchrl_envs,
+)
+
+
+@pytest.fixture(autouse=True)
+def _counting_begins_anew(monkeypatch):
+    monkeypatch.setattr(counters, "_counters", {})
+    monkeypatch.setattr(gymnasium_envs, "_env_methods", [])
+    monkeypatch.setattr(pufferlib_envs, "_is_worker", [False])
+
+
+def counts() -> dict[str, int]:
+    return {name: each.cell[0] for name, each in counters._counters.items() if each.cell[0]}
+
+
+class Batch(tuple):
+    """``torch.Size``, as far as it goes here."""
+
+    def numel(self) -> int:
+        total = 1
+        for length in self:
+            total *= length
+        return total
+
+
+def gymnasium_like() -> SimpleNamespace:
+    """gymnasium's classes: environments, wrappers, and vector environments that are no ``Env``."""
+
+    class Env:
+        @property
+        def unwrapped(self):
+            return self
+
+        def step(self, action):
+            raise NotImplementedError
+
+    class Wrapper(Env):
+        def __init__(self, env):
+            self.env = env
+
+        @property
+        def unwrapped(self):
+            return self.env.unwrapped
+
+        def step(self, action):
+            return self.env.step(action)
+
+    class VectorEnv:
+        num_envs: int
+
+        def step(self, actions):
+            raise NotImplementedError
+
+    class SyncVectorEnv(VectorEnv):
+        def __init__(self, *envs):
+            self.envs = envs
+            self.num_envs = len(envs)
+
+        def step(self, actions):
+            return [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
+
+    return SimpleNamespace(
+        Env=Env, Wrapper=Wrapper, VectorEnv=VectorEnv, SyncVectorEnv=SyncVectorEnv
+    )
+
+
+def a_maze(library: SimpleNamespace) -> type:
+    class Maze(library.Env):
+        def step(self, action):
+            """Walk one field."""
+            if action is None:
+                raise ValueError("walls everywhere")
+            return action
+
+    return Maze
+
+
+# gymnasium
+
+
+@pytest.fixture
+def gymnasium():
+    library = gymnasium_like()
+    gymnasium_envs.count_envs(library)
+    gymnasium_envs.count_vector_envs(library)
+    return library
+
+
+def test_the_outermost_of_wrapped_environments_counts(gymnasium):
+    class FrameSkip(gymnasium.Wrapper):
+        def step(self, action):
+            for _ in range(4):
+                result = super().step(action)
+            return result
+
+    env = FrameSkip(gymnasium.Wrapper(a_maze(gymnasium)()))
+
+    for action in range(10):
+        assert env.step(action) == action
+
+    assert counts() == {"steps:gymnasium.env": 10}
+
+
+def test_classes_defined_before_and_after_count_alike():
+    library = gymnasium_like()
+    before = a_maze(library)
+    gymnasium_envs.count_envs(library)
+    after = a_maze(library)
+
+    before().step(1)
+    after().step(1)
+
+    assert counts() == {"steps:gymnasium.env": 2}
+
+
+def test_a_subclass_with_arguments_and_a_hook_of_its_own_is_defined_as_ever():
+    library = gymnasium_like()
+    seen = []
+
+    class Registered(library.Env):
+        def __init_subclass__(cls, *, name, **keywords):
+            super().__init_subclass__(**keywords)
+            seen.append(name)
+
+    gymnasium_envs.count_envs(library)
+
+    class Maze(Registered, name="maze"):
+        def step(self, action):
+            return action
+
+    Maze().step(1)
+    assert seen == ["maze"]
+    assert counts() == {"steps:gymnasium.env": 1}
+
+
+def test_an_environment_that_is_many_at_once_counts_for_all(gymnasium):
+    class Simulator(gymnasium.Env):
+        num_envs = 4096
+
+        def step(self, action):
+            return action
+
+    gymnasium.Wrapper(Simulator()).step(0)
+
+    assert counts() == {"steps:gymnasium.env": 4096}
+
+
+def test_threads_count_apart(gymnasium):
+    """While one thread is inside a step, that of another is an outermost one too."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    class Slow(gymnasium.Env):
+        def step(self, _action):
+            inside.set()
+            assert go_on.wait(10)
+
+    thread = threading.Thread(target=Slow().step, args=(0,))
+    thread.start()
+    assert inside.wait(10)
+    a_maze(gymnasium)().step(1)
+    go_on.set()
+    thread.join()
+
+    assert counts() == {"steps:gymnasium.env": 2}
+
+
+def test_a_vector_environment_counts_for_its_environments_and_sets_them_free(gymnasium):
+    maze = a_maze(gymnasium)
+    counted = maze.step
+    envs = gymnasium.SyncVectorEnv(*(gymnasium.Wrapper(maze()) for _ in range(3)))
+
+    for _ in range(5):
+        envs.step([1, 2, 3])
+
+    assert counts()["steps:gymnasium.vector"] == 15
+    assert maze.step is counted.__wrapped__
+    assert "__init_subclass__" not in vars(gymnasium.Env)
+    before = counts()
+    maze().step(1)
+    a_maze(gymnasium)().step(1)
+    assert counts() == before
+
+
+def test_wrappers_of_vector_environments_count_once_and_custom_ones_too(gymnasium):
+    class Normalized(gymnasium.VectorEnv):
+        def __init__(self, env):
+            self.env = env
+
+        @property
+        def num_envs(self):
+            return self.env.num_envs
+
+        def step(self, actions):
+            return self.env.step(actions)
+
+    class OnTheGpu(gymnasium.VectorEnv):
+        num_envs = 1000
+
+        def step(self, actions):
+            return actions
+
+    Normalized(OnTheGpu()).step(0)
+    OnTheGpu().step(actions=0)
+
+    assert counts() == {"steps:gymnasium.vector": 2000}
+
+
+def test_in_old_gym_a_vector_environment_is_an_environment():
+    library = gymnasium_like()
+    gymnasium_envs.count_envs(library)
+
+    class VectorEnv(library.Env):
+        num_envs = 8
+
+        def step(self, _actions):
+            return self.step_wait()
+
+        def step_wait(self):
+            return 0
+
+    library.VectorEnv = VectorEnv
+    gymnasium_envs.count_vector_envs(library)
+
+    class Remote(VectorEnv):
+        def step(self, actions):
+            return super().step(actions)
+
+    VectorEnv().step(0)
+    Remote().step(0)
+    Remote().step_wait()
+
+    assert counts() == {"steps:gymnasium.vector": 24}
+
+
+# What the program may notice
+
+
+def test_name_documentation_and_signature_stay(gymnasium):
+    step = a_maze(gymnasium).step
+
+    assert (step.__name__, step.__doc__) == ("step", "Walk one field.")
+    assert str(inspect.signature(step)) == "(self, action)"
+    assert inspect.isfunction(step)
+    assert step.__module__ == __name__
+
+
+def test_arguments_may_be_given_by_name_or_left_out(gymnasium):
+    class Maze(gymnasium.Env):
+        def step(self, direction="north"):
+            return direction
+
+    assert Maze().step(direction="south") == "south"
+    assert Maze().step() == "north"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'action'"):
+        Maze().step(action=1)
+
+
+def test_any_signature_is_passed_on(gymnasium):
+    class Team(gymnasium.Env):
+        def step(self, action, /, *others, repeat=1):
+            return action, others, repeat
+
+    assert Team().step(1, 2, 3, repeat=4) == (1, (2, 3), 4)
+    assert counts() == {"steps:gymnasium.env": 1}
+
+
+def test_an_exception_passes_and_does_not_count(gymnasium):
+    env = a_maze(gymnasium)()
+
+    with pytest.raises(ValueError, match="walls everywhere"):
+        env.step(None)
+    env.step(1)
+
+    assert counts() == {"steps:gymnasium.env": 1}
+
+
+def test_abstract_methods_stay_abstract():
+    library = gymnasium_like()
+
+    class Abstract(library.Env, ABC):
+        @abstractmethod
+        def step(self, action): ...
+
+    gymnasium_envs.count_envs(library)
+
+    with pytest.raises(TypeError, match="abstract"):
+        Abstract()
+
+
+def test_an_environment_can_be_copied_and_forgotten(gymnasium):
+    steps = counters.counter("steps:gymnasium.env")
+    env = copy.deepcopy(a_maze(gymnasium)())
+    env.step(1)
+    assert len(steps.sizes) == 1
+
+    del env
+    gc.collect()
+
+    assert len(steps.sizes) == 0
+
+
+def test_a_method_of_any_kind_that_is_no_function_is_left_alone():
+    library = gymnasium_like()
+
+    class Odd(library.Env):
+        @staticmethod
+        def step(action):
+            return action
+
+    gymnasium_envs.count_envs(library)
+
+    assert Odd().step(3) == 3
+    assert counts() == {}
+
+
+def test_a_size_that_cannot_be_told_is_one():
+    library = gymnasium_like()
+    gymnasium_envs.count_vector_envs(library)
+
+    class Broken(library.VectorEnv):
+        @property
+        def num_envs(self):
+            raise RuntimeError("not before reset")
+
+        def step(self, actions):
+            return actions
+
+    assert Broken().step(5) == 5
+    assert counts() == {"steps:gymnasium.vector": 1}
+
+
+def test_counted_functions_of_a_pickled_by_value_class_need_no_rlprof():
+    """cloudpickle sends classes of ``__main__`` with their functions, and what those close over."""
+    counter = counters.counter("steps:gymnasium.env")
+
+    twin = pickle.loads(pickle.dumps(counter))
+
+    assert type(twin).__module__ == "types"
+    twin.cell[0] += {}.get(1) or twin.measure(object())
+    assert counter.cell[0] == 0
+
+
+# The other libraries
+
+
+def test_stable_baselines_vector_environments():
+    class VecEnv(ABC):
+        num_envs = 4
+
+        def step(self, actions):
+            self.step_async(actions)
+            return self.step_wait()
+
+        @abstractmethod
+        def step_async(self, actions): ...
+
+        @abstractmethod
+        def step_wait(self): ...
+
+    class DummyVecEnv(VecEnv):
+        def step_async(self, actions):
+            self.actions = actions
+
+        def step_wait(self):
+            return self.actions
+
+    class VecNormalize(VecEnv):
+        def __init__(self, venv):
+            self.venv = venv
+
+        def step_async(self, actions):
+            self.venv.step_async(actions)
+
+        def step_wait(self):
+            return self.venv.step_wait()
+
+    stable_baselines3_envs.count_vec_envs(SimpleNamespace(VecEnv=VecEnv))
+
+    assert VecNormalize(DummyVecEnv()).step([1]) == [1]
+    assert counts() == {"steps:sb3.vec": 4}
+
+
+def torchrl_like() -> SimpleNamespace:
+    class EnvBase(ABC):
+        batch_size = Batch()
+
+        def step(self, data):
+            return self._step(data)
+
+        def step_and_maybe_reset(self, data):
+            return self.step(data)
+
+        @abstractmethod
+        def _step(self, data): ...
+
+    class BatchedEnvBase(EnvBase):
+        pass
+
+    class ParallelEnv(BatchedEnvBase):
+        batch_size = Batch([3])
+
+        def step_and_maybe_reset(self, data):
+            return data
+
+        def _step(self, data):
+            return data
+
+    return SimpleNamespace(EnvBase=EnvBase, BatchedEnvBase=BatchedEnvBase, ParallelEnv=ParallelEnv)
+
+
+@pytest.mark.parametrize("call", ["step", "step_and_maybe_reset", "_step"])
+def test_torchrl_environments_count_whichever_way_they_are_called(call):
+    library = torchrl_like()
+    torchrl_envs.count_envs(library)
+
+    class Transformed(library.EnvBase):
+        def __init__(self, base):
+            self.base = base
+            self.batch_size = base.batch_size
+
+        def _step(self, data):
+            return self.base._step(data)
+
+    class Pendulum(library.EnvBase):
+        batch_size = Batch([2, 5])
+
+        def _step(self, data):
+            return data
+
+    assert getattr(Transformed(Pendulum()), call)(7) == 7
+    assert counts() == {"steps:torchrl.env": 10}
+
+
+@pytest.mark.parametrize("call", ["step", "step_and_maybe_reset"])
+def test_torchrl_batches_count_apart_from_environments(call):
+    library = torchrl_like()
+    torchrl_envs.count_envs(library)
+    torchrl_envs.count_batched_envs(library)
+
+    getattr(library.ParallelEnv(), call)(0)
+
+    assert counts() == {"steps:torchrl.batched": 3}
+
+
+def pufferlib_like() -> SimpleNamespace:
+    class Serial:
+        agents_per_batch = 6
+
+        def send(self, actions): ...
+
+        def recv(self): ...
+
+        def step(self, actions):
+            self.send(actions)
+            return self.recv()
+
+    def _worker_process(env, steps):
+        for _ in range(steps):
+            env.step(0)
+
+    library = SimpleNamespace(Serial=Serial, _worker_process=_worker_process, __name__=__name__)
+    pufferlib_envs.count_vector_envs(library)
+    return library
+
+
+def test_pufferlib_counts_the_agents_that_actions_are_sent_to():
+    env = pufferlib_like().Serial()
+
+    env.recv()
+    env.send(0)
+    env.step(0)
+
+    assert counts() == {"steps:pufferlib": 12}
+
+
+def test_pufferlib_workers_do_not_count_what_the_main_process_sent():
+    library = pufferlib_like()
+
+    library._worker_process(library.Serial(), steps=10)
+
+    assert counts() == {}
+    assert library._worker_process.__name__ == "_worker_process"
+
+
+def test_native_environments_of_pufferlib():
+    class PufferEnv:
+        num_agents = 4
+
+        def step(self, actions):
+            raise NotImplementedError
+
+        def send(self, actions):
+            self.step(actions)
+
+    pufferlib_envs.count_native_envs(SimpleNamespace(PufferEnv=PufferEnv))
+
+    class Squared(PufferEnv):
+        def step(self, actions):
+            return actions
+
+    Squared().send(0)
+    Squared().step(0)
+
+    assert counts() == {"steps:pufferlib": 8}
+
+
+def test_updates_and_batches_of_torch():
+    hooks = []
+
+    class Iterator:
+        def __next__(self):
+            raise StopIteration
+
+    class SingleProcess(Iterator):
+        def __init__(self, size):
+            self.left = iter(range(size))
+
+        def __next__(self):
+            return next(self.left)
+
+    torch_training.count_updates(SimpleNamespace(register_optimizer_step_post_hook=hooks.append))
+    torch_training.count_batches(SimpleNamespace(_BaseDataLoaderIter=Iterator))
+
+    hooks[0]("optimizer", (), {})
+    batches = SingleProcess(3)
+    for _ in range(3):
+        next(batches)
+    with pytest.raises(StopIteration):
+        next(batches)
+
+    assert counts() == {"updates": 1, "batches": 3}
+
+
+def test_messages_and_log_records():
+    sent, handled = [], []
+
+    class Connection:
+        def _send_bytes(self, buf):
+            sent.append(bytes(buf))
+
+        def send_bytes(self, buf):
+            self._send_bytes(memoryview(buf))
+
+    class Logger:
+        def handle(self, record):
+            handled.append(record)
+
+    standard_library.count_messages(SimpleNamespace(Connection=Connection))
+    standard_library.count_log_records(SimpleNamespace(Logger=Logger))
+    Connection().send_bytes(b"x" * 100)
+    Connection().send_bytes(b"y" * 11)
+    Logger().handle("record")
+
+    assert counts() == {"ipc_messages": 2, "ipc_bytes": 111, "log_records": 1}
+    assert (len(sent), handled) == (2, ["record"])
+
+
+# --steps-from
+
+
+def envs_module() -> SimpleNamespace:
+    class Maze:
+        num_envs = 16
+
+        def step(self, action):
+            return action
+
+        @classmethod
+        def solve(cls, n):
+            return n
+
+        @staticmethod
+        def advance(n=1):
+            return n
+
+        async def walk(self, n):
+            return n
+
+    class Cave(Maze):
+        pass
+
+    def simulate(state):
+        return state
+
+    return SimpleNamespace(
+        Maze=Maze, Cave=Cave, simulate=simulate, LIMIT=5, partial=len, Plain=type("Plain", (), {})
+    )
+
+
+@pytest.mark.parametrize(
+    ("qualname", "call", "steps"),
+    [
+        ("Maze.step", lambda m: m.Maze().step(1), 16),
+        ("Maze", lambda m: m.Maze().step(action=1), 16),
+        ("Cave.step", lambda m: m.Cave().step(1), 16),
+        ("Maze.step", lambda m: m.Cave().step(1), 16),
+        ("Maze.solve", lambda m: m.Cave.solve(1), 16),
+        ("Maze.advance", lambda m: m.Maze.advance(), 1),
+        ("Maze.walk", lambda m: asyncio.run(m.Maze().walk(1)), 16),
+        ("simulate", lambda m: m.simulate(1), 1),
+        ("simulate", lambda m: m.simulate(state=1), 1),
+        ("partial", lambda m: m.partial("x"), 1),
+    ],
+)
+def test_the_target_of_steps_from_counts(qualname, call, steps):
+    module = envs_module()
+
+    state = custom.count_target(module, qualname)
+
+    assert state == layout.CUSTOM_COUNTED
+    assert call(module) == 1
+    assert counts() == {"steps:custom": steps}
+
+
+def test_a_coroutine_function_stays_one():
+    module = envs_module()
+    custom.count_target(module, "Maze.walk")
+
+    assert inspect.iscoroutinefunction(module.Maze.walk)
+
+
+@pytest.mark.parametrize(
+    ("qualname", "state"),
+    [
+        ("Maze.jump", layout.CUSTOM_MISSING),
+        ("Labyrinth.step", layout.CUSTOM_MISSING),
+        ("LIMIT", layout.CUSTOM_NOT_CALLABLE),
+        ("Plain", layout.CUSTOM_NOT_CALLABLE),
+    ],
+)
+def test_a_target_that_is_none_says_why(qualname, state):
+    assert custom.count_target(envs_module(), qualname) == state
+
+
+def test_a_method_of_a_built_in_class_cannot_be_counted():
+    assert (
+        custom.count_target(SimpleNamespace(Table=dict), "Table.update") == layout.CUSTOM_READ_ONLY
+    )
