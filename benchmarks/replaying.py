@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from rlprof.model.recording import Frame, Node, Process, Recording, Thread, ThreadClock
+from rlprof.recording import procfs
 from rlprof.recording.census import Census
 from rlprof.recording.combine import NodeTime
 from rlprof.recording.stacks import StackTable
@@ -160,8 +161,14 @@ class ReplayedProcess(TrackedProcess):
         # Past the kernel's largest pid: none of the machine's own processes is meant.
         pid = 4_200_000 + number
         process = replace(story.process, id=number, pid=pid, ended_us=None, fate="sampled")
+        # Those of the pid below, whose gauges are read.
+        ours = procfs.read_stat(os.getpid())
         super().__init__(
-            process, start_ticks=0, mailbox=None, stacks=stacks, new_thread=_no_thread_yet
+            process,
+            start_ticks=0 if ours is None else ours.start_ticks,
+            mailbox=None,
+            stacks=stacks,
+            new_thread=_no_thread_yet,
         )
         for thread_number, thread in enumerate(story.threads):
             told = thread.thread
