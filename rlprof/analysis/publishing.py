@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.analysis.source.lines import last_name
 from rlprof.analysis.source.weights import publishing_lines
-from rlprof.analysis.transport import below
+from rlprof.analysis.transport import below, serves_queues
 from rlprof.model.activity import Activity
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
@@ -106,7 +106,7 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
         inside: set[int] = set()
         tree = activity.tree
         for node in tree.hot_nodes():
-            if tree.nodes[node].parent in inside or _serves_queues(tree.frame(node)):
+            if tree.nodes[node].parent in inside or serves_queues(tree.frame(node)):
                 inside.add(node)
         us = sum(tree.self_cost(node).busy_us for node in inside)
         found.all_us += us
@@ -114,11 +114,3 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
             found.own_us += us
             found.nodes |= inside
     return found
-
-
-def _serves_queues(frame: Frame) -> bool:
-    file = frame.file.replace("\\", "/")
-    function = last_name(frame.function)
-    return (file.endswith("multiprocessing/queues.py") and function == "_feed") or (
-        file.endswith("multiprocessing/resource_sharer.py") and function == "_serve"
-    )

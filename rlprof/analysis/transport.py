@@ -79,6 +79,15 @@ def find_transport(nodes: Sequence[Node]) -> dict[int, Transport]:
     return found
 
 
+def serves_queues(frame: Frame) -> bool:
+    """Whether ``frame`` is the loop of a thread that sends for its process: a queue's, a sharer's."""
+    file = frame.file.replace("\\", "/")
+    function = frame.function.rpartition(".")[2]
+    return (file.endswith("multiprocessing/queues.py") and function == "_feed") or (
+        file.endswith("multiprocessing/resource_sharer.py") and function == "_serve"
+    )
+
+
 def below(nodes: Sequence[Node], roots: Iterable[int]) -> set[int]:
     """``roots`` and all that they call."""
     inside = set(roots)

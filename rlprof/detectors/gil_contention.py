@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rlprof.analysis.source.lines import Line, UserLines
+from rlprof.analysis.transport import serves_queues
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.activity import Activity, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
@@ -36,10 +37,19 @@ def detect(profile: Profile) -> Iterable[Finding]:
         by_process[activity.process].append(activity)
     waited = _gil_waits_us(profile)
     for process, threads in sorted(by_process.items()):
-        crew = [it for it in threads if it.working_us >= TAKES_PART * profile.steady_us]
+        crew = [
+            it
+            for it in threads
+            if it.working_us >= TAKES_PART * profile.steady_us and not _sends_for_others(it)
+        ]
         if len(crew) < 2 or waited.get(process, 0) < MIN_WAIT * profile.steady_us:
             continue
         yield from _finding(profile, process, crew, waited[process])
+
+
+def _sends_for_others(activity: Activity) -> bool:
+    """Whether it is the thread of a queue, whose work is pickling: a finding of its own."""
+    return any(serves_queues(activity.tree.frame(node)) for node in activity.tree.hot_nodes())
 
 
 def _gil_waits_us(profile: Profile) -> Mapping[int, int]:

@@ -1,0 +1,256 @@
+"""Large objects pickled and copied through pipes and queues, where shared memory would do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.analysis.claims import interpreter_lock_waits, scaled, working_time
+from rlprof.analysis.publishing import Publishing, find_publishing
+from rlprof.analysis.source.lines import Line, UserLines, last_name
+from rlprof.analysis.transport import Transport, below, find_transport
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.activity import Activity
+from rlprof.model.calltree import CallTree
+from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
+from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.units import count, percent, size
+
+MIN_SHARE: Final = 0.02
+"""Of the busy time of all threads, spent on pickling and copying: twice what a report lists, since
+only a part of it goes."""
+
+LARGE_BYTES: Final = 64 * 1024
+"""Mean message from which on its size costs as much as the message itself. Measured for arrays through
+a pipe, both ends: 51 µs for a few numbers, 75 for 16 KiB, 98 for 64 KiB, 280 for 256 KiB, 4 100 for
+1 MiB."""
+
+MESSAGE_US: Final = 50.0
+"""CPU time of a short message, which remains: somebody has to say that the data is there."""
+
+BYTES_US: Final = 0.9 / 1024
+"""CPU time for each byte of a large one, at least: 0.75 to 4 µs per KiB were measured, the more
+the larger."""
+
+SHARED_COPY: Final = 0.03
+"""Part of the time that writing the data into shared memory takes: 32 µs of 4 100 for 1 MiB, 2 of
+98 for 64 KiB."""
+
+TENSORS: Final = Range(0.6, 0.95)
+"""Removable where tensors go as file descriptors: opening, passing and mapping one costs 100 to 300 µs
+however small the tensor; an index into tensors that were shared once costs a short message."""
+
+MIN_TENSOR_PART: Final = 0.3
+"""Part of the pickling in torch's reductions from which on the finding is about tensors."""
+
+SHOWN_LINES: Final = 4
+
+_TENSOR_FILES: Final = (
+    "torch/multiprocessing/reductions.py",
+    "multiprocessing/resource_sharer.py",
+    "torch/storage.py",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Traffic:
+    """What the processes that send large messages sent in the steady phase."""
+
+    senders: frozenset[int]
+    messages: float
+    sent_bytes: float
+
+    @property
+    def mean_bytes(self) -> float:
+        return self.sent_bytes / self.messages if self.messages else 0.0
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    if not profile.critical.wall_us:
+        return
+    transport = find_transport(profile.steady.nodes)
+    moved = frozenset(node for node, part in transport.items() if part is not Transport.PLUMBING)
+    published = find_publishing(profile)
+    tensors = _tensor_nodes(profile.steady) & moved
+    traffic = _large_traffic(profile)
+    weights = frozenset().union(*published.lines.values())
+    nodes = (moved if traffic.senders else tensors) - weights
+    busy = _busy_us(profile, nodes, published)
+    working = sum(activity.wall_us - activity.idle_us for activity in profile.activities)
+    about_tensors = _busy_us(profile, tensors - weights, published) >= MIN_TENSOR_PART * busy
+    if not busy or busy < MIN_SHARE * working or not (traffic.senders or about_tensors):
+        return
+    removable = TENSORS if about_tensors else _removable(traffic)
+    yield Finding(
+        detector=DETECTOR.id,
+        title=_title(traffic, about_tensors=about_tensors),
+        phase=PhaseKind.STEADY,
+        savings=tuple(_savings(profile, nodes, published, removable)),
+        locations=_locations(profile, nodes),
+        evidence=tuple(_evidence(profile, traffic, busy / max(1, working), tensors - weights)),
+        fix=_fix(about_tensors=about_tensors),
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _large_traffic(profile: Profile) -> _Traffic:
+    senders, messages, sent = set(), 0.0, 0.0
+    for process, counts in profile.process_counts.items():
+        number = counts.get(IPC_MESSAGES, 0.0)
+        if number and counts.get(IPC_BYTES, 0.0) >= LARGE_BYTES * number:
+            senders.add(process)
+            messages += number
+            sent += counts[IPC_BYTES]
+    return _Traffic(frozenset(senders), messages, sent)
+
+
+def _tensor_nodes(tree: CallTree) -> frozenset[int]:
+    """Nodes in and below the code that passes tensors on as file descriptors."""
+    roots = [number for number, _, frame in tree.nodes if _passes_tensors(frame)]
+    return frozenset(below(tree.nodes, roots)) if roots else frozenset()
+
+
+def _passes_tensors(frame: Frame) -> bool:
+    return frame.file.replace("\\", "/").endswith(_TENSOR_FILES)
+
+
+def _busy_us(profile: Profile, nodes: frozenset[int], published: Publishing) -> float:
+    """Busy time of ``nodes`` in all threads, that of threads that send weights left out."""
+    total = 0
+    for activity in profile.activities:
+        feeds_weights = not activity.is_main and activity.process in published.senders
+        for node, cost in activity.tree.self_costs():
+            if node in nodes and not (feeds_weights and node in published.feeding):
+                total += cost.busy_us
+    return total
+
+
+def _removable(traffic: _Traffic) -> Range:
+    """The part that is for the bytes, by the mean message; see the constants."""
+    short = MESSAGE_US / (MESSAGE_US + BYTES_US * traffic.mean_bytes)
+    return Range(max(0.0, 1 - 1.2 * short - SHARED_COPY), 1 - 0.5 * short)
+
+
+def _savings(
+    profile: Profile, nodes: frozenset[int], published: Publishing, removable: Range
+) -> Iterable[Saving]:
+    tree, kinds = profile.steady, profile.wait_kinds
+    shared = nodes & published.feeding
+    yield from working_time(tree, nodes - shared, kinds, removable)
+    if shared:
+        others = scaled(removable, 1 - published.feeding_part)
+        yield from working_time(tree, shared, kinds, others)
+    pickled_beside = {
+        it.process: sum(cost.busy_us for node, cost in it.tree.self_costs() if node in nodes)
+        for it in profile.activities
+        if not it.is_main and it.process not in published.senders
+    }
+    for process, us in sorted(pickled_beside.items()):
+        yield from interpreter_lock_waits(profile, {process}, us, removable)
+
+
+def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
+    """The user's lines that send and take; what the threads of queues do is for those that put."""
+    weights: dict[Line, float] = defaultdict(float)
+    for activity in profile.activities:
+        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        for node, cost in activity.tree.self_costs():
+            owner = lines.owner(node) if node in nodes and cost.busy_us else NO_PARENT
+            if owner != NO_PARENT:
+                weights[lines.line(owner)] += cost.busy_us
+    for line, us in _fed_by(profile, nodes).items():
+        weights[line] += us
+    whole = max(
+        profile.critical.wall_us, sum(it.wall_us for it in profile.activities if it.is_main)
+    )
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    return lines.locations(weights, max(1, whole))[:SHOWN_LINES]
+
+
+def _fed_by(profile: Profile, nodes: frozenset[int]) -> Mapping[Line, float]:
+    """Busy time of the queues' threads, by the lines that put into queues in the same process."""
+    beside: dict[int, int] = defaultdict(int)
+    puts: dict[int, dict[Line, int]] = {}
+    for activity in profile.activities:
+        if activity.is_main:
+            puts[activity.process] = _put_lines(activity, profile)
+        else:
+            beside[activity.process] += sum(
+                cost.busy_us for node, cost in activity.tree.self_costs() if node in nodes
+            )
+    fed: dict[Line, float] = defaultdict(float)
+    for process, us in beside.items():
+        total = sum(puts.get(process, {}).values())
+        for line, part in puts.get(process, {}).items():
+            fed[line] += us * part / total
+    return fed
+
+
+def _put_lines(activity: Activity, profile: Profile) -> dict[Line, int]:
+    """Wall time of the lines that put into queues."""
+    found: dict[Line, int] = defaultdict(int)
+    lines = UserLines(activity.tree, profile.sources, profile.started_package)
+    for node, cost in activity.tree.self_costs():
+        frame = activity.tree.frame(node)
+        file = frame.file.replace("\\", "/")
+        if file.endswith("multiprocessing/queues.py") and last_name(frame.function) == "put":
+            owner = lines.owner(node)
+            if owner != NO_PARENT:
+                found[lines.line(owner)] += cost.wall_us
+    return found
+
+
+def _title(traffic: _Traffic, *, about_tensors: bool) -> str:
+    if about_tensors:
+        return "tensors go to other processes as file descriptors, one by one"
+    return f"messages of {size(traffic.mean_bytes)} are pickled and copied between processes"
+
+
+def _evidence(
+    profile: Profile, traffic: _Traffic, share: float, tensors: frozenset[int]
+) -> Iterable[str]:
+    yield f"{percent(share)} of the busy time of all threads is pickling, unpickling and copying messages"
+    if traffic.senders:
+        per_step = (
+            f", {size(traffic.sent_bytes / profile.steady_steps)} per step"
+            if profile.steady_steps
+            else ""
+        )
+        yield (
+            f"{count(round(traffic.messages))} messages of {size(traffic.mean_bytes)} on average in the "
+            f"steady phase, from {len(traffic.senders)} "
+            f"process{'es' if len(traffic.senders) > 1 else ''}{per_step}"
+        )
+    passed = sum(
+        cost.busy_us
+        for it in profile.activities
+        for node, cost in it.tree.self_costs()
+        if node in tensors
+    )
+    if passed:
+        working = sum(it.wall_us - it.idle_us for it in profile.activities)
+        yield f"{percent(passed / max(1, working))} of the busy time opens, passes and maps tensors' storage"
+
+
+def _fix(*, about_tensors: bool) -> str:
+    if about_tensors:
+        return (
+            "Share a few large tensors once, before the workers start (tensor.share_memory_()), write into "
+            "them in place, and send only indices; or send numpy arrays."
+        )
+    return (
+        "Let workers write into arrays in shared memory (multiprocessing.RawArray or shared_memory with "
+        "np.frombuffer), and send only the number of the slot."
+    )
+
+
+DETECTOR: Final = Detector(
+    id="pickle-heavy",
+    name="large objects pickled between processes",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)
