@@ -26,10 +26,14 @@ from typing import Any
 
 from cases import SPS_OF_A_STAGE, Case, innocents, ladder_steps, pairs
 from measuring import environment, in_pairs, last_json, machine, print_table, rlprof_run, say
-from verdict import Measured, Prediction, Verdict, read_prediction, totals
+from neighbours import Neighbours, wait_for_quiet
+from verdict import Measured, Prediction, Run, Verdict, read_prediction, totals
 
 RUN_TIMEOUT_S = 180
 """Programs end by themselves after some ten seconds; a busy machine makes that a minute."""
+
+QUIET_CORES = 0.1
+"""What other programs may take for a machine to count as quiet."""
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -81,6 +85,13 @@ def rate_of(case: Case, arguments: Sequence[str]) -> float:
     return float(found[1])
 
 
+def timed(case: Case, patience_s: float, arguments: Sequence[str]) -> Run:
+    """One run without rlprof, begun when the machine is quiet or patience has an end."""
+    wait_for_quiet(QUIET_CORES, patience_s)
+    others = Neighbours()
+    return Run(rate_of(case, arguments), others.cores)
+
+
 def predicted(case: Case, folder: Path) -> Prediction:
     """What a recording of ``case`` and its report say."""
     run_file = folder / "case.rlprof"
@@ -90,15 +101,19 @@ def predicted(case: Case, folder: Path) -> Prediction:
     return read_prediction(json.loads(report), case.expected)
 
 
-def judge(case: Case, recordings: int, rounds: int) -> Verdict:
+def judge(case: Case, recordings: int, rounds: int, patience_s: float) -> Verdict:
     say(f"{case.name}: {recordings} recordings" + (f", {rounds} pairs" if case.after else ""))
+    predictions = []
     with tempfile.TemporaryDirectory() as folder:
-        predictions = tuple(predicted(case, Path(folder)) for _ in range(recordings))
+        for _ in range(recordings):
+            wait_for_quiet(QUIET_CORES, patience_s)
+            predictions.append(predicted(case, Path(folder)))
     measured = None
-    if case.after is not None and rounds:
-        before, after = partial(rate_of, case, case.before), partial(rate_of, case, case.after)
-        measured = Measured.of(in_pairs(rounds, before, after))
-    verdict = Verdict(case.name, case.expected, predictions, measured)
+    if case.after is not None:
+        run = partial(timed, case, patience_s)
+        pairs_of_runs = in_pairs(rounds, partial(run, case.before), partial(run, case.after))
+        measured = Measured.of(pairs_of_runs)
+    verdict = Verdict(case.name, case.expected, tuple(predictions), measured)
     say("  " + " | ".join(pair_row(verdict) if measured else innocent_row(verdict)))
     return verdict
 
@@ -112,6 +127,7 @@ def pair_row(verdict: Verdict) -> list[str]:
         f"`{verdict.expected.finding}`" + (", free" if verdict.expected.worth_nothing else ""),
         f"[{verdict.low:.2f}, {verdict.high:.2f}]",
         f"{measured.median:.2f} ({min(measured.savings):.2f} to {max(measured.savings):.2f})",
+        f"{measured.neighbours:.1f}",
         f"{verdict.error:+.1f}",
         "yes" if verdict.is_in_range else "**no**",
         rank if verdict.is_first else f"**{rank}**",
@@ -136,6 +152,7 @@ def show(judged: Sequence[Verdict], arguments: argparse.Namespace) -> None:
                 "right finding",
                 "predicted",
                 "measured saving, median (range)",
+                "neighbours, cores",
                 "error, points",
                 "in range",
                 "rank",
@@ -177,6 +194,7 @@ def as_json(judged: Sequence[Verdict]) -> dict[str, Any]:
                 "median": verdict.measured.median,
                 "uncertainty": verdict.measured.uncertainty,
                 "savings": verdict.measured.savings,
+                "neighbours_cores": verdict.measured.neighbours,
             }
             row["error_points"] = verdict.error
             row["in_range"] = verdict.is_in_range
@@ -205,6 +223,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="pairs of runs without rlprof")
     parser.add_argument("--recordings", type=int, default=3, help="under rlprof")
     parser.add_argument("--seconds", type=float, default=6.0, help="of a run without rlprof")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="how long to wait before each run for others to leave the machine alone",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     arguments = parser.parse_args()
     if arguments.rounds < 1 or arguments.recordings < 1:
@@ -212,7 +237,7 @@ def main() -> None:
     judged, failed = [], []
     for case in chosen(arguments):
         try:
-            judged.append(judge(case, arguments.recordings, arguments.rounds))
+            judged.append(judge(case, arguments.recordings, arguments.rounds, arguments.patience))
         except ProgramFailedError as reason:
             # The others take an hour and are worth knowing.
             say(f"{case.name} could not be judged: {reason}")

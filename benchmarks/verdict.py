@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import median, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 FALSE_FROM = 0.03
 """Upper end of a saved share from which a finding that does not belong there counts as false."""
@@ -83,16 +83,28 @@ def _in_words(finding: Mapping[str, Any]) -> str:
     return f"{finding['id']} [{share['low']:.2f}, {share['high']:.2f}]"
 
 
+class Run(NamedTuple):
+    """One run without rlprof."""
+
+    rate: float
+    """Steps per second, or whatever else is more when the program is faster."""
+    neighbours: float
+    """Cores that other programs took meanwhile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """Saved share of each pair of runs, before and after the fix."""
 
     savings: tuple[float, ...]
+    neighbours: float
+    """Cores that other programs took meanwhile, in the median of the runs."""
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[float, float]]) -> Measured:
-        """``pairs`` are rates, (before, after)."""
-        return cls(tuple(1 - before / after for before, after in pairs))
+    def of(cls, pairs: Sequence[tuple[Run, Run]]) -> Measured:
+        """``pairs`` are (before, after)."""
+        savings = tuple(1 - before.rate / after.rate for before, after in pairs)
+        return cls(savings, median(run.neighbours for pair in pairs for run in pair))
 
     @property
     def median(self) -> float:

@@ -10,14 +10,14 @@ import time
 class Stopwatch:
     """Starts with the first count, so that imports and the start of workers are left out.
 
-    ``steps`` may also be set, by a program that reads the counts of its workers.
+    A program whose iterations take longer than ``seconds`` is run until there is a rate.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.steps = 0
         self._started: float | None = None
-        self._from: tuple[float, int] | None = None
+        self._half: tuple[float, int] | None = None
         self._last = 0.0
 
     def count(self, steps: int = 1) -> None:
@@ -30,16 +30,17 @@ class Stopwatch:
             if self.steps:
                 self._started = now
             return True
-        if self._from is None and now - self._started >= self.seconds / 2:
-            self._from = (now, self.steps)
+        if self._half is None:
+            if now - self._started >= self.seconds / 2:
+                self._half = (now, self.steps)
+            return True
         return now - self._started < self.seconds
 
     @property
     def sps(self) -> float:
         """Steps per second since the first look at the clock in the second half."""
-        if self._from is None or self._last <= self._from[0]:
-            raise SystemExit(f"{self.seconds:g} s are too short for a rate: give more --seconds")
-        since, steps = self._from
+        assert self._half is not None, "is_running() has not said yet that time is over"
+        since, steps = self._half
         return (self.steps - steps) / (self._last - since)
 
 

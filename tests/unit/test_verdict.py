@@ -8,6 +8,7 @@ from benchmarks.verdict import (
     Expectation,
     Measured,
     Prediction,
+    Run,
     Verdict,
     read_prediction,
     totals,
@@ -32,7 +33,7 @@ def said(low, high, rank=1, false=()):
 
 
 def judged(*predictions, savings=(0.5,), expected=POLLING):
-    return Verdict("program", expected, predictions, Measured(tuple(savings)))
+    return Verdict("program", expected, predictions, Measured(tuple(savings), neighbours=0.0))
 
 
 def test_the_right_finding_is_read_with_its_rank_and_range():
@@ -91,19 +92,23 @@ def test_a_healthy_program_may_have_no_known_cause():
 
 
 def test_savings_are_of_the_time_per_step():
-    measured = Measured.of([(100.0, 400.0), (100.0, 200.0), (300.0, 200.0)])
+    rates = [(100.0, 400.0), (100.0, 200.0), (300.0, 200.0)]
+    pairs = [(Run(before, 0.0), Run(after, 0.3)) for before, after in rates]
+
+    measured = Measured.of(pairs)
 
     assert measured.savings == (0.75, 0.5, -0.5)
     assert measured.median == 0.5
+    assert measured.neighbours == pytest.approx(0.15)
 
 
 def test_the_uncertainty_of_a_median_shrinks_with_the_pairs():
-    few = Measured((0.4, 0.5, 0.6))
-    many = Measured((0.4, 0.5, 0.6) * 12)
+    few = Measured((0.4, 0.5, 0.6), neighbours=0.0)
+    many = Measured((0.4, 0.5, 0.6) * 12, neighbours=0.0)
 
     assert few.uncertainty == pytest.approx(0.072, abs=0.001)
     assert many.uncertainty == pytest.approx(0.0173, abs=0.0005)
-    assert Measured((0.4,)).uncertainty == 0.0
+    assert Measured((0.4,), neighbours=0.0).uncertainty == 0.0
 
 
 def test_the_middle_of_the_recordings_is_what_is_judged():

@@ -15,26 +15,32 @@ import rlprof
 from benchmarks.programs.stopwatch import Stopwatch, arguments, tell
 
 POPULATION = 4
-NUM_ENVS = 1024
-HORIZON = 4
+NUM_ENVS = 256
+HORIZON = 8
 OBSERVATION = 32
+SUBSTEPS = 100
 
 
 class ReachingTask:
-    """Points in the plane that are to reach their goals, all at once in numpy."""
+    """Bodies in the plane that are to reach their goals, all at once in numpy."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
-        self.features = self.rng.normal(size=(4, OBSERVATION)).astype(np.float32)
+        self.features = self.rng.normal(size=(6, OBSERVATION)).astype(np.float32)
         self.positions = self.rng.normal(size=(NUM_ENVS, 2)).astype(np.float32)
+        self.speeds = np.zeros((NUM_ENVS, 2), dtype=np.float32)
         self.goals = self.rng.normal(size=(NUM_ENVS, 2)).astype(np.float32)
 
     def observe(self):
-        state = np.concatenate([self.positions, self.goals], axis=1)
+        state = np.concatenate([self.positions, self.speeds, self.goals], axis=1)
         return torch.from_numpy(np.tanh(state @ self.features))
 
     def step(self, actions):
-        self.positions += 0.1 * np.clip(actions, -1.0, 1.0)
+        forces = np.clip(actions, -1.0, 1.0)
+        for _ in range(SUBSTEPS):
+            drag = 0.1 * self.speeds * np.abs(self.speeds)
+            self.speeds += 0.001 * (forces - drag - 0.2 * np.sin(self.positions))
+            self.positions += 0.001 * self.speeds
         distances = np.linalg.norm(self.positions - self.goals, axis=1)
         reached = distances < 0.1
         self.goals[reached] = self.rng.normal(size=(int(reached.sum()), 2))

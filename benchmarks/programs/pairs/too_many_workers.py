@@ -14,7 +14,7 @@ import rlprof
 from benchmarks.programs.stopwatch import Stopwatch, arguments, tell
 
 NUM_ENVS = 16
-SUBSTEPS = 12
+SUBSTEPS = 150
 
 
 class DoublePendulum:
@@ -82,7 +82,7 @@ def main():
     watch = Stopwatch(options.seconds)
     while watch.is_running():
         total = 0.0
-        for _ in range(50):
+        for _ in range(20):
             states, rewards = envs.step(np.clip(states @ (gains + noise), -2, 2))
             total += rewards.mean()
             rlprof.step(NUM_ENVS)

@@ -1,6 +1,6 @@
-"""Collect, learn, collect, learn: the environment workers wait while the learner updates.
+"""Four workers for a learner that can hardly keep up with one: they wait until it takes a rollout.
 
-``--fixed`` asks for the next rollouts before it learns from these.
+It looks bad and costs nothing. ``--fixed`` has one worker and is as fast.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import rlprof
 from benchmarks.programs.stopwatch import Stopwatch, arguments, tell
 
 ROLLOUT = 200
-EPOCHS = 3
+EPOCHS = 6
 OBSERVATION = 16
+QUEUED_ROLLOUTS = 2
 
 
 class Swimmer:
@@ -26,29 +27,32 @@ class Swimmer:
         self.rng = np.random.default_rng(seed)
         self.angles = self.rng.normal(size=OBSERVATION // 2)
         self.speeds = np.zeros(OBSERVATION // 2)
+        self.stiffness = np.eye(OBSERVATION // 2, k=1) + np.eye(OBSERVATION // 2, k=-1)
+        self.stiffness -= 2 * np.eye(OBSERVATION // 2)
 
     def observe(self):
         return np.concatenate([np.sin(self.angles), self.speeds])
 
     def step(self, torque):
-        for _ in range(6):
-            pull = np.roll(self.angles, 1) + np.roll(self.angles, -1) - 2 * self.angles
-            self.speeds += 0.01 * (pull + torque - 0.3 * self.speeds)
-            self.angles += 0.01 * self.speeds
+        self.speeds += 0.05 * (self.stiffness @ self.angles + torque - 0.3 * self.speeds)
+        self.angles += 0.05 * self.speeds
         return self.observe(), float(self.speeds.mean())
 
 
-def env_worker(seed, connection):
+def env_worker(seed, rollouts, room, stop):
     env = Swimmer(seed)
-    while (weights := connection.recv()) is not None:
+    observation = env.observe()
+    while True:
         observations = np.empty((ROLLOUT, OBSERVATION), dtype=np.float32)
         rewards = np.empty(ROLLOUT, dtype=np.float32)
-        observation = env.observe()
         for t in range(ROLLOUT):
             observations[t] = observation
-            observation, rewards[t] = env.step(np.tanh(weights @ observation))
-            rlprof.step()
-        connection.send((observations, rewards))
+            observation, rewards[t] = env.step(np.tanh(observation[0]))
+        room.acquire()
+        if stop.is_set():
+            return
+        rollouts.put((observations, rewards))
+        rlprof.step(ROLLOUT)
 
 
 def update(model, optimizer, rollout):
@@ -64,27 +68,27 @@ def main():
     options = arguments()
     torch.set_num_threads(1)
     context = mp.get_context("fork")
-    connection, theirs = context.Pipe()
-    worker = context.Process(target=env_worker, args=(0, theirs), daemon=True)
-    worker.start()
+    rollouts, stop = context.SimpleQueue(), context.Event()
+    room = context.Semaphore(QUEUED_ROLLOUTS)
+    workers = [
+        context.Process(target=env_worker, args=(seed, rollouts, room, stop), daemon=True)
+        for seed in range(1 if options.fixed else 4)
+    ]
+    for worker in workers:
+        worker.start()
     model = nn.Sequential(nn.Linear(OBSERVATION, 512), nn.Tanh(), nn.Linear(512, 512), nn.Tanh())
     model.append(nn.Linear(512, 1))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-    weights = np.zeros(OBSERVATION)
-    connection.send(weights)
     watch = Stopwatch(options.seconds)
     while watch.is_running():
-        rollout = connection.recv()
-        if options.fixed:
-            connection.send(weights)
-            update(model, optimizer, rollout)
-        else:
-            update(model, optimizer, rollout)
-            connection.send(weights)
+        update(model, optimizer, rollouts.get())
+        room.release()
         watch.count(ROLLOUT)
-    connection.recv()
-    connection.send(None)
-    worker.join()
+    stop.set()
+    for _ in workers:
+        room.release()
+    for worker in workers:
+        worker.join()
     tell(watch.sps)
 
 
