@@ -56,6 +56,7 @@ def build_report(
         components=profile.components,
         waits=_wait_rows(recording, profile),
         resources=_resources(profile),
+        memory=profile.memory,
         run_file=run_file,
     )
 

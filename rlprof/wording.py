@@ -42,6 +42,10 @@ def count(number: float) -> str:
     return units.count(number).replace(" ", GLUE)
 
 
+def size(byte_count: float) -> str:
+    return units.size(byte_count).replace(" ", GLUE)
+
+
 def duration(us: float) -> str:
     return units.duration(us).replace(" ", GLUE)
 

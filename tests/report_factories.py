@@ -14,6 +14,7 @@ from typing import Any
 from rlprof.model.activity import Bound, BoundBy, Component
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.flame import Flame, FlameFrame
+from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import Interval, Phase, PhaseKind, Throughput
 from rlprof.model.recording import Note, RunInfo
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
@@ -272,6 +273,18 @@ def a_story() -> Report:
             "waits": (
                 WaitRow(1001, "worker", "", "pipe", 0.67, ((1000, "main", 0.93),)),
                 WaitRow(1000, "main", "", "pipe", 0.3, tuple((1001 + n, "worker", 0.4) for n in range(8))),
+            ),
+            "memory": MemoryView(
+                peak_bytes=3.1e9,
+                peak_at_us=9 * SECOND,
+                is_shared_out=True,
+                processes=(
+                    ProcessMemory(0, "main", 1.2e9, 1.1e9, MemoryTrend(2.4e9, 2.2e9, 2.6e9, 6.6e6, True)),
+                    ProcessMemory(1, "worker", 2.5e8, None, None),
+                ),
+                trend=MemoryTrend(2.4e9, 2.2e9, 2.6e9, 6.6e6, True),
+                bytes_per_step=1015.0,
+                lines=(GrownLine(f"{HOME}/train.py", 20, "collect", "self.episodes.append(episode)", 6_000_000, 0.9, 0.1),),
             ),
             "resources": Resources(8, 3.4, 0.2, 0.0, False, (("worker", 8, 2.5), ("main", 1, 0.9))),
         },

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rlprof.model.activity import NOT_BOUND, Bound, Component
 from rlprof.model.finding import PricedFinding
 from rlprof.model.flame import Flame
+from rlprof.model.memory import MemoryView
 from rlprof.model.profile import Phase, Throughput
 from rlprof.model.recording import Note, RunInfo
 
@@ -100,5 +101,6 @@ class Report:
     waits: tuple[WaitRow, ...] = ()
     resources: Resources | None = None
     """None without a steady phase."""
+    memory: MemoryView | None = None
     run_file: str = ""
     """Path of the run file, for the hints that name it; empty when not known."""

@@ -18,6 +18,7 @@ from typing import Final
 from rlprof.errors import UsageError
 from rlprof.model.activity import Bound, Component
 from rlprof.model.finding import Location, PricedFinding, Range
+from rlprof.model.memory import MemoryTrend, MemoryView
 from rlprof.model.profile import Interval, Throughput
 from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
 
@@ -67,6 +68,7 @@ def report_as_json(report: Report) -> dict[str, Json]:
         "components": [_component(row) for row in report.components],
         "waits": [_wait(row) for row in report.waits],
         "resources": _resources(report.resources),
+        "memory": _memory(report.memory, report.processes),
         "counters_per_step": {name: number(value) for name, value in report.counters_per_step},
         "quality": _quality(report),
     }
@@ -224,6 +226,49 @@ def _resources(resources: Resources | None) -> dict[str, Json] | None:
             {"role": role, "processes": members, "cores": number(used)}
             for role, members, used in resources.by_role
         ],
+    }
+
+
+def _memory(memory: MemoryView | None, rows: Sequence[ProcessRow]) -> dict[str, Json] | None:
+    if memory is None:
+        return None
+    return {
+        "peak_bytes": number(memory.peak_bytes),
+        "shared_counted_once": memory.is_shared_out,
+        "growth": _trend(memory.trend),
+        "bytes_per_step": None if memory.bytes_per_step is None else number(memory.bytes_per_step),
+        "processes": [
+            {
+                "pid": rows[it.process].pid,
+                "role": it.role,
+                "peak_rss_bytes": number(it.peak_rss_bytes),
+                "peak_pss_bytes": None if it.peak_pss_bytes is None else number(it.peak_pss_bytes),
+                "growth": _trend(it.trend),
+            }
+            for it in memory.processes
+        ],
+        "lines": [
+            {
+                "file": it.file,
+                "line": it.line,
+                "function": it.function,
+                "source": it.source,
+                "grown_bytes": it.grown_bytes,
+                "share_of_growth": number(it.share_of_growth),
+            }
+            for it in memory.lines
+        ],
+    }
+
+
+def _trend(trend: MemoryTrend | None) -> dict[str, Json] | None:
+    if trend is None:
+        return None
+    return {
+        "bytes_per_hour": number(trend.bytes_per_hour),
+        "low": number(trend.low),
+        "high": number(trend.high),
+        "steady": trend.is_steady,
     }
 
 

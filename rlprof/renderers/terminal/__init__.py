@@ -104,7 +104,7 @@ def _parts(report: Report) -> Iterable[RenderableType]:
         yield finding(priced, report)
     yield from hot_lines(wording.hot_lines(report), report)
     if report.also_seen:
-        yield heading("Also seen, not worth a change")
+        yield heading("Also seen: worth knowing, but no steps per second")
         yield from (also_seen(priced, report) for priced in report.also_seen)
     yield from how_the_run_went(report)
     yield from notes(report.notes)

@@ -18,6 +18,9 @@ from rlprof.renderers.terminal.shapes import bullet, grid, heading, place
 _BAR_CELLS: Final = 24
 _EVIDENCE_LINES: Final = 3
 _HOT_LINES: Final = 5
+LEAST_SAVED: Final = 0.0005
+"""Saved share that would be shown as 0.0 %."""
+
 _SOURCE_LIMIT: Final = 160
 """Characters of a source line shown; what is longer is generated, or data."""
 
@@ -119,5 +122,6 @@ def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[Ren
 def also_seen(priced: PricedFinding, report: Report) -> Text:
     finding = priced.finding
     at = f" at {place(finding.locations[0], report)}" if finding.locations else ""
-    price = f"at most {wording.percent(priced.saved_share.high)}"
+    most = priced.saved_share.high
+    price = f"saves at most {wording.percent(most)}" if most >= LEAST_SAVED else "costs no steps"
     return Text(f"  {printable(finding.title)}{at}: {price}", style="dim")

@@ -13,10 +13,11 @@ from rich.text import Text
 
 from rlprof import wording
 from rlprof.model.finding import Range
+from rlprof.model.memory import MemoryView
 from rlprof.model.profile import Throughput
 from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
-from rlprof.names import printable
+from rlprof.names import printable, short_path
 from rlprof.renderers.terminal.shapes import bullet, grid, heading
 
 _NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
@@ -29,6 +30,9 @@ LEAST_CORES: Final = 0.05
 LEAST_WAIT: Final = 0.1
 """Of the steady phase, from which on a wait is shown."""
 MOST_WAITS: Final = 8
+
+LARGEST: Final = 3
+"""Processes and lines named for their memory."""
 
 
 def how_the_run_went(report: Report) -> Iterable[RenderableType]:
@@ -48,6 +52,8 @@ def how_the_run_went(report: Report) -> Iterable[RenderableType]:
         table.add_row("Also", rates)
     if report.resources is not None:
         table.add_row("CPU", _cpu(report.resources))
+    if report.memory is not None:
+        table.add_row("Memory", _memory(report.memory, report))
     for name, value in report.counters_per_step:
         table.add_row(printable(name), f"{wording.count(value)} per step")
     table.add_row("rlprof", _overhead(report))
@@ -83,6 +89,29 @@ def _cpu(resources: Resources) -> str:
     if resources.native >= LEAST_CORES:
         text += f"; {resources.native:.1f} cores by threads that run no Python"
     return text
+
+
+def _memory(memory: MemoryView, report: Report) -> str:
+    """Peak, the largest processes, growth, and the lines that it was seen on."""
+    most = "" if memory.is_shared_out else "at most "
+    parts = [f"peak {most}{wording.size(memory.peak_bytes)}"]
+    pids = [row.pid for row in report.processes]
+    if len(memory.processes) > 1:
+        largest = ", ".join(
+            f"{it.role} {pids[it.process]} {wording.size(it.peak_rss_bytes)}"
+            for it in memory.processes[:LARGEST]
+        )
+        parts.append(f"largest: {largest}")
+    if memory.trend is not None and memory.trend.is_steady:
+        per_step = memory.bytes_per_step
+        grown = f"grows by {wording.size(memory.trend.bytes_per_hour)} an hour"
+        parts.append(grown + (f", {wording.size(per_step)} a step" if per_step else ""))
+        parts += [
+            f"{printable(short_path(it.file, report.run.cwd))}:{it.line} "
+            f"{wording.percent(it.share_of_growth)} of the growth"
+            for it in memory.lines[:LARGEST]
+        ]
+    return "; ".join(parts)
 
 
 def _waits(report: Report) -> Iterable[RenderableType]:
