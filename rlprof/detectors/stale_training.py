@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,17 +15,23 @@ from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.counters import OUTPUT_STEPS, STEP_COUNTERS, UPDATES, best_source
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT
 from rlprof.units import count, percent
 
-USUAL_UPDATES: Final = Range(0.25, 4.0)
-"""Optimizer steps per environment step. DQN makes one every four steps (Mnih et al. 2015); SAC one
-update per step (Haarnoja et al. 2018), which is up to four steps of optimizers: two critics, the actor,
-the temperature. PPO of Stable-Baselines3 makes 0.16 (10 epochs of 32 batches for 2 048 steps)."""
+USUAL_UPDATES: Final = Range(0.25, 1.0)
+"""Updates per environment step. DQN makes one every four steps (Mnih et al. 2015), SAC one for each
+(Haarnoja et al. 2018); PPO of Stable-Baselines3 0.16 (10 epochs of 32 batches for 2 048 steps)."""
 
-MOST_UPDATES: Final = 8.0
-"""Optimizer steps per environment step from which on a learner is taken to run free: twice the most that
-is usual. REDQ and DroQ make 20 updates a step on purpose (Chen et al. 2021, Hiraoka et al. 2022), and
-wait for the step in between: they step and learn in one process, which is left alone."""
+MOST_UPDATES: Final = 4.0
+"""Updates per environment step from which on a learner is taken to run free: four times the most that is
+usual. REDQ and DroQ make 20 on purpose (Chen et al. 2021, Hiraoka et al. 2022), and wait for the step in
+between: they step and learn in one process, which is left alone."""
+
+OPTIMIZERS: Final = Range(1, 4)
+"""Optimizers that step in one update: SAC has two critics, the actor and the temperature."""
+
+UNKNOWN_OPTIMIZERS: Final = 2
+"""Where the source does not show them."""
 
 OWN_STEPS: Final = 0.05
 """Part of the steps made by processes that learn, up to which acting and learning go on side by side."""
@@ -37,6 +44,9 @@ LEARNERS_OWN: Final = 0.9
 
 SHOWN_LINES: Final = 3
 
+_OPTIMIZER: Final = re.compile(
+    r"(?<!class )\b(Adam|AdamW|RAdam|NAdam|Adamax|Adagrad|SGD|RMSprop|Lion|Muon)\("
+)
 _CAPACITY_NAMES: Final = (
     "buffer_size",
     "buffer_capacity",
@@ -54,7 +64,9 @@ _BATCH_NAMES: Final = ("batch_size", "minibatch_size", "mini_batch_size")
 class _Pace:
     """What was learned and what was collected in the steady phase."""
 
-    updates: float
+    optimizer_steps: float
+    optimizers: int
+    """That step in one update."""
     steps: float
     learners: frozenset[int]
     """Ids of the processes that update."""
@@ -64,12 +76,16 @@ class _Pace:
     """Steps made by learners."""
 
     @property
+    def updates(self) -> float:
+        return self.optimizer_steps / self.optimizers
+
+    @property
     def updates_per_step(self) -> float:
         return self.updates / self.steps
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    pace = _pace(profile.process_counts)
+    pace = _pace(profile)
     if pace is None or pace.own_steps > OWN_STEPS * pace.steps:
         return
     parameters = Parameters(profile.sources, profile.run.command)
@@ -80,7 +96,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         yield _of_buffer(pace, capacity)
 
 
-def _pace(counts: Mapping[int, Mapping[str, float]]) -> _Pace | None:
+def _pace(profile: Profile) -> _Pace | None:
+    counts = profile.process_counts
     names = {name for named in counts.values() for name in named}
     source = best_source(names & STEP_COUNTERS - {OUTPUT_STEPS})
     if source is None:
@@ -90,12 +107,18 @@ def _pace(counts: Mapping[int, Mapping[str, float]]) -> _Pace | None:
     if sum(steps.values()) < LEAST_STEPS or sum(updates.values()) < LEAST_STEPS:
         return None
     return _Pace(
-        updates=sum(updates.values()),
+        optimizer_steps=sum(updates.values()),
+        optimizers=_optimizers(profile.sources.values()),
         steps=sum(steps.values()),
         learners=frozenset(updates),
         actors=frozenset(steps) - frozenset(updates),
         own_steps=sum(steps.get(process, 0.0) for process in updates),
     )
+
+
+def _optimizers(texts: Iterable[str]) -> int:
+    found = sum(len(_OPTIMIZER.findall(text)) for text in texts)
+    return round(min(OPTIMIZERS.high, found)) if found else UNKNOWN_OPTIMIZERS
 
 
 def _of_updates(profile: Profile, pace: _Pace, parameters: Parameters) -> Finding:
@@ -109,7 +132,7 @@ def _of_updates(profile: Profile, pace: _Pace, parameters: Parameters) -> Findin
         title=f"the learner makes {ratio:.0f} updates for each new step",
         phase=PhaseKind.STEADY,
         savings=(Saving(nodes, removable),) if sells else (),
-        locations=lines.locations(weights, profile.critical.wall_us)[:SHOWN_LINES],
+        locations=lines.locations(weights, profile.critical.wall_us),
         evidence=tuple(_evidence(profile, pace, parameters)),
         fix="Let the learner wait for new steps: no more than one update for each (while updates > "
         "steps: wait on a condition). The CPU that it frees goes to the actors.",
@@ -138,7 +161,7 @@ def _of_buffer(pace: _Pace, capacity: int) -> Finding:
 def _learning(
     profile: Profile, learners: frozenset[int]
 ) -> tuple[frozenset[int], Mapping[Line, float]]:
-    """What learners do, waits left out, and their heaviest lines."""
+    """What learners do, waits left out, and their lines with the most CPU time, by critical time."""
     own: dict[int, int] = defaultdict(int)
     others: dict[int, int] = defaultdict(int)
     for activity in profile.activities:
@@ -152,18 +175,26 @@ def _learning(
         if profile.wait_kinds.get(node) not in FOR_OTHERS
     )
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    weights: dict[Line, float] = defaultdict(float)
+    cpu: dict[Line, int] = defaultdict(int)
+    critical: dict[Line, float] = defaultdict(float)
     for node in nodes:
         owner = lines.owner(node)
-        weights[lines.line(owner if owner >= 0 else node)] += profile.steady.self_cost(node).wall_us
-    return nodes, {line: us for line, us in weights.items() if us}
+        line = lines.line(node if owner == NO_PARENT else owner)
+        cpu[line] += own[node]
+        critical[line] += profile.steady.self_cost(node).wall_us
+    heaviest = sorted(cpu, key=lambda line: (-cpu[line], line))[:SHOWN_LINES]
+    return nodes, {line: critical[line] for line in heaviest}
 
 
 def _evidence(profile: Profile, pace: _Pace, parameters: Parameters) -> Iterable[str]:
     yield (
-        f"{count(pace.updates)} optimizer steps in {_processes(pace.learners)}, {count(pace.steps)} "
-        f"steps in {_processes(pace.actors)}: {pace.updates_per_step:.1f} a step, where "
-        f"{USUAL_UPDATES.low:g} to {USUAL_UPDATES.high:g} are usual"
+        f"{count(pace.optimizer_steps)} optimizer steps in {_processes(pace.learners)}, "
+        f"{count(pace.steps)} steps in {_processes(pace.actors)}"
+    )
+    yield (
+        f"with {pace.optimizers} optimizer{'s' if pace.optimizers > 1 else ''} "
+        f"{pace.updates_per_step:.1f} updates a step, where {USUAL_UPDATES.low:g} to "
+        f"{USUAL_UPDATES.high:g} are usual"
     )
     batch = parameters.named(*_BATCH_NAMES)
     if batch is not None:

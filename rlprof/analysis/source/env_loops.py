@@ -23,6 +23,11 @@ _COUNT: Final = re.compile(
 )
 COUNT_NAMES: Final = ("num_envs", "n_envs", "num_environments", "nb_envs", "num_env", "n_env")
 
+_ANY_LOOP: Final = re.compile(
+    r"\bin\b[^\n]*?(env|games|worlds|simulators|obs|states)", re.IGNORECASE
+)
+"""What a text with such a loop contains: most files need not be walked."""
+
 _THROUGH: Final = frozenset(
     {"enumerate", "zip", "range", "len", "list", "tqdm", "iter", "reversed"}
 )
@@ -47,7 +52,7 @@ class EnvLoop:
 @lru_cache(maxsize=PARSED_FILES)
 def find_env_loops(text: str) -> tuple[EnvLoop, ...]:
     """All such loops of a source file, the outer before the inner; none when it is unreadable."""
-    module = parse(text)
+    module = parse(text) if _ANY_LOOP.search(text) else None
     if module is None:
         return ()
     return tuple(loop for node in ast.walk(module.tree) for loop in _loops(node))
