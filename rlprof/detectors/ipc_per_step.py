@@ -222,18 +222,19 @@ def _evidence(
             f"the process that drives them spends "
             f"{percent(master.transport_cpu_us / max(1, _located(master)))} of its on them"
         )
-        yield f"the workers sleep {percent(_asleep(parts.crew.servants, profile))} of the time"
     steps = profile.steady_steps
-    if messages is not None:
-        yield (
-            f"{count(round(messages * steps))} messages in the steady phase, "
-            f"{count(float(f'{messages:.2g}'))} per environment step"
-        )
     low, high = (us / steps for us in change.left_us)
     yield (
         f"a step takes {duration(profile.steady_us / steps)} now; {_where(change)} it would take "
         f"{duration(low)} to {duration(high)}"
     )
+    if messages is not None:
+        yield (
+            f"{count(round(messages * steps))} messages in the steady phase, "
+            f"{count(float(f'{messages:.2g}'))} per environment step"
+        )
+    servants = [servant for parts in crews for servant in parts.crew.servants]
+    yield f"the workers sleep {percent(_asleep(servants, profile))} of the time"
 
 
 def _located(split: Split) -> int:

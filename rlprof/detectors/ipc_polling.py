@@ -12,7 +12,7 @@ from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.waiting import SLEEPS, polled
 from rlprof.detectors.base import Detector, Need
-from rlprof.model.activity import Activity, Wait, WaitKind
+from rlprof.model.activity import Activity, HostLoad, Wait, WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -40,6 +40,9 @@ saves. It wakes up after 50 to 100 µs; the low is for waits that nobody's work 
 OUTSIDE: Final = 0.05
 """Part of its time that another thread sleeps for reasons outside of the run, from which on the
 polling may well be a wait for that."""
+
+CROWDED: Final = 1.05
+"""CPU time wanted over CPU time there is, as for a saturated host, where the run gets less of it."""
 
 SHOWN_LINES: Final = 4
 
@@ -160,19 +163,22 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
 
 def _left_to_save(profile: Profile) -> float:
     """No thread gets faster than the CPU time that it needs for its own work."""
-    longest = max(
-        (
-            it.on_cpu_us
-            - sum(
-                cost.cpu_us
-                for node, cost in it.tree.self_costs()
-                if profile.wait_kinds.get(node) is WaitKind.POLL
-            )
-            for it in profile.activities
-        ),
-        default=0,
-    )
+    own = (it.on_cpu_us - _polled_cpu_us(it, profile) for it in profile.activities)
+    longest = max(own, default=0)
     return max(0.0, 1 - longest / max(1, profile.steady_us))
+
+
+def _polled_cpu_us(activity: Activity, profile: Profile) -> int:
+    return sum(
+        cost.cpu_us
+        for node, cost in activity.tree.self_costs()
+        if profile.wait_kinds.get(node) is WaitKind.POLL
+    )
+
+
+def _is_crowded(load: HostLoad) -> bool:
+    """Whether the run wants more cores than there are, and others have a good part of them."""
+    return not load.saturated and load.got_us + load.queued_us > CROWDED * load.there_is_us
 
 
 def _may_wait_for_outside(profile: Profile) -> bool:
@@ -259,8 +265,12 @@ def _verdict(profile: Profile, found: _Polling) -> str:
             f"the {load.cores:g} cores are full, and the loops take "
             f"{percent(cpu / max(1, profile.critical.wall_us))} of the CPU time"
         )
-    if load.got_us + load.queued_us > load.there_is_us:
-        return "other programs fill the cores, so that little of what it burns would reach the run"
+    if _is_crowded(load):
+        burnt = sum(_polled_cpu_us(it, profile) for it in profile.activities)
+        return (
+            f"the loops take {percent(burnt / max(1, load.got_us))} of the run's CPU time, but other programs "
+            "fill the cores too and would get most of it: record again on a quiet machine"
+        )
     worked = max(
         (part for wait in profile.waits if _is_its(wait, found) for _, part in wait.on), default=0.0
     )

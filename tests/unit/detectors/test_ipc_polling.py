@@ -124,6 +124,17 @@ def test_a_spin_on_free_cores_is_seen_and_costs_nothing():
     )
 
 
+def test_a_spin_among_other_programs_gives_its_cpu_time_to_them():
+    run = a_training().spends(4.0, *IS_SET, cpu=0.2).spends(6.0, *IS_ALIVE, cpu=0.2)
+    busy_workers(run, cpu=0.12)
+
+    (finding,) = found(run)
+
+    assert DETECTOR.id in also_seen(run)
+    assert "the loops take 45 % of the run's CPU time" in finding.evidence[1]
+    assert "record again on a quiet machine" in finding.evidence[1]
+
+
 def test_a_nap_while_others_work_is_seen_and_costs_nothing():
     run = busy_workers(a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True))
 
