@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.analysis.source.container_types import root_name
-from rlprof.analysis.source.env_loops import EnvLoop, environments_in, find_env_loops
+from rlprof.analysis.source.env_loops import (
+    TENSOR_MODULES,
+    EnvLoop,
+    asks_a_policy,
+    environments_in,
+    find_env_loops,
+    is_of_its_own,
+)
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.module import called_name
 from rlprof.analysis.source.parameters import Parameters
@@ -53,16 +60,6 @@ _FRAMEWORK: Final = re.compile(
     r"|[/\\]stable_baselines3[/\\]common[/\\](policies|distributions|torch_layers)\.py$"
 )
 _LEARNS: Final = re.compile(r"[/\\]torch[/\\](optim|autograd|_tensor\.py)")
-_ROOTS: Final = frozenset({"torch", "th", "nn", "F", "jax", "jnp", "tf", "distributions"})
-_POLICY: Final = re.compile(
-    r"^_?(\w*_)?(policy|actor|critic|model|net|network|agent|encoder|value_fn|qnet)$"
-)
-_ASKS: Final = re.compile(
-    r"^_?(act|predict|forward|infer\w*|(select|get|choose|sample|pick|best|greedy)_?actions?)$"
-)
-_TENSOR_METHODS: Final = frozenset(
-    {"detach", "unsqueeze", "squeeze", "log_prob", "no_grad", "inference_mode", "cpu", "item"}
-)
 _STEPS: Final = frozenset({"step", "_step", "reset", "_reset"})
 _ARRAYS: Final = frozenset({"np", "numpy", "cv2", "scipy", "jnp", "torch"})
 
@@ -122,9 +119,9 @@ class _Search:
     def _look(self, node: int, loop: tuple[EnvLoop, str]) -> None:
         statement = self.lines.statement(self.tree.frame(node))
         calls = [it for it in statement.walk() if isinstance(it, ast.Call)] if statement else []
-        if any(_is_of_its_own(call, loop[0].targets) for call in calls):
+        if any(is_of_its_own(call, loop[0].targets) for call in calls):
             return
-        asks = any(_asks_a_policy(call) for call in calls)
+        asks = any(asks_a_policy(call) for call in calls)
         if asks and not any(called_name(call) in _STEPS for call in calls):
             self.policy.add(node, self._own_us(node), self.lines.line(node), loop)
         for child in self.tree.children(node):
@@ -173,7 +170,7 @@ class _Search:
         statement = self.lines.statement(frame) if self.lines.is_yours(frame) else None
         return statement is not None and any(
             (isinstance(it, ast.BinOp) and isinstance(it.op, ast.MatMult))
-            or (isinstance(it, ast.Call) and root_name(it.func) in _ROOTS)
+            or (isinstance(it, ast.Call) and root_name(it.func) in TENSOR_MODULES)
             for it in statement.walk()
         )
 
@@ -201,25 +198,6 @@ class _Search:
 
     def _own_us(self, node: int) -> float:
         return self.tree.self_cost(node).wall_us
-
-
-def _is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
-    """Whether the loop brings a policy for each environment: ``for env, policy in zip(...)``."""
-    on = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-    if isinstance(on, ast.Subscript):
-        name = getattr(on.value, "attr", getattr(on.value, "id", ""))
-        return bool(re.search(r"polic(y|ies)|agents?|actors?|models?|nets?$", name))
-    return isinstance(on, ast.Name) and on.id in targets and bool(_POLICY.match(on.id))
-
-
-def _asks_a_policy(call: ast.Call) -> bool:
-    if root_name(call.func) in _ROOTS or called_name(call) in _TENSOR_METHODS:
-        return True
-    if _POLICY.match(called_name(call)):
-        return True
-    on = call.func.value if isinstance(call.func, ast.Attribute) else None
-    name = getattr(on, "attr", getattr(on, "id", ""))
-    return bool(_POLICY.match(name)) or bool(_ASKS.match(called_name(call)))
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

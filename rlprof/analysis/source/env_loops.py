@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from rlprof.analysis.source.container_types import root_name
 from rlprof.analysis.source.module import PARSED_FILES, called_name, parse
 from rlprof.analysis.source.parameters import Parameters
 
@@ -22,6 +23,17 @@ _COUNT: Final = re.compile(
     r"^(\w+_)?(num|n|nb|number_of|count_of)_?(parallel_)?(envs?|environments)$", re.I
 )
 COUNT_NAMES: Final = ("num_envs", "n_envs", "num_environments", "nb_envs", "num_env", "n_env")
+
+TENSOR_MODULES: Final = frozenset({"torch", "th", "nn", "F", "jax", "jnp", "tf", "distributions"})
+_POLICY: Final = re.compile(
+    r"^_?(\w*_)?(policy|actor|critic|model|net|network|agent|encoder|value_fn|qnet)$"
+)
+_ASKS: Final = re.compile(
+    r"^_?(act|predict|forward|infer\w*|(select|get|choose|sample|pick|best|greedy)_?actions?)$"
+)
+_TENSOR_METHODS: Final = frozenset(
+    {"detach", "unsqueeze", "squeeze", "log_prob", "no_grad", "inference_mode", "cpu", "item"}
+)
 
 _ANY_LOOP: Final = re.compile(
     r"\bin\b[^\n]*?(env|games|worlds|simulators|obs|states)", re.IGNORECASE
@@ -104,6 +116,26 @@ def _trains(node: ast.AST) -> bool:
         isinstance(it, ast.Call) and called_name(it) in ("backward", "zero_grad")
         for it in ast.walk(node)
     )
+
+
+def is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
+    """Whether the loop brings a policy for each environment: ``for env, policy in zip(...)``."""
+    on = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    if isinstance(on, ast.Subscript):
+        name = getattr(on.value, "attr", getattr(on.value, "id", ""))
+        return bool(re.search(r"polic(y|ies)|agents?|actors?|models?|nets?$", name))
+    return isinstance(on, ast.Name) and on.id in targets and bool(_POLICY.match(on.id))
+
+
+def asks_a_policy(call: ast.Call) -> bool:
+    """Whether a call is of a policy, by its name, or works on tensors."""
+    if root_name(call.func) in TENSOR_MODULES or called_name(call) in _TENSOR_METHODS:
+        return True
+    if _POLICY.match(called_name(call)):
+        return True
+    on = call.func.value if isinstance(call.func, ast.Attribute) else None
+    name = getattr(on, "attr", getattr(on, "id", ""))
+    return bool(_POLICY.match(name)) or bool(_ASKS.match(called_name(call)))
 
 
 def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | None:
