@@ -17,7 +17,8 @@ from rlprof.model.recording import NO_PARENT
 from rlprof.units import count, percent
 
 MIN_NATIVE: Final = 0.2
-"""Part of a process's CPU time in threads that run no Python from which on it has a team of them.
+"""Part of the CPU time of the processes of a role, in threads that run no Python, from which on each
+has a team of them.
 Two threads give 0.50, whether they compute or spin; one gives 0.00 (measured)."""
 
 MIN_WANTED: Final = 1.4
@@ -59,7 +60,7 @@ _NUMERIC: Final = re.compile(
 
 def detect(profile: Profile) -> Iterable[Finding]:
     loads = workloads(profile)
-    teams = tuple(it for it in loads if _native_share(it) >= MIN_NATIVE)
+    teams = tuple(_teams(loads))
     got = profile.load.got_us
     team_us = sum(it.python_us + it.native_us for it in teams)
     if not teams or not got or team_us < MIN_SHARE * got:
@@ -78,7 +79,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         phase=PhaseKind.STEADY,
         savings=(),
         locations=_locations(nodes, profile),
-        evidence=tuple(_evidence(teams, team_us, wanted, profile)),
+        evidence=tuple(_evidence(teams, wanted, profile)),
         fix="Give each process one compute thread: torch.set_num_threads(1) first thing in the "
         "worker, or OMP_NUM_THREADS=1 (MKL_NUM_THREADS, OPENBLAS_NUM_THREADS) in the environment "
         "before numpy and torch are imported.",
@@ -87,9 +88,20 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _native_share(it: Workload) -> float:
-    total = it.python_us + it.native_us
-    return it.native_us / total if total else 0.0
+def _teams(loads: Collection[Workload]) -> Iterator[Workload]:
+    """Yield the processes with compute threads.
+
+    Those of one role are judged together: on crowded cores one of them may hardly have run.
+    """
+    for role in dict.fromkeys(it.role for it in loads):
+        alike = [it for it in loads if it.role == role]
+        if _native_share(alike) >= MIN_NATIVE:
+            yield from (it for it in alike if _native_share([it]) >= MIN_NATIVE / 4)
+
+
+def _native_share(loads: Collection[Workload]) -> float:
+    total = sum(it.python_us + it.native_us for it in loads)
+    return sum(it.native_us for it in loads) / total if total else 0.0
 
 
 def _per_python(it: Workload) -> float:
@@ -178,12 +190,9 @@ def _locations(nodes: Collection[int], profile: Profile) -> tuple[Location, ...]
     return lines.locations(weights, max(1, profile.critical.wall_us))[:SHOWN_LINES]
 
 
-def _evidence(
-    teams: Collection[Workload], team_us: int, wanted: float, profile: Profile
-) -> Iterator[str]:
-    native = sum(it.native_us for it in teams) / team_us
+def _evidence(teams: Collection[Workload], wanted: float, profile: Profile) -> Iterator[str]:
     yield (
-        f"{percent(native)} of the CPU time of {group(teams)} is in threads that run no Python: "
+        f"{percent(_native_share(teams))} of the CPU time of {group(teams)} is in threads that run no Python: "
         "BLAS, OpenMP or torch pools, computing or spinning at barriers"
     )
     yield (

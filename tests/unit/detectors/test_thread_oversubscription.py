@@ -195,3 +195,18 @@ def test_without_frames_of_a_library_the_lines_that_compute_are_named():
     (finding,) = found(seen(run, native=0.5))
 
     assert lines_of(finding) == [LEARN.line("net(x)")]
+
+
+def test_processes_of_one_role_are_judged_together():
+    """One of four learners hardly got to compute: a tenth of its CPU time is native."""
+    recording = learners(a_training(), 4, on_cpu=0.25).recording()
+    factor = {0: 2.0, 1: 2.0, 2: 2.0, 3: 1.1}
+    gauges = tuple(
+        Gauge(it.window, it.thread, "cpu_us", it.on_cpu_us * factor[it.thread])
+        for it in recording.clocks
+    )
+    processes = tuple(replace(it, start_method="spawn", ppid=1) for it in recording.processes)
+
+    (finding,) = found(build_profile(replace(recording, gauges=gauges, processes=processes)))
+
+    assert finding.title == "4 learners with 2 compute threads each share 2 cores"
