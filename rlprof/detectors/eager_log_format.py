@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.analysis.origin import Origin, origin_of_file
+from rlprof.analysis.log_output import emitting_nodes, is_logging_file
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.logging_calls import (
     QUIET_LEVELS,
@@ -21,7 +19,6 @@ from rlprof.detectors.base import Detector, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import Frame
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.005
@@ -38,16 +35,6 @@ ZERO_SEEN: Final = 3.0
 SAMPLES_TO_MEASURE: Final = 20
 """Samples that a message needs, of a level that is mostly off, before "no handler was seen" counts as
 evidence: none in 20 leaves emitting at most a seventh of its time (95 %, 0.86 ** 20 = 5 %)."""
-
-_STDLIB_LOGGING: Final = re.compile(r"[/\\]logging[/\\](__init__|handlers)\.py$")
-_LOGGING_LIBRARY: Final = re.compile(r"[/\\](structlog|loguru)[/\\]")
-_EMITTING_FUNCTIONS: Final = frozenset(
-    {"_log", "handle", "callHandlers", "makeRecord", "findCaller", "emit", "format", "flush"}
-)
-_LOGURU_EMITS: Final = re.compile(
-    r"[/\\]loguru[/\\](_handler|_simple_sinks|_file_sink|_datetime|_recattrs)\.py$"
-)
-_STRUCTLOG_EMITS: Final = re.compile(r"[/\\]structlog[/\\](dev|processors)\.py$")
 
 
 class _Site(NamedTuple):
@@ -88,7 +75,7 @@ class _Collector:
         self._sites = sites
         self._callees = {site.message.callee_name for found in sites.values() for site in found}
         self._first_lines = self._find_first_lines()
-        self._emitting = _emitting(self._tree) if sites else frozenset()
+        self._emitting = emitting_nodes(self._tree) if sites else frozenset()
         self._claimed: set[int] = set()
         self._claimed_below: set[int] = set()
         self.costs: dict[_Site, _Cost] = defaultdict(_Cost)
@@ -107,7 +94,7 @@ class _Collector:
             cost.weights[line] += self._claim(cost.own, [node])
         for child in self._tree.children(node):
             frame = self._tree.frame(child)
-            if _is_logging(frame) or last_name(frame.function) == message.callee_name:
+            if is_logging_file(frame.file) or last_name(frame.function) == message.callee_name:
                 self._add_logging(cost, child, line)
             elif builds and last_name(frame.function) not in message.other_calls:
                 cost.weights[line] += self._claim_below(cost.formatting, child)
@@ -189,7 +176,7 @@ def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Si
     modules = {
         file: module
         for file in sorted(profile.sources)
-        if not _is_logging_file(file) and (module := lines.module(file)) is not None
+        if not is_logging_file(file) and (module := lines.module(file)) is not None
     }
     wrappers = find_wrappers(modules.values())
     sites: dict[tuple[str, int], list[_Site]] = defaultdict(list)
@@ -232,47 +219,6 @@ def _savings(tree: CallTree, costs: Iterable[_Cost], interval_us: int) -> tuple[
             kept = min(1.0, (cost.logging_us + ZERO_SEEN * interval_us) / own_us)
             savings.append(Saving(frozenset(cost.own), Range(1.0 - kept, 1.0)))
     return tuple(savings)
-
-
-def _emitting(tree: CallTree) -> frozenset[int]:
-    """The nodes with a record being emitted in or below them."""
-    found: set[int] = set()
-    for node in tree.hot_nodes():
-        if _emits(tree.frame(node)):
-            found.add(node)
-            for caller in tree.ancestors(node):
-                if caller in found:
-                    break
-                found.add(caller)
-    return frozenset(found)
-
-
-@lru_cache(maxsize=4096)
-def _is_logging_file(file: str) -> bool:
-    """Whether ``file`` is of a logging package: a project's own ``logging/`` is none."""
-    match origin_of_file(file):
-        case Origin.STDLIB:
-            return bool(_STDLIB_LOGGING.search(file))
-        case Origin.LIBRARY:
-            return bool(_LOGGING_LIBRARY.search(file))
-        case _:
-            return False
-
-
-def _is_logging(frame: Frame) -> bool:
-    return _is_logging_file(frame.file)
-
-
-def _emits(frame: Frame) -> bool:
-    """Whether the frame is only there for a record that is wanted."""
-    if not _is_logging(frame):
-        return False
-    if "structlog" in frame.file:
-        return bool(_STRUCTLOG_EMITS.search(frame.file))
-    if "loguru" in frame.file:
-        # Its Logger._log is where a level that is off is found out.
-        return bool(_LOGURU_EMITS.search(frame.file))
-    return last_name(frame.function) in _EMITTING_FUNCTIONS
 
 
 DETECTOR: Final = Detector(

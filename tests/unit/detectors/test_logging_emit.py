@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.logging_emit import DETECTOR, MIN_SHARE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
+
+TRAIN = Script(
+    "train.py",
+    """
+    import logging
+    from tqdm import tqdm
+
+    def train(env, agent, writer, rows, steps):
+        progress = tqdm(total=steps)
+        for step in range(steps):
+            learn(agent)
+            if step % 2 == 0:
+                logger.info("step %d: %s", step, agent)
+            logger.debug(f"q = {agent.q}")
+            print("step", step, agent)
+            print(evaluate(agent, env))
+            print(loss.item())
+            writer.add_scalar("loss", agent.loss, step)
+            progress.set_postfix(loss=agent.loss)
+            rows.writerow([step, agent.loss])
+            sys.stdout.write(".")
+            buffer.write(step)
+    """,
+)
+LEARN = TRAIN.at("learn(agent)", "train")
+INFO = TRAIN.at("logger.info", "train")
+DEBUG = TRAIN.at("logger.debug", "train")
+PRINT = TRAIN.at('print("step"', "train")
+PRINT_EVALUATION = TRAIN.at("print(evaluate", "train")
+PRINT_LOSS = TRAIN.at("print(loss", "train")
+SCALAR = TRAIN.at("add_scalar", "train")
+POSTFIX = TRAIN.at("set_postfix", "train")
+ROW = TRAIN.at("writerow", "train")
+
+LOGGER_INFO = f"{STDLIB}/logging/__init__.py:1489 Logger.info"
+LOGGER_DEBUG = f"{STDLIB}/logging/__init__.py:1477 Logger.debug"
+IS_ENABLED = f"{STDLIB}/logging/__init__.py:1739 Logger.isEnabledFor"
+EMIT = (
+    f"{STDLIB}/logging/__init__.py:1634 Logger._log",
+    f"{STDLIB}/logging/__init__.py:1100 StreamHandler.emit",
+)
+ADD_SCALAR = f"{SITE}/torch/utils/tensorboard/writer.py:370 SummaryWriter.add_scalar"
+SET_POSTFIX = f"{SITE}/tqdm/std.py:1431 tqdm.set_postfix"
+
+
+def a_training(seconds: float, *stack: str) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(seconds, *stack)
+    return run.spends(10.0 - seconds, LEARN)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, TRAIN)
+
+
+def test_names_the_line_its_condition_and_the_records_per_step():
+    run = a_training(4.0, INFO, LOGGER_INFO, *EMIT).counts("log_records", 500)
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [TRAIN.line("logger.info")]
+    assert finding.title == "log records are written at every step (train.py:9)"
+    assert finding.evidence == (
+        "40 % of the critical time is spent on output (40 % log records): 4 ms per step",
+        "500 log records in the steady phase, 0.5 per step",
+        "it is written when step % 2 == 0",
+    )
+
+
+def test_claims_all_that_an_emitted_record_costs():
+    run = a_training(1.0, INFO, LOGGER_INFO, *EMIT)
+    run.spends(0.5, INFO)
+    run.spends(0.5, INFO, LOGGER_INFO, IS_ENABLED)
+    run.spends(0.5, INFO, LOGGER_INFO, *EMIT, "agent.py:30 Agent.__str__")
+
+    (finding,) = found(run)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize(
+    ("stack", "fix"),
+    [
+        pytest.param((PRINT,), "Print every thousandth", id="print"),
+        pytest.param((PRINT, f"{SITE}/numpy/_core/arrayprint.py:736 array2string"), "Print", id="array"),
+        pytest.param((TRAIN.at("sys.stdout.write", "train"),), "Print", id="stdout"),
+        pytest.param((SCALAR, ADD_SCALAR), "once per update", id="tensorboard"),
+        pytest.param((POSTFIX, SET_POSTFIX), "refresh=False", id="tqdm"),
+        pytest.param((ROW,), "row per episode", id="csv"),
+        pytest.param(
+            ("train.py:99 main", f"{SITE}/stable_baselines3/common/logger.py:470 Logger.dump"),
+            "once per update",
+            id="stable-baselines3",
+        ),
+        pytest.param(
+            (INFO, f"{SITE}/loguru/_logger.py:2082 info", f"{SITE}/loguru/_handler.py:150 emit"),
+            "Log every",
+            id="loguru",
+        ),
+    ],
+)  # fmt: skip
+def test_knows_where_output_goes(stack, fix):
+    (finding,) = found(a_training(3.0, *stack))
+
+    assert finding.savings[0].nodes
+    assert fix in finding.fix
+
+
+def test_a_thread_that_writes_metrics_is_priced_by_what_it_keeps_the_others_from():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(1.0, SCALAR, ADD_SCALAR).spends(2.0, LEARN, idle=True)
+    run.spends(7.0, LEARN, f"{SITE}/torch/optim/adam.py:226 step")
+    run.thread("writer").spends(
+        6.0,
+        f"{STDLIB}/threading.py:1002 Thread._bootstrap",
+        f"{SITE}/tensorboard/summary/writer/event_file_writer.py:233 run",
+        f"{SITE}/tensorboard/summary/writer/record_writer.py:40 RecordWriter.write",
+    )
+    run.spends(4.0, f"{STDLIB}/queue.py:171 Queue.get", idle=True)
+    profile = profile_of(run, TRAIN)
+
+    (finding,) = DETECTOR.detect(profile)
+
+    assert claimed_s(profile, finding) == pytest.approx(1.0 + 2.0)
+
+
+def test_silent_just_under_its_threshold():
+    under = a_training(10 * MIN_SHARE * 0.9, INFO, LOGGER_INFO, *EMIT)
+    over = a_training(10 * MIN_SHARE * 1.1, INFO, LOGGER_INFO, *EMIT)
+
+    assert found(under) == []
+    assert len(found(over)) == 1
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        pytest.param((DEBUG, f"{SITE}/numpy/_core/arrayprint.py:736 array2string"), id="level off"),
+        pytest.param((INFO, LOGGER_INFO, IS_ENABLED), id="record refused"),
+        pytest.param((PRINT_EVALUATION, "train.py:50 evaluate"), id="evaluated, then printed"),
+        pytest.param((TRAIN.at("buffer.write", "train"),), id="a buffer of one's own"),
+        pytest.param(
+            (LEARN, f"{SITE}/tqdm/std.py:1181 tqdm.__iter__", "data.py:3 Loader.__iter__"),
+            id="data below a progress bar",
+        ),
+        pytest.param(
+            ("train.py:99 main", f"{SITE}/wandb/agents/pyagent.py:300 Agent._run_job", LEARN),
+            id="a driver that calls the training",
+        ),
+        pytest.param((LEARN, "project/logging/handlers.py:3 emit"), id="a project's own logging"),
+    ],
+)
+def test_silent_on_what_tells_nothing(stack):
+    assert found(a_training(5.0, *stack)) == []
+
+
+def test_silent_on_a_logger_that_nothing_waits_for():
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, LEARN)
+    run.process("logger").spends(8.0, INFO, LOGGER_INFO, *EMIT)
+
+    assert found(run) == []
+
+
+def test_a_value_fetched_from_a_gpu_promises_nothing():
+    on_cpu = a_training(3.0, PRINT_LOSS)
+    on_gpu = a_training(3.0, PRINT_LOSS)
+    on_gpu.spends(
+        0.5, "train.py:2 <module>", f"{SITE}/torch/cuda/__init__.py:400 _lazy_init", start_up=True
+    )
+
+    (sure,), (unsure,) = found(on_cpu), found(on_gpu)
+
+    assert sure.savings[0].removable.low > 0.9
+    assert unsure.savings[0].removable.low == 0.0
+
+
+def test_is_priced_by_the_time_in_output():
+    first, *_ = ranked(a_training(4.0, INFO, LOGGER_INFO, *EMIT), TRAIN)
+
+    assert first.finding.detector == "logging-emit"
+    assert first.saved_share.low == pytest.approx(0.36, abs=0.05)
+    assert first.saved_share.low < 0.4 < first.saved_share.high
