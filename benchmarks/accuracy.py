@@ -234,6 +234,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.rounds < 1 or arguments.recordings < 1:
         parser.error("one round and one recording are the least")
+    # So that being ended ends the programs, too: they would spoil what is measured next.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     judged, failed = [], []
     for case in chosen(arguments):
         try:

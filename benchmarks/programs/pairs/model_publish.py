@@ -14,7 +14,7 @@ import rlprof
 from benchmarks.programs.stopwatch import Stopwatch, arguments, tell
 
 NUM_ACTORS = 2
-ROLLOUT = 64
+ROLLOUT = 24
 OBSERVATION = 24
 ACTIONS = 4
 HIDDEN = 512
