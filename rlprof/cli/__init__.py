@@ -35,7 +35,10 @@ _HELP = """Why reinforcement-learning training is slow, and what each fix is wor
   rlprof explain omegaconf-in-loop   read about a finding
 """
 
-_EPILOG = "A report needs steps to price in steps per second: call rlprof.step() where your program makes one."
+_EPILOG = (
+    "Steps of gymnasium, Stable-Baselines3, TorchRL and PufferLib are counted by themselves; for others "
+    "give --steps-from or call rlprof.step() where your program makes one."
+)
 
 
 class _Command(NamedTuple):
