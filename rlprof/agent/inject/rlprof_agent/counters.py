@@ -17,26 +17,28 @@ class Counter:
     """Events of one name, counted by ``counter.cell[0] += n`` or through ``counted.calls``."""
 
     __slots__ = (
-        "__weakref__",
-        "_owners",
-        "_size_of",
+        "_kept",
+        "_measured_by",
         "cell",
-        "inside",
         "name",
         "on_first",
+        "others",
+        "owner",
         "sizes",
     )
 
     def __init__(self, name: str, size_of: Optional[SizeOf]) -> None:
         self.name = name
-        self.inside: set[int] = set()
-        """Threads that are inside a counted call."""
+        self.owner = 0
+        """The thread that is inside a counted call; 0 for none."""
+        self.others: set[int] = set()
+        """Further threads that are."""
         self.sizes: dict[int, int] = {}
         """What one call of an object counts for, by its ``id``, while it lives."""
         self.on_first: Optional[Callable[[], None]] = None
         """Called with the first count of each object."""
-        self._owners: dict[int, Any] = {}
-        self._size_of = size_of
+        self._kept: dict[int, Any] = {}
+        self._measured_by = size_of
         self.renew()
 
     def renew(self) -> None:
@@ -46,14 +48,21 @@ class Counter:
         shared = cell(self.name)
         self.cell: Any = memoryview(bytearray(8)).cast("q") if shared is None else shared
         # Threads of the parent do not live on in a child, and their numbers are given anew.
-        self.inside.intersection_update([get_ident()])
+        self.others.intersection_update([get_ident()])
+        if self.owner != get_ident():
+            self.owner = 0
+
+    def size_of(self, owner: Any) -> int:
+        """What a call of ``owner`` counts for."""
+        size = self.sizes.get(id(owner))
+        return self.measure(owner) if size is None else size
 
     def measure(self, owner: Any) -> int:
-        """What a call of ``owner`` counts for; kept in ``sizes``, for it does not change."""
+        """The same for one that is new; kept in ``sizes``, for it does not change."""
         try:
             if self.on_first is not None:
                 self.on_first()
-            size = 1 if self._size_of is None else int(self._size_of(owner))
+            size = 1 if self._measured_by is None else int(self._measured_by(owner))
             if size > 0:
                 self._keep(owner, size)
             return max(0, size)
@@ -68,10 +77,10 @@ class Counter:
 
         def forget(_: Any) -> None:
             self.sizes.pop(number, None)
-            self._owners.pop(number, None)
+            self._kept.pop(number, None)
 
         try:
-            self._owners[number] = ref(owner, forget)
+            self._kept[number] = ref(owner, forget)
         except TypeError:
             return  # Cannot be watched, so its number may be another's tomorrow.
         self.sizes[number] = size
@@ -83,7 +92,11 @@ class Counter:
         """
         from types import SimpleNamespace
 
-        return SimpleNamespace, (), {"cell": [0], "measure": callable, "name": self.name}
+        return (
+            SimpleNamespace,
+            (),
+            {"cell": [0], "owner": 0, "measure": callable, "size_of": callable},
+        )
 
 
 def counter(name: str, size_of: Optional[SizeOf] = None) -> Counter:

@@ -61,37 +61,48 @@ def _takes_self_and_one_more(code: CodeType) -> bool:
 
 
 def _one_argument_call(original: Any, counter: Counter) -> Any:
-    inside, thread, sizes = counter.inside, get_ident, counter.sizes
+    thread, others, sizes = get_ident, counter.others, counter.sizes
 
     def counted(self: Any, argument: Any) -> Any:
+        # Nothing between the look at the owner and becoming it lets another thread run.
         me = thread()
-        if me in inside:
-            return original(self, argument)
-        inside.add(me)
+        if counter.owner or others:
+            if counter.owner == me or me in others:
+                return original(self, argument)
+            others.add(me)
+            try:
+                result = original(self, argument)
+            finally:
+                others.discard(me)
+        else:
+            counter.owner = me
+            try:
+                result = original(self, argument)
+            finally:
+                counter.owner = 0
         try:
-            result = original(self, argument)
-        finally:
-            inside.discard(me)
-        counter.cell[0] += sizes.get(id(self)) or counter.measure(self)
+            size = sizes[id(self)]
+        except KeyError:
+            size = counter.measure(self)
+        counter.cell[0] += size
         return result
 
     return counted
 
 
 def _any_call(original: Any, counter: Counter) -> Any:
-    inside, thread, sizes = counter.inside, get_ident, counter.sizes
+    thread, others = get_ident, counter.others
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         me = thread()
-        if me in inside:
+        if counter.owner == me or me in others:
             return original(*args, **kwargs)
-        inside.add(me)
+        others.add(me)
         try:
             result = original(*args, **kwargs)
         finally:
-            inside.discard(me)
-        owner = args[0] if args else None
-        counter.cell[0] += sizes.get(id(owner)) or counter.measure(owner)
+            others.discard(me)
+        counter.cell[0] += counter.size_of(args[0] if args else None)
         return result
 
     return counted
@@ -101,7 +112,7 @@ def _awaited_call(original: Any, counter: Counter) -> Any:
     # Tasks of one thread take turns, so that calls inside calls cannot be told apart: all count.
     async def counted(*args: Any, **kwargs: Any) -> Any:
         result = await original(*args, **kwargs)
-        counter.cell[0] += counter.measure(args[0] if args else None)
+        counter.cell[0] += counter.size_of(args[0] if args else None)
         return result
 
     return counted
@@ -111,7 +122,11 @@ def _dressed(wrapper: Any, original: Any) -> Any:
     # Here, not above: by the time that something is counted, the program has it imported.
     from functools import update_wrapper
 
-    return update_wrapper(wrapper, original)
+    update_wrapper(wrapper, original)
+    # torch.compile traces this instead: a graph has no place for counting, and with
+    # fullgraph=True it would be an error of the program's.
+    wrapper._torchdynamo_inline = original
+    return wrapper
 
 
 _OWN_FILE = counting.__code__.co_filename

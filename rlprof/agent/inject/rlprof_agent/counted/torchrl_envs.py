@@ -1,7 +1,7 @@
 """TorchRL: environments, batched ones, and pools.
 
-Collectors call ``step_and_maybe_reset`` and workers ``_step``, so ``step`` is not the place: every
-way leads through ``_step``, but for the two classes of batches that override the first.
+Collectors call ``step_and_maybe_reset``, and transforms and workers ``_step``, so ``step`` is not
+the place. Most ways lead through ``_step``: not those of batches, nor of a compiled environment.
 """
 
 from __future__ import annotations
@@ -15,31 +15,24 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..counters import Counter
-
 
 def count_envs(module: ModuleType) -> None:
-    CountedMethods(module.EnvBase, ["_step"], _steps("steps:torchrl.env")).install()
+    _count(module.EnvBase, "steps:torchrl.env")
 
 
 def count_batched_envs(module: ModuleType) -> None:
-    _count_batch(module.BatchedEnvBase)
+    _count(module.BatchedEnvBase, "steps:torchrl.batched")
 
 
 def count_async_pools(module: ModuleType) -> None:
     """Driven in its asynchronous way a pool counts in its workers alone, as their environments."""
-    _count_batch(module.AsyncEnvPool)
+    _count(module.AsyncEnvPool, "steps:torchrl.batched")
 
 
-def _count_batch(base: type) -> None:
-    steps = _steps("steps:torchrl.batched")
-    CountedMethods(base, ["_step", "step_and_maybe_reset"], steps).install()
-
-
-def _steps(name: str) -> Counter:
+def _count(base: type, name: str) -> None:
     steps = counter(name, _batch)
     steps.on_first = stop_counting_envs
-    return steps
+    CountedMethods(base, ["_step", "step_and_maybe_reset"], steps).install()
 
 
 def _batch(env: Any) -> int:

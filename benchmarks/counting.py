@@ -1,0 +1,70 @@
+"""What counting costs: each hook per call, and CartPole through a vector environment.
+
+    python benchmarks/counting.py --rounds 7
+
+Each round starts a process that carries the agent and takes its hooks off and on again every few
+milliseconds. The recorder answers and does not sample, so that the hooks are all there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import NamedTuple
+
+from measuring import PROGRAMS, Spread, last_json, print_table, run, say
+from startup import answering_recorder
+
+PER_CALL_NS = 1000
+"""Target per call of any hook."""
+PER_PHASE_NS = 2000
+OF_SPS = 0.005
+"""Target on CartPole: part of its steps per second."""
+
+
+class Row(NamedTuple):
+    key: str
+    what: str
+    target: float
+    is_share: bool = False
+
+
+ROWS = (
+    Row("env", "`Env.step`, no wrapper", PER_CALL_NS),
+    Row("made", "`Env.step` in the wrappers of `gymnasium.make`", PER_CALL_NS),
+    Row("vector", "`VectorEnv.step`", PER_CALL_NS),
+    Row("message", "a message of `multiprocessing`", PER_CALL_NS),
+    Row("record", "a log record", PER_CALL_NS),
+    Row("phase", "`with rlprof.phase(name)`, whole", PER_PHASE_NS),
+    Row("cart_pole_1", "CartPole, `SyncVectorEnv` of 1", OF_SPS, is_share=True),
+    Row("cart_pole_8", "CartPole, `SyncVectorEnv` of 8", OF_SPS, is_share=True),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--python", default=sys.executable, help="one that has gymnasium")
+    arguments = parser.parse_args()
+    program = [arguments.python, str(PROGRAMS / "counted_calls.py")]
+    results = []
+    for number in range(arguments.rounds):
+        say(f"round {number + 1} of {arguments.rounds}")
+        with answering_recorder() as carried:
+            results.append(last_json(run(program, carried)[0]))
+    print_table(
+        f"Counting: median of {arguments.rounds} processes (lowest to highest)",
+        ["what", "added", "target"],
+        [row_text(row, [result[row.key] for result in results]) for row in ROWS],
+    )
+
+
+def row_text(row: Row, values: list[float]) -> list[str]:
+    if row.is_share:
+        spread = Spread.of(100 * value for value in values)
+        return [row.what, f"{spread.text('{:.2f}')} % of sps", f"< {100 * row.target:g} %"]
+    return [row.what, f"{Spread.of(values).text('{:.0f}')} ns", f"< {row.target:g} ns"]
+
+
+if __name__ == "__main__":
+    main()
