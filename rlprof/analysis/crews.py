@@ -36,6 +36,8 @@ class Split:
     """What one thread did in the steady phase: its own work, and getting data about (µs)."""
 
     own_cpu_us: int = 0
+    own_busy_us: int = 0
+    """The same with its waits for a CPU."""
     transport_cpu_us: int = 0
     unlocated_cpu_us: int = 0
     """On lines that nobody knows."""
@@ -47,6 +49,7 @@ class Split:
     def plus(self, other: Split) -> Split:
         return Split(
             self.own_cpu_us + other.own_cpu_us,
+            self.own_busy_us + other.own_busy_us,
             self.transport_cpu_us + other.transport_cpu_us,
             self.unlocated_cpu_us + other.unlocated_cpu_us,
             self.slept_us + other.slept_us,
@@ -58,7 +61,7 @@ def split_work(
     activity: Activity, transport: Mapping[int, Transport], kinds: Mapping[int, WaitKind]
 ) -> Split:
     """Own work, transport and sleep of a thread; loops that poll are transport."""
-    own = moved = unlocated = slept = paused = 0
+    own = busy = moved = unlocated = slept = paused = 0
     for node, cost in activity.tree.self_costs():
         kind = kinds.get(node)
         if activity.tree.frame(node).function in _UNLOCATED:
@@ -67,11 +70,12 @@ def split_work(
             moved += cost.cpu_us
         else:
             own += cost.cpu_us
+            busy += cost.busy_us
             if kind is WaitKind.SLEEP:
                 slept += cost.idle_us
             elif kind not in FOR_OTHERS and kind is not WaitKind.LOCK:
                 paused += cost.idle_us
-    return Split(own, moved, unlocated, slept, paused)
+    return Split(own, busy, moved, unlocated, slept, paused)
 
 
 @dataclass(frozen=True, slots=True)

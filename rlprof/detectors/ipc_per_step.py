@@ -129,52 +129,62 @@ def _best_change(crews: Sequence[_Parts], profile: Profile) -> _Change:
 
 def _in_one_process(crews: Sequence[_Parts], profile: Profile) -> _Change:
     """The master's own work and all environments', one after the other; sleeps add up too."""
-    low = high = 0.0
+    crowd = crowding(profile.load, profile.steady_us)
+    low, high = (us * profile.steady_steps for us in IN_PROCESS_US)
     for parts in crews:
         stays = parts.master.slept_us + parts.servants.slept_us
         unlocated = parts.master.unlocated_cpu_us + parts.servants.unlocated_cpu_us
         paused = parts.master.paused_us + parts.servants.paused_us
         own = parts.servants.own_cpu_us
-        low += parts.master.own_cpu_us + own * OTHER_CACHES.low + stays
-        high += parts.master.own_cpu_us + own * OTHER_CACHES.high + stays + unlocated + paused
-    low += IN_PROCESS_US.low * profile.steady_steps
-    high += IN_PROCESS_US.high * profile.steady_steps
+        low += _own_us(parts.master, crowd.low) + own * OTHER_CACHES.low * crowd.low + stays
+        high += _own_us(parts.master, crowd.high) + stays + paused
+        high += (own * OTHER_CACHES.high + unlocated) * crowd.high
     side_by_side = min(len(crews), profile.load.cores)
     return _bounded(Range(low / side_by_side, high / side_by_side), 0, crews, profile)
 
 
 def _in_fewer_workers(crews: Sequence[_Parts], profile: Profile, workers: int) -> _Change:
     """A worker for each core: its own work is shared out, messages fall with their number."""
-    left = 0.0
+    crowd = crowding(profile.load, profile.steady_us)
+    low = high = 0.0
     for parts in crews:
         fewer = workers / len(parts.crew.servants)
-        left += parts.master.own_cpu_us + parts.master.transport_cpu_us * fewer
-        left += (parts.servants.own_cpu_us + parts.servants.transport_cpu_us * fewer) / workers
-        left += parts.master.slept_us
+        shared = parts.master.transport_cpu_us * fewer
+        shared += (parts.servants.own_cpu_us + parts.servants.transport_cpu_us * fewer) / workers
         # Environments that sleep side by side now do so one after the other in each worker.
-        left += (parts.servants.slept_us + parts.servants.paused_us) / workers
-    return _bounded(Range(*(left * part for part in FEWER_MESSAGES)), workers, crews, profile)
+        slept = (parts.servants.slept_us + parts.servants.paused_us) / workers
+        stays = parts.master.slept_us + slept
+        low += _own_us(parts.master, crowd.low) + shared * crowd.low + stays
+        high += _own_us(parts.master, crowd.high) + shared * crowd.high + stays
+    left = Range(low * FEWER_MESSAGES.low, high * FEWER_MESSAGES.high)
+    return _bounded(left, workers, crews, profile)
+
+
+def _own_us(master: Split, crowd: float) -> float:
+    """The master's own work is done where it is now: it waits for a CPU as long as now, at most."""
+    return min(master.own_busy_us, master.own_cpu_us * crowd)
 
 
 def _bounded(left: Range, workers: int, crews: Sequence[_Parts], profile: Profile) -> _Change:
-    """Not faster than processes outside of the crews, nor than a host shared with others lets it."""
+    """Not faster than the busiest process outside of the crews."""
     inside = {process for parts in crews for process in parts.crew.processes}
     others = max((it.on_cpu_us for it in profile.activities if it.process not in inside), default=0)
-    crowded = crowding(profile.load, profile.steady_us)
-    return _Change(Range(max(left.low, others), max(left.high * crowded, others)), workers)
+    return _Change(Range(max(left.low, others), max(left.high, others)), workers)
 
 
-def crowding(load: HostLoad, length_us: int) -> float:
+def crowding(load: HostLoad, length_us: int) -> Range:
     """How many times longer one thread takes because of others than the run on the same host.
 
     Fair shares: *k* threads that want a core among *f* foreign ones get ``cores * k / (k + f)``.
-    Never more than what the run itself queued for: cores may also have been free.
+    Never more than what the run itself queued for: cores may also have been free. The low is half of
+    it, since the run's own threads queue for each other too.
     """
     got, wanted = load.got_us / length_us, (load.got_us + load.queued_us) / length_us
     if not got:
-        return 1.0
+        return Range(1.0, 1.0)
     foreign = max(0.0, load.cores * wanted / got - wanted)
-    return max(1.0, min(wanted / got, (foreign + 1) / load.cores))
+    most = max(1.0, min(wanted / got, (foreign + 1) / load.cores))
+    return Range(max(1.0, most / 2), most)
 
 
 def _transport_nodes(crews: Sequence[_Parts], transport: Mapping[int, Transport]) -> frozenset[int]:

@@ -25,6 +25,8 @@ _WEIGHTS: Final = re.compile(
     r"^(\w*_)?(weights|params|parameters|state_dict|model_state|policy_state)$", re.IGNORECASE
 )
 
+_HINT: Final = re.compile(r"state_dict|deepcopy|weights|params|parameters|model_state|policy_state")
+
 
 @lru_cache(maxsize=PARSED_FILES)
 def publishing_lines(text: str) -> Mapping[int, str]:
@@ -33,7 +35,8 @@ def publishing_lines(text: str) -> Mapping[int, str]:
     By function: what is sent has to be made of a ``state_dict`` there (or be named so), what is
     taken has to be loaded there. A target network that is copied in one statement is nobody else's.
     """
-    module = parse(text)
+    # Most files know nothing of weights, and reading them all takes seconds.
+    module = parse(text) if _HINT.search(text) else None
     lines: dict[int, str] = {}
     if module is None:
         return lines
