@@ -15,8 +15,8 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame, Process
 
-REMADE_ROUNDS: Final = 3.0
-"""Processes over the most that lived at once, from which on they are made again and again: a worker
+REMADE_ROUNDS: Final = 2.5
+"""Processes over those that live side by side, from which on they are made again and again: a worker
 that died and was replaced, or one pool for training and one for evaluation, stay below it."""
 
 MIN_SHARE_ONCE: Final = 0.25
@@ -45,7 +45,7 @@ class WorkerStart:
 
     processes: tuple[Process, ...]
     at_once: int
-    """The most of them that lived at the same time."""
+    """How many of them live side by side."""
     nodes: frozenset[int]
     """Imports in them, and what ``spawn`` runs of the main script: nodes of ``Profile.start_up``."""
     us: int
@@ -75,7 +75,7 @@ def worker_start(profile: Profile) -> WorkerStart:
     nodes = _starting_nodes(profile, roles - others) if processes and enough else frozenset()
     return WorkerStart(
         processes=processes,
-        at_once=_most_at_once(processes, profile.run.wall_us),
+        at_once=_usually_alive(processes, profile.run.wall_us),
         nodes=nodes,
         us=sum(profile.start_up.self_cost(node).wall_us for node in nodes),
     )
@@ -98,7 +98,11 @@ def seen_to_its_end(profile: Profile) -> bool:
     return run.complete and run.exit_code is not None and not stopped
 
 
-def _most_at_once(processes: Iterable[Process], end_us: int) -> int:
+def _usually_alive(processes: Iterable[Process], end_us: int) -> int:
+    """How many live side by side, as one of them sees it on average.
+
+    Not the most at any time: an old pool may still be ending while the next is made.
+    """
     changes = sorted(
         change
         for it in processes
@@ -107,11 +111,14 @@ def _most_at_once(processes: Iterable[Process], end_us: int) -> int:
             (it.ended_us if it.ended_us is not None else end_us, -1),
         )
     )
-    alive = most = 0
-    for _, change in changes:
+    alive = last_us = 0
+    lived = seen = 0
+    for at_us, change in changes:
+        lived += alive * (at_us - last_us)
+        seen += alive * alive * (at_us - last_us)
         alive += change
-        most = max(most, alive)
-    return most
+        last_us = at_us
+    return max(1, round(seen / lived)) if lived else len(changes) // 2
 
 
 def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int]:
@@ -196,19 +203,22 @@ def _makes(frame: Frame) -> bool:
 
 
 def runs_in_worker(node: int, tree: CallTree, known: dict[int, bool]) -> bool:
-    """Whether ``node`` is in the target of a process that ``multiprocessing`` started.
+    """Whether a worker is past its start at ``node``: neither forked nor spawned just now.
 
+    Stacks that do not reach up to where ``multiprocessing`` began are the worker's own work.
     ``known`` keeps the answers; all trees of a profile may share it.
     """
     path = []
     current = node
     while current != NO_PARENT and current not in known:
         path.append(current)
-        if _entry(tree.frame(current)) == _RUNS:
-            known[current] = True
-            break
         current = tree.nodes[current].parent
-    found = known.get(current, False)
-    for passed in path:
+    found = known.get(current, True)
+    for passed in reversed(path):
+        frame = tree.frame(passed)
+        entry = _entry(frame)
+        found = entry == _RUNS or (
+            found and bool(frame.file) and entry != _PREPARES and not _makes(frame)
+        )
         known[passed] = found
     return found

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
+from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.worker_start import (
     WorkerStart,
@@ -24,7 +26,8 @@ from rlprof.model.recording import NO_PARENT
 from rlprof.units import count, duration, percent
 
 MIN_MAKING: Final = 0.03
-"""Of the critical time: making and ending processes in the loop. A pool that is kept takes none."""
+"""Part of the steady phase that makes and ends processes, and of the run that imports in them. A
+pool that is kept takes none."""
 
 MOST_REMOVABLE: Final = 0.97
 """A forked worker imports nothing, but to start and end it takes 6 to 8 ms (measured)."""
@@ -36,13 +39,17 @@ KEPT_POOL: Final = Range(0.9, 0.98)
 """Removable from making and ending processes. Measured: a round of 4 tasks takes 0.3 to 2.7 ms in a
 pool that is kept, 60 to 80 ms with a pool of 4 forked for it, 160 to 185 ms where torch is loaded."""
 
-IMBALANCE: Final = 2.0
-"""Tasks of a round may take this much longer than if they filled all cores: the last one runs alone."""
+IMBALANCE: Final = 1.3
+"""Tasks of a round may take this much longer than if all workers had some to the end: ``Pool.map``
+makes four chunks a worker, and the last may run alone."""
 
 SHOWN_LINES: Final = 6
 SHOWN_MODULES: Final = 3
 MIN_MODULE_SHARE: Final = 0.1
 """Of the workers' imports: lighter modules are not named."""
+
+_POOL: Final = re.compile(r"[/\\]multiprocessing[/\\](pool|queues|process)\.py$")
+"""What workers do between tasks goes with the pool."""
 
 _INSTALLED: Final = re.compile(
     r"[/\\](?:(?:site|dist)-packages|python3\.\d+t?)[/\\](?!(?:site|dist)-packages)(?P<name>[^/\\.]+)"
@@ -51,10 +58,12 @@ _INSTALLED: Final = re.compile(
 
 def detect(profile: Profile) -> Iterable[Finding]:
     start = worker_start(profile)
-    if is_heavy(start, profile):
+    remade = _remade(start, profile) if start.remade else None
+    if remade is not None:
+        # Imports are part of what a kept pool spares.
+        yield remade
+    elif is_heavy(start, profile):
         yield _imports(start, profile)
-    if start.remade:
-        yield from _remade(start, profile)
 
 
 def _imports(start: WorkerStart, profile: Profile) -> Finding:
@@ -151,70 +160,118 @@ def _fix(start: WorkerStart) -> str:
     )
 
 
-def _remade(start: WorkerStart, profile: Profile) -> Iterator[Finding]:
-    tree = profile.steady
-    nodes = making_nodes(tree)
-    whole = profile.critical.wall_us
-    making = sum(tree.self_cost(node).wall_us for node in nodes) / whole if whole else 0.0
-    if making < MIN_MAKING:
-        return
-    lines = UserLines(tree, profile.sources, profile.started_package)
-    locations = lines.locations(_weights(nodes, tree, lines), whole)[:SHOWN_LINES]
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """The process that makes the pools; parts are of the steady phase."""
+
+    working: float
+    """Making processes left out."""
+    making: float
+    waited: float
+    """For results and for ends of processes."""
+    nodes: frozenset[int]
+    """Of the making."""
+    wait_nodes: frozenset[int]
+    weights: dict[Line, float]
+
+
+def _maker(start: WorkerStart, profile: Profile) -> _Maker | None:
+    """The process outside of the pools that spends most in making them and waiting for them."""
+    pooled = {it.id for it in start.processes}
+    makers = [
+        _describe_maker(it, profile)
+        for it in profile.activities
+        if it.is_main and it.process not in pooled and it.role not in SERVICES
+    ]
+    return max(makers, key=lambda it: it.making + it.waited, default=None)
+
+
+def _describe_maker(activity: Activity, profile: Profile) -> _Maker:
+    steady = max(1, profile.steady_us)
+    nodes = making_nodes(activity.tree)
+    busy = sum(activity.tree.self_cost(node).busy_us for node in nodes)
+    waits = [
+        wait
+        for wait in profile.waits
+        if wait.thread == activity.thread and wait.kind in (WaitKind.FUTURE, WaitKind.JOIN)
+    ]
+    lines = UserLines(activity.tree, profile.sources, profile.started_package)
+    waited = sum(wait.wall_us for wait in waits)
+    making = sum(activity.tree.self_cost(node).wall_us for node in nodes)
+    both = sum(
+        activity.tree.self_cost(node).idle_us for wait in waits for node in wait.nodes & nodes
+    )
+    return _Maker(
+        working=max(0, activity.working_us - busy) / steady,
+        making=making / steady,
+        waited=(waited - both) / steady,
+        nodes=nodes,
+        wait_nodes=frozenset[int]().union(*(wait.nodes for wait in waits)),
+        weights=_weights(nodes, activity.tree, lines),
+    )
+
+
+def _remade(start: WorkerStart, profile: Profile) -> Finding | None:
+    maker = _maker(start, profile)
+    importing = start.us / max(1, profile.run.wall_us)
+    if maker is None or maker.making + importing < MIN_MAKING:
+        return None
+    steady = profile.steady
+    touched = frozenset(
+        node
+        for node, cost in steady.self_costs()
+        if cost.wall_us
+        and (
+            node in maker.nodes or node in maker.wait_nodes or _POOL.search(steady.frame(node).file)
+        )
+    )
+    if not touched:
+        return None
+    lines = UserLines(steady, profile.sources, profile.started_package)
+    locations = lines.locations(maker.weights, max(1, profile.steady_us))[:SHOWN_LINES]
     first = locations[0] if locations else None
     where = f" ({short_place(Line(first.file, first.line, first.function))})" if first else ""
     number = len(start.processes)
-    yield Finding(
+    return Finding(
         detector=DETECTOR.id,
         title=f"{count(number)} processes are made and ended in the loop{where}",
         phase=PhaseKind.STEADY,
         savings=(),
         locations=locations,
         evidence=(
-            f"{percent(making)} of the steady time makes, joins and ends processes",
+            f"{percent(maker.making)} of the steady time makes, joins and ends processes; imports "
+            f"in them take {percent(importing)} of the run",
             f"{count(number)} processes in all, {count(start.at_once)} at a time: "
             f"the whole set was made {count(round(start.rounds))} times",
         ),
         fix="Make the pool once, before the loop, and keep it: with Pool(n) as pool: for ...: "
         "pool.map(...), or one ProcessPoolExecutor for all rounds.",
         confidence=Confidence.BOUNDED,
-        remainder=Remainder(nodes | _waits_for_results(profile), _left(start, making, profile)),
+        remainder=Remainder(touched, _left(start, maker, profile)),
     )
 
 
-def _waits_for_results(profile: Profile) -> frozenset[int]:
-    return frozenset(
-        node
-        for wait in profile.waits
-        if wait.kind in (WaitKind.FUTURE, WaitKind.JOIN)
-        for node in wait.nodes
-        if profile.steady.self_cost(node).wall_us
-    )
-
-
-def _left(start: WorkerStart, making: float, profile: Profile) -> Range:
-    """At best only the tasks and the critical process's own work are left; at worst the waits for
-    results that twice the tasks do not explain go, and what makes processes.
+def _left(start: WorkerStart, maker: _Maker, profile: Profile) -> Range:
+    """At best only the tasks and the own work of the process that makes the pools are left; at worst
+    the waits for results that the tasks do not explain go, and what makes processes.
 
     Tasks stand on what was seen of them: processes that were gone before a sampler came are taken
     to have done as much as the others.
     """
     pooled = {it.id for it in start.processes}
-    steady = max(1, profile.steady_us)
-    mains = [it for it in profile.activities if it.is_main]
-    own = sum(it.working_us for it in mains if it.is_critical and it.process not in pooled)
-    seen = [it for it in mains if it.process in pooled]
+    seen = [it for it in profile.activities if it.is_main and it.process in pooled]
     unseen = len(pooled) / max(1, len(seen))
-    side_by_side = max(1.0, min(profile.load.cores, start.at_once))
     known: dict[int, bool] = {}
     tasks = [_task_time(it, profile.wait_kinds, known) for it in seen]
-    on_cpu = unseen * sum(it.cpu_us for it in tasks) / side_by_side / steady
-    elapsed = unseen * sum(it.wall_us for it in tasks) / side_by_side / steady
-    waits = _waits_for_results(profile)
-    waited = sum(profile.steady.self_cost(node).idle_us for node in waits) / steady
-    unexplained = max(0.0, waited - IMBALANCE * elapsed)
-    saved_rounds = 1 - 1 / start.rounds
-    worst = 1 - (making + unexplained) * KEPT_POOL.low * saved_rounds
-    best = max(0.0, own / steady - making) + on_cpu + (1 - KEPT_POOL.high) * making
+    steady = max(1, profile.steady_us) / unseen
+    on_cpu = sum(it.cpu_us for it in tasks) / min(profile.load.cores, start.at_once) / steady
+    # With waits for a CPU: it may be others than these processes that hold the cores.
+    in_turn = sum(it.wall_us for it in tasks) / start.at_once / steady
+    elapsed = max(on_cpu, in_turn)
+    unexplained = max(0.0, maker.waited - IMBALANCE * elapsed)
+    worst = 1 - (maker.making + unexplained) * KEPT_POOL.low * (1 - 1 / start.rounds)
+    best = maker.working + elapsed + (1 - KEPT_POOL.high) * maker.making
+    worst = max(0.0, worst)
     return Range(min(worst, best), worst)
 
 

@@ -184,7 +184,7 @@ def test_silent_just_under_the_time_that_making_takes():
 
 
 def test_a_pool_for_training_and_one_for_evaluation_are_not_remade():
-    rounds = int(REMADE_ROUNDS) - 1
+    rounds = int(REMADE_ROUNDS)
 
     assert found_in(remade_pools(rounds=rounds)) == []
 
@@ -237,3 +237,33 @@ def with_import_system(recording: Recording) -> Recording:
         for node in recording.nodes
     )
     return replace(recording, nodes=nodes)
+
+
+def test_a_pool_that_ends_slowly_is_still_one_of_many():
+    """Each pool is gone only when a third of the next one's time is over."""
+    recording = remade_pools()
+    slow = tuple(
+        replace(it, ended_us=it.ended_us + 170_000) if it.id and it.ended_us else it
+        for it in recording.processes
+    )
+
+    (finding,) = found_in(replace(recording, processes=slow))
+
+    assert "80 processes in all, 6 at a time" in finding.evidence[1]
+
+
+def test_what_a_kept_pool_spares_is_told_once():
+    """Spawned workers that import in each generation: a finding in the steady phase, none besides."""
+    recording = remade_pools(making_s=0.5)
+    imports = a_run("train.py", start_up_s=0.5, steady_s=10.0).process("main", steps=10_000)
+    imports.spends(0.5, *MAKES).spends(9.5, *WAITS, idle=True)
+    for name in range(80):
+        imports.process(f"worker {name}").spends(0.08, *PREPARE, *IMPORT_TORCH)
+        imports.spends(0.02, *RUNS, "train.py:20 episode")
+    spawning = replace(with_import_system(imports.recording()), processes=recording.processes)
+
+    (finding,) = found_in(replace(spawning, run=recording.run))
+
+    assert finding.phase is PhaseKind.STEADY
+    assert finding.remainder is not None
+    assert finding.remainder.left.high < 0.5
