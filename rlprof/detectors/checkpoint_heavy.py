@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.origin import Origin, origin
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.module import called_name
+from rlprof.analysis.saving import saving_calls
+from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.detectors.base import Detector, Need
-from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -26,24 +23,6 @@ REMOVABLE: Final = Range(0.8, 1.0)
 
 SHOWN_LINES: Final = 4
 
-_SAVING: Final = re.compile(
-    r"[/\\](torch[/\\]serialization|stable_baselines3[/\\]common[/\\]save_util|joblib[/\\]numpy_pickle"
-    r"|numpy[/\\]lib[/\\](npyio|_npyio_impl|format|_format_impl)|orbax[/\\].*|safetensors[/\\]\w+"
-    r"|flax[/\\]training[/\\]checkpoints|cloudpickle[/\\].*|shutil|zipfile)\.py$"
-)
-"""Library code that writes models, arrays and archives."""
-
-_SAVERS: Final = frozenset(
-    {"save", "savez", "savez_compressed", "dump", "save_file", "save_to_zip_file"}
-)
-"""Functions of such code that write; those that read have other names."""
-
-_SAVES: Final = frozenset(
-    {"save", "savez", "savez_compressed", "dump", "save_file", "save_checkpoint", "save_pretrained",
-     "save_weights", "save_replay_buffer", "write_checkpoint", "checkpoint"}
-)  # fmt: skip
-"""Calls on the user's line that save something; ``json.dump`` of a log is too small to be seen."""
-
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
@@ -51,7 +30,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     nodes: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
     asleep = 0.0
-    for entry in _entries(tree, lines):
+    for entry in saving_calls(lines):
         owner = lines.owner(entry)
         cost = tree.total_cost(entry)
         if owner == NO_PARENT or not cost.wall_us:
@@ -73,26 +52,6 @@ def detect(profile: Profile) -> Iterable[Finding]:
         fix="Save a tenth as often, or by time (every ten minutes). Leave out what can be made again, "
         "such as a replay buffer; or copy the state and write it in a thread beside the training.",
         confidence=Confidence.MEASURED if lines.text(heaviest) else Confidence.BOUNDED,
-    )
-
-
-def _entries(tree: CallTree, lines: UserLines) -> Iterable[int]:
-    """Yield the topmost nodes that save: a library's function, or the user's line that calls it in C."""
-    inside: set[int] = set()
-    for node in tree.hot_nodes():
-        if tree.nodes[node].parent in inside:
-            inside.add(node)
-        elif _saves(tree.frame(node), lines):
-            inside.add(node)
-            yield node
-
-
-def _saves(frame: Frame, lines: UserLines) -> bool:
-    if origin(frame) is not Origin.YOURS:
-        return last_name(frame.function) in _SAVERS and bool(_SAVING.search(frame.file))
-    statement = lines.statement(frame)
-    return statement is not None and any(
-        isinstance(node, ast.Call) and called_name(node) in _SAVES for node in statement.walk()
     )
 
 
