@@ -68,41 +68,52 @@ class _Search:
 
     def _claim(self, node: int, calls: SmallCalls) -> None:
         us = 0.0
-        large = False
-        for child in self.tree.children(node):
-            frame = self.tree.frame(child)
-            name = last_name(frame.function)
-            if not _INSIDE_NUMPY.search(frame.file) or name not in calls.names | calls.likely:
+        confirmed = refuted = False
+        for name, children in self._called(node).items():
+            if name not in calls.names | calls.likely:
                 continue
-            if self._is_overhead(child, unless_seen=name in calls.names):
-                self.inside.update(self.tree.subtree(child))
-                us += self.tree.total_cost(child).wall_us
-                self.names[name] += self.tree.total_cost(child).wall_us
+            inside = [it for child in children for it in self.tree.subtree(child)]
+            if self._is_overhead(inside, unless_seen=name in calls.names):
+                self.inside.update(inside)
+                call_us = self.us(inside)
+                us += call_us
+                self.names[name] += call_us
+                confirmed = True
             else:
-                large = True
-        if calls.is_whole and not large:
+                refuted = True
+        if calls.is_whole and not refuted and (confirmed or not calls.likely):
+            own_us = self.tree.self_cost(node).wall_us
             self.on_lines.add(node)
-            us += self.tree.self_cost(node).wall_us
-            for name in calls.names:
-                self.names[name] += self.tree.self_cost(node).wall_us / len(calls.names)
+            us += own_us
+            for name in calls.names or calls.likely:
+                self.names[name] += own_us / len(calls.names or calls.likely)
         if us:
             self.weights[self.lines.line(node)] += us
 
-    def _is_overhead(self, call: int, *, unless_seen: bool) -> bool:
+    def _called(self, node: int) -> dict[str, list[int]]:
+        """The functions of numpy that a line calls, each on several lines of its own."""
+        called: dict[str, list[int]] = defaultdict(list)
+        for child in self.tree.children(node):
+            frame = self.tree.frame(child)
+            if _INSIDE_NUMPY.search(frame.file):
+                called[last_name(frame.function)].append(child)
+        return called
+
+    def _is_overhead(self, nodes: list[int], *, unless_seen: bool) -> bool:
         """Whether time spreads over numpy's own lines: of a large array one line has it all.
 
         ``unless_seen`` is the answer where there are too few samples to tell.
         """
-        total = self.tree.total_cost(call).wall_us
+        total = self.us(nodes)
         if total < self._least_us:
             return unless_seen
         by_line: dict[tuple[str, int], float] = defaultdict(float)
-        for node in self.tree.subtree(call):
+        for node in nodes:
             frame = self.tree.frame(node)
             by_line[frame.file, frame.line] += self.tree.self_cost(node).wall_us
         return max(by_line.values()) <= OVERHEAD_SHARE * total
 
-    def us(self, nodes: set[int]) -> float:
+    def us(self, nodes: Iterable[int]) -> float:
         return sum(self.tree.self_cost(node).wall_us for node in nodes)
 
 

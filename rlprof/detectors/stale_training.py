@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rlprof.analysis.components import DATA, LEARNING, classify_components
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.source.parameters import Parameters
 from rlprof.detectors.base import Detector, Need
@@ -18,20 +19,33 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.units import count, percent
 
-USUAL_UPDATES: Final = Range(0.25, 1.0)
-"""Updates per environment step. DQN makes one every four steps (Mnih et al. 2015), SAC one for each
-(Haarnoja et al. 2018); PPO of Stable-Baselines3 0.16 (10 epochs of 32 batches for 2 048 steps)."""
+USUAL_UPDATES: Final = Range(0.16, 1.0)
+"""Updates per environment step. PPO of Stable-Baselines3 makes 0.16 (10 epochs of 32 batches for 2 048
+steps), DQN one every four steps (Mnih et al. 2015), SAC one for each (Haarnoja et al. 2018)."""
 
-MOST_UPDATES: Final = 4.0
-"""Updates per environment step from which on a learner is taken to run free: four times the most that is
-usual. REDQ and DroQ make 20 on purpose (Chen et al. 2021, Hiraoka et al. 2022), and wait for the step in
-between: they step and learn in one process, which is left alone."""
+MOST_IN_TURNS: Final = 1.5
+"""Updates per environment step, from which on a program that steps and learns in turns trains more than
+any usual algorithm does. Where it says that it is on purpose (REDQ and DroQ make 20 updates a step: Chen et
+al. 2021, Hiraoka et al. 2022), it is left alone."""
+
+MOST_BESIDE: Final = 4.0
+"""The same for a learner beside its actors, whose pace nobody may have chosen: four times the most that is
+usual, since how often it trains swings with the load of the host."""
+
+ON_PURPOSE: Final = re.compile(
+    r"\butd|_utd|update_to_data|replay_ratio|train_ratio|redq|droq|crossq|mbpo|dreamer|model_based",
+    re.I,
+)
+"""What a program that means to train many times per step calls it."""
+
+_STORES: Final = re.compile(
+    r"(memory|buffer|replay|storage|experiences?|\brb)\w*\.(add|append|push|store|remember|put|insert|extend)\w*\("
+)
+"""New steps are kept to be learned from: not so in training from a data set, which only evaluates."""
 
 OPTIMIZERS: Final = Range(1, 4)
-"""Optimizers that step in one update: SAC has two critics, the actor and the temperature."""
-
-UNKNOWN_OPTIMIZERS: Final = 2
-"""Where the source does not show them."""
+"""Optimizers that step in one update: SAC has two critics, the actor and the temperature. Where the source
+shows none, as many as there may be."""
 
 OWN_STEPS: Final = 0.05
 """Part of the steps made by processes that learn, up to which acting and learning go on side by side."""
@@ -76,6 +90,11 @@ class _Pace:
     """Steps made by learners."""
 
     @property
+    def is_beside(self) -> bool:
+        """Whether learning goes on beside acting, in other processes."""
+        return self.own_steps <= OWN_STEPS * self.steps
+
+    @property
     def updates(self) -> float:
         return self.optimizer_steps / self.optimizers
 
@@ -86,14 +105,25 @@ class _Pace:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     pace = _pace(profile)
-    if pace is None or pace.own_steps > OWN_STEPS * pace.steps:
+    if pace is None:
         return
     parameters = Parameters(profile.sources, profile.run.command)
-    if pace.updates_per_step >= MOST_UPDATES:
-        yield _of_updates(profile, pace, parameters)
+    if pace.is_beside:
+        if pace.updates_per_step >= MOST_BESIDE:
+            yield _of_updates(profile, pace, parameters, *_beside(profile, pace.learners))
+    elif pace.updates_per_step >= MOST_IN_TURNS and _is_by_accident(profile.sources.values()):
+        yield _of_updates(profile, pace, parameters, *_in_turns(profile))
     capacity = parameters.named(*_CAPACITY_NAMES)
-    if capacity is not None and pace.steps / pace.updates > capacity:
+    if pace.is_beside and capacity is not None and pace.steps / pace.updates > capacity:
         yield _of_buffer(pace, capacity)
+
+
+def _is_by_accident(texts: Iterable[str]) -> bool:
+    """Whether new steps go into a buffer, and nothing says that they are to be trained on so often."""
+    sources = list(texts)
+    return any(_STORES.search(text) for text in sources) and not any(
+        ON_PURPOSE.search(text) for text in sources
+    )
 
 
 def _pace(profile: Profile) -> _Pace | None:
@@ -111,31 +141,39 @@ def _pace(profile: Profile) -> _Pace | None:
         optimizers=_optimizers(profile.sources.values()),
         steps=sum(steps.values()),
         learners=frozenset(updates),
-        actors=frozenset(steps) - frozenset(updates),
+        actors=frozenset(steps),
         own_steps=sum(steps.get(process, 0.0) for process in updates),
     )
 
 
 def _optimizers(texts: Iterable[str]) -> int:
     found = sum(len(_OPTIMIZER.findall(text)) for text in texts)
-    return round(min(OPTIMIZERS.high, found)) if found else UNKNOWN_OPTIMIZERS
+    return round(min(OPTIMIZERS.high, found or OPTIMIZERS.high))
 
 
-def _of_updates(profile: Profile, pace: _Pace, parameters: Parameters) -> Finding:
+def _of_updates(
+    profile: Profile,
+    pace: _Pace,
+    parameters: Parameters,
+    nodes: frozenset[int],
+    weights: Mapping[Line, float],
+) -> Finding:
     ratio = pace.updates_per_step
-    nodes, weights = _learning(profile, pace.learners)
     removable = Range(1 - USUAL_UPDATES.high / ratio, 1 - USUAL_UPDATES.low / ratio)
-    sells = profile.load.saturated and bool(nodes)
+    sells = nodes and (profile.load.saturated or not pace.is_beside)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    wait = "Let the learner wait for new steps (while updates > steps: wait on a condition): "
     return Finding(
         detector=DETECTOR.id,
-        title=f"the learner makes {ratio:.0f} updates for each new step",
+        title=f"the learner makes {ratio:.2g} updates for each new step",
         phase=PhaseKind.STEADY,
         savings=(Saving(nodes, removable),) if sells else (),
         locations=lines.locations(weights, profile.critical.wall_us),
         evidence=tuple(_evidence(profile, pace, parameters)),
-        fix="Let the learner wait for new steps: no more than one update for each (while updates > "
-        "steps: wait on a condition). The CPU that it frees goes to the actors.",
+        fix=(
+            wait if pace.is_beside else "Train less often, if so many updates are not on purpose: "
+        )
+        + "one update for each new step as SAC does, or one in four as DQN.",
         confidence=Confidence.BOUNDED,
     )
 
@@ -158,10 +196,22 @@ def _of_buffer(pace: _Pace, capacity: int) -> Finding:
     )
 
 
-def _learning(
-    profile: Profile, learners: frozenset[int]
-) -> tuple[frozenset[int], Mapping[Line, float]]:
-    """What learners do, waits left out, and their lines with the most CPU time, by critical time."""
+_Claim = tuple[frozenset[int], Mapping[Line, float]]
+"""Nodes, and their heaviest lines by critical time."""
+
+
+def _in_turns(profile: Profile) -> _Claim:
+    """What learning and drawing batches takes in the program's own turn."""
+    names = classify_components(profile.steady.nodes, profile.sources)
+    nodes = frozenset(
+        node for node, _ in profile.steady.self_costs() if names[node] in (LEARNING, DATA)
+    )
+    own = {node: profile.steady.self_cost(node).wall_us for node in nodes}
+    return nodes, _heaviest_lines(profile, own)
+
+
+def _beside(profile: Profile, learners: frozenset[int]) -> _Claim:
+    """What learners do, waits left out; their lines are those with the most CPU time."""
     own: dict[int, int] = defaultdict(int)
     others: dict[int, int] = defaultdict(int)
     for activity in profile.activities:
@@ -174,16 +224,21 @@ def _learning(
         if us and us >= LEARNERS_OWN * (us + others.get(node, 0))
         if profile.wait_kinds.get(node) not in FOR_OTHERS
     )
+    return nodes, _heaviest_lines(profile, {node: own[node] for node in nodes})
+
+
+def _heaviest_lines(profile: Profile, time_us: Mapping[int, int]) -> Mapping[Line, float]:
+    """The user's lines with the most of ``time_us``, with their critical time."""
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    cpu: dict[Line, int] = defaultdict(int)
+    total: dict[Line, int] = defaultdict(int)
     critical: dict[Line, float] = defaultdict(float)
-    for node in nodes:
+    for node, us in time_us.items():
         owner = lines.owner(node)
         line = lines.line(node if owner == NO_PARENT else owner)
-        cpu[line] += own[node]
+        total[line] += us
         critical[line] += profile.steady.self_cost(node).wall_us
-    heaviest = sorted(cpu, key=lambda line: (-cpu[line], line))[:SHOWN_LINES]
-    return nodes, {line: critical[line] for line in heaviest}
+    heaviest = sorted(total, key=lambda line: (-total[line], line))[:SHOWN_LINES]
+    return {line: critical[line] for line in heaviest}
 
 
 def _evidence(profile: Profile, pace: _Pace, parameters: Parameters) -> Iterable[str]:
@@ -200,7 +255,9 @@ def _evidence(profile: Profile, pace: _Pace, parameters: Parameters) -> Iterable
     if batch is not None:
         yield f"with batches of {batch}, each step is trained on {count(pace.updates_per_step * batch)} times"
     load = profile.load
-    if load.saturated:
+    if not pace.is_beside:
+        yield "learning and stepping take turns: each update holds up the next step"
+    elif load.saturated:
         learning = sum(us for process, us in load.by_process if process in pace.learners)
         yield f"the CPUs are full, and {percent(learning / max(1, load.got_us))} of them learns"
     else:

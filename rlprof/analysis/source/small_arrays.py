@@ -75,7 +75,8 @@ class _Size:
     NUMBER: Final = "number"
     FEW: Final = "few"
     LIKELY: Final = "likely a number"
-    """A number of the object's own with something unknown: ``self.speed + action``."""
+    """A number or few of the object's own with something unknown, ``self.speed + action``; a list of a
+    few items that may be arrays themselves, ``[offset[0], offset[1]]``."""
     MANY: Final = "many"
     UNKNOWN: Final = "unknown"
 
@@ -87,9 +88,13 @@ class SmallCalls:
     names: frozenset[str]
     """Last names of those that are sure to be on a few numbers."""
     likely: frozenset[str]
-    """Last names of those that are, unless what came from outside was an array."""
+    """Last names of those that are, unless what came from outside was a large array."""
     is_whole: bool
     """Whether nothing else is called on its lines but what costs next to nothing."""
+
+
+ARITHMETIC: Final = "arithmetic"
+"""Stands for the operators in the names of calls: ``self.position + self.speed`` of a few numbers."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -99,13 +104,15 @@ def find_small_calls(text: str) -> Mapping[int, SmallCalls]:
     if module is None or "numpy" not in text:
         return {}
     attributes = _sizes(module.statements, None, {}, attributes=True)
+    given = _sizes(module.statements, None, attributes, attributes=False)
     by_function: dict[int, list[Statement]] = defaultdict(list)
     for statement in module.statements:
         by_function[id(statement.function)].append(statement)
     found: dict[int, SmallCalls] = {}
     for statements in by_function.values():
-        sizes = {**attributes}
-        sizes |= _sizes(statements, statements[0].function, attributes, attributes=False)
+        function = statements[0].function
+        outer = attributes | _parameters(function, given)
+        sizes = outer | _sizes(statements, function, outer, attributes=False)
         for statement in statements:
             calls = _small_calls(statement, sizes)
             if calls is not None:
@@ -126,6 +133,8 @@ def _small_calls(statement: Statement, sizes: Mapping[str, str]) -> SmallCalls |
         elif name not in _ARRAY:
             # What is kept as an array has to be one: the observation that a step returns.
             names[_size_of_arguments(node, sizes)].add(name)
+    if any(_is_few(it, sizes) for it in statement.walk()):
+        names[_Size.FEW].add(ARITHMETIC)
     sure = names[_Size.NUMBER] | names[_Size.FEW]
     other = names[_Size.UNKNOWN] | names[_Size.MANY]
     likely = names[_Size.LIKELY]
@@ -134,7 +143,15 @@ def _small_calls(statement: Statement, sizes: Mapping[str, str]) -> SmallCalls |
     return SmallCalls(
         frozenset(sure - likely - other),
         frozenset(likely - other),
-        whole and not likely and not other,
+        whole and not other,
+    )
+
+
+def _is_few(node: ast.AST, sizes: Mapping[str, str]) -> bool:
+    """Whether ``node`` is an operation on a small array of the object's own."""
+    return isinstance(node, ast.BinOp) and any(
+        isinstance(side, ast.Attribute) and _size(side, sizes) == _Size.FEW
+        for side in (node.left, node.right)
     )
 
 
@@ -171,18 +188,33 @@ def _size(expression: ast.expr, sizes: Mapping[str, str]) -> str:
     if isinstance(expression, ast.Compare):
         return _widest(_size(it, sizes) for it in (expression.left, *expression.comparators))
     if isinstance(expression, ast.List | ast.Tuple):
-        numbers = all(_size(it, sizes) == _Size.NUMBER for it in expression.elts)
-        return _Size.FEW if numbers and len(expression.elts) <= FEW else _Size.UNKNOWN
+        if len(expression.elts) > FEW or any(isinstance(it, ast.Starred) for it in expression.elts):
+            return _Size.UNKNOWN
+        if all(_size(it, sizes) == _Size.NUMBER for it in expression.elts):
+            return _Size.FEW
+        looks_so = all(_looks_like_a_number(it, sizes) for it in expression.elts)
+        return _Size.LIKELY if looks_so else _Size.UNKNOWN
     if isinstance(expression, ast.Call):
         return _size_of_call(expression, sizes)
     return sizes.get(name_key(expression), _Size.UNKNOWN)
+
+
+def _looks_like_a_number(expression: ast.expr, sizes: Mapping[str, str]) -> bool:
+    """Whether ``expression`` is a number, an item by a constant index, or arithmetic with such."""
+    if isinstance(expression, ast.BinOp):
+        return all(_looks_like_a_number(it, sizes) for it in (expression.left, expression.right))
+    if isinstance(expression, ast.UnaryOp):
+        return _looks_like_a_number(expression.operand, sizes)
+    if isinstance(expression, ast.Subscript):
+        return isinstance(expression.slice, ast.Constant)
+    return _size(expression, sizes) == _Size.NUMBER
 
 
 def _size_of_operation(operation: ast.BinOp, sizes: Mapping[str, str]) -> str:
     sides = (operation.left, operation.right)
     found = [_size(it, sizes) for it in sides]
     own = any(
-        size == _Size.NUMBER and isinstance(side, ast.Attribute)
+        size in (_Size.NUMBER, _Size.FEW) and isinstance(side, ast.Attribute)
         for side, size in zip(sides, found, strict=True)
     )
     if own and _Size.UNKNOWN in found:
@@ -252,7 +284,16 @@ def _sizes(
             seen = {_size(value, {**outer, **sizes}) for value in given}
             if _Size.MANY not in seen and seen & {_Size.NUMBER, _Size.FEW}:
                 sizes[key] = _Size.FEW if _Size.FEW in seen else _Size.NUMBER
+            elif seen == {_Size.LIKELY}:
+                sizes[key] = _Size.LIKELY
     return sizes
+
+
+def _parameters(function: Function | None, given: Mapping[str, str]) -> dict[str, str]:
+    """Likely sizes of a function's parameters: of the variables of the same name in the file."""
+    arguments = function.node.args.args if function else []
+    few = (_Size.NUMBER, _Size.FEW, _Size.LIKELY)
+    return {it.arg: _Size.LIKELY for it in arguments if given.get(it.arg) in few}
 
 
 def _annotated(function: Function) -> dict[str, str]:

@@ -198,3 +198,47 @@ def test_numpy_in_a_library_is_not_the_users():
     script = Script(file, ENV.text)
 
     assert found(averaging(5.0, script), script) == []
+
+
+DRONE = Script(
+    "drone.py",
+    """
+    import numpy as np
+
+    class Drone:
+        def reset(self):
+            self.position = np.zeros(3)
+            self.velocity = np.array([0.1, 0.0, 0.0])
+
+        def step(self, thrust):
+            force = np.clip(np.array(thrust), -1.0, 1.0)
+            self.velocity = self.velocity + 0.02 * force
+            return force
+
+    def fly(drone):
+        thrust = [-0.8 * offset[0], -0.8 * offset[1], -0.8 * offset[2]]
+        drone.step(thrust)
+    """,
+)
+
+
+def test_arithmetic_of_small_arrays_is_claimed_too():
+    run = a_training()
+    run.spends(4.0, LOOP, DRONE.at("self.velocity = self", "Drone.step"))
+    run.spends(6.0, ELSEWHERE)
+
+    (finding,) = found(run, DRONE)
+
+    assert claimed_s(profile_of(run, DRONE), finding) == pytest.approx(4.0)
+    assert any("arithmetic" in text for text in finding.evidence)
+
+
+@pytest.mark.parametrize(("spread", "claimed"), [(0.5, 1), (0.1, 0)])
+def test_a_parameter_is_what_its_namesake_in_the_file_is_where_the_stacks_agree(spread, claimed):
+    line = DRONE.at("force = np.clip", "Drone.step")
+    run = a_training()
+    run.spends(5.0 * spread, LOOP, line, CLIP)
+    run.spends(5.0 * (1 - spread), LOOP, line, CLIP, REDUCE)
+    run.spends(5.0, ELSEWHERE)
+
+    assert len(found(run, DRONE)) == claimed
