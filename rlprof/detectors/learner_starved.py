@@ -80,11 +80,14 @@ def _free_cores(profile: Profile) -> int:
 def _remainder(
     learner: Workload, makers: Collection[Workload], free: int, profile: Profile
 ) -> Remainder | None:
-    """What more workers on the free cores would leave of the learner's wait."""
-    if not free or not learner.main.is_critical:
+    """What more workers on the free cores would leave: of the learner's wait, or, where workers make
+    the steps on their own, of all time; the learner's own work stays.
+    """
+    alone = any(it.main.is_critical for it in makers)
+    if not free or not (alone or learner.main.is_critical):
         return None
     fewer = free / (len(makers) + free)
-    gain = learner.waiting * fewer
+    gain = min(fewer, learner.waiting) if alone else learner.waiting * fewer
     replaced = {
         node
         for it in makers

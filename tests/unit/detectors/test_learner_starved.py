@@ -108,3 +108,18 @@ def test_ranks_by_what_more_workers_on_free_cores_could_give():
     assert "Collect with 4 workers instead of 1" in priced.finding.fix
     assert priced.saved_share.low == 0.0
     assert priced.saved_share.high == pytest.approx(0.9 * 3 / 4, abs=0.08)
+
+
+@pytest.mark.parametrize(("learner_waits_s", "saved"), [(9.0, 0.75), (4.0, 0.4)])
+def test_workers_that_step_on_their_own_give_more_until_the_learner_is_busy(learner_waits_s, saved):
+    """Steps are counted in the worker: four in place of one make four times as many at best."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "4"}).process("main")
+    run.spends(10.0 - learner_waits_s, *LEARN)
+    run.spends(learner_waits_s, "train.py:2 collect", RECV, idle=True)
+    run.process("worker", steps=1_000).spends(10.0, STEP)
+
+    (finding,) = found(run)
+
+    assert finding.remainder is not None
+    assert finding.remainder.left.low == pytest.approx(1 - saved, abs=0.02)
+    assert finding.remainder.left.high == 1.0
