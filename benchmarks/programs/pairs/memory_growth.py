@@ -41,7 +41,7 @@ def features(frame):
 
 
 def main():
-    options = arguments(seconds=10.0)
+    options = arguments(seconds=26.0)
     env = Snake(0)
     weights = np.random.default_rng(0).normal(size=(64, 3))
     frames = deque(maxlen=100 if options.fixed else None)

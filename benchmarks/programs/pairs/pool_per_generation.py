@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing as mp
 from contextlib import nullcontext
+from operator import mul
 
 import gymnasium
 import numpy as np
@@ -20,11 +21,13 @@ HORIZON = 2500
 
 def evaluate(weights):
     """The return of a linear policy over a fixed number of steps."""
+    weights = weights.tolist()
     env = gymnasium.make("Pendulum-v1")
     observation, _ = env.reset(seed=0)
     total = 0.0
     for _ in range(HORIZON):
-        observation, reward, _, truncated, _ = env.step(np.clip([weights @ observation], -2, 2))
+        torque = sum(map(mul, weights, observation.tolist()))
+        observation, reward, _, truncated, _ = env.step((torque,))
         total += float(reward)
         if truncated:
             observation, _ = env.reset()

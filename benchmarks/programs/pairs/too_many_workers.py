@@ -58,8 +58,9 @@ class VectorEnv:
             self.workers.append(worker)
 
     def step(self, torques):
+        torques = torques.tolist()
         for connection, share in zip(self.connections, self.shares, strict=True):
-            connection.send(torques[share].tolist())
+            connection.send(torques[share[0] : share[-1] + 1])
         results = [result for connection in self.connections for result in connection.recv()]
         states, rewards = zip(*results, strict=True)
         return np.array(states), np.array(rewards)
