@@ -9,6 +9,7 @@ from typing import Final
 from rlprof.analysis.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.analysis.publishing import Publishing, find_publishing
 from rlprof.analysis.source.lines import Line, UserLines, short_place
+from rlprof.analysis.transport import most_transport_us
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.counters import UPDATES
@@ -17,8 +18,12 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.units import count, duration, percent
 
-MIN_SHARE: Final = 0.01
-"""Of the critical time, or of the busy time of the run's threads: what a report lists."""
+MIN_SHARE: Final = 0.02
+"""Of the busy time of the run's threads: twice what a report lists."""
+
+LOADED_TWICE: Final = 2.0
+"""Most CPU time of weights over that of their messages: copies and loads are up to half of it (190 of
+230 µs for small ones, where a message is taken for 150 at least)."""
 
 REMOVABLE: Final = Range(0.8, 0.98)
 """Measured with torch 2.13 for 34 KiB to 4.4 MiB of weights: 230 µs to 16 ms of CPU time to copy,
@@ -39,7 +44,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     parts = _busy_us(profile, found)
     working = sum(activity.wall_us - activity.idle_us for activity in profile.activities)
-    if sum(parts.values()) < MIN_SHARE * max(1, working):
+    # A thread that wakes up now and then is easily seen for longer than it works.
+    at_most = LOADED_TWICE * most_transport_us(profile.counts)
+    if min(at_most, sum(parts.values())) < MIN_SHARE * max(1, working):
         return
     weights = _weights(profile, found)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)

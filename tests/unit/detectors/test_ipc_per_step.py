@@ -132,6 +132,13 @@ def test_silent_where_few_messages_are_counted():
     assert "200 000 messages in the steady phase, 2 per environment step" in found(many)[0].evidence
 
 
+def test_messages_take_no_more_than_their_number_allows():
+    """Stacks are taken as a worker falls asleep: 500 messages are no 9 s of work."""
+    run = a_vector_env(env_s=0.2, pipe_s=1.5, steps=250).counts("ipc_messages", 500)
+
+    assert found(run) == []
+
+
 def test_needs_counted_steps():
     assert found(a_vector_env(env_s=0.2, pipe_s=1.5, steps=0)) == []
 

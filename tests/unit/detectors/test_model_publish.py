@@ -162,6 +162,14 @@ def test_waiting_for_orders_is_not_the_cost_of_weights():
     assert claimed_s < 2.0
 
 
+def test_a_policy_that_is_sent_now_and_then_is_no_cost():
+    rare = a_learner(copy_s=0.1, put_s=0.1, feed_s=1.0).counts("ipc_messages", 8)
+    often = a_learner(copy_s=0.1, put_s=0.1, feed_s=1.0).counts("ipc_messages", 8_000)
+
+    assert found(rare) == []
+    assert len(found(often)) == 1
+
+
 def test_a_checkpoint_is_no_publishing():
     run = a_run(steady_s=10.0).process("main", steps=1_000)
     run.spends(5.0, *SAVE).spends(5.0, UPDATE)
