@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from rlprof.analysis.activities import describe_activities, sum_threads, wait_graph
 from rlprof.analysis.bound import find_bound
@@ -26,6 +27,7 @@ from rlprof.analysis.critical import (
 from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing_nodes, sum_times
 from rlprof.analysis.memory import measure_memory
 from rlprof.analysis.native_threads import measure_threads
+from rlprof.analysis.origin import Origin, installed_package, origin_of_file
 from rlprof.analysis.phases import find_phases, phases_of
 from rlprof.analysis.quality import quality_notes
 from rlprof.analysis.roles import ROLES, process_roles, roles_by_work
@@ -37,6 +39,10 @@ from rlprof.model.activity import HostLoad, WaitKind
 from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording, Thread
+
+_READ_LIBRARIES_FROM: Final = 0.01
+"""Part of the steady time that passes through a library's file from which its source is read. Imports
+of torch leave 8 MB of sources in a run file, whose syntax trees take 10 s to make."""
 
 
 def build_profile(recording: Recording) -> Profile:
@@ -72,6 +78,7 @@ def build_profile(recording: Recording) -> Profile:
     steady = _steady_costs(critical, folded, load, kinds, helpers.parallel)
     phases = phases_of(found, recording.windows)
     whole = CallTree(recording.nodes, folded.whole().costs())
+    package = started_package(whole)
     tree = CallTree(recording.nodes, steady)
     described = describe_critical(recording, critical, times, steady, load)
     activities = describe_activities(recording, found.steady, threads, roles, critical.threads)
@@ -90,7 +97,7 @@ def build_profile(recording: Recording) -> Profile:
         whole=whole,
         critical=described,
         start_up_us=_length_us(phases, PhaseKind.START_UP),
-        sources=recording.sources,
+        sources=_worth_reading(recording.sources, tree, package),
         process_roles=roles,
         node_roles=_node_roles(folded.seen_by),
         activities=activities,
@@ -107,7 +114,7 @@ def build_profile(recording: Recording) -> Profile:
         counts=_summed(steady_counts),
         process_counts=steady_counts,
         thread_use=measure_threads(recording, found.steady),
-        started_package=started_package(whole),
+        started_package=package,
     )
     return replace(
         profile,
@@ -208,3 +215,20 @@ def _node_roles(seen_by: Sequence[int]) -> dict[int, frozenset[str]]:
                 of_mask[mask] = frozenset(role for bit, role in enumerate(ROLES) if mask >> bit & 1)
             roles[node] = of_mask[mask]
     return roles
+
+
+def _worth_reading(sources: Mapping[str, str], steady: CallTree, package: str) -> dict[str, str]:
+    """The user's sources, and those of libraries with a part in the steady phase."""
+    least_us = _READ_LIBRARIES_FROM * steady.total.wall_us
+    passed = {
+        steady.frame(node).file
+        for node in steady.hot_nodes()
+        if steady.total_cost(node).wall_us >= least_us
+    }
+    return {
+        file: text
+        for file, text in sources.items()
+        if file in passed
+        or origin_of_file(file) is Origin.YOURS
+        or (package and installed_package(file) == package)
+    }
