@@ -62,24 +62,20 @@ def _takes_self_and_one_more(code: CodeType) -> bool:
 
 def _one_argument_call(original: Any, counter: Counter) -> Any:
     thread, others, sizes = get_ident, counter.others, counter.sizes
+    elsewhere = _any_call(original, counter)
 
     def counted(self: Any, argument: Any) -> Any:
-        # Nothing between the look at the owner and becoming it lets another thread run.
-        me = thread()
         if counter.owner or others:
+            me = thread()
             if counter.owner == me or me in others:
                 return original(self, argument)
-            others.add(me)
-            try:
-                result = original(self, argument)
-            finally:
-                others.discard(me)
-        else:
-            counter.owner = me
-            try:
-                result = original(self, argument)
-            finally:
-                counter.owner = 0
+            # Another thread is inside a call of its own.
+            return elsewhere(self, argument)
+        counter.owner = thread()
+        try:
+            result = original(self, argument)
+        finally:
+            counter.owner = 0
         try:
             size = sizes[id(self)]
         except KeyError:
