@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
+
 OBSERVATION_SIZE = 4
 ACTIONS = 2
 
@@ -71,3 +73,8 @@ class CartPole:
             angle + SECONDS_PER_STEP * spin,
             spin + SECONDS_PER_STEP * turning,
         )
+
+
+def observe(envs: list[CartPole]) -> np.ndarray:
+    """What all environments show, a row for each."""
+    return np.array([env.observation for env in envs], dtype=np.float32)

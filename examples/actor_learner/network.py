@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import random
 
 import numpy as np
 import torch
-from cartpole import ACTIONS, OBSERVATION_SIZE, TRANSITION_SIZE, Observation
+from cartpole import ACTIONS, OBSERVATION_SIZE, TRANSITION_SIZE
 from torch import nn
 
 HIDDEN = 64
@@ -39,23 +38,21 @@ class Policy:
 
     def __init__(self, network: QNetwork, seed: int) -> None:
         self.network = network
-        self.random = random.Random(seed)
+        self.rng = np.random.default_rng(seed)
 
     @torch.no_grad()
-    def act(self, observation: Observation) -> int:
+    def act(self, observation: np.ndarray) -> int:
         """The action for one environment."""
-        if self.random.random() < EPSILON:
-            return self.random.randrange(ACTIONS)
-        return int(self.network(torch.tensor(observation)).argmax())
+        if self.rng.random() < EPSILON:
+            return int(self.rng.integers(ACTIONS))
+        return int(self.network(torch.from_numpy(observation)).argmax())
 
     @torch.no_grad()
-    def act_all(self, observations: list[Observation]) -> list[int]:
+    def act_all(self, observations: np.ndarray) -> np.ndarray:
         """The actions for many environments, by one pass through the network."""
-        best = self.network(torch.tensor(observations)).argmax(dim=1).tolist()
-        return [
-            self.random.randrange(ACTIONS) if self.random.random() < EPSILON else action
-            for action in best
-        ]
+        best = self.network(torch.from_numpy(observations)).argmax(dim=1).numpy()
+        is_random = self.rng.random(len(best)) < EPSILON
+        return np.where(is_random, self.rng.integers(ACTIONS, size=len(best)), best)
 
 
 class Learner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import signal
 import sys
@@ -11,6 +12,8 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 
+PR_SET_PDEATHSIG = 1
+"""See prctl(2)."""
 STOP_S = 5.0
 """How long a child may take to stop when asked, before it is killed."""
 
@@ -66,8 +69,17 @@ def wait_for(start: Event) -> None:
             sys.exit(1)
 
 
+def die_with_parent() -> None:
+    """On Linux, have this process killed when its parent dies: it may be waiting for a lock that
+    the parent held.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _work(work: Callable[..., None], *arguments: object) -> None:
     # Ctrl-C reaches every process of the terminal: the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    die_with_parent()
     work(*arguments)

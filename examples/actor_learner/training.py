@@ -35,6 +35,9 @@ STAGES = {
     "6": Stage("stage_6", 30),
     "7": Stage("stage_7", 35),
     "8": Stage("stage_8", 40),
+    "waiting": Stage("waiting", 40),
+    "collector-polling": Stage("collector_polling", 25),
+    "collector-waiting": Stage("collector_waiting", 40),
 }
 """By what ``--stage`` says."""
 

@@ -50,7 +50,7 @@ def test_every_stage_prints_its_sps():
 
 
 def test_ladder_names_every_stage_and_detectors_that_exist():
-    ladder = read_ladder(BANDIT)
+    ladder = read_ladder(BANDIT).stages
 
     assert tuple(stage.number for stage in ladder) == STAGES
     assert {stage.finding for stage in ladder} <= {detector.id for detector in discover_detectors()}

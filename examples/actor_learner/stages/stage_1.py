@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from cartpole import CartPole
+from cartpole import CartPole, observe
 from counting import step
 from network import BATCH, Learner, Policy
 from progress import Progress
@@ -39,12 +39,14 @@ def collect_and_learn(settings: Settings, replay: Replay) -> Progress:
     learner = Learner(settings.seed)
     policy = Policy(learner.network, settings.seed)
     envs = [CartPole(settings.seed + index) for index in range(settings.agents * ENVS)]
+    observations = observe(envs)
     progress = Progress(settings, replay, warm_up=LEARN_AFTER)
     due = LEARN_AFTER
     while not progress.is_over:
-        actions = [policy.act(env.observation) for env in envs]
-        for env, action in zip(envs, actions):
+        actions = [policy.act(observation) for observation in observations]
+        for index, (env, action) in enumerate(zip(envs, actions)):
             replay.add(env.step(action))
+            observations[index] = env.observation
             step()
         while replay.steps >= due:
             learner.update(replay.sample(BATCH, rng))

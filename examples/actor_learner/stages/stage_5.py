@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 
 import numpy as np
 import torch
-from cartpole import CartPole
+from cartpole import CartPole, observe
 from counting import step
 from network import BATCH, Learner, Policy, QNetwork
 from processes import check, children, context, wait_for
@@ -84,6 +84,7 @@ def act(agent: int, settings: Settings, shared: Shared) -> None:
     network = QNetwork()
     policy = Policy(network, seed)
     envs = [CartPole(seed + index) for index in range(ENVS)]
+    observations = observe(envs)
     wait_for(shared.start)
     while True:
         while not weights.empty():
@@ -93,13 +94,14 @@ def act(agent: int, settings: Settings, shared: Shared) -> None:
                 return
             time.sleep(POLL_S)
             continue
-        actions = policy.act_all([env.observation for env in envs])
-        for env, action in zip(envs, actions):
+        actions = policy.act_all(observations)
+        for index, (env, action) in enumerate(zip(envs, actions)):
             if shared.stop.is_set() or not learner.is_alive():
                 return
             transition = env.step(action)
             with shared.lock:
                 replay.add(transition)
+            observations[index] = env.observation
             step()
         replay.note_episodes(agent, envs)
 
