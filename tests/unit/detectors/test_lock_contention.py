@@ -51,7 +51,8 @@ def test_names_the_line_that_takes_the_lock_and_what_is_done_under_it():
     assert lines_of(finding) == [ACTOR.line("with buffer_lock")]
     assert finding.title == "the lock at actor.py:4 is contended"
     assert finding.evidence == (
-        "53 % of the critical time is spent asleep in acquire (3 threads wait for it)",
+        "53 % of the critical time is spent asleep in acquire (3 threads wait for it), "
+        "0.0 % in taking it and giving it back",
         "some thread is at work under a lock for 60 % of the steady phase, most of it at actor.py:5 (100 %)",
     )
 
@@ -107,3 +108,16 @@ def test_a_longer_wait_is_dearer():
 
     assert short.high < long.low
     assert long.high == pytest.approx(0.4, abs=0.12)
+
+
+def test_waking_up_those_that_wait_is_part_of_the_price():
+    give_back = f"{STDLIB}/multiprocessing/synchronize.py:97 SemLock.__exit__"
+    run = actors(asleep=0.1)
+    run.process("four", steps=500).spends(6.0, TAKE, ENTER, idle=True).spends(24.0, TAKE, give_back)
+    run.spends(30.0, STEP)
+
+    first, *_ = ranked(run, ACTOR)
+
+    assert first.finding.detector == "lock-contention"
+    assert first.finding.evidence[0].endswith("10 % in taking it and giving it back")
+    assert first.saved_share.low > 0.1 * 0.7
