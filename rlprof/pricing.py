@@ -66,6 +66,8 @@ class _Measure:
     interval_us: float
     clock_only_share: float
     unlocated: frozenset[int]
+    own_part: float
+    """Part of the freed CPU time that the run itself gets, at least: others may take the rest."""
     has_knock_on: bool
     """Whether a fix changes how fast the rest runs: in a loop, not in a start-up done once."""
 
@@ -164,6 +166,7 @@ def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
         interval_us=critical.sample_interval_us,
         clock_only_share=critical.clock_only_share,
         unlocated=unlocated,
+        own_part=profile.load.own_part if phase is PhaseKind.STEADY else 1.0,
         has_knock_on=phase is PhaseKind.STEADY,
     )
 
@@ -184,7 +187,7 @@ def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Pri
     if not claimed_us or not measure.whole_us:
         return _Price(Range(0.0, 0.0), own)
     share = _observed_share(claimed_us, measure, own)
-    low = share.low * low_us / claimed_us
+    low = share.low * low_us / claimed_us * measure.own_part
     high = share.high * high_us / claimed_us
     if measure.has_knock_on:
         high = 1 - (1 - high) * (1 - KNOCK_ON * high * high)

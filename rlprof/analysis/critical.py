@@ -21,6 +21,7 @@ from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.steps import Span, StepCounts
 from rlprof.model.activity import FOR_OTHERS, NO_LOAD, HostLoad, WaitKind
 from rlprof.model.calltree import Cost
+from rlprof.model.gauges import CPU_US, HOST_CPU_US
 from rlprof.model.profile import Critical
 from rlprof.model.recording import INVALID_FUNCTION, NO_STACK_FUNCTION, Recording
 
@@ -32,7 +33,13 @@ _SATURATED_DEMAND: Final = 1.05
 or too many processes slowed training, 1.0 for as many busy workers as cores."""
 
 _SATURATED_USE: Final = 0.8
-"""CPU time got over CPU time there is; less of it, and others than the run fill the host."""
+"""CPU time got over CPU time there is, from which on the run fills the host by itself."""
+
+_MOSTLY_OURS: Final = 0.5
+"""With others that fill the rest of it (``_FULL``), from which on the CPUs still bound the run."""
+
+_FULL: Final = 0.9
+"""CPU time used by everybody over CPU time there is."""
 
 _DEFAULT_INTERVAL_US: Final = 10_000
 
@@ -95,9 +102,13 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
         if steady.first <= clock.window <= steady.last:
             by_threads[recording.threads[clock.thread].process] += clock.on_cpu_us
             queued += clock.run_queue_us
+    host = 0.0
     for gauge in recording.gauges:
-        if gauge.name == "cpu_us" and steady.first <= gauge.window <= steady.last:
-            by_process[gauge.process] += gauge.value
+        if steady.first <= gauge.window <= steady.last:
+            if gauge.name == CPU_US:
+                by_process[gauge.process] += gauge.value
+            elif gauge.name == HOST_CPU_US:
+                host += gauge.value
     # The gauge counts threads that are not Python's too, but misses the last moment.
     cpu_us = list(map(max, by_threads, by_process))
     got = sum(cpu_us)
@@ -105,6 +116,12 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
     length = windows[steady.last].end_us - windows[steady.first].start_us
     cores = usable_cores(recording.run.host)
     there_is = cores * length
+    # Of a part of the machine, by affinity or quota, its load says nothing.
+    used = max(got, host) if recording.run.host.get("cores") == f"{cores:g}" else got
+    is_full = got >= _SATURATED_USE * there_is or (
+        got >= _MOSTLY_OURS * there_is and used >= _FULL * there_is
+    )
+    saturated = is_full and got + queued >= _SATURATED_DEMAND * there_is
     return HostLoad(
         got_us=round(got),
         queued_us=queued,
@@ -112,7 +129,8 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
         cores=cores,
         native_us=round(got - sum(by_threads)),
         by_process=tuple((process, round(us)) for process, us in enumerate(cpu_us) if us),
-        saturated=got >= _SATURATED_USE * there_is and got + queued >= _SATURATED_DEMAND * there_is,
+        saturated=saturated,
+        own_part=got / used if saturated else 1.0,
     )
 
 

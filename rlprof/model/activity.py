@@ -103,7 +103,9 @@ class HostLoad:
     native_us: int = 0
     """The part of ``got_us`` of threads that run no Python: BLAS, OpenMP and torch pools."""
     saturated: bool = False
-    """Whether the run wants more CPU than there is, and gets most of it."""
+    """Whether the run wants more CPU than there is, and nobody's core is free."""
+    own_part: float = 1.0
+    """On a saturated host the run's part of the CPU time used: what it frees is shared with others."""
     by_process: tuple[tuple[int, int], ...] = ()
     """(process id, its part of ``got_us``)."""
 

@@ -24,6 +24,10 @@ MAX_SAMPLERS = 128
 MOST_CROWDED = 10
 """Processes per core from which on the rate falls no further: 10 Hz."""
 
+PUT_OFF_US = 500_000
+SHORT_LIVED = "those before it ended so soon that samplers wait until one has lived for 0.5 s"
+"""Why such a process has no clock, should it end before then."""
+
 FULL_AGAIN_US = 1_000_000
 """How long a process waits when all samplers are in use, before it is tried again."""
 
@@ -62,6 +66,11 @@ class Attacher:
             tracked.next_attempt_us = self._elapsed_us() + FULL_AGAIN_US
             return False
         return self._start(tracked, self._first_interval_us(live))
+
+    def put_off(self, tracked: TrackedProcess) -> None:
+        """Attach only once the process has shown that it lives for longer than those before it."""
+        tracked.interruption = SHORT_LIVED
+        tracked.next_attempt_us = self._elapsed_us() + PUT_OFF_US
 
     def tend(self, tracked: TrackedProcess, *, live: int) -> None:
         """What is due for this process: a retry, or the ordinary rate."""

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
@@ -63,6 +64,13 @@ class _Glimpse:
         )
 
 
+RECENT: Final = 16
+"""Of so many processes half have to be short-lived for the next to be expected so."""
+
+SHORT_LIFE_US: Final = 1_000_000
+"""A sampler takes about 10 ms of CPU to start and to attach: 1 % of such a life, or more."""
+
+
 class Census:
     """The processes of a run, live and ended."""
 
@@ -81,6 +89,15 @@ class Census:
 
     def live(self) -> list[TrackedProcess]:
         return list(self._live.values())
+
+    def expects_short_life(self) -> bool:
+        """Whether the processes that ended last hardly lived: a pool made anew again and again.
+
+        A sampler for each would cost such a program more than its own processes do.
+        """
+        ended = [it.process for it in self.all[-RECENT:] if it.process.ended_us is not None]
+        short = [it for it in ended if (it.ended_us or 0) - it.started_us < SHORT_LIFE_US]
+        return 2 * len(short) >= RECENT
 
     def get(self, pid: int) -> TrackedProcess | None:
         """The live process with this pid."""

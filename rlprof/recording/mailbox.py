@@ -65,6 +65,10 @@ class MailboxReader:
         """Whether something was counted for which the table of names had no room."""
         return self._cells[layout.CELL_UNNAMED] != 0
 
+    def let_children_wait(self, wait: bool) -> None:
+        """Whether processes forked from this one are to wait until they are sampled."""
+        self._cells[layout.CELL_NO_WAIT] = 0 if wait else 1
+
     def request_interval(self, interval_us: int) -> None:
         """Ask the probe to fire every ``interval_us`` of CPU time from its next stack on."""
         self._cells[layout.CELL_INTERVAL_US] = interval_us

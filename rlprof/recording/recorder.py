@@ -222,8 +222,13 @@ class Recorder:
         for tracked in list(self._census.notice_ends()):
             self._end(tracked.pid, exit_code=None)
         live = self._census.live()
+        # On a full machine a wait takes its core from the training; and a pool that is made again
+        # and again would wait for longer than its processes live.
+        wait = len(live) < self._usable_cores and not self._census.expects_short_life()
         for tracked in live:
             self._attacher.tend(tracked, live=len(live))
+            if tracked.mailbox is not None:
+                tracked.mailbox.let_children_wait(wait)
 
     def _close_window(self, now_us: int) -> None:
         self._store.close_window(now_us, self._census, self._escort.taps)
@@ -246,7 +251,12 @@ class Recorder:
             self._attacher.stop(before)
         if not self._is_recording:
             announcement.mailbox.request_interval(0)
-        is_attached = tracked is not before and self._is_recording and self._attach(tracked)
+        is_attached = False
+        if tracked is not before and self._is_recording:
+            if self._census.expects_short_life():
+                self._attacher.put_off(tracked)
+            else:
+                is_attached = self._attach(tracked)
         # The wait keeps a core busy: on a full machine that is the training's.
         if not is_attached or len(self._census.live()) > self._usable_cores:
             self._server.release(tracked.pid)

@@ -179,3 +179,31 @@ def test_the_sampling_interval_is_the_one_achieved():
     assert probed.critical.sample_interval_us == 30_000
     assert clocked.critical.sample_interval_us == 10_000
     assert unknown.critical.sample_interval_us == 10_000
+
+
+def a_crowded_host(*, got_s: float, host_s: float) -> Profile:
+    """Three processes on two cores for 10 s, which get ``got_s`` of CPU time; all get ``host_s``."""
+    run = a_run().with_run(host={"cores": "2", "usable_cores": "2"})
+    for name in ("one", "two", "three"):
+        run.process(name, steps=500).spends(10.0, "train.py:12 step", cpu=got_s / 30)
+    recording = run.recording()
+    steady = recording.windows[4:]
+    host = tuple(
+        Gauge(window.id, 0, "host_cpu_us", host_s * SECOND / len(steady)) for window in steady
+    )
+    return build_profile(replace(recording, gauges=(*recording.gauges, *host)))
+
+
+def test_a_host_that_others_fill_beside_a_run_is_saturated():
+    load = a_crowded_host(got_s=12.0, host_s=19.0).load
+
+    assert load.saturated
+    assert load.own_part == pytest.approx(12 / 19)
+
+
+def test_a_run_that_gets_little_of_a_full_host_is_not_what_saturates_it():
+    assert not a_crowded_host(got_s=8.0, host_s=20.0).load.saturated
+
+
+def test_a_host_with_free_cores_is_not_saturated():
+    assert not a_crowded_host(got_s=12.0, host_s=13.0).load.saturated

@@ -23,7 +23,7 @@ def in_background(server: AgentServer, token: str) -> tuple[threading.Thread, li
     mailbox = Mailbox(10_000)
     answers: list[bool] = []
     thread = threading.Thread(
-        target=lambda: answers.append(announce(server.address, token, "start", mailbox.fd))
+        target=lambda: answers.append(announce(server.address, token, "start", mailbox.fd, waits=True))
     )
     thread.start()
     return thread, answers
@@ -80,4 +80,14 @@ def test_an_agent_without_a_recorder_goes_on_at_once():
     server.close()
     mailbox = Mailbox(10_000)
 
-    assert announce(server.address, server.token, "start", mailbox.fd) is False
+    assert announce(server.address, server.token, "start", mailbox.fd, waits=True) is False
+
+
+def test_a_child_that_is_not_to_wait_goes_on_unanswered(server):
+    mailbox = Mailbox(10_000)
+
+    assert announce(server.address, server.token, "fork", mailbox.fd, waits=False)
+
+    announcement = server.accept()
+    assert announcement is not None
+    assert announcement.start == "fork"

@@ -22,7 +22,7 @@ _custom_state = 0
 class Agent:
     """The agent of one process; a forked child makes itself a new one."""
 
-    def __init__(self, start: str) -> None:
+    def __init__(self, start: str, *, waits: bool = True) -> None:
         from .mailbox import Mailbox
 
         self.probe: Any = None
@@ -36,7 +36,11 @@ class Agent:
 
         try:
             self.connected = announce(
-                os.environ["RLPROF_SOCKET"], os.environ["RLPROF_TOKEN"], start, self.mailbox.fd
+                os.environ["RLPROF_SOCKET"],
+                os.environ["RLPROF_TOKEN"],
+                start,
+                self.mailbox.fd,
+                waits=waits,
             )
         finally:
             self.mailbox.close_descriptor()
@@ -96,11 +100,13 @@ def start() -> None:
 def _start_in_child() -> None:
     """Renew everything: the parent's mailbox and its timer are not the child's."""
     global _agent
-    _agent = None
-    from . import manners
+    from . import layout, manners
 
+    # Still mapped here: what the recorder told the parent.
+    waits = _agent is None or not _agent.mailbox.cells[layout.CELL_NO_WAIT]
+    _agent = None
     try:
-        agent = Agent("fork")
+        agent = Agent("fork", waits=waits)
         if agent.connected:
             _agent = agent
             manners.yield_in_child(agent.probe)

@@ -19,10 +19,11 @@ HANDSHAKE_TIMEOUT_S = 0.2
 recorder answers at once without one. Past this the program runs on, sampled or not."""
 
 
-def announce(address: str, token: str, start: str, mailbox_fd: int) -> bool:
+def announce(address: str, token: str, start: str, mailbox_fd: int, *, waits: bool) -> bool:
     """Hand over who we are and our mailbox. False when the recorder is gone.
 
-    ``start`` is ``start`` for a fresh interpreter and ``fork`` for a forked child.
+    ``start`` is ``start`` for a fresh interpreter and ``fork`` for a forked child. Without
+    ``waits`` it does not look for the answer.
     """
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
@@ -37,7 +38,8 @@ def announce(address: str, token: str, start: str, mailbox_fd: int) -> bool:
         )
         rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("i", mailbox_fd))
         connection.sendmsg([b"\0".join(fields) + b"\n"], [rights])
-        _await_sampler(connection)
+        if waits:
+            _await_sampler(connection)
         return True
     except OSError:
         return False

@@ -49,6 +49,8 @@ CELL_UNNAMED = 9
 """Where counters count that found no room in the table of names."""
 CELL_CUSTOM_STATE = 10
 """What became of the target of ``--steps-from`` in this process."""
+CELL_NO_WAIT = 11
+"""1: children forked from here do not wait for a sampler. The recorder's."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.
