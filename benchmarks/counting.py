@@ -2,8 +2,8 @@
 
     python benchmarks/counting.py --rounds 7
 
-Each round starts a process that carries the agent and takes its hooks off and on again every few
-milliseconds. The recorder answers and does not sample, so that the hooks are all there is.
+Each round starts a process that carries the agent and makes the same calls with and without its
+hooks, in turns of some milliseconds. The recorder answers and does not sample, so that the hooks are all there is.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ ROWS = (
     Row("phase", "`with rlprof.phase(name)`, whole", PER_PHASE_NS),
     Row("cart_pole_1", "CartPole, `SyncVectorEnv` of 1", OF_SPS, is_share=True),
     Row("cart_pole_8", "CartPole, `SyncVectorEnv` of 8", OF_SPS, is_share=True),
+    Row("cart_pole_32", "CartPole, `SyncVectorEnv` of 32", OF_SPS, is_share=True),
 )
 
 

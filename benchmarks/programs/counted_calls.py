@@ -1,7 +1,7 @@
 """What counting costs in this very process, which must carry the agent: one JSON object at the end.
 
 Blocks of calls with and without the hook take turns within milliseconds, so that a machine that is
-busy with other things slows both alike. Without: the class has its own function back.
+busy with other things slows both alike. Without is the function that the hook stands in for.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import json
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.vector import SyncVectorEnv
+from rlprof_agent.counted import gymnasium_envs
 
 import rlprof
 
-Hook = tuple[type, str, Any]
+CALLS = 50
+"""Calls in a block."""
 
 
 class Still(gymnasium.Env):
@@ -38,37 +39,9 @@ class StillVector(gymnasium.vector.VectorEnv):
         return actions
 
 
-def hooked(*classes: type, name: str = "step") -> list[Hook]:
-    """The counted definitions of ``name`` in ``classes`` and what they inherit from."""
-    owners = {each: None for cls in classes for each in cls.__mro__ if name in each.__dict__}
-    found = [(each, name, each.__dict__[name]) for each in owners]
-    return [it for it in found if "rlprof_agent" in it[2].__code__.co_filename]
-
-
-@contextmanager
-def without(hooks: list[Hook]):
-    for owner, name, ours in hooks:
-        setattr(owner, name, ours.__wrapped__)
-    try:
-        yield
-    finally:
-        for owner, name, ours in hooks:
-            setattr(owner, name, ours)
-
-
-def timed_ns(call: Callable[[], object], calls: int) -> float:
-    started = time.perf_counter_ns()
-    for _ in range(calls):
-        call()
-    return (time.perf_counter_ns() - started) / calls
-
-
-def added_ns(call: Callable[[], object], hooks: list[Hook], *, calls: int, blocks: int) -> float:
-    """What the hooks add to one call, between the fast blocks with and those without them."""
-    return _apart(call, hooks, calls, blocks).added
-
-
 class Apart(NamedTuple):
+    """Time per call (ns)."""
+
     counted: float
     bare: float
 
@@ -77,79 +50,122 @@ class Apart(NamedTuple):
         return self.counted - self.bare
 
 
-def _apart(call: Callable[[], object], hooks: list[Hook], calls: int, blocks: int) -> Apart:
-    if not hooks:
-        raise SystemExit("nothing is counted here: is the agent on?")
-    counted, bare = [], []
-    for _ in range(blocks):
-        counted.append(timed_ns(call, calls))
-        with without(hooks):
-            bare.append(timed_ns(call, calls))
-    return Apart(_fast(counted), _fast(bare))
+def timed_ns(call: Callable[[], object]) -> float:
+    started = time.perf_counter_ns()
+    for _ in range(CALLS):
+        call()
+    return (time.perf_counter_ns() - started) / CALLS
 
 
-def _fast(values: Sequence[float]) -> float:
+def fastest_ns(call: Callable[[], object]) -> float:
+    """Of calls that take long enough to be timed one by one."""
+    times = []
+    for _ in range(CALLS // 5):
+        started = time.perf_counter_ns()
+        call()
+        times.append(time.perf_counter_ns() - started)
+    return min(times)
+
+
+def in_turns(
+    counted: Callable[[], object],
+    bare: Callable[[], object],
+    blocks: int,
+    time_of: Callable[[Callable[[], object]], float] = timed_ns,
+) -> Apart:
+    pairs = [(time_of(counted), time_of(bare)) for _ in range(blocks)]
+    return Apart(*(undisturbed(column) for column in zip(*pairs, strict=True)))
+
+
+def undisturbed(values: Sequence[float]) -> float:
     """The tenth percentile: of blocks in which nobody else had the core."""
     return sorted(values)[len(values) // 10]
 
 
-def cart_pole_slowdown(blocks: int, envs: int) -> float:
-    """Part of the time of a vector step that counting takes, CartPole in ``SyncVectorEnv``."""
+def by_call(
+    owner: type,
+    name: str,
+    blocks: int,
+    *arguments: Any,
+    time_of: Callable[[Callable[[], object]], float] = timed_ns,
+) -> Apart:
+    """The method ``name`` as ``owner`` defines it, counted and as it was."""
+    ours = owner.__dict__[name]
+    if "rlprof_agent" not in ours.__code__.co_filename:
+        raise SystemExit(f"{owner.__name__}.{name} is not counted: is the agent on?")
+    original = ours.__wrapped__
+    return in_turns(lambda: ours(*arguments), lambda: original(*arguments), blocks, time_of)
+
+
+def made_env(blocks: int) -> Apart:
+    """An environment in its wrappers, each of them counted. Hooks change seldom: a change of a
+    class makes Python forget what it has learned of it.
+    """
+    env = gymnasium.make("CartPole-v1")
+    env.reset(seed=0)
+    (methods,) = gymnasium_envs._env_methods
+
+    def step() -> None:
+        if env.step(0)[2]:
+            env.reset()
+
+    counted: list[float] = []
+    bare: list[float] = []
+    for _ in range(10):
+        counted += [timed_ns(step) for _ in range(blocks // 10)]
+        methods.remove()
+        bare += [timed_ns(step) for _ in range(blocks // 10)]
+        methods.install()
+    return Apart(undisturbed(counted), undisturbed(bare))
+
+
+def message(blocks: int) -> Apart:
+    with Path("/dev/null").open("wb", buffering=0) as sink:
+        connection = Connection(sink.fileno(), readable=False)
+        apart = by_call(Connection, "_send_bytes", blocks, connection, b"x" * 100)
+        connection._handle = None  # The file closes itself.
+    return apart
+
+
+def log_record(blocks: int) -> Apart:
+    logger = logging.Logger("counted")
+    logger.addHandler(logging.NullHandler())
+    record = logger.makeRecord("counted", logging.INFO, "", 0, "", (), None)
+    return by_call(logging.Logger, "handle", blocks, logger, record)
+
+
+def phase(blocks: int) -> Apart:
+    def in_phase() -> None:
+        with rlprof.phase("measured"):
+            pass
+
+    return in_turns(in_phase, lambda: None, blocks)
+
+
+def cart_pole(blocks: int, envs: int) -> Apart:
     vector = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * envs)
     vector.reset(seed=0)
     actions = vector.action_space.sample()
     vector.step(actions)  # From here on its environments are left alone.
-    apart = _apart(lambda: vector.step(actions), hooked(SyncVectorEnv), 40, blocks)
-    return apart.added / apart.bare
+    return by_call(SyncVectorEnv, "step", 2 * blocks, vector, actions, time_of=fastest_ns)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--blocks", type=int, default=300)
     blocks = parser.parse_args().blocks
-    still = Still()
-    made = gymnasium.make("CartPole-v1")
-    chain = [made]
-    while chain[-1] is not made.unwrapped:
-        chain.append(chain[-1].env)
-    result = {"wrappers": len(chain) - 1}
-    result["env"] = added_ns(lambda: still.step(0), hooked(Still), calls=200, blocks=blocks)
-    made.reset(seed=0)
-
-    def step_made() -> None:
-        if made.step(0)[2]:
-            made.reset()
-
-    made_hooks = hooked(*map(type, chain))
-    result["made"] = added_ns(step_made, made_hooks, calls=50, blocks=blocks)
-    with Path("/dev/null").open("wb") as sink:
-        connection = Connection(sink.fileno(), readable=False)
-        hooks = hooked(Connection, name="_send_bytes")
-        message = b"x" * 100
-        result["message"] = added_ns(
-            lambda: connection._send_bytes(message), hooks, calls=100, blocks=blocks
-        )
-        connection._handle = None
-    logger = logging.Logger("counted")
-    logger.addHandler(logging.NullHandler())
-    record = logger.makeRecord("counted", logging.INFO, "", 0, "", (), None)
-    hooks = hooked(logging.Logger, name="handle")
-    result["record"] = added_ns(lambda: logger.handle(record), hooks, calls=100, blocks=blocks)
-    result["phase"] = _fast([_phase_ns() for _ in range(blocks)])
-    vector = StillVector()
-    hooks = hooked(StillVector)
-    result["vector"] = added_ns(lambda: vector.step(0), hooks, calls=200, blocks=blocks)
-    for envs in (1, 8):
-        result[f"cart_pole_{envs}"] = cart_pole_slowdown(2 * blocks, envs)
+    result = {
+        "env": by_call(Still, "step", blocks, Still(), 0).added,
+        "made": made_env(blocks).added,
+        "message": message(blocks).added,
+        "record": log_record(blocks).added,
+        "phase": phase(blocks).added,
+        "vector": by_call(StillVector, "step", blocks, StillVector(), 0).added,
+    }
+    for envs in (1, 8, 32):
+        apart = cart_pole(blocks, envs)
+        result[f"cart_pole_{envs}"] = apart.added / apart.bare
     print(json.dumps(result))
-
-
-def _phase_ns() -> float:
-    def in_phase() -> None:
-        with rlprof.phase("measured"):
-            pass
-
-    return timed_ns(in_phase, 100) - timed_ns(lambda: None, 100)
 
 
 if __name__ == "__main__":
