@@ -60,7 +60,8 @@ def phase(name: str) -> _Phase:
         def update(batch): ...
 
     Phases may nest, in any thread: time in the inner one is not the outer one's. Costs 2 to 3 µs,
-    half of it the kernel's clock of CPU time, and needs no rlprof running. Of longer names the first 34 bytes are kept.
+    half of it the kernel's clock of CPU time, and needs no rlprof running. The first 34 bytes
+    of a name are kept.
     """
     return _phases.get(name) or _phases.setdefault(name, _Phase(name))
 
