@@ -34,21 +34,29 @@ def context() -> BaseContext:
 def children(
     work: Callable[..., None], arguments: list[tuple[object, ...]], stop: Callable[[], None]
 ) -> Iterator[list[BaseProcess]]:
-    """Processes that each do ``work``; on the way out they are stopped, if need be killed."""
+    """Processes that each do ``work``; ``stop`` asks them to end when the training has ended well.
+
+    Otherwise they are killed: one that died may have taken a lock with it. For the same reason a
+    death interrupts whatever the parent waits for, and raises ``ChildDied`` there.
+    """
     started: list[BaseProcess] = []
+    before = signal.signal(signal.SIGCHLD, lambda *_: check(started))
     try:
-        for each in arguments:
-            child = context().Process(target=_work, args=(work, *each), daemon=True)
-            child.start()
-            started.append(child)
-        yield started
-    finally:
+        try:
+            for each in arguments:
+                child = context().Process(target=_work, args=(work, *each), daemon=True)
+                child.start()
+                started.append(child)
+            yield started
+        finally:
+            signal.signal(signal.SIGCHLD, before)
         stop()
         for child in started:
             child.join(STOP_S)
-            if child.is_alive():
-                child.kill()
-                child.join()
+    finally:
+        for child in started:
+            child.kill()
+            child.join()
 
 
 def check(processes: list[BaseProcess]) -> None:
@@ -81,5 +89,6 @@ def _work(work: Callable[..., None], *arguments: object) -> None:
     # Ctrl-C reaches every process of the terminal: the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     die_with_parent()
     work(*arguments)

@@ -28,7 +28,7 @@ class Stage(NamedTuple):
 STAGES = {
     "1": Stage("stage_1", 10),
     "batched": Stage("batched", 30),
-    "2": Stage("stage_2", 8, steps=250),
+    "2": Stage("stage_2", 12, steps=100),
     "3": Stage("stage_3", 10),
     "4": Stage("stage_4", 15),
     "5": Stage("stage_5", 25),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -45,13 +46,10 @@ class Training:
         for line in self.popen.stdout:
             if line.startswith("epoch "):
                 break
-        self.processes = psutil.Process(self.popen.pid).children(recursive=True)
-
-    @property
-    def workers(self) -> list[psutil.Process]:
-        """All that are forked from the main process; a resource tracker has a command of its own."""
-        command = psutil.Process(self.popen.pid).cmdline()
-        return [process for process in self.processes if process.cmdline() == command]
+        main = psutil.Process(self.popen.pid)
+        self.processes = main.children(recursive=True)
+        self.workers = [it for it in self.processes if it.cmdline() == main.cmdline()]
+        """Without the resource tracker, which has a command of its own."""
 
     def finish(self) -> tuple[int, str]:
         """Its exit code, and what it said on stderr."""
@@ -70,10 +68,9 @@ def training() -> Iterator[list[Training]]:
     started: list[Training] = []
     yield started
     for each in started:
-        for process in [*each.processes, each.popen]:
-            if isinstance(process, psutil.Process) and not process.is_running():
-                continue
-            process.kill()
+        for process in (each.popen, *each.workers):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         each.popen.communicate(timeout=DEADLINE_S)
 
 

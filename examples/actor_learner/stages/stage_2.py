@@ -30,13 +30,13 @@ CAPACITY = 500
 """Transitions."""
 LEARN_AFTER = 500
 """Steps before the first update."""
-LEARN_EVERY = 16
+LEARN_EVERY = 8
 """Steps for one round of updates."""
-UPDATES = 160
+UPDATES = 80
 """In a round."""
 LEAD = 500
 """Steps that the actors may be ahead of the learner."""
-PUBLISH_EVERY = 10
+PUBLISH_EVERY = 2
 """Updates between two publications of the network."""
 POLL_S = 0.001
 

@@ -36,7 +36,7 @@ UPDATES = 1
 """In a round."""
 LEAD = 500
 """Steps that the actors may be ahead of the learner."""
-PUBLISH_EVERY = 10
+PUBLISH_EVERY = 2
 """Updates between two publications of the network."""
 POLL_S = 0.001
 

@@ -1,7 +1,7 @@
 """DQN on CartPole with one thread for torch in each process.
 
-rlprof should find: actors wait for the lock that the learner holds while it trains
-(lock-contention).
+rlprof should find: actors look after each step whether they shall go on
+(ipc-polling).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UPDATES = 1
 """In a round."""
 LEAD = 500
 """Steps that the actors may be ahead of the learner."""
-PUBLISH_EVERY = 10
+PUBLISH_EVERY = 2
 """Updates between two publications of the network."""
 POLL_S = 0.001
 

@@ -1,13 +1,13 @@
-"""DQN on CartPole with a part of the buffer for each actor, which needs no lock.
+"""DQN on CartPole whose actors look once in a while whether they shall go on.
 
-rlprof should find: actors look after each step whether they shall go on
-(ipc-polling).
+rlprof should find: the network goes through a queue to each actor, every other update
+(model-publish).
 """
 
 from __future__ import annotations
 
 import copy
-import multiprocessing
+import os
 import time
 from multiprocessing.process import BaseProcess
 
@@ -34,7 +34,7 @@ UPDATES = 1
 """In a round."""
 LEAD = 500
 """Steps that the actors may be ahead of the learner."""
-PUBLISH_EVERY = 10
+PUBLISH_EVERY = 2
 """Updates between two publications of the network."""
 POLL_S = 0.001
 
@@ -43,23 +43,28 @@ class Shared:
     """What the learner and the actors share."""
 
     def __init__(self, settings: Settings) -> None:
-        self.replay = Replay(CAPACITY, parts=settings.agents, agents=settings.agents)
+        self.replay = Replay(CAPACITY, parts=1, agents=settings.agents)
         self.trained = SharedArray((1,), np.int64)
         """Steps that the learner has trained for."""
         self.trained.array[0] = LEARN_AFTER
+        self.lock = context().Lock()
         self.weights = [context().Queue(maxsize=4) for _ in range(settings.agents)]
         self.start = context().Event()
-        self.stop = context().Event()
+        self.stopped = SharedArray((1,), np.bool_)
 
     @property
     def lead(self) -> int:
         """How many steps the actors are ahead of the learner."""
         return self.replay.steps - int(self.trained.array[0])
 
+    def stop(self) -> None:
+        self.stopped.array[0] = True
+
     def free(self) -> None:
         for queue in self.weights:
             queue.cancel_join_thread()
             queue.close()
+        self.stopped.free()
         self.trained.free()
         self.replay.free()
 
@@ -68,7 +73,7 @@ def train(settings: Settings) -> Progress:
     shared = Shared(settings)
     arguments = [(agent, settings, shared) for agent in range(settings.agents)]
     try:
-        with children(act, arguments, stop=shared.stop.set) as actors:
+        with children(act, arguments, stop=shared.stop) as actors:
             return learn(settings, shared, actors)
     finally:
         shared.free()
@@ -77,7 +82,7 @@ def train(settings: Settings) -> Progress:
 def act(agent: int, settings: Settings, shared: Shared) -> None:
     """Collect transitions, in a process of its own."""
     torch.set_num_threads(1)
-    learner = multiprocessing.parent_process()
+    learner = os.getppid()
     replay, weights = shared.replay, shared.weights[agent]
     seed = settings.seed + 1_000 * (agent + 1)
     network = QNetwork()
@@ -85,19 +90,17 @@ def act(agent: int, settings: Settings, shared: Shared) -> None:
     envs = [CartPole(seed + index) for index in range(ENVS)]
     observations = observe(envs)
     wait_for(shared.start)
-    while True:
+    while not shared.stopped.array[0] and os.getppid() == learner:
         while not weights.empty():
             network.load_state_dict(weights.get())
         if shared.lead >= LEAD:
-            if shared.stop.is_set() or not learner.is_alive():
-                return
             time.sleep(POLL_S)
             continue
         actions = policy.act_all(observations)
         for index, (env, action) in enumerate(zip(envs, actions)):
-            if shared.stop.is_set() or not learner.is_alive():
-                return
-            replay.add(env.step(action), part=agent)
+            transition = env.step(action)
+            with shared.lock:
+                replay.add(transition)
             observations[index] = env.observation
             step()
         replay.note_episodes(agent, envs)
@@ -117,7 +120,9 @@ def learn(settings: Settings, shared: Shared, actors: list[BaseProcess]) -> Prog
             time.sleep(POLL_S)
             continue
         for _ in range(UPDATES):
-            learner.update(shared.replay.sample(BATCH, rng))
+            # So that no actor overwrites what is being trained on.
+            with shared.lock:
+                learner.update(shared.replay.sample(BATCH, rng))
             if learner.updates % PUBLISH_EVERY == 0:
                 publish(learner, shared)
         shared.trained.array[0] += LEARN_EVERY

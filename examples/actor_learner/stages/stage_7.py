@@ -1,12 +1,11 @@
-"""DQN on CartPole whose actors look once in a while whether they shall go on.
+"""DQN on CartPole with the network in shared memory.
 
-rlprof should find: the network goes through a queue to each actor, every ten updates
-(model-publish).
+rlprof should find: actors wait for the lock that the learner holds while it trains
+(lock-contention).
 """
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from multiprocessing.process import BaseProcess
@@ -21,6 +20,7 @@ from progress import Progress
 from replay import Replay
 from settings import Settings
 from shared import SharedArray
+from weights import SharedWeights
 
 ENVS = 8
 """Of each agent."""
@@ -34,7 +34,7 @@ UPDATES = 1
 """In a round."""
 LEAD = 500
 """Steps that the actors may be ahead of the learner."""
-PUBLISH_EVERY = 10
+PUBLISH_EVERY = 2
 """Updates between two publications of the network."""
 POLL_S = 0.001
 
@@ -43,11 +43,12 @@ class Shared:
     """What the learner and the actors share."""
 
     def __init__(self, settings: Settings) -> None:
-        self.replay = Replay(CAPACITY, parts=settings.agents, agents=settings.agents)
+        self.replay = Replay(CAPACITY, parts=1, agents=settings.agents)
         self.trained = SharedArray((1,), np.int64)
         """Steps that the learner has trained for."""
         self.trained.array[0] = LEARN_AFTER
-        self.weights = [context().Queue(maxsize=4) for _ in range(settings.agents)]
+        self.lock = context().Lock()
+        self.weights = SharedWeights(QNetwork())
         self.start = context().Event()
         self.stopped = SharedArray((1,), np.bool_)
 
@@ -60,9 +61,7 @@ class Shared:
         self.stopped.array[0] = True
 
     def free(self) -> None:
-        for queue in self.weights:
-            queue.cancel_join_thread()
-            queue.close()
+        self.weights.free()
         self.stopped.free()
         self.trained.free()
         self.replay.free()
@@ -82,22 +81,24 @@ def act(agent: int, settings: Settings, shared: Shared) -> None:
     """Collect transitions, in a process of its own."""
     torch.set_num_threads(1)
     learner = os.getppid()
-    replay, weights = shared.replay, shared.weights[agent]
+    replay, weights = shared.replay, shared.weights
     seed = settings.seed + 1_000 * (agent + 1)
     network = QNetwork()
     policy = Policy(network, seed)
     envs = [CartPole(seed + index) for index in range(ENVS)]
     observations = observe(envs)
+    version = 0
     wait_for(shared.start)
     while not shared.stopped.array[0] and os.getppid() == learner:
-        while not weights.empty():
-            network.load_state_dict(weights.get())
+        version = weights.fetch(network, version)
         if shared.lead >= LEAD:
             time.sleep(POLL_S)
             continue
         actions = policy.act_all(observations)
         for index, (env, action) in enumerate(zip(envs, actions)):
-            replay.add(env.step(action), part=agent)
+            transition = env.step(action)
+            with shared.lock:
+                replay.add(transition)
             observations[index] = env.observation
             step()
         replay.note_episodes(agent, envs)
@@ -117,13 +118,10 @@ def learn(settings: Settings, shared: Shared, actors: list[BaseProcess]) -> Prog
             time.sleep(POLL_S)
             continue
         for _ in range(UPDATES):
-            learner.update(shared.replay.sample(BATCH, rng))
+            # So that no actor overwrites what is being trained on.
+            with shared.lock:
+                learner.update(shared.replay.sample(BATCH, rng))
             if learner.updates % PUBLISH_EVERY == 0:
-                publish(learner, shared)
+                shared.weights.publish(learner.network)
         shared.trained.array[0] += LEARN_EVERY
     return progress
-
-
-def publish(learner: Learner, shared: Shared) -> None:
-    for queue in shared.weights:
-        queue.put(copy.deepcopy(learner.network).cpu().state_dict())

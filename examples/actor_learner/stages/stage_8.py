@@ -1,4 +1,4 @@
-"""DQN on CartPole with the network in shared memory.
+"""DQN on CartPole with a part of the buffer for each actor, which needs no lock.
 
 rlprof should find: nothing in the loop; in a short training, the imports (startup-bound).
 """
@@ -33,7 +33,7 @@ UPDATES = 1
 """In a round."""
 LEAD = 500
 """Steps that the actors may be ahead of the learner."""
-PUBLISH_EVERY = 10
+PUBLISH_EVERY = 2
 """Updates between two publications of the network."""
 POLL_S = 0.001
 

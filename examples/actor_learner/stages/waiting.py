@@ -32,7 +32,7 @@ UPDATES = 1
 """In a round."""
 LEAD = 500
 """Steps that the actors may be ahead of the learner, by the round."""
-PUBLISH_EVERY = 10
+PUBLISH_EVERY = 2
 """Updates between two publications of the network."""
 LONGEST_WAIT_S = 0.1
 """After which a process looks whether the others are still there."""
