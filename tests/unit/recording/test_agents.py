@@ -23,7 +23,9 @@ def in_background(server: AgentServer, token: str) -> tuple[threading.Thread, li
     mailbox = Mailbox(10_000)
     answers: list[bool] = []
     thread = threading.Thread(
-        target=lambda: answers.append(announce(server.address, token, "start", mailbox.fd, waits=True))
+        target=lambda: answers.append(
+            announce(server.address, token, "start", mailbox.fd, waits=True)
+        )
     )
     thread.start()
     return thread, answers
