@@ -18,7 +18,7 @@ from rlprof.discovery import broken_plugins, discover_detectors
 from rlprof.model.counters import STEP_COUNTERS
 from rlprof.model.finding import Finding
 from rlprof.model.flame import FlameSelection
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
 from rlprof.pricing import Priced, claimed_nodes, price, samples_behind, without_nodes
@@ -168,6 +168,7 @@ def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, .
             process,
             recording,
             role=profile.process_roles[process.id],
+            phases=profile.process_phases.get(process.id, ()),
             # The gauge counts threads that are not Python's too, but misses the last moment.
             cpu_us=max(by_threads[process.id], by_process[process.id]),
             main_part=main_wall_us[process.id] / max(1, wall_us[process.id]),
@@ -177,7 +178,13 @@ def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, .
 
 
 def _process_row(
-    process: Process, recording: Recording, *, role: str, cpu_us: float, main_part: float
+    process: Process,
+    recording: Recording,
+    *,
+    role: str,
+    phases: tuple[Phase, ...],
+    cpu_us: float,
+    main_part: float,
 ) -> ProcessRow:
     """``main_part`` of the clock's ticks, which are of all threads, were of the main thread."""
     requested = process.requested_interval_us
@@ -194,6 +201,7 @@ def _process_row(
         requested_hz=1e6 / requested if requested else 0.0,
         achieved_hz=process.clock_samples * main_part * 1e6 / covered if covered else 0.0,
         note=process.note,
+        phases=phases,
     )
 
 

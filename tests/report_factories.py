@@ -95,6 +95,10 @@ def a_process(
         "requested_hz": 100.0,
         "achieved_hz": 98.5 if sampled else 0.0,
         "note": note,
+        "phases": (
+            Phase(PhaseKind.START_UP, 0, 2 * SECOND),
+            Phase(PhaseKind.STEADY, 2 * SECOND, 12 * SECOND),
+        ),
     }
     return ProcessRow(**{**values, **changes})
 

@@ -76,6 +76,28 @@ def phases_of(found: RunPhases, windows: Sequence[Window]) -> tuple[Phase, ...]:
     return tuple(Phase(kind, start, stop) for kind, start, stop in bounds if stop > start)
 
 
+def process_phases(
+    recording: Recording, found: RunPhases, phases: Sequence[Phase]
+) -> dict[int, tuple[Phase, ...]]:
+    """The phases of each process: from its start until it works, then the run's, to its end."""
+    windows = recording.windows
+    end = windows[-1].end_us if windows else 0
+    result = {}
+    for process in recording.processes:
+        last = process.ended_us if process.ended_us is not None else end
+        ready = found.ready.get(process.id, 0)
+        works = windows[ready].start_us if ready < len(windows) else end
+        works = min(max(works, process.started_us), last)
+        own = [Phase(PhaseKind.START_UP, process.started_us, works)]
+        own += [
+            Phase(phase.kind, max(phase.start_us, works), min(phase.end_us, last))
+            for phase in phases
+            if phase.kind is not PhaseKind.START_UP
+        ]
+        result[process.id] = tuple(it for it in own if it.end_us > it.start_us)
+    return result
+
+
 def _begin(counts: StepCounts, process: int, imported: Mapping[int, int]) -> int:
     """First window with steps. A first count that comes late is no sign of a long start-up."""
     first = counts.first_counts[process]

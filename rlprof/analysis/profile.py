@@ -28,7 +28,7 @@ from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing
 from rlprof.analysis.memory import measure_memory
 from rlprof.analysis.native_threads import measure_threads
 from rlprof.analysis.origin import Origin, installed_package, origin_of_file
-from rlprof.analysis.phases import find_phases, phases_of
+from rlprof.analysis.phases import find_phases, phases_of, process_phases
 from rlprof.analysis.quality import quality_notes
 from rlprof.analysis.roles import ROLES, process_roles, roles_by_work
 from rlprof.analysis.started import started_package
@@ -99,6 +99,7 @@ def build_profile(recording: Recording) -> Profile:
         start_up_us=_length_us(phases, PhaseKind.START_UP),
         sources=_worth_reading(recording.sources, tree, package),
         process_roles=roles,
+        process_phases=process_phases(recording, found, phases),
         node_roles=_node_roles(folded.seen_by),
         activities=activities,
         waits=waits,

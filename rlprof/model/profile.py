@@ -113,6 +113,8 @@ class Profile:
     notes: tuple[Note, ...] = ()
     process_roles: Mapping[int, str] = field(default_factory=dict)
     """Role of each process, by its id."""
+    process_phases: Mapping[int, tuple[Phase, ...]] = field(default_factory=dict)
+    """Phases of each process, by its id: its own start-up, then those of the run that it lives in."""
     node_roles: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Roles of the processes in which a node has time."""
     activities: tuple[Activity, ...] = ()

@@ -8,7 +8,7 @@ from rlprof.model.activity import NOT_BOUND, Bound, Component
 from rlprof.model.finding import PricedFinding
 from rlprof.model.flame import Flame
 from rlprof.model.memory import MemoryView
-from rlprof.model.profile import Phase, Throughput
+from rlprof.model.profile import Phase, PhaseKind, Throughput
 from rlprof.model.recording import Note, RunInfo
 
 
@@ -28,6 +28,14 @@ class ProcessRow:
     requested_hz: float
     achieved_hz: float
     note: str
+    phases: tuple[Phase, ...] = ()
+    """Its own start-up, then those of the run that it lives in."""
+
+    @property
+    def start_up_s(self) -> float:
+        return sum(
+            (it.end_us - it.start_us) / 1e6 for it in self.phases if it.kind is PhaseKind.START_UP
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from rlprof.errors import UsageError
 from rlprof.model.activity import Bound, Component
 from rlprof.model.finding import Location, PricedFinding, Range
 from rlprof.model.memory import MemoryTrend, MemoryView
-from rlprof.model.profile import Interval, Throughput
+from rlprof.model.profile import Interval, Phase, Throughput
 from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
 
 FORMAT: Final = "rlprof-report"
@@ -122,14 +122,15 @@ def _throughput(throughput: Throughput, report: Report) -> dict[str, Json]:
             {"start_s": _seconds(start), "end_s": _seconds(end), "sps": number(sps)}
             for start, end, sps in throughput.series
         ],
-        "phases": [
-            {
-                "name": phase.kind.value,
-                "start_s": _seconds(phase.start_us),
-                "end_s": _seconds(phase.end_us),
-            }
-            for phase in report.phases
-        ],
+        "phases": [_phase(phase) for phase in report.phases],
+    }
+
+
+def _phase(phase: Phase) -> dict[str, Json]:
+    return {
+        "name": phase.kind.value,
+        "start_s": _seconds(phase.start_us),
+        "end_s": _seconds(phase.end_us),
     }
 
 
@@ -146,6 +147,7 @@ def _process(row: ProcessRow) -> dict[str, Json]:
         "requested_hz": number(row.requested_hz),
         "achieved_hz": number(row.achieved_hz),
         "note": row.note,
+        "phases": [_phase(phase) for phase in row.phases],
     }
 
 

@@ -174,7 +174,7 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
         alike.setdefault((row.role, row.python, row.sampled, row.note), []).append(row)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
     table.add_column("process")
-    for name in ("wall s", "CPU s", "samples/s"):
+    for name in ("wall s", "start-up s", "CPU s", "samples/s"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", style="dim")
     for (role, _, sampled, note), group in alike.items():
@@ -183,6 +183,7 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
         table.add_row(
             Text(name),
             _spread([row.wall_s for row in group], "{:.1f}"),
+            _spread([row.start_up_s for row in group], "{:.1f}"),
             _spread([row.cpu_s for row in group], "{:.1f}"),
             Text(rate, style="" if sampled else "yellow"),
             Text(printable(note)),

@@ -8,7 +8,9 @@ def test_lists_each_example_with_its_title(command_line):
     answer = command_line("examples")
 
     assert answer.exit_code == 0
-    assert answer.stdout.startswith("bandit  epsilon-greedy")
+    titles = dict(line.split(maxsplit=1) for line in answer.stdout.splitlines())
+    assert titles["bandit"].startswith("epsilon-greedy")
+    assert titles["actor_learner"].startswith("DQN")
 
 
 def test_copy_is_whole(command_line, tmp_path):

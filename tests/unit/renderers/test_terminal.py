@@ -98,7 +98,7 @@ def test_like_processes_are_one_line() -> None:
 
     text = shown(a_report(processes=[a_process(), *workers]))
 
-    assert re.search(r"8 workers +12.0 +0.0 to 7.0", text)
+    assert re.search(r"8 workers +12.0 +2.0 +0.0 to 7.0", text)
     assert "2003" not in text
 
 
