@@ -118,7 +118,7 @@ def _unmet(detector: Detector, profile: Profile) -> frozenset[Need]:
     there = {
         Need.SAMPLES: profile.whole.total.wall_us > 0,
         Need.SOURCES: bool(profile.sources),
-        Need.STEPS: profile.throughput.unit != "none",
+        Need.STEPS: profile.throughput.unit == "steps",
     }
     return frozenset(need for need in detector.needs if not there[need])
 

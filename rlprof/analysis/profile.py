@@ -83,7 +83,9 @@ def build_profile(recording: Recording) -> Profile:
     described = describe_critical(recording, critical, times, steady, load)
     activities = describe_activities(recording, found.steady, threads, roles, critical.threads)
     waits = wait_graph(recording, found.steady, threads, times, roles)
-    steps = _steady_steps(counts, found.steady)
+    throughput = measure_throughput(recording, counts, found)
+    # Updates may stand in for a rate; they are no steps.
+    steps = _steady_steps(counts, found.steady) if throughput.unit == "steps" else 0.0
     own_us = sum(it.wall_us for it in activities if it.is_critical)
     profile = Profile(
         run=recording.run,
@@ -91,7 +93,7 @@ def build_profile(recording: Recording) -> Profile:
         threads=recording.threads,
         windows=recording.windows,
         phases=phases,
-        throughput=measure_throughput(recording, counts, found),
+        throughput=throughput,
         steady=tree,
         start_up=CallTree(recording.nodes, folded.start_up.costs()),
         whole=whole,

@@ -193,7 +193,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         for line, us in claim.weights.items():
             weights[line] += us
     locations = search.lines.locations(weights, whole)
-    steps = _steady_steps(profile)
+    steps = profile.steady_steps
     yield Finding(
         detector=DETECTOR.id,
         title=_title(claims, Line(locations[0].file, locations[0].line, locations[0].function)),
@@ -207,13 +207,6 @@ def detect(profile: Profile) -> Iterable[Finding]:
         "and use its own methods: values.argmax(), values.max(), values[i] += x.",
         confidence=Confidence.BOUNDED,
     )
-
-
-def _steady_steps(profile: Profile) -> float:
-    """Steps made in the steady phase; 0 when they were not counted."""
-    sps = profile.throughput.steady_sps
-    steady = sum(it.end_us - it.start_us for it in profile.phases if it.kind is PhaseKind.STEADY)
-    return sps.median * steady / 1e6 if sps is not None else 0.0
 
 
 def _title(claims: list[_Claim], heaviest: Line) -> str:
