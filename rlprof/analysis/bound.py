@@ -22,6 +22,9 @@ from rlprof.units import percent
 MOSTLY: Final = 0.5
 """Part of the critical time from which on one thing is what bounds it."""
 
+ALONE: Final = 0.95
+"""The run's part of the CPU time used from which on others are not worth a word."""
+
 WORKED_MEANWHILE: Final = 0.3
 """Part of a wait in which another process has to work for the wait to be for it."""
 
@@ -39,11 +42,13 @@ def find_bound(
     if not wall:
         return NOT_BOUND
     if load.saturated:
-        wanted = (load.got_us + load.queued_us) / load.there_is_us
+        used_us = load.got_us / load.own_part
+        wanted = (used_us + load.queued_us) / load.there_is_us
+        who = "the run wants" if load.own_part > ALONE else "the run and other programs want"
         return Bound(
             BoundBy.CPUS,
             share=load.got_us / load.there_is_us,
-            text=f"the CPUs: the run wants {wanted:.1f} times the {load.cores:g} cores there are",
+            text=f"the CPUs: {who} {wanted:.1f} times the {load.cores:g} cores there are",
         )
     own = {activity.process for activity in critical}
     working = sum(activity.working_us for activity in critical) / wall

@@ -35,8 +35,10 @@ or too many processes slowed training, 1.0 for as many busy workers as cores."""
 _SATURATED_USE: Final = 0.8
 """CPU time got over CPU time there is, from which on the run fills the host by itself."""
 
-_MOSTLY_OURS: Final = 0.5
-"""With others that fill the rest of it (``_FULL``), from which on the CPUs still bound the run."""
+_OURS_TOO: Final = 0.25
+"""With others that fill the rest of it (``_FULL``), from which on the CPUs still bound the run: with one
+of two cores taken by others, a main process that spins cost 0.45 of the rate, as on a machine of
+its own."""
 
 _FULL: Final = 0.9
 """CPU time used by everybody over CPU time there is."""
@@ -119,9 +121,9 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
     # Of a part of the machine, by affinity or quota, its load says nothing.
     used = max(got, host) if recording.run.host.get("cores") == f"{cores:g}" else got
     is_full = got >= _SATURATED_USE * there_is or (
-        got >= _MOSTLY_OURS * there_is and used >= _FULL * there_is
+        got >= _OURS_TOO * there_is and used >= _FULL * there_is
     )
-    saturated = is_full and got + queued >= _SATURATED_DEMAND * there_is
+    saturated = is_full and used + queued >= _SATURATED_DEMAND * there_is
     return HostLoad(
         got_us=round(got),
         queued_us=queued,

@@ -202,7 +202,7 @@ def test_a_host_that_others_fill_beside_a_run_is_saturated():
 
 
 def test_a_run_that_gets_little_of_a_full_host_is_not_what_saturates_it():
-    assert not a_crowded_host(got_s=8.0, host_s=20.0).load.saturated
+    assert not a_crowded_host(got_s=4.0, host_s=20.0).load.saturated
 
 
 def test_a_host_with_free_cores_is_not_saturated():
