@@ -29,15 +29,15 @@ STAGES = {
     "1": Stage("stage_1", 10),
     "batched": Stage("batched", 30),
     "2": Stage("stage_2", 12, steps=100),
-    "3": Stage("stage_3", 10),
-    "4": Stage("stage_4", 15),
-    "5": Stage("stage_5", 25),
-    "6": Stage("stage_6", 30),
-    "7": Stage("stage_7", 35),
+    "3": Stage("stage_3", 6),
+    "4": Stage("stage_4", 8),
+    "5": Stage("stage_5", 12),
+    "6": Stage("stage_6", 18),
+    "7": Stage("stage_7", 25),
     "8": Stage("stage_8", 40),
     "waiting": Stage("waiting", 40),
-    "collector-polling": Stage("collector_polling", 25),
-    "collector-waiting": Stage("collector_waiting", 40),
+    "collector-polling": Stage("collector_polling", 45),
+    "collector-waiting": Stage("collector_waiting", 60),
 }
 """By what ``--stage`` says."""
 

@@ -23,7 +23,7 @@ from settings import Settings
 from shared import SharedArray
 
 THREADS = 16
-"""For torch, in each process: as many as the machine had that this was written on."""
+"""For torch in the learner: as many as the machine had that this was written on."""
 ENVS = 8
 """Of each agent."""
 CAPACITY = 500
@@ -79,7 +79,7 @@ def train(settings: Settings) -> Progress:
 
 def act(agent: int, settings: Settings, shared: Shared) -> None:
     """Collect transitions, in a process of its own."""
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(1)
     learner = multiprocessing.parent_process()
     replay, weights = shared.replay, shared.weights[agent]
     seed = settings.seed + 1_000 * (agent + 1)

@@ -1,7 +1,7 @@
-"""DQN on CartPole with one thread for torch in each process.
+"""DQN on CartPole with one thread for torch in the learner.
 
-rlprof should find: actors look after each step whether they shall go on
-(ipc-polling).
+rlprof should find: the network goes through a queue to each actor, every other update
+(model-publish).
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""DQN on CartPole whose actors look once in a while whether they shall go on.
+"""DQN on CartPole with the network in shared memory.
 
-rlprof should find: the network goes through a queue to each actor, every other update
-(model-publish).
+rlprof should find: actors look after each step whether they shall go on
+(ipc-polling).
 """
 
 from __future__ import annotations
 
-import copy
-import os
+import multiprocessing
 import time
 from multiprocessing.process import BaseProcess
 
@@ -21,6 +20,7 @@ from progress import Progress
 from replay import Replay
 from settings import Settings
 from shared import SharedArray
+from weights import SharedWeights
 
 ENVS = 8
 """Of each agent."""
@@ -48,23 +48,17 @@ class Shared:
         """Steps that the learner has trained for."""
         self.trained.array[0] = LEARN_AFTER
         self.lock = context().Lock()
-        self.weights = [context().Queue(maxsize=4) for _ in range(settings.agents)]
+        self.weights = SharedWeights(QNetwork())
         self.start = context().Event()
-        self.stopped = SharedArray((1,), np.bool_)
+        self.stop = context().Event()
 
     @property
     def lead(self) -> int:
         """How many steps the actors are ahead of the learner."""
         return self.replay.steps - int(self.trained.array[0])
 
-    def stop(self) -> None:
-        self.stopped.array[0] = True
-
     def free(self) -> None:
-        for queue in self.weights:
-            queue.cancel_join_thread()
-            queue.close()
-        self.stopped.free()
+        self.weights.free()
         self.trained.free()
         self.replay.free()
 
@@ -73,7 +67,7 @@ def train(settings: Settings) -> Progress:
     shared = Shared(settings)
     arguments = [(agent, settings, shared) for agent in range(settings.agents)]
     try:
-        with children(act, arguments, stop=shared.stop) as actors:
+        with children(act, arguments, stop=shared.stop.set) as actors:
             return learn(settings, shared, actors)
     finally:
         shared.free()
@@ -82,22 +76,26 @@ def train(settings: Settings) -> Progress:
 def act(agent: int, settings: Settings, shared: Shared) -> None:
     """Collect transitions, in a process of its own."""
     torch.set_num_threads(1)
-    learner = os.getppid()
-    replay, weights = shared.replay, shared.weights[agent]
+    learner = multiprocessing.parent_process()
+    replay, weights = shared.replay, shared.weights
     seed = settings.seed + 1_000 * (agent + 1)
     network = QNetwork()
     policy = Policy(network, seed)
     envs = [CartPole(seed + index) for index in range(ENVS)]
     observations = observe(envs)
+    version = 0
     wait_for(shared.start)
-    while not shared.stopped.array[0] and os.getppid() == learner:
-        while not weights.empty():
-            network.load_state_dict(weights.get())
+    while True:
+        version = weights.fetch(network, version)
         if shared.lead >= LEAD:
+            if shared.stop.is_set() or not learner.is_alive():
+                return
             time.sleep(POLL_S)
             continue
         actions = policy.act_all(observations)
         for index, (env, action) in enumerate(zip(envs, actions)):
+            if shared.stop.is_set() or not learner.is_alive():
+                return
             transition = env.step(action)
             with shared.lock:
                 replay.add(transition)
@@ -124,11 +122,6 @@ def learn(settings: Settings, shared: Shared, actors: list[BaseProcess]) -> Prog
             with shared.lock:
                 learner.update(shared.replay.sample(BATCH, rng))
             if learner.updates % PUBLISH_EVERY == 0:
-                publish(learner, shared)
+                shared.weights.publish(learner.network)
         shared.trained.array[0] += LEARN_EVERY
     return progress
-
-
-def publish(learner: Learner, shared: Shared) -> None:
-    for queue in shared.weights:
-        queue.put(copy.deepcopy(learner.network).cpu().state_dict())

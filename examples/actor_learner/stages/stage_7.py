@@ -1,4 +1,4 @@
-"""DQN on CartPole with the network in shared memory.
+"""DQN on CartPole whose actors look once in a while whether they shall go on.
 
 rlprof should find: actors wait for the lock that the learner holds while it trains
 (lock-contention).

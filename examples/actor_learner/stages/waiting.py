@@ -1,6 +1,6 @@
 """DQN on CartPole, as in stage 8, with semaphores in place of every sleep.
 
-rlprof should find: what it finds on stage 8. Asking a thousand times a second costs nothing.
+rlprof should find: what it finds on stage 8. No gain over its sleeps of 1 ms could be shown.
 """
 
 from __future__ import annotations
