@@ -89,6 +89,9 @@ def _bound_by_wait(
         text = f"the interpreter lock: the main thread of {who} waits for it {percent(gil)}"
         return Bound(BoundBy.LOCK, tuple(sorted(own)), gil, text)
     awaited = _awaited(own, waits)
+    if most == for_others and awaited and awaited <= set(own):
+        text = f"threads of {who}, for which its main thread waits {percent(for_others)}"
+        return Bound(BoundBy.PROCESS, tuple(sorted(own)), for_others, text)
     if most == for_others and awaited:
         text = f"{_named(awaited, roles, processes)}, for which {who} waits {percent(for_others)}"
         return Bound(BoundBy.PROCESS, tuple(sorted(awaited)), for_others, text)

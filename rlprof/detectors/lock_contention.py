@@ -47,8 +47,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
         asleep += cost.idle_us
         touched += cost.wall_us
         weights[lines.line(owner)] += cost.wall_us
-    if not whole or asleep / whole < MIN_SHARE:
+    waited = _asleep_share(profile)
+    if not whole or not touched or waited < MIN_SHARE:
         return
+    # On a full host others work meanwhile: only taking the lock is a cost there.
     part = asleep / touched
     low = REMOVABLE.low * part + TAKING.low * (1 - part)
     locations = lines.locations(weights, whole)[:SHOWN_LINES]
@@ -58,11 +60,23 @@ def detect(profile: Profile) -> Iterable[Finding]:
         phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(nodes), Range(low, REMOVABLE.high)),),
         locations=locations,
-        evidence=tuple(_evidence(profile, asleep / whole, (touched - asleep) / whole)),
+        evidence=tuple(_evidence(profile, waited, (touched - asleep) / whole)),
         fix="Take the lock once per batch or episode instead of once per item: collect into a buffer "
         "of the worker's own and hand it over whole. Do under the lock only what needs it.",
         confidence=Confidence.MEASURED if profile.sources else Confidence.BOUNDED,
     )
+
+
+def _asleep_share(profile: Profile) -> float:
+    """Part of the critical threads' own time that they are asleep for a lock."""
+    critical = [it for it in profile.activities if it.is_critical]
+    asleep = sum(
+        cost.idle_us
+        for activity in critical
+        for node, cost in activity.tree.self_costs()
+        if profile.wait_kinds.get(node) is WaitKind.LOCK
+    )
+    return asleep / max(1, sum(it.wall_us for it in critical))
 
 
 def _evidence(profile: Profile, share: float, taking: float) -> Iterable[str]:
