@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 from cases import SPS_OF_A_STAGE, Case, innocents, ladder_steps, pairs
 from measuring import environment, in_pairs, last_json, machine, print_table, rlprof_run, say
 from neighbours import Neighbours, wait_for_quiet
@@ -56,12 +57,11 @@ def run_to_the_end(command: Sequence[str]) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
     )
     try:
         stdout, stderr = process.communicate(timeout=RUN_TIMEOUT_S)
     except BaseException as reason:
-        os.killpg(process.pid, signal.SIGKILL)
+        kill_tree(process.pid)
         process.communicate()
         if isinstance(reason, subprocess.TimeoutExpired):
             raise ProgramFailedError(f"{shown} took more than {RUN_TIMEOUT_S} s") from reason
@@ -69,6 +69,17 @@ def run_to_the_end(command: Sequence[str]) -> str:
     if process.returncode:
         raise ProgramFailedError(f"{shown} ended with {process.returncode}\n{stdout}\n{stderr}")
     return stdout
+
+
+def kill_tree(pid: int) -> None:
+    """End the process and all below it: what rlprof records has a process group of its own, and
+    workers that outlive their parent keep its output open.
+    """
+    tree = [psutil.Process(pid)]
+    tree += tree[0].children(recursive=True)
+    for process in tree:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def rate_of(case: Case, arguments: Sequence[str]) -> float:
