@@ -54,14 +54,15 @@ def test_four_threads_on_eight_cores_could_be_nearly_four_times_as_fast():
     first, *_ = ranked(a_thread_pool(), TRAIN)
 
     assert first.finding.detector == "gil-contention"
-    assert first.saved_share.low < 0.3
-    assert first.saved_share.high == pytest.approx(0.98 * 0.75, abs=0.05)
+    assert first.saved_share.low == pytest.approx(0.5 * 0.98 * 0.75, abs=0.06)
+    assert first.saved_share.high == pytest.approx(1 - 0.7 * (1 - 0.98 * 0.75), abs=0.06)
 
 
-def test_with_two_cores_half_is_the_most():
+def test_with_two_cores_half_and_the_hand_overs_are_the_most():
+    """0.51 to 0.63 was measured for two threads on two cores."""
     first, *_ = ranked(a_thread_pool(cores="2"), TRAIN)
 
-    assert first.saved_share.high == pytest.approx(0.98 * 0.5, abs=0.05)
+    assert first.saved_share.low < 0.51 < 0.63 < first.saved_share.high < 0.7
 
 
 def test_silent_just_under_its_threshold():
