@@ -108,9 +108,14 @@ def price(findings: Sequence[Finding], profile: Profile) -> Priced:
     return Priced(tuple(ranked[: len(listed)]), tuple(ranked[len(listed) :]))
 
 
-def _worth(finding: Finding, found: _Price) -> tuple[bool, Range]:
-    """What findings are ranked by: a known cause first, then what is saved at least."""
-    return finding.confidence is not Confidence.SUSPECTED, found.saved
+def _worth(finding: Finding, found: _Price) -> tuple[bool, bool, float]:
+    """What findings are ranked by: a known cause first, then one that saves something for sure, then
+    what is saved, the lower end counting twice. By the lower end alone a cause whose fix is less
+    well known would come after a lesser one.
+    """
+    low, high = found.saved
+    known = finding.confidence is not Confidence.SUSPECTED
+    return known, low >= WORTH_LISTING, (2 * low + high) / 3
 
 
 def claimed_nodes(priced: Priced, phase: PhaseKind) -> frozenset[int]:

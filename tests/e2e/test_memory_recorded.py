@@ -30,7 +30,8 @@ def test_memory_over_time_and_by_stack(rlprof_run, write):
         name: [it.value for it in recording.gauges if it.name == name and it.process == 0]
         for name in (gauges.RSS_BYTES, gauges.PEAK_RSS_BYTES, gauges.HOST_MEMORY_AVAILABLE_BYTES)
     }
-    assert levels[gauges.RSS_BYTES][-1] - levels[gauges.RSS_BYTES][0] > 80 * MIB
+    # The last look may fall into the process's end, which gives the memory back.
+    assert max(levels[gauges.RSS_BYTES]) - levels[gauges.RSS_BYTES][0] > 80 * MIB
     assert levels[gauges.PEAK_RSS_BYTES] == sorted(levels[gauges.PEAK_RSS_BYTES])
     assert min(levels[gauges.HOST_MEMORY_AVAILABLE_BYTES]) > 0
     # From the sampler's first look to its last; what it misses at either end is a few windows' worth.
