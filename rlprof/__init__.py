@@ -129,6 +129,7 @@ class _Phase:
                 with self:
                     return await function(*args, **kwargs)
 
+            # ``wraps`` keeps the signature; a type checker cannot know that.
             return awaited_in_phase  # type: ignore[return-value]
 
         @wraps(function)
@@ -136,6 +137,7 @@ class _Phase:
             with self:
                 return function(*args, **kwargs)
 
+        # As above.
         return called_in_phase  # type: ignore[return-value]
 
 

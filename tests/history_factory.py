@@ -32,6 +32,7 @@ def a_row(
     }
     return Row(
         file=f".rlprof/{at:g}.rlprof",
+        # Keyword arguments of many types from one dict: the dataclass checks them by name.
         run=RunInfo(**{**values, **run_changes}),  # type: ignore[arg-type]
         sps=None if sps is None else Interval(sps, sps * (1 - within), sps * (1 + within)),
         why_no_sps="nothing counted steps" if sps is None else "",

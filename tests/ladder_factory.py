@@ -23,6 +23,7 @@ def a_run(workers: int, sps: float | None, *, within: float = 0.03, **changes: o
         "processes": workers + 1,
         "usable_cores": 64.0,
     }
+    # Keyword arguments of many types from one dict: the dataclass checks them by name.
     return LadderRun(**{**values, **changes})  # type: ignore[arg-type]
 
 

@@ -81,6 +81,7 @@ def test_a_module_that_fails_shows_its_own_lines_only(watch, tmp_path):
     seen = watch("maze")
 
     with pytest.raises(ZeroDivisionError) as raised:
+        # Written to a folder on the path by this test; imported for what its import raises.
         import uses_maze  # type: ignore[import-not-found]  # noqa: F401
 
     frames = [frame.filename for frame in traceback.extract_tb(raised.value.__traceback__)]

@@ -59,6 +59,7 @@ class CountedMethods:
         count_in = self._count_in
         original = base.__dict__.get(_HOOK)
 
+        # The name is Python's own; it stands outside of a class here since it is set on one later.
         def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807
             if original is None:
                 super(base, cls).__init_subclass__(**kwargs)

@@ -30,6 +30,7 @@ def count_vector_envs(module: ModuleType) -> None:
             CountedMethods(candidate, ["send"], _steps()).install()
     work = getattr(module, "_worker_process", None)
     if work is not None:
+        # A name of PufferLib's own, which ModuleType does not declare.
         module._worker_process = _without_counting(work)  # type: ignore[attr-defined]
 
 
