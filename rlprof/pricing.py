@@ -155,9 +155,7 @@ def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
     critical = profile.critical
     if phase is PhaseKind.STEADY:
         tree, whole = profile.steady, float(critical.wall_us)
-        timeline = float(
-            sum(it.end_us - it.start_us for it in profile.phases if it.kind is PhaseKind.STEADY)
-        )
+        timeline = float(profile.steady_us)
     else:
         tree = profile.start_up if phase is PhaseKind.START_UP else CallTree((), {})
         whole = timeline = float(profile.run.wall_us)
