@@ -81,14 +81,6 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportCost:
-    """An import in a start-up: its module file and inclusive wall time (µs)."""
-
-    module: str
-    wall_us: int
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """A priced run: the input of every renderer."""
 
