@@ -1,6 +1,8 @@
 """Whether the right cause is found first, and whether its price holds.
 
     python benchmarks/accuracy.py [--pairs a,b] [--innocents c] [--rounds 5] [--json FILE]
+    python benchmarks/accuracy.py --keep DIR    # keeps recordings and measurements
+    python benchmarks/accuracy.py --again DIR   # judges those by the model of today
 
 Each program with one fault is recorded under rlprof; then the program and its fixed version run
 in interleaved pairs without rlprof, and tell their own pace. Each step of the example ladders is
@@ -35,6 +37,9 @@ RUN_TIMEOUT_S = 180
 
 QUIET_CORES = 0.1
 """What other programs may take for a machine to count as quiet."""
+
+MEASUREMENTS = "measurements.json"
+"""(steps per second, neighbours' cores) before and after the fix, of each pair of runs."""
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -103,30 +108,42 @@ def timed(case: Case, patience_s: float, arguments: Sequence[str]) -> Run:
     return Run(rate_of(case, arguments), others.cores)
 
 
-def predicted(case: Case, folder: Path) -> Prediction:
-    """What a recording of ``case`` and its report say."""
-    run_file = folder / "case.rlprof"
-    run_to_the_end(rlprof_run(run_file, command=[sys.executable, *case.recorded]))
+def predicted(case: Case, run_file: Path) -> Prediction:
+    """What the report on a recording says."""
     rlprof = [sys.executable, "-m", "rlprof"]
     report = run_to_the_end([*rlprof, "report", str(run_file), "--format", "json"])
     return read_prediction(json.loads(report), case.expected)
 
 
-def judge(case: Case, recordings: int, rounds: int, patience_s: float) -> Verdict:
+def measure(case: Case, folder: Path, recordings: int, rounds: int, patience_s: float) -> None:
+    """Record ``case`` and time its pairs; all that judging needs is then in ``folder``."""
     say(f"{case.name}: {recordings} recordings" + (f", {rounds} pairs" if case.after else ""))
-    predictions = []
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(recordings):
-            wait_for_quiet(QUIET_CORES, patience_s)
-            predictions.append(predicted(case, Path(folder)))
-    measured = None
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(recordings):
+        wait_for_quiet(QUIET_CORES, patience_s)
+        run_file = folder / f"{number}.rlprof"
+        run_to_the_end(rlprof_run(run_file, command=[sys.executable, *case.recorded]))
     if case.after is not None:
         run = partial(timed, case, patience_s)
-        pairs_of_runs = in_pairs(rounds, partial(run, case.before), partial(run, case.after))
-        measured = Measured.of(pairs_of_runs)
-    verdict = Verdict(case.name, case.expected, tuple(predictions), measured)
+        timings = in_pairs(rounds, partial(run, case.before), partial(run, case.after))
+        (folder / MEASUREMENTS).write_text(json.dumps(timings) + "\n")
+
+
+def judge(case: Case, folder: Path) -> Verdict:
+    """What the reports say of the recordings in ``folder``, against what was measured."""
+    predictions = tuple(predicted(case, run_file) for run_file in sorted(folder.glob("*.rlprof")))
+    measured = None
+    if case.after is not None:
+        timings = json.loads((folder / MEASUREMENTS).read_text())
+        measured = Measured.of([(Run(*before), Run(*after)) for before, after in timings])
+    verdict = Verdict(case.name, case.expected, predictions, measured)
     say("  " + " | ".join(pair_row(verdict) if measured else innocent_row(verdict)))
     return verdict
+
+
+def folder_of(case: Case, kept: Path) -> Path:
+    """Where the recordings and measurements of ``case`` lie below ``kept``."""
+    return kept / case.name.replace(" ", "_")
 
 
 def pair_row(verdict: Verdict) -> list[str]:
@@ -136,6 +153,7 @@ def pair_row(verdict: Verdict) -> list[str]:
     return [
         verdict.name,
         f"`{verdict.expected.finding}`" + (", free" if verdict.expected.worth_nothing else ""),
+        f"{len(verdict.predictions)}, {len(measured.savings)}",
         f"[{verdict.low:.2f}, {verdict.high:.2f}]",
         f"{measured.median:.2f} ({min(measured.savings):.2f} to {max(measured.savings):.2f})",
         f"{measured.neighbours:.1f}",
@@ -148,19 +166,24 @@ def pair_row(verdict: Verdict) -> list[str]:
 
 def innocent_row(verdict: Verdict) -> list[str]:
     listed = sorted({name for it in verdict.predictions for name in it.listed})
-    return [verdict.name, ", ".join(verdict.false) or "none", ", ".join(listed) or "nothing"]
+    return [
+        verdict.name,
+        str(len(verdict.predictions)),
+        ", ".join(verdict.false) or "none",
+        ", ".join(listed) or "nothing",
+    ]
 
 
-def show(judged: Sequence[Verdict], arguments: argparse.Namespace) -> None:
+def show(judged: Sequence[Verdict]) -> None:
     faulty = [verdict for verdict in judged if verdict.measured is not None]
     healthy = [verdict for verdict in judged if verdict.measured is None]
-    repeats = f"{arguments.recordings} recordings"
     if faulty:
         print_table(
-            f"Prices ({repeats}, {arguments.rounds} interleaved pairs; shares of time per step)",
+            "Prices (shares of time per step)",
             [
                 "program",
                 "right finding",
+                "recordings, pairs",
                 "predicted",
                 "measured saving, median (range)",
                 "neighbours, cores",
@@ -173,8 +196,8 @@ def show(judged: Sequence[Verdict], arguments: argparse.Namespace) -> None:
         )
     if healthy:
         print_table(
-            f"Innocents ({repeats})",
-            ["program", "false findings", "all that was listed"],
+            "Innocents",
+            ["program", "recordings", "false findings", "all that was listed"],
             [innocent_row(verdict) for verdict in healthy],
         )
     print_table(
@@ -241,16 +264,30 @@ def main() -> None:
         metavar="S",
         help="how long to wait before each run for others to leave the machine alone",
     )
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave what was measured there")
+    parser.add_argument(
+        "--again", type=Path, metavar="DIR", help="measure nothing: judge what --keep left there"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     arguments = parser.parse_args()
     if arguments.rounds < 1 or arguments.recordings < 1:
         parser.error("one round and one recording are the least")
     # So that being ended ends the programs, too: they would spoil what is measured next.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with tempfile.TemporaryDirectory() as scratch:
+        judge_all(arguments, arguments.again or arguments.keep or Path(scratch))
+
+
+def judge_all(arguments: argparse.Namespace, kept: Path) -> None:
     judged, failed = [], []
     for case in chosen(arguments):
+        folder = folder_of(case, kept)
+        if arguments.again and not folder.is_dir():
+            continue
         try:
-            judged.append(judge(case, arguments.recordings, arguments.rounds, arguments.patience))
+            if not arguments.again:
+                measure(case, folder, arguments.recordings, arguments.rounds, arguments.patience)
+            judged.append(judge(case, folder))
         except ProgramFailedError as reason:
             # The others take an hour and are worth knowing.
             say(f"{case.name} could not be judged: {reason}")
@@ -259,7 +296,7 @@ def main() -> None:
         if arguments.json is not None:
             # After each, since the whole takes long.
             arguments.json.write_text(json.dumps(as_json(judged), indent=2) + "\n")
-    show(judged, arguments)
+    show(judged)
     if failed:
         raise SystemExit(f"could not be judged: {', '.join(failed)}")
 

@@ -71,26 +71,46 @@ def innocents() -> list[Case]:
 
 
 def ladder_steps() -> list[Case]:
-    """Each stage of the examples against the next, which makes the one change."""
+    """Each stage of the examples against the next, which makes the one change, and the pairs beside
+    the ladders.
+    """
     return [
         case
         for ladder in sorted(ROOT.glob("examples/*/ladder.toml"))
-        for case in _steps_of(ladder.parent, tomllib.loads(ladder.read_text())["stage"])
+        for case in _steps_of(ladder.parent, tomllib.loads(ladder.read_text()))
     ]
 
 
-def _steps_of(example: Path, stages: list[dict[str, Any]]) -> Iterable[Case]:
+def _steps_of(example: Path, ladder: Mapping[str, list[dict[str, Any]]]) -> Iterable[Case]:
+    stages, aside = ladder["stage"], ladder.get("pair", [])
+    by_number = {str(stage["number"]): stage for stage in stages}
+    # Faults that are put right later on are there already.
     allowed = frozenset(stage["finding"] for stage in stages)
+    fixed_aside = {pair["before"] for pair in aside if not pair.get("innocent")}
     for this, following in pairwise(stages):
-        yield Case(
-            name=f"{example.name} {this['number']} → {following['number']}",
-            # Faults that are put right later on are there already.
-            expected=Expectation(this["finding"], allowed),
-            recorded=(str(example), *this["args"]),
-            before=(str(example), *this.get("sps_args", this["args"])),
-            after=(str(example), *following.get("sps_args", following["args"])),
-            prints_words=True,
+        if str(this["number"]) not in fixed_aside:
+            finding = Expectation(this["finding"], allowed)
+            yield _step(example, finding, this, following)
+    for pair in aside:
+        before, after = (
+            by_number.get(pair[end], {"number": pair[end], "args": ["--stage", pair[end]]})
+            for end in ("before", "after")
         )
+        finding = Expectation(pair["finding"], allowed, pair.get("innocent", False))
+        yield _step(example, finding, before, after)
+
+
+def _step(
+    example: Path, finding: Expectation, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Case:
+    return Case(
+        name=f"{example.name} {before['number']} → {after['number']}",
+        expected=finding,
+        recorded=(str(example), *before["args"]),
+        before=(str(example), *before.get("sps_args", before["args"])),
+        after=(str(example), *after.get("sps_args", after["args"])),
+        prints_words=True,
+    )
 
 
 def _table(name: str) -> Mapping[str, dict[str, Any]]:
