@@ -200,7 +200,8 @@ def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Pri
 
 
 def _price_of_change(change: Remainder, measure: _Measure, sold: frozenset[int]) -> _Price:
-    """What is left is a sum of measured parts, so it has the errors of a share of its own.
+    """What is left is a sum of measured parts, so it has the errors of a share of its own, which have
+    nothing to do with how well the parts are known.
 
     Of a change whose time is partly sold already, that part of the gain is sold with it.
     """
@@ -210,9 +211,10 @@ def _price_of_change(change: Remainder, measure: _Measure, sold: frozenset[int])
     if not unsold or not measure.whole_us:
         return _Price(Range(0.0, 0.0), own)
     part = unsold / touched
-    low, high = _clip(1 - change.left.high), _clip(1 - change.left.low)
-    low = max(0.0, low - _error_of(low, measure))
-    high = min(1.0, high + _error_of(high, measure))
+    most, least = _clip(1 - change.left.low), _clip(1 - change.left.high)
+    middle, half = (most + least) / 2, (most - least) / 2
+    low = middle - sqrt(half**2 + _error_of(least, measure) ** 2)
+    high = middle + sqrt(half**2 + _error_of(most, measure) ** 2)
     return _Price(Range(_clip(low * part), _clip(high * part)), own)
 
 

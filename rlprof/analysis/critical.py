@@ -5,21 +5,21 @@ Three rules, in this order (``docs/pricing.md`` explains them):
 1. The critical threads are the main threads of the processes that make the steps or, where no
    step is counted, those that are busy at least a quarter as long as the busiest.
 2. A saturated host is bound by its CPUs: every thread's CPU time counts, wherever it is spent.
-3. Else, while a critical thread waits for other processes, their work stands in for the wait:
-   never for more than the wait, and what they do side by side counts once.
+3. Else, while a critical thread waits for other processes, their work stands in for the wait
+   (``analysis/helping.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
-from rlprof.analysis.fold import NodeSums, Place, Times
+from rlprof.analysis.fold import Place, Times
 from rlprof.analysis.phases import RunPhases
 from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.steps import Span, StepCounts
-from rlprof.model.activity import FOR_OTHERS, NO_LOAD, HostLoad, WaitKind
+from rlprof.model.activity import NO_LOAD, HostLoad
 from rlprof.model.calltree import Cost
 from rlprof.model.gauges import CPU_US, HOST_CPU_US
 from rlprof.model.profile import Critical
@@ -121,7 +121,8 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
     cores = usable_cores(recording.run.host)
     there_is = cores * length
     # Of a part of the machine, by affinity or quota, its load says nothing.
-    used = max(got, host) if recording.run.host.get("cores") == f"{cores:g}" else got
+    others = host - _recorders_us(recording, length)
+    used = max(got, others) if recording.run.host.get("cores") == f"{cores:g}" else got
     is_full = got >= _SATURATED_USE * there_is or (
         got >= _OURS_TOO * there_is and used >= _FULL * there_is
     )
@@ -136,6 +137,12 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
         saturated=saturated,
         own_part=got / used if saturated else 1.0,
     )
+
+
+def _recorders_us(recording: Recording, length_us: int) -> float:
+    """CPU time of rlprof itself in ``length_us`` of the run: it is no load that stays."""
+    own = sum(recording.overhead.get(f"{part}_cpu_us", 0) for part in ("samplers", "recorder"))
+    return own * length_us / max(1, recording.run.wall_us)
 
 
 def usable_cores(host: Mapping[str, str]) -> float:
@@ -181,96 +188,6 @@ def place_threads(
             cells = slice(start + span.first, start + span.last + 1)
             places[cells] = bytes([Place.CRITICAL]) * (span.last - span.first + 1)
     return places
-
-
-def cpu_costs(critical: NodeSums, helping: NodeSums) -> dict[int, Cost]:
-    """Self costs on a saturated host: the CPU time of every thread, as if it were wall time."""
-    cpu_us = zip(critical.cpu_us, helping.cpu_us, strict=True)
-    return {
-        node: Cost(round(own + others), 0, round(own + others))
-        for node, (own, others) in enumerate(cpu_us)
-        if own + others > 0
-    }
-
-
-def wall_costs(
-    critical: NodeSums, helping: NodeSums, kinds: Mapping[int, WaitKind], *, parallel: float
-) -> dict[int, Cost]:
-    """Self costs on the critical threads; work of ``helping`` threads replaces waits for it.
-
-    ``parallel``: how many helping threads' work goes on side by side for each critical one. The
-    total stays that of the critical threads. A loop that polls waits, however busy it is.
-    """
-    waited = _waits(critical, kinds)
-    total_us = sum(wall for wall, _ in waited.values())
-    polling = [node for node, kind in kinds.items() if kind is WaitKind.POLL]
-    work = sum(helping.wall_us) - sum(helping.idle_us)
-    work -= sum(helping.wall_us[node] - helping.idle_us[node] for node in polling)
-    if total_us <= 0 or work <= 0:
-        return critical.costs()
-    scale = min(1 / max(1.0, parallel), total_us / work)
-    mixed = NodeSums(len(critical.wall_us))
-    for node in range(len(critical.wall_us)):
-        busy = (helping.wall_us[node] - helping.idle_us[node]) * scale
-        cpu = helping.cpu_us[node] * scale
-        if kinds.get(node) is WaitKind.POLL:
-            busy = cpu = 0.0
-        mixed.wall_us[node] = critical.wall_us[node] + busy
-        mixed.idle_us[node] = critical.idle_us[node]
-        mixed.cpu_us[node] = critical.cpu_us[node] + cpu
-    replaced = scale * work / total_us
-    for node, (wall, idle) in waited.items():
-        mixed.wall_us[node] -= wall * replaced
-        mixed.idle_us[node] -= idle * replaced
-        if wall > idle:
-            mixed.cpu_us[node] -= critical.cpu_us[node] * replaced
-    return mixed.costs()
-
-
-def _waits(critical: NodeSums, kinds: Mapping[int, WaitKind]) -> dict[int, tuple[float, float]]:
-    """(wall, idle) µs of each node in which critical threads wait for the work of others."""
-    waits = {}
-    for node, kind in kinds.items():
-        if kind in FOR_OTHERS:
-            idle = critical.idle_us[node]
-            wall = critical.wall_us[node] if kind is WaitKind.POLL else idle
-            if wall > 0:
-                waits[node] = (wall, idle)
-    return waits
-
-
-class Helpers(NamedTuple):
-    """How much the work of each helping thread counts for those that wait for it."""
-
-    weights: Sequence[float]
-    """By thread id; 0 to 1."""
-    parallel: float
-    """Weighted work of all over that of the busiest, for each critical thread."""
-
-
-def weigh_helpers(
-    recording: Recording, places: bytearray, times: Times, critical: CriticalThreads
-) -> Helpers:
-    """Eight workers alike count 1 each, and work 8 side by side. One that all others wait for
-    counts 1, and those that wait with the critical thread for it little: their work held nothing
-    up. In between, the square of a process's work over that of the busiest.
-    """
-    helping = int(Place.HELPING)
-    # By process: threads of one take turns at the interpreter.
-    busy: dict[int, int] = {}
-    for thread in recording.threads:
-        cells = range(*times.span(thread.id, 0, times.windows - 1).indices(len(places)))
-        own = sum(times.busy_us[cell] for cell in cells if places[cell] == helping)
-        busy[thread.process] = busy.get(thread.process, 0) + own
-    most = max(busy.values(), default=0)
-    if not most:
-        return Helpers([1.0] * len(recording.threads), 1.0)
-    weights = {process: (us / most) ** 2 for process, us in busy.items()}
-    counted = sum(weights[process] * us for process, us in busy.items())
-    return Helpers(
-        [weights[thread.process] for thread in recording.threads],
-        counted / most / max(1, len(critical.threads)),
-    )
 
 
 def describe_critical(

@@ -142,7 +142,8 @@ def fold(
 ) -> Folded:
     """All trees' self times in one pass; ``places`` holds a ``Place`` per cell of ``Times``.
 
-    ``weights``: how much the work of each helping thread counts; what does not goes to ``other``.
+    ``weights``: how much the work of each helping thread counts; what does not goes to ``other``,
+    which is negative where the work counts more than once.
     """
     nodes, count = len(recording.nodes), len(recording.windows)
     folded = Folded(NodeSums(nodes), NodeSums(nodes), NodeSums(nodes), NodeSums(nodes), [0] * nodes)
@@ -167,7 +168,7 @@ def fold(
             start_cpu[node] += cpu * active
         else:
             wall_us, idle_us, cpu_us = steady[place]
-            if place == helping and weights[thread] < 1:
+            if place == helping and weights[thread] != 1:
                 weight = weights[thread]
                 wall_us[node] += wall * weight
                 idle_us[node] += idle * weight

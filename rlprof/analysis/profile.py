@@ -16,15 +16,13 @@ from rlprof.analysis.components import (
 )
 from rlprof.analysis.critical import (
     CriticalThreads,
-    cpu_costs,
     describe_critical,
     find_critical_threads,
     host_load,
     place_threads,
-    wall_costs,
-    weigh_helpers,
 )
 from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing_nodes, sum_times
+from rlprof.analysis.helping import cpu_costs, wall_costs, weigh_helpers
 from rlprof.analysis.memory import measure_memory
 from rlprof.analysis.native_threads import measure_threads
 from rlprof.analysis.origin import Origin, installed_package, origin_of_file
@@ -65,7 +63,7 @@ def build_profile(recording: Recording) -> Profile:
     )
     load = host_load(recording, found.steady)
     places = place_threads(recording, found, critical, roles, all_threads_help=load.saturated)
-    helpers = weigh_helpers(recording, places, times, critical)
+    weights = weigh_helpers(recording, places, times, critical, threads, roles)
     everybody = [1.0] * len(recording.threads)
     folded = fold(
         recording,
@@ -73,9 +71,9 @@ def build_profile(recording: Recording) -> Profile:
         places,
         _timeline(recording, times, places),
         _role_marks(recording.threads, roles),
-        everybody if load.saturated else helpers.weights,
+        everybody if load.saturated else weights,
     )
-    steady = _steady_costs(critical, folded, load, kinds, helpers.parallel)
+    steady = _steady_costs(critical, folded, load, kinds)
     phases = phases_of(found, recording.windows)
     whole = CallTree(recording.nodes, folded.whole().costs())
     package = started_package(whole)
@@ -164,13 +162,12 @@ def _steady_costs(
     folded: Folded,
     load: HostLoad,
     kinds: Mapping[int, WaitKind],
-    parallel: float,
 ) -> dict[int, Cost]:
     if not critical.threads:
         return {}
     if load.saturated:
         return cpu_costs(folded.critical, folded.helping)
-    return wall_costs(folded.critical, folded.helping, kinds, parallel=parallel)
+    return wall_costs(folded.critical, folded.helping, kinds)
 
 
 def _timeline(recording: Recording, times: Times, places: bytearray) -> Timeline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Final
 
 from rlprof.analysis.crews import Crew, Split, find_crews, split_work
@@ -31,14 +32,17 @@ MIN_SAVED: Final = 0.03
 """Least part of the steady time that the change has to save, by the middle of its range; at the
 upper end of what is left it has to save something too."""
 
-OTHER_CACHES: Final = Range(0.5, 1.1)
-"""What the workers' own CPU time becomes in one process. A worker wakes up to cold caches each time:
-eight light environments in one process saved 0.80 to 0.87, where the sum of the parts with 0.7 to
-1.3 gave 0.48 to 0.90. Measured alone: 0.8 for CartPole, 1.0 for an environment of 6 µs."""
+WAKE_UP_US: Final = Range(2.0, 12.0)
+"""What a message costs its receiver's own work: who wakes up finds cold caches, and pays for the
+wake-up. Measured on two cores with eight workers, by the time of the same work in one process: 2 µs for
+each message to and from a grid world, 11 for CartPole in ``AsyncVectorEnv``."""
 
-IN_PROCESS_US: Final = Range(0.3, 4.0)
+LEAST_OF_OWN: Final = 0.3
+"""Part of the own work that stays at least: 0.31 and 0.43 in those two."""
+
+IN_PROCESS_US: Final = Range(0.3, 3.0)
 """What the vector environment itself costs per environment step in one process: 0.3 µs for a list
-comprehension with ``zip``, 2 to 4 µs for ``SyncVectorEnv`` and ``DummyVecEnv`` with small spaces."""
+comprehension with ``zip``, 2 to 3 µs for ``SyncVectorEnv`` and ``DummyVecEnv`` with small spaces."""
 
 FEWER_MESSAGES: Final = Range(0.8, 1.4)
 """Model error of what is left with several environments per worker: the messages get longer, and
@@ -151,19 +155,32 @@ def _best_change(crews: Sequence[_Parts], profile: Profile) -> _Change:
 
 
 def _in_one_process(crews: Sequence[_Parts], profile: Profile) -> _Change:
-    """The master's own work and all environments', one after the other; sleeps add up too."""
+    """The master's own work and all environments', one after the other; sleeps add up too.
+
+    What is not known of the parts is not known independently: their errors add in quadrature.
+    """
     crowd = crowding(profile.load, profile.steady_us)
-    low, high = (us * profile.steady_steps for us in IN_PROCESS_US)
-    for parts in crews:
-        stays = parts.master.slept_us + parts.servants.slept_us
-        unlocated = parts.master.unlocated_cpu_us + parts.servants.unlocated_cpu_us
-        paused = parts.master.paused_us + parts.servants.paused_us
-        own = parts.servants.own_cpu_us
-        low += _own_us(parts.master, crowd.low) + own * OTHER_CACHES.low * crowd.low + stays
-        high += _own_us(parts.master, crowd.high) + stays + paused
-        high += (own * OTHER_CACHES.high + unlocated) * crowd.high
+    steps = profile.steady_steps
+    parts = [Range(IN_PROCESS_US.low * steps, IN_PROCESS_US.high * steps)]
+    for crew in crews:
+        messages = _counted(crew.crew.processes, profile)[IPC_MESSAGES] or 2 * steps
+        own = [_own_us(crew.master, it) + crew.servants.own_cpu_us * it for it in crowd]
+        least, most = (us - messages * it for us, it in zip(own, reversed(WAKE_UP_US), strict=True))
+        parts.append(Range(max(least, LEAST_OF_OWN * own[0]), max(most, LEAST_OF_OWN * own[1])))
+        unlocated = crew.master.unlocated_cpu_us + crew.servants.unlocated_cpu_us
+        parts.append(Range(0.0, unlocated * crowd.high))
+        stays = crew.master.slept_us + crew.servants.slept_us
+        parts.append(Range(stays, stays + crew.master.paused_us + crew.servants.paused_us))
+    left = _summed(parts)
     side_by_side = min(len(crews), profile.load.cores)
-    return _bounded(Range(low / side_by_side, high / side_by_side), 0, crews, profile)
+    return _bounded(Range(left.low / side_by_side, left.high / side_by_side), 0, crews, profile)
+
+
+def _summed(parts: Sequence[Range]) -> Range:
+    """The sum of quantities whose errors have nothing to do with each other."""
+    middle = sum(part.low + part.high for part in parts) / 2
+    error = sqrt(sum(((part.high - part.low) / 2) ** 2 for part in parts))
+    return Range(middle - error, middle + error)
 
 
 def _in_fewer_workers(crews: Sequence[_Parts], profile: Profile, workers: int) -> _Change:

@@ -40,6 +40,10 @@ SHARED_COPY: Final = 0.03
 """Part of the time that writing the data into shared memory takes: 32 µs of 4 100 for 1 MiB, 2 of
 98 for 64 KiB."""
 
+PLUMBING: Final = Range(0.0, 0.9)
+"""Part of the locks and wake-ups around large messages that goes: a pipe holds 64 KiB, so one of 1 MiB
+wakes the other side sixteen times. Those of a short message stay."""
+
 TENSORS: Final = Range(0.6, 0.95)
 """Removable where tensors go as file descriptors: opening, passing and mapping one costs 100 to 300 µs
 however small the tensor; an index into tensors that were shared once costs a short message."""
@@ -79,6 +83,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     traffic = _large_traffic(profile)
     weights = frozenset().union(*published.lines.values())
     nodes = (moved if traffic.senders else tensors) - weights
+    plumbing = frozenset(transport) - moved if traffic.senders else frozenset()
     busy = _busy_us(profile, nodes, published)
     working = sum(activity.wall_us - activity.idle_us for activity in profile.activities)
     about_tensors = _busy_us(profile, tensors - weights, published) >= MIN_TENSOR_PART * busy
@@ -89,7 +94,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
         detector=DETECTOR.id,
         title=_title(traffic, about_tensors=about_tensors),
         phase=PhaseKind.STEADY,
-        savings=tuple(_savings(profile, nodes, published, removable)),
+        savings=(
+            *_savings(profile, nodes, published, removable),
+            *working_time(profile.steady, plumbing, profile.wait_kinds, PLUMBING),
+        ),
         locations=_locations(profile, nodes),
         evidence=tuple(_evidence(profile, traffic, busy / max(1, working), tensors - weights)),
         fix=_fix(about_tensors=about_tensors),

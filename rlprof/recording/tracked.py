@@ -139,7 +139,7 @@ class TrackedProcess:
             if tid == self.pid and seen.on_cpu_us is not None:
                 self.is_busy = seen.on_cpu_us >= BUSY_SHARE * length_us
             if tid == self.pid and not seen.clock_wall_us:
-                seen.bare_wall_us = min(length_us, now_us - self.process.started_us)
+                self._do_without_clock(seen, now_us, length_us)
             for node, time in combine(
                 seen, torn_node=self._torn_node, unseen_node=self._unseen_node
             ).items():
@@ -152,6 +152,14 @@ class TrackedProcess:
         if self.mailbox is not None:
             result.counts.update(self.mailbox.new_counts())
         return result
+
+    def _do_without_clock(self, seen: ThreadWindow, now_us: int, length_us: int) -> None:
+        """The life of a process that no sampler saw; once it is gone, only the eye knows its work."""
+        until = now_us if self.process.ended_us is None else min(now_us, self.process.ended_us)
+        since = max(now_us - length_us, self.process.started_us)
+        seen.bare_wall_us = max(0, until - since)
+        if seen.on_cpu_us is None and seen.eye:
+            seen.on_cpu_us = min(seen.bare_wall_us, round(sum(seen.eye.values())))
 
     def _read_clock(self, now_us: int) -> dict[int, ThreadWindow]:
         threads: dict[int, ThreadWindow] = {}

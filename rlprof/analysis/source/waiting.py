@@ -35,6 +35,7 @@ _CHEAP: Final = POLLS | CLOCKS | SLEEPS | {"any", "all", "len", "item", "bool", 
 """Calls that a loop may make and still do nothing but wait."""
 
 _LOCK: Final = re.compile(r"lock|mutex|sem(aphore)?|guard|cond(ition)?$", re.IGNORECASE)
+_MUTEX: Final = re.compile(r"lock|mutex|guard", re.IGNORECASE)
 _QUEUE: Final = re.compile(r"queue|(^|_)q(s|_|$)|mailbox|inbox|outbox", re.IGNORECASE)
 
 
@@ -50,8 +51,11 @@ def waiting_lines(text: str) -> Mapping[int, WaitKind]:
     lines: dict[int, WaitKind] = {}
     if module is None:
         return lines
+    signals = _signals(module.tree)
     for statement in module.statements:
         kind = _kind_of_calls(list(statement.expressions()), statement.node)
+        if kind is WaitKind.LOCK and statement.first_line in signals:
+            kind = WaitKind.EVENT
         if kind is not None:
             for line in range(statement.first_line, statement.last_line + 1):
                 lines[line] = kind
@@ -179,6 +183,29 @@ def _kind_of_call(call: ast.Call) -> WaitKind | None:
         # ``", ".join(...)`` has arguments that are no time-out.
         return WaitKind.JOIN if not call.args else None
     return None
+
+
+def _signals(tree: ast.AST) -> frozenset[int]:
+    """Lines that acquire what their function never releases: a semaphore that somebody else counts
+    up when there is room or work. What is named a lock is one, and its wrappers release elsewhere.
+    """
+    return frozenset(
+        call.lineno
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and function.name not in ("__enter__", "acquire", "lock")
+        for call, on in _calls_of(function, "acquire")
+        if not _MUTEX.search(on)
+        and on not in {released for _, released in _calls_of(function, "release")}
+    )
+
+
+def _calls_of(function: ast.AST, method: str) -> Iterator[tuple[ast.Call, str]]:
+    """Yield the calls of ``method``, and what each is called on."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == method:
+                yield node, _text(node.func.value)
 
 
 def _text(node: ast.expr) -> str:

@@ -181,8 +181,10 @@ def test_the_sampling_interval_is_the_one_achieved():
     assert unknown.critical.sample_interval_us == 10_000
 
 
-def a_crowded_host(*, got_s: float, host_s: float) -> Profile:
-    """Three processes on two cores for 10 s, which get ``got_s`` of CPU time; all get ``host_s``."""
+def a_crowded_host(*, got_s: float, host_s: float, rlprof_s: float = 0.0) -> Profile:
+    """Three processes on two cores for 10 s, which get ``got_s`` of CPU time; all get ``host_s``, rlprof
+    ``rlprof_s`` of it.
+    """
     run = a_run().with_run(host={"cores": "2", "usable_cores": "2"})
     for name in ("one", "two", "three"):
         run.process(name, steps=500).spends(10.0, "train.py:12 step", cpu=got_s / 30)
@@ -191,7 +193,14 @@ def a_crowded_host(*, got_s: float, host_s: float) -> Profile:
     host = tuple(
         Gauge(window.id, 0, "host_cpu_us", host_s * SECOND / len(steady)) for window in steady
     )
-    return build_profile(replace(recording, gauges=(*recording.gauges, *host)))
+    own_us = rlprof_s * SECOND * recording.run.wall_us / sum(it.length_us for it in steady)
+    return build_profile(
+        replace(
+            recording,
+            gauges=(*recording.gauges, *host),
+            overhead={"samplers_cpu_us": own_us / 2, "recorder_cpu_us": own_us / 2},
+        )
+    )
 
 
 def test_a_host_that_others_fill_beside_a_run_is_saturated():
@@ -199,6 +208,12 @@ def test_a_host_that_others_fill_beside_a_run_is_saturated():
 
     assert load.saturated
     assert load.own_part == pytest.approx(12 / 19)
+
+
+def test_what_rlprof_takes_itself_is_no_load_that_stays():
+    load = a_crowded_host(got_s=18.0, host_s=20.0, rlprof_s=2.0).load
+
+    assert load.own_part == pytest.approx(1.0)
 
 
 def test_a_run_that_gets_little_of_a_full_host_is_not_what_saturates_it():

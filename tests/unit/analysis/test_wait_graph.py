@@ -178,7 +178,7 @@ def test_a_straggler_is_what_all_wait_for():
         file = profile.steady.frame(node).file
         by_file[file] = by_file.get(file, 0) + cost.wall_us / 1e6
     assert by_file["slow.py"] > 8.9
-    assert by_file["env.py"] < 0.1
+    assert by_file.get("env.py", 0.0) < 0.1
 
 
 def test_busy_polling_for_workers_is_a_wait_that_their_work_replaces():

@@ -106,7 +106,7 @@ def test_ranks_by_what_more_workers_on_free_cores_could_give():
     (priced,) = listed(a_training(learner_waits_s=9.0, workers=1, cores=4))
 
     assert "Collect with 4 workers instead of 1" in priced.finding.fix
-    assert priced.saved_share.low == 0.0
+    assert priced.saved_share.low > 0.2
     assert priced.saved_share.high == pytest.approx(0.9 * 3 / 4, abs=0.08)
 
 
@@ -122,4 +122,4 @@ def test_workers_that_step_on_their_own_give_more_until_the_learner_is_busy(lear
 
     assert finding.remainder is not None
     assert finding.remainder.left.low == pytest.approx(1 - saved, abs=0.02)
-    assert finding.remainder.left.high == 1.0
+    assert finding.remainder.left.high == pytest.approx(1 - 0.4 * saved, abs=0.02)
