@@ -203,9 +203,9 @@ def _signals(tree: ast.AST) -> frozenset[int]:
 def _calls_of(function: ast.AST, method: str) -> Iterator[tuple[ast.Call, str]]:
     """Yield the calls of ``method``, and what each is called on."""
     for node in ast.walk(function):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == method:
-                yield node, _text(node.func.value)
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name == method:
+                yield node, _text(receiver)
 
 
 def _text(node: ast.expr) -> str:

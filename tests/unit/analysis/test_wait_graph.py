@@ -159,6 +159,16 @@ def test_bound_by_nothing_in_the_run_when_it_sleeps():
     assert build_profile(run.recording()).bound.by is BoundBy.OUTSIDE
 
 
+def steady_s_by_file(run: RunBuilder) -> dict[str, float]:
+    """Seconds of the critical time in each file, work in place of the waits for it."""
+    profile = build_profile(run.recording())
+    seconds: dict[str, float] = {}
+    for node, cost in profile.steady.self_costs():
+        file = profile.steady.frame(node).file
+        seconds[file] = seconds.get(file, 0.0) + cost.wall_us / 1e6
+    return seconds
+
+
 def test_a_straggler_is_what_all_wait_for():
     """Main waits 9 s for one slow worker; the three quick ones worked for 1 s each."""
     run = a_run().process("main", steps=1000)
@@ -171,14 +181,54 @@ def test_a_straggler_is_what_all_wait_for():
             9.0, "worker.py:3 loop", RECV, idle=True
         )
 
-    profile = build_profile(run.recording())
-
-    by_file = {}
-    for node, cost in profile.steady.self_costs():
-        file = profile.steady.frame(node).file
-        by_file[file] = by_file.get(file, 0) + cost.wall_us / 1e6
+    by_file = steady_s_by_file(run)
     assert by_file["slow.py"] > 8.9
     assert by_file.get("env.py", 0.0) < 0.1
+
+
+def a_main_that_waits(seconds: float) -> RunBuilder:
+    run = a_run().process("main", steps=1000)
+    run.spends(10.0 - seconds, "train.py:20 update")
+    return run.spends(seconds, "train.py:12 step", RECV, idle=True)
+
+
+def test_a_thread_that_the_workers_wait_for_explains_what_they_leave():
+    """Main waits 8 s: for 5 s the worker works, for 3 s it waits for what a thread still pickles."""
+    run = a_main_that_waits(8.0)
+    run.thread("feeder").spends(3.0, "feeder.py:7 pickle")
+    run.process("worker").spends(5.0, "env.py:5 step").spends(
+        5.0, "worker.py:3 loop", RECV, idle=True
+    )
+
+    seconds = steady_s_by_file(run)
+
+    assert seconds["env.py"] == pytest.approx(5.0, abs=0.1)
+    assert seconds["feeder.py"] == pytest.approx(3.0, abs=0.1)
+
+
+def test_a_logger_beside_busy_workers_explains_nothing():
+    run = a_main_that_waits(8.0)
+    run.process("worker").spends(8.0, "env.py:5 step").spends(
+        2.0, "worker.py:3 loop", RECV, idle=True
+    )
+    run.thread("writer").spends(3.0, "writer.py:7 flush")
+
+    seconds = steady_s_by_file(run)
+
+    assert seconds.get("writer.py", 0.0) < 0.1
+    assert seconds["env.py"] > 7.9
+
+
+def test_what_all_critical_threads_wait_for_counts_for_each():
+    """Four workers that step wait 9 of 10 s for the one learner."""
+    run = a_run().process("main").spends(9.0, "learner.py:5 update")
+    run.spends(1.0, "learner.py:2 take", RECV, idle=True)
+    for name in ("one", "two", "three", "four"):
+        run.process(name, steps=500).spends(1.0, "env.py:5 step").spends(
+            9.0, "worker.py:3 loop", RECV, idle=True
+        )
+
+    assert steady_s_by_file(run)["learner.py"] == pytest.approx(36.0, abs=0.5)
 
 
 def test_busy_polling_for_workers_is_a_wait_that_their_work_replaces():

@@ -71,6 +71,7 @@ def a_script(body: str) -> Script:
     ("line", "kind"),
     [
         pytest.param("buffer_lock.acquire()", WaitKind.LOCK, id="acquire"),
+        pytest.param("room.acquire()", WaitKind.EVENT, id="a semaphore that others count up"),
         pytest.param("with self.lock:", WaitKind.LOCK, id="with a lock"),
         pytest.param("time.sleep(0.02)", WaitKind.SLEEP, id="sleep"),
         pytest.param("batch = self.queue.get()", WaitKind.QUEUE, id="a queue's get"),

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
-from rlprof.detectors.lock_contention import DETECTOR, MIN_SHARE
+from rlprof.detectors.lock_contention import DETECTOR, MIN_SHARE, UNDER_IT
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of, ranked
@@ -101,6 +99,14 @@ def test_ranks_by_the_wait_and_holds_the_measured_saving():
     assert first.finding.detector == "lock-contention"
     assert first.saved_share.low < 0.533 < first.saved_share.high
     assert first.process_roles == ("worker",)
+
+
+def test_work_under_the_lock_may_go_with_it_in_part():
+    (finding,) = found(actors(asleep=0.4))
+
+    wait, held = finding.savings
+    assert held.removable == UNDER_IT
+    assert not wait.nodes & held.nodes
 
 
 def test_a_longer_wait_is_dearer():

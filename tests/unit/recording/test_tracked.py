@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import pytest
+
+from rlprof.model.recording import Frame, Thread
+from rlprof.recording import procfs
+from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.stacks import StackTable
+from rlprof.recording.tracked import TrackedProcess
+from tests.factories import a_run
+
+STEP = (Frame("env.py", "step", 3),)
+
+
+class Eye:
+    """A mailbox that holds what the stack probe saw, and no counts."""
+
+    def __init__(self, stacks: Iterable[tuple[tuple[Frame, ...], float]]) -> None:
+        self._stacks = list(stacks)
+
+    def take_stacks(self) -> list[tuple[tuple[Frame, ...], float]]:
+        taken, self._stacks = self._stacks, []
+        return taken
+
+    def new_counts(self) -> dict[str, float]:
+        return {}
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel no longer knows the process."""
+    monkeypatch.setattr(procfs, "read_schedule", lambda _pid, _tid: None)
+
+
+def a_worker(
+    *, ended_us: int | None, saw: Iterable[tuple[tuple[Frame, ...], float]]
+) -> TrackedProcess:
+    (process,) = a_run().process().recording().processes
+    return TrackedProcess(
+        replace(process, started_us=0, ended_us=ended_us, fate="probe-only"),
+        start_ticks=0,
+        mailbox=cast(MailboxReader, Eye(saw)),
+        stacks=StackTable(),
+        new_thread=partial(Thread, 0),
+    )
+
+
+@pytest.mark.usefixtures("nobody")
+def test_the_last_work_of_a_process_that_is_gone_is_what_its_probe_saw():
+    worker = a_worker(ended_us=1_300_000, saw=[(STEP, 150_000.0), (STEP, 50_000.0)])
+
+    seen = worker.close_window(now_us=1_500_000, length_us=500_000)
+
+    # It lived for 300 ms of the window, of which it worked for 200.
+    (clock,) = seen.clocks
+    assert clock.wall_us == 300_000
+    assert clock.on_cpu_us == 200_000
+    assert sum(time.wall_us - time.idle_us for _, _, time in seen.samples) == 200_000
+
+
+@pytest.mark.usefixtures("nobody")
+def test_a_process_that_is_gone_works_no_longer_than_it_lived():
+    worker = a_worker(ended_us=1_100_000, saw=[(STEP, 400_000.0)])
+
+    (clock,) = worker.close_window(now_us=1_500_000, length_us=500_000).clocks
+
+    assert clock.on_cpu_us == clock.wall_us == 100_000
