@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
@@ -35,7 +36,19 @@ four numbers it was 0.41 (mean), 0.48 (max), 0.50 (clip) and 0.69 (argmax); for 
 LEAST_SAMPLES: Final = 10.0
 """Below it the heaviest line of a call is not known well enough."""
 
+_DISPATCHER: Final = re.compile(r"_(?P<name>\w+)_dispatcher")
+
 _INSIDE_NUMPY: Final = re.compile(r"[/\\]numpy[/\\]")
+
+
+@dataclass(slots=True)
+class _Called:
+    """The nodes of one function of numpy below a line."""
+
+    functions: list[int] = field(default_factory=list)
+    dispatchers: list[int] = field(default_factory=list)
+    """Called first, to see whose arrays they are. The probe comes between two bytecodes, so these have
+    what was done in C just before: the arithmetic in the arguments."""
 
 
 class _Search:
@@ -69,11 +82,12 @@ class _Search:
     def _claim(self, node: int, calls: SmallCalls) -> None:
         us = 0.0
         confirmed = refuted = False
-        for name, children in self._called(node).items():
+        for name, called in self._called(node).items():
             if name not in calls.names | calls.likely:
                 continue
-            inside = [it for child in children for it in self.tree.subtree(child)]
-            if self._is_overhead(inside, unless_seen=name in calls.names):
+            working = self._below(called.functions)
+            if self._is_overhead(working, unless_seen=name in calls.names):
+                inside = working + self._below(called.dispatchers)
                 self.inside.update(inside)
                 call_us = self.us(inside)
                 us += call_us
@@ -90,14 +104,22 @@ class _Search:
         if us:
             self.weights[self.lines.line(node)] += us
 
-    def _called(self, node: int) -> dict[str, list[int]]:
+    def _called(self, node: int) -> dict[str, _Called]:
         """The functions of numpy that a line calls, each on several lines of its own."""
-        called: dict[str, list[int]] = defaultdict(list)
+        found: dict[str, _Called] = defaultdict(_Called)
         for child in self.tree.children(node):
             frame = self.tree.frame(child)
             if _INSIDE_NUMPY.search(frame.file):
-                called[last_name(frame.function)].append(child)
-        return called
+                name = last_name(frame.function)
+                dispatched = _DISPATCHER.fullmatch(name)
+                if dispatched:
+                    found[dispatched["name"]].dispatchers.append(child)
+                else:
+                    found[name].functions.append(child)
+        return found
+
+    def _below(self, nodes: Iterable[int]) -> list[int]:
+        return [it for node in nodes for it in self.tree.subtree(node)]
 
     def _is_overhead(self, nodes: list[int], *, unless_seen: bool) -> bool:
         """Whether time spreads over numpy's own lines: of a large array one line has it all.
