@@ -46,6 +46,12 @@ MOST_REMOVABLE_LOW: Final = 0.75
 ``max(range(10), key=q.__getitem__)`` takes 0.9 µs: an ``argmax`` in its place leaves a quarter."""
 
 
+_WRITES: Final = frozenset(
+    {"dump", "dumps", "pack", "packb", "put", "send", "send_bytes", "write", "writelines", "writerow", "writerows"}
+)  # fmt: skip
+"""Calls that hand on what a line converts."""
+
+
 @dataclass(slots=True)
 class _Claim:
     """Time found for the conversions of one function."""
@@ -115,7 +121,8 @@ class _Search:
 
     def _match(self, claim: _Claim, node: int, conversion: Conversion) -> None:
         """Claim the line's own time and what numpy, torch and the standard library do for it."""
-        mine = [node]
+        # What is written in C shows no frame of its own, and takes longer than what it was made of.
+        mine = [] if conversion.other_calls & _WRITES else [node]
         for child in self.tree.children(node):
             frame = self.tree.frame(child)
             if not self._is_yours_or_runtime(frame) and (
@@ -123,6 +130,8 @@ class _Search:
             ):
                 mine.extend(self._not_the_users(child))
         us = sum(self.tree.self_cost(it).wall_us for it in mine)
+        if not us:
+            return
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
         claim.matched_us += us

@@ -46,7 +46,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines(tree, profile.sources, profile.started_package)
     asked, automatic = _Collections(), _Collections()
     for node, cost in tree.self_costs():
-        if tree.frame(node).function != GC_FUNCTION:
+        # With no code above it, it is the interpreter's own at its end.
+        if tree.frame(node).function != GC_FUNCTION or tree.nodes[node].parent == NO_PARENT:
             continue
         owner = lines.owner(node)
         kind = asked if _asks(lines, owner) else automatic

@@ -28,7 +28,7 @@ used; one busy worker beside a learner of two threads on two cores makes 1.5."""
 MIN_SHARE: Final = 0.1
 """Of the CPU time that the run got: what the teams have to have for it to matter."""
 
-REMOVABLE: Final = Range(0.5, 0.99)
+REMOVABLE: Final = Range(0.64, 0.99)
 """Part of the teams' time that one thread in each process saves, where operations are short.
 Measured on 2 cores with 2 to 8 processes of 2 threads: 0.98 and more for networks of 64 units, 0.86
 to 0.96 for 256, 0.64 to 0.86 for 1024; 0.68 in pairs of spawned learners on a quiet machine. A

@@ -282,6 +282,15 @@ def test_what_numpy_and_random_do_below_the_line_is_claimed():
     assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
 
 
+def test_writing_what_was_converted_is_not_converting():
+    script = Script("log.py", "def log(writer, obs):\n    writer.writerow(obs.tolist())\n")
+    run = a_training()
+    run.spends(4.0, "main.py:3 main", script.at("writerow", "log"))
+    run.spends(6.0, "main.py:4 main", ENV_STEP)
+
+    assert found(run, script) == []
+
+
 def test_without_steps_a_conversion_outside_every_loop_is_left_alone():
     script = Script("plot.py", "def plot(d):\n    return np.array(list(d.values()))\nplot(d)\n")
     run = a_training(steps=0)

@@ -89,9 +89,16 @@ def test_a_call_is_priced_nearly_whole_and_ranked_by_it():
 
 
 def test_collections_without_a_line_of_yours_are_told_too():
-    run = a_run(steady_s=10.0).process("main", steps=1000).spends(5.0, ":GC:").spends(5.0, APPEND)
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(5.0, APPEND)
+    run.spends(5.0, "/usr/lib/python3.11/runpy.py:198 _run_module", ":GC:")
 
     (finding,) = found(run)
 
     assert finding.title == "garbage collection"
     assert finding.locations == ()
+
+
+def test_the_interpreters_own_collection_at_its_end_is_left_alone():
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(5.0, ":GC:").spends(5.0, APPEND)
+
+    assert found(run) == []
