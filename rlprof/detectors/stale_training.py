@@ -23,6 +23,9 @@ USUAL_UPDATES: Final = Range(0.16, 1.0)
 """Updates per environment step. PPO of Stable-Baselines3 makes 0.16 (10 epochs of 32 batches for 2 048
 steps), DQN one every four steps (Mnih et al. 2015), SAC one for each (Haarnoja et al. 2018)."""
 
+USUAL_OF_ONE: Final = Range(0.16, 0.5)
+"""The same with one optimizer: those that train at each step have several, for actors and critics."""
+
 MOST_IN_TURNS: Final = 1.5
 """Updates per environment step, from which on a program that steps and learns in turns trains more than
 any usual algorithm does. Where it says that it is on purpose (REDQ and DroQ make 20 updates a step: Chen et
@@ -102,6 +105,11 @@ class _Pace:
     def updates_per_step(self) -> float:
         return self.updates / self.steps
 
+    @property
+    def usual(self) -> Range:
+        """Updates per step of training like this."""
+        return USUAL_OF_ONE if self.optimizers == 1 else USUAL_UPDATES
+
 
 def detect(profile: Profile) -> Iterable[Finding]:
     pace = _pace(profile)
@@ -159,7 +167,7 @@ def _of_updates(
     weights: Mapping[Line, float],
 ) -> Finding:
     ratio = pace.updates_per_step
-    removable = Range(1 - USUAL_UPDATES.high / ratio, 1 - USUAL_UPDATES.low / ratio)
+    removable = Range(1 - pace.usual.high / ratio, 1 - pace.usual.low / ratio)
     sells = nodes and (profile.load.saturated or not pace.is_beside)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     wait = "Let the learner wait for new steps (while updates > steps: wait on a condition): "
@@ -248,8 +256,8 @@ def _evidence(profile: Profile, pace: _Pace, parameters: Parameters) -> Iterable
     )
     yield (
         f"with {pace.optimizers} optimizer{'s' if pace.optimizers > 1 else ''} "
-        f"{pace.updates_per_step:.1f} updates a step, where {USUAL_UPDATES.low:g} to "
-        f"{USUAL_UPDATES.high:g} are usual"
+        f"{pace.updates_per_step:.1f} updates a step, where {pace.usual.low:g} to "
+        f"{pace.usual.high:g} are usual"
     )
     batch = parameters.named(*_BATCH_NAMES)
     if batch is not None:

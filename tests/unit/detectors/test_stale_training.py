@@ -120,8 +120,18 @@ def test_learning_in_turns_holds_up_the_next_step():
     (finding,) = found(seen)
 
     (saving,) = finding.savings
-    assert saving.removable == Range(0.5, 0.92)
+    assert saving.removable == Range(0.75, 0.92)
     assert sum(seen.steady.self_cost(it).wall_us for it in saving.nodes) == 8_000_000
+
+
+def test_with_an_actor_and_a_critic_an_update_a_step_is_usual():
+    both = DQN.text.replace(
+        "Adam(net.parameters())", "Adam(actor.parameters()), Adam(critic.parameters())"
+    )
+
+    (finding,) = found(in_turns(8 * STEPS, Script("dqn.py", both)))
+
+    assert finding.savings[0].removable == Range(0.75, 0.96)
 
 
 def test_in_turns_silent_just_under_its_threshold():
