@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Final
 from rlprof.analysis.origin import Origin, origin
 from rlprof.analysis.source.conversions import Conversion, Kind, find_conversions
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.module import Function
+from rlprof.analysis.source.module import Function, called_name
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -185,8 +186,19 @@ class _Search:
         """
         if not claim.whole:
             return sum(it.kind is not Kind.HANDLING for it in claim.conversions)
-        callers = {self.tree.nodes[top].parent for top in claim.tops} - {NO_PARENT}
-        return len({self.lines.line(it) for it in callers}) or 1
+        parents = {self.tree.nodes[top].parent for top in claim.tops} - {NO_PARENT}
+        places = {self.lines.line(it) for it in parents}
+        # A stack read from outside may show the caller a few lines off: the source knows better.
+        calling = {self.lines.line(it) for it in parents if self._calls(it, claim)}
+        return len(calling or places) or 1
+
+    def _calls(self, node: int, claim: _Claim) -> bool:
+        """Whether the statement of ``node`` calls the claim's function by its name."""
+        statement = self.lines.statement(self.tree.frame(node))
+        names = {it.function.node.name for it in claim.conversions if it.function}
+        return statement is not None and any(
+            isinstance(part, ast.Call) and called_name(part) in names for part in statement.walk()
+        )
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

@@ -282,6 +282,31 @@ def test_what_numpy_and_random_do_below_the_line_is_claimed():
     assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
 
 
+def test_a_caller_seen_on_its_neighbouring_lines_calls_once():
+    """A stack read from outside may show the caller's line before or after it moved on."""
+    script = Script(
+        "agent.py",
+        """
+        def arrays(values):
+            return np.array(list(values.values()))
+
+        def act(values, step):
+            first = step + 1
+            q = arrays(values)
+            best = first
+            return q.argmax() + best
+        """,
+    )
+    run = a_training()
+    for line in ("first =", "q =", "best =", "return q"):
+        run.spends(1.0, "main.py:3 main", script.at(line, "act"), script.at("np.array", "arrays"))
+    run.spends(6.0, "main.py:4 main", ENV_STEP)
+
+    (finding,) = found(run, script)
+
+    assert finding.savings[0].removable.low == MOST_REMOVABLE_LOW
+
+
 def test_writing_what_was_converted_is_not_converting():
     script = Script("log.py", "def log(writer, obs):\n    writer.writerow(obs.tolist())\n")
     run = a_training()
