@@ -282,7 +282,7 @@ def judge_all(arguments: argparse.Namespace, kept: Path) -> None:
     judged, failed = [], []
     for case in chosen(arguments):
         folder = folder_of(case, kept)
-        if arguments.again and not folder.is_dir():
+        if arguments.again and not any(folder.glob("*.rlprof")):
             continue
         try:
             if not arguments.again:

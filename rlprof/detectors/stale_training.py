@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rlprof.analysis.claims import working_time
 from rlprof.analysis.components import DATA, LEARNING, classify_components
+from rlprof.analysis.publishing import find_publishing
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.source.parameters import Parameters
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.counters import OUTPUT_STEPS, STEP_COUNTERS, UPDATES, best_source
-from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.finding import Confidence, Finding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.units import count, percent
@@ -168,14 +170,13 @@ def _of_updates(
 ) -> Finding:
     ratio = pace.updates_per_step
     removable = Range(1 - pace.usual.high / ratio, 1 - pace.usual.low / ratio)
-    sells = nodes and (profile.load.saturated or not pace.is_beside)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     wait = "Let the learner wait for new steps (while updates > steps: wait on a condition): "
     return Finding(
         detector=DETECTOR.id,
         title=f"the learner makes {ratio:.2g} updates for each new step",
         phase=PhaseKind.STEADY,
-        savings=(Saving(nodes, removable),) if sells else (),
+        savings=tuple(working_time(profile.steady, nodes, profile.wait_kinds, removable)),
         locations=lines.locations(weights, profile.critical.wall_us),
         evidence=tuple(_evidence(profile, pace, parameters)),
         fix=(
@@ -219,7 +220,9 @@ def _in_turns(profile: Profile) -> _Claim:
 
 
 def _beside(profile: Profile, learners: frozenset[int]) -> _Claim:
-    """What learners do, waits left out; their lines are those with the most CPU time."""
+    """What learners do and what takes their weights, waits left out; lines are those with the most CPU
+    time. On the critical path it is where the CPUs are full, or where actors wait for the learner.
+    """
     own: dict[int, int] = defaultdict(int)
     others: dict[int, int] = defaultdict(int)
     for activity in profile.activities:
@@ -227,12 +230,10 @@ def _beside(profile: Profile, learners: frozenset[int]) -> _Claim:
         for node, cost in activity.tree.self_costs():
             part[node] += cost.cpu_us
     nodes = frozenset(
-        node
-        for node, us in own.items()
-        if us and us >= LEARNERS_OWN * (us + others.get(node, 0))
-        if profile.wait_kinds.get(node) not in FOR_OTHERS
+        node for node, us in own.items() if us and us >= LEARNERS_OWN * (us + others.get(node, 0))
     )
-    return nodes, _heaviest_lines(profile, {node: own[node] for node in nodes})
+    nodes |= find_publishing(profile).nodes
+    return nodes, _heaviest_lines(profile, {node: own[node] for node in nodes if node in own})
 
 
 def _heaviest_lines(profile: Profile, time_us: Mapping[int, int]) -> Mapping[Line, float]:
@@ -268,8 +269,21 @@ def _evidence(profile: Profile, pace: _Pace, parameters: Parameters) -> Iterable
     elif load.saturated:
         learning = sum(us for process, us in load.by_process if process in pace.learners)
         yield f"the CPUs are full, and {percent(learning / max(1, load.got_us))} of them learns"
+    elif waiting := _waiting_for(profile, pace.learners):
+        yield f"processes that step wait {percent(waiting)} of their time for it"
     else:
-        yield "the CPUs are not full: the updates hold up no step"
+        yield "the CPUs are not full, and nobody waits for it: the updates hold up no step"
+
+
+def _waiting_for(profile: Profile, learners: frozenset[int]) -> float:
+    """Part of their time that critical threads wait while a learner works."""
+    critical = sum(it.wall_us for it in profile.activities if it.is_critical)
+    waited = sum(
+        wait.wall_us * max((part for process, part in wait.on if process in learners), default=0.0)
+        for wait in profile.waits
+        if wait.thread in profile.critical.threads and wait.kind in FOR_OTHERS
+    )
+    return min(1.0, waited / max(1, critical))
 
 
 def _processes(ids: frozenset[int]) -> str:

@@ -31,6 +31,8 @@ class DoublePendulum:
             pull = -9.8 * math.sin(first) - 0.5 * swing + torque
             first_speed += 0.005 * (pull - coupling * -9.8 * math.sin(second)) / inertia
             second_speed += 0.005 * (-9.8 * math.sin(second) - coupling * pull) / inertia
+            first_speed = max(-20.0, min(20.0, first_speed))
+            second_speed = max(-20.0, min(20.0, second_speed))
             first += 0.005 * first_speed
             second += 0.005 * second_speed
         self.state = [first, second, first_speed, second_speed]

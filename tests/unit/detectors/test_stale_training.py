@@ -81,6 +81,29 @@ def test_on_free_cores_it_costs_nothing():
     assert any("not full" in text for text in finding.evidence)
 
 
+def test_actors_that_wait_for_the_learner_are_held_up_by_it():
+    """Free cores, but each step waits for the weights of the update before it."""
+    run = a_run("train.py", steady_s=10.0).with_run(host={"usable_cores": "8"})
+    run.process("main").spends(
+        10.0, f"{STDLIB}/multiprocessing/process.py:149 BaseProcess.join", idle=True
+    )
+    for _ in range(2):
+        run.process("actor", steps=STEPS / 2).spends(2.0, BOOTSTRAP, *STEP)
+        run.spends(
+            8.0, BOOTSTRAP, f"{STDLIB}/multiprocessing/connection.py:250 Connection.recv", idle=True
+        )
+    run.process("learner").spends(8.0, BOOTSTRAP, LEARN, ADAM)
+    seen = profile(run, 20 * STEPS)
+
+    (finding,) = found(seen)
+
+    claimed = sum(
+        seen.steady.self_cost(it).wall_us for part in finding.savings for it in part.nodes
+    )
+    assert claimed / seen.critical.wall_us == pytest.approx(0.8, abs=0.02)
+    assert any("wait 80 % of their time for it" in text for text in finding.evidence)
+
+
 def test_silent_just_under_its_threshold():
     assert found(profile(actors_and_learner(), STEPS * MOST_BESIDE * 0.95)) == []
     assert len(found(profile(actors_and_learner(), STEPS * MOST_BESIDE * 1.05))) == 1
