@@ -14,7 +14,6 @@ from rlprof.analysis.publishing import find_publishing
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.source.parameters import Parameters
 from rlprof.detectors.base import Detector, Need
-from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.counters import OUTPUT_STEPS, STEP_COUNTERS, UPDATES, best_source
 from rlprof.model.finding import Confidence, Finding, Range
 from rlprof.model.profile import PhaseKind, Profile
@@ -178,7 +177,7 @@ def _of_updates(
         phase=PhaseKind.STEADY,
         savings=tuple(working_time(profile.steady, nodes, profile.wait_kinds, removable)),
         locations=lines.locations(weights, profile.critical.wall_us),
-        evidence=tuple(_evidence(profile, pace, parameters)),
+        evidence=tuple(_evidence(profile, pace, parameters, nodes)),
         fix=(
             wait if pace.is_beside else "Train less often, if so many updates are not on purpose: "
         )
@@ -250,7 +249,9 @@ def _heaviest_lines(profile: Profile, time_us: Mapping[int, int]) -> Mapping[Lin
     return {line: critical[line] for line in heaviest}
 
 
-def _evidence(profile: Profile, pace: _Pace, parameters: Parameters) -> Iterable[str]:
+def _evidence(
+    profile: Profile, pace: _Pace, parameters: Parameters, nodes: frozenset[int]
+) -> Iterable[str]:
     yield (
         f"{count(pace.optimizer_steps)} optimizer steps in {_processes(pace.learners)}, "
         f"{count(pace.steps)} steps in {_processes(pace.actors)}"
@@ -269,21 +270,10 @@ def _evidence(profile: Profile, pace: _Pace, parameters: Parameters) -> Iterable
     elif load.saturated:
         learning = sum(us for process, us in load.by_process if process in pace.learners)
         yield f"the CPUs are full, and {percent(learning / max(1, load.got_us))} of them learns"
-    elif waiting := _waiting_for(profile, pace.learners):
-        yield f"processes that step wait {percent(waiting)} of their time for it"
+    elif held_up := sum(profile.steady.self_cost(node).wall_us for node in nodes):
+        yield f"processes that step wait {percent(held_up / profile.critical.wall_us)} of their time for it"
     else:
         yield "the CPUs are not full, and nobody waits for it: the updates hold up no step"
-
-
-def _waiting_for(profile: Profile, learners: frozenset[int]) -> float:
-    """Part of their time that critical threads wait while a learner works."""
-    critical = sum(it.wall_us for it in profile.activities if it.is_critical)
-    waited = sum(
-        wait.wall_us * max((part for process, part in wait.on if process in learners), default=0.0)
-        for wait in profile.waits
-        if wait.thread in profile.critical.threads and wait.kind in FOR_OTHERS
-    )
-    return min(1.0, waited / max(1, critical))
 
 
 def _processes(ids: frozenset[int]) -> str:
