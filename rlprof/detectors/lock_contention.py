@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
+from rlprof.analysis.components import ENVIRONMENT, INFERENCE, LEARNING, classify_components
+from rlprof.analysis.locks import HeldWork, asleep_for_locks, work_under_locks
 from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.analysis.source.waiting import locked_lines
+from rlprof.analysis.workload import workloads
 from rlprof.detectors.base import Detector, Need
-from rlprof.model.activity import WaitKind
+from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
@@ -33,6 +35,10 @@ UNDER_IT: Final = Range(0.0, 0.6)
 written item by item take 1.06 µs a transition, as rows of a batch of 128 0.46. What is not written
 may cost the same as now."""
 
+COUPLED: Final = 0.05
+"""Part of the steady phase that critical threads wait for another process, from which on they cannot do
+without it."""
+
 SHOWN_LINES: Final = 4
 
 
@@ -52,15 +58,17 @@ def detect(profile: Profile) -> Iterable[Finding]:
         asleep += cost.idle_us
         touched += cost.wall_us
         weights[lines.line(owner)] += cost.wall_us
-    waited = _asleep_share(profile)
+    waited = asleep_for_locks(profile)
     if not whole or not touched or waited < MIN_SHARE:
         return
+    held = work_under_locks(profile)
     # On a full host others work meanwhile: only taking the lock is a cost there.
     part = asleep / touched
-    low = REMOVABLE.low * part + TAKING.low * (1 - part)
-    savings = [Saving(frozenset(nodes), Range(low, REMOVABLE.high))]
-    if held := _held_nodes(profile) - nodes:
-        savings.append(Saving(held, UNDER_IT))
+    at_most = min(1.0, _most(profile) * whole / touched)
+    low = min(at_most, REMOVABLE.low * part + TAKING.low * (1 - part))
+    savings = [Saving(frozenset(nodes), Range(low, min(at_most, REMOVABLE.high)))]
+    if (written := _written_under_it(profile, held) - nodes) and at_most == 1.0:
+        savings.append(Saving(written, UNDER_IT))
     locations = lines.locations(weights, whole)[:SHOWN_LINES]
     yield Finding(
         detector=DETECTOR.id,
@@ -68,82 +76,66 @@ def detect(profile: Profile) -> Iterable[Finding]:
         phase=PhaseKind.STEADY,
         savings=tuple(savings),
         locations=locations,
-        evidence=tuple(_evidence(profile, waited, (touched - asleep) / whole)),
+        evidence=tuple(_evidence(profile, waited, (touched - asleep) / whole, held)),
         fix="Take the lock once per batch or episode instead of once per item: collect into a buffer "
         "of the worker's own and hand it over whole. Do under the lock only what needs it.",
         confidence=Confidence.MEASURED if profile.sources else Confidence.BOUNDED,
     )
 
 
-def _asleep_share(profile: Profile) -> float:
-    """Part of the critical threads' own time that they are asleep for a lock."""
-    critical = [it for it in profile.activities if it.is_critical]
-    asleep = sum(
-        cost.idle_us
-        for activity in critical
-        for node, cost in activity.tree.self_costs()
-        if profile.wait_kinds.get(node) is WaitKind.LOCK
-    )
-    return asleep / max(1, sum(it.wall_us for it in critical))
-
-
-def _evidence(profile: Profile, share: float, taking: float) -> Iterable[str]:
+def _evidence(profile: Profile, share: float, taking: float, held: HeldWork) -> Iterable[str]:
     waiting = {wait.thread for wait in profile.waits if wait.kind is WaitKind.LOCK}
     who = f" ({len(waiting)} threads wait for it)" if len(waiting) > 1 else ""
     yield (
         f"{percent(share)} of the critical time is spent asleep in acquire{who}, "
         f"{percent(taking)} in taking it and giving it back"
     )
-    held = _held_us(profile)
-    total = sum(held.values())
+    total = held.us
     if total and profile.steady_us:
-        heaviest = max(held, key=lambda line: (held[line], line))
+        heaviest = max(held.by_line, key=lambda line: (held.by_line[line], line))
         yield (
             f"some thread is at work under a lock for {percent(min(1.0, total / profile.steady_us))} of the "
-            f"steady phase, most of it at {short_place(heaviest)} ({percent(held[heaviest] / total)})"
+            f"steady phase, most of it at {short_place(heaviest)} ({percent(held.by_line[heaviest] / total)})"
         )
 
 
-def _held_us(profile: Profile) -> Mapping[Line, float]:
-    """Working time of all threads under locks, by the user's line under the lock."""
-    held: dict[Line, float] = defaultdict(float)
-    under: dict[int, int] = {NO_PARENT: NO_PARENT}
-    for activity in profile.activities:
-        lines = UserLines(activity.tree, profile.sources, profile.started_package)
-        for node, cost in activity.tree.self_costs():
-            holder = _under_lock(profile, node, under)
-            if holder != NO_PARENT and cost.busy_us:
-                held[lines.line(holder)] += cost.busy_us
-    return held
-
-
-def _held_nodes(profile: Profile) -> frozenset[int]:
-    """Nodes at or below a line under a lock, of those that are hot."""
-    under: dict[int, int] = {NO_PARENT: NO_PARENT}
+def _written_under_it(profile: Profile, held: HeldWork) -> frozenset[int]:
+    """What those that wait do under the lock themselves, training and stepping left out: it is what is
+    done for each item.
+    """
+    waiting = {
+        activity.process
+        for activity in profile.activities
+        if activity.is_critical
+        and any(profile.wait_kinds.get(it) is WaitKind.LOCK for it, _ in activity.tree.self_costs())
+    }
+    names = classify_components(profile.steady.nodes, profile.sources)
     return frozenset(
         node
-        for node in profile.steady.hot_nodes()
-        if profile.wait_kinds.get(node) is None and _under_lock(profile, node, under) != NO_PARENT
+        for process in waiting
+        for node in held.nodes.get(process, ())
+        if names[node] not in (LEARNING, INFERENCE, ENVIRONMENT)
+        and profile.wait_kinds.get(node) is None
     )
 
 
-def _under_lock(profile: Profile, node: int, known: dict[int, int]) -> int:
-    """The nearest of ``node`` and its callers whose line is under a lock."""
-    nodes = profile.steady.nodes
-    path = []
-    current = node
-    while current not in known:
-        path.append(current)
-        frame = nodes[current].frame
-        text = profile.sources.get(frame.file)
-        if text and frame.line in locked_lines(text):
-            known[current] = current
-            break
-        current = nodes[current].parent
-    found = known[current]
-    for passed in path:
-        known[passed] = found
-    return found
+def _most(profile: Profile) -> float:
+    """What freeing the lock can save at all: where those that wait for it wait for another process,
+    too, they step no faster than that process does its own work.
+    """
+    coupled = {
+        process
+        for wait in profile.waits
+        if wait.thread in profile.critical.threads and wait.kind in FOR_OTHERS
+        for process, part in wait.on
+        if part * wait.wall_us >= COUPLED * profile.steady_us
+    }
+    own = (
+        (it.working + it.asleep)
+        for it in workloads(profile)
+        if it.process in coupled and not it.main.is_critical
+    )
+    return max(0.0, 1 - max(own, default=0.0))
 
 
 DETECTOR: Final = Detector(

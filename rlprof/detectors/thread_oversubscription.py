@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
+from rlprof.analysis.locks import asleep_for_locks, shares_of, work_under_locks
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.workload import Workload, group, workloads
 from rlprof.detectors.base import Detector, Need
@@ -24,6 +25,10 @@ Two threads give 0.50, whether they compute or spin; one gives 0.00 (measured)."
 MIN_WANTED: Final = 1.4
 """Cores that the run's threads want over the cores there are. As many threads as cores are well
 used; one busy worker beside a learner of two threads on two cores makes 1.5."""
+
+CROWDED_TEAM: Final = 2.0
+"""Threads of one process that run no Python, over the cores there are, from which on its team is too
+large by itself. A pool for each core and the threads of autograd are fewer."""
 
 MIN_SHARE: Final = 0.1
 """Of the CPU time that the run got: what the teams have to have for it to matter."""
@@ -71,7 +76,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     nodes = _computing(teams, profile)
     if not nodes:
         return
-    threads = _threads_each(teams)
+    threads = _threads_each(teams, profile)
     yield Finding(
         detector=DETECTOR.id,
         title=f"{group(teams)} with {threads} compute threads each share "
@@ -109,8 +114,9 @@ def _per_python(it: Workload) -> float:
     return (it.python_us + it.native_us) / max(1, it.python_us)
 
 
-def _threads_each(teams: Collection[Workload]) -> str:
-    numbers = sorted({max(2, round(_per_python(it))) for it in teams})
+def _threads_each(teams: Collection[Workload], profile: Profile) -> str:
+    sizes = (max(2, round(_per_python(it)), round(_crowd(it, profile))) for it in teams)
+    numbers = sorted(set(sizes))
     return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
@@ -122,8 +128,19 @@ def _wanted_cores(
     wanted = 0.0
     for it in loads:
         busy = (it.main.wall_us - it.main.idle_us) / steady
-        wanted += busy * (_per_python(it) if it in teams else 1.0)
+        size = max(_per_python(it), _crowd(it, profile)) if it in teams else 1.0
+        wanted += busy * size
     return wanted
+
+
+def _crowd(it: Workload, profile: Profile) -> float:
+    """Threads of a team that is larger than any number of cores asks for; they sleep at barriers, so that
+    their CPU time does not tell how many there are.
+    """
+    use = profile.thread_use
+    native = (own.native for own in use.processes if own.process == it.process) if use else ()
+    size = next(iter(native), 0.0)
+    return size + 1 if size > CROWDED_TEAM * profile.load.cores + 1 else 0.0
 
 
 def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
@@ -135,6 +152,9 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
         own = {it.process for it in teams}
         wall = sum(it.wall_us for it in critical)
         part = sum(it.working_us for it in critical if it.process in own) / max(1, wall)
+        # Who waits for a lock waits for the work that is done under it.
+        held = shares_of(work_under_locks(profile))
+        part += asleep_for_locks(profile) * sum(held.get(process, 0.0) for process in own)
     removable = REMOVABLE_LONG if _operations_are_long(profile) else REMOVABLE
     return Range(1 - part * removable.high, 1 - part * removable.low)
 
@@ -195,11 +215,18 @@ def _evidence(teams: Collection[Workload], wanted: float, profile: Profile) -> I
         f"{percent(_native_share(teams))} of the CPU time of {group(teams)} is in threads that run no Python: "
         "BLAS, OpenMP or torch pools, computing or spinning at barriers"
     )
-    yield (
-        f"{wanted:.1f} threads are ready to run at any time, on {count(profile.load.cores)} "
-        f"core{'s' if profile.load.cores != 1 else ''}; the Python threads among them wait "
-        f"{percent(sum(it.queued for it in teams) / len(teams))} of the time for one"
-    )
+    cores = f"{count(profile.load.cores)} core{'s' if profile.load.cores != 1 else ''}"
+    queued = percent(sum(it.queued for it in teams) / len(teams))
+    if any(_crowd(it, profile) for it in teams):
+        yield (
+            f"{wanted:.0f} threads are at work or wait for each other at any time, on {cores}; the Python "
+            f"threads among them wait {queued} of the time for one"
+        )
+    else:
+        yield (
+            f"{wanted:.1f} threads are ready to run at any time, on {cores}; the Python threads among them "
+            f"wait {queued} of the time for one"
+        )
     found = [
         f"{name}={profile.run.environment[name]}"
         for name in LIMITS

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from rlprof.detectors.lock_contention import DETECTOR, MIN_SHARE, UNDER_IT
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
@@ -127,3 +129,21 @@ def test_waking_up_those_that_wait_is_part_of_the_price():
     assert first.finding.detector == "lock-contention"
     assert first.finding.evidence[0].endswith("10 % in taking it and giving it back")
     assert first.saved_share.low > 0.1 * 0.7
+
+
+def test_actors_that_need_a_learner_gain_no_more_than_it_leaves():
+    """They wait 10 % for what it hands out; it works for 8 of 10 s, under the lock or not."""
+    run = a_run(steady_s=60).with_run(host={"usable_cores": "8"})
+    run.process("learner").spends(48.0, "learner.py:3 update").spends(
+        12.0, "learner.py:1 main", RECV, idle=True
+    )
+    for name in ("one", "two"):
+        run.process(name, steps=500).spends(24.0, TAKE, ENTER, idle=True)
+        run.spends(6.0, "actor.py:1 main", RECV, idle=True).spends(30.0, STEP)
+
+    (finding,) = found(run)
+
+    (wait,) = finding.savings
+    tree = profile_of(run, ACTOR).steady
+    claimed = sum(tree.self_cost(it).wall_us for it in wait.nodes) / tree.total.wall_us
+    assert claimed * wait.removable.high == pytest.approx(0.2, abs=0.02)

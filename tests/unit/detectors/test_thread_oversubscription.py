@@ -47,16 +47,20 @@ def learners(run: RunBuilder, number: int, *, on_cpu: float) -> RunBuilder:
     return run
 
 
-def seen(run: RunBuilder, *, native: float) -> Profile:
-    """The profile, where ``native`` of each process's CPU time is in threads without Python."""
+def seen(run: RunBuilder, *, native: float, threads: int = 0) -> Profile:
+    """The profile, where ``native`` of the CPU time of each process, or of the first where ``threads`` are
+    told for it, is in threads without Python.
+    """
     recording = run.source(LEARN.file, LEARN.text).recording()
     gauges = tuple(
         Gauge(
             it.window, recording.threads[it.thread].process, "cpu_us", it.on_cpu_us / (1 - native)
         )
         for it in recording.clocks
-        if it.on_cpu_us
+        if it.on_cpu_us and not (threads and recording.threads[it.thread].process)
     )
+    if threads:
+        gauges += tuple(Gauge(it.id, 0, "threads", threads) for it in recording.windows)
     return build_profile(replace(recording, gauges=gauges))
 
 
@@ -210,3 +214,38 @@ def test_processes_of_one_role_are_judged_together():
     (finding,) = found(build_profile(replace(recording, gauges=gauges, processes=processes)))
 
     assert finding.title == "4 learners with 2 compute threads each share 2 cores"
+
+
+LOCKED = Script(
+    "shared.py",
+    """
+    def learn(net, lock):
+        while True:
+            with lock:
+                loss = net(x).mean()
+
+    def act(env, lock):
+        while True:
+            transition = env.step()
+            with lock:
+                buffer.add(transition)
+    """,
+)
+
+
+def test_a_team_far_larger_than_the_cores_holds_up_those_that_wait_for_its_lock():
+    """Sixteen threads on two cores, mostly asleep at barriers, under a lock that the actor wants."""
+    run = a_training().process("main").source(LOCKED.file, LOCKED.text)
+    run.spends(9.0, LOCKED.at("net(x)", "learn"), FORWARD[1], cpu=0.5)
+    run.spends(1.0, LOCKED.at("while True", "learn"), idle=True)
+    run.process("actor", steps=1_000).spends(6.0, LOCKED.at("env.step", "act"), "env.py:3 step")
+    run.spends(4.0, LOCKED.at("with lock", "act"), idle=True)
+
+    small, crowded = (seen(run, native=0.4, threads=number) for number in (3, 17))
+
+    assert found(small) == []
+    (finding,) = found(crowded)
+    assert finding.title.startswith("the main process")
+    assert "17 compute threads" in finding.title
+    assert finding.remainder is not None
+    assert finding.remainder.left.low == pytest.approx(1 - 0.4 * 0.99, abs=0.02)
