@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,6 +38,10 @@ CERTAIN_AT_MOST: Final = 0.9
 KEPT_POOL: Final = Range(0.9, 0.98)
 """Removable from making and ending processes. Measured: a round of 4 tasks takes 0.3 to 2.7 ms in a
 pool that is kept, 60 to 80 ms with a pool of 4 forked for it, 160 to 185 ms where torch is loaded."""
+
+WARM: Final = Range(0.75, 1.0)
+"""What a task takes in a process that has done some before: its code is specialised, its memory is there.
+13 µs a step of Pendulum in a pool that was kept, 17 in processes made for one round."""
 
 IMBALANCE: Final = 1.3
 """Tasks of a round may take this much longer than if all workers had some to the end: ``Pool.map``
@@ -262,27 +266,32 @@ def _left(start: WorkerStart, maker: _Maker, profile: Profile) -> Range:
     seen = [it for it in profile.activities if it.is_main and it.process in pooled]
     unseen = len(pooled) / max(1, len(seen))
     known: dict[int, bool] = {}
-    tasks = [_task_time(it, profile.wait_kinds, known) for it in seen]
+    tasks = [_task_time(it, profile, known) for it in seen]
     steady = max(1, profile.steady_us) / unseen
     on_cpu = sum(it.cpu_us for it in tasks) / min(profile.load.cores, start.at_once) / steady
     # With waits for a CPU: it may be others than these processes that hold the cores.
     in_turn = sum(it.wall_us for it in tasks) / start.at_once / steady
     elapsed = max(on_cpu, in_turn)
-    unexplained = max(0.0, maker.waited - IMBALANCE * elapsed)
+    unexplained = max(0.0, maker.waited - IMBALANCE * WARM.high * elapsed)
     worst = 1 - (maker.making + unexplained) * KEPT_POOL.low * (1 - 1 / start.rounds)
-    best = maker.working + elapsed + (1 - KEPT_POOL.high) * maker.making
+    best = maker.working + WARM.low * elapsed + (1 - KEPT_POOL.high) * maker.making
     worst = max(0.0, worst)
     return Range(min(worst, best), worst)
 
 
-def _task_time(activity: Activity, kinds: Mapping[int, WaitKind], known: dict[int, bool]) -> Cost:
-    """What a worker does once it is there; waits for tasks and for locks left out."""
+def _task_time(activity: Activity, profile: Profile, known: dict[int, bool]) -> Cost:
+    """What a worker does once it is there; waits for tasks and for locks left out.
+
+    Of a process that no sampler saw, only the probe's stacks are known: nobody knows where it slept.
+    """
+    is_seen = profile.processes[activity.process].fate == "sampled"
     costs = []
     waited = 0
     for node, cost in activity.tree.self_costs():
         if runs_in_worker(node, activity.tree, known):
             costs.append(cost)
-            if kinds.get(node) in FOR_OTHERS or kinds.get(node) is WaitKind.LOCK:
+            kind = profile.wait_kinds.get(node)
+            if not is_seen or kind in FOR_OTHERS or kind is WaitKind.LOCK:
                 waited += cost.idle_us
     whole = sum_costs(costs)
     return Cost(whole.wall_us - waited, whole.idle_us - waited, whole.cpu_us)

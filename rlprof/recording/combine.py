@@ -42,6 +42,15 @@ class ThreadWindow:
     """(bytes grown, bytes released) of the process's resident memory, by the node of the tick."""
     bare_wall_us: int = 0
     """Wall time of the thread when no clock was attached to it at all."""
+    eye_before: Mapping[int, float] = field(default_factory=dict)
+    """What the eye saw last, where it is not due yet: a thread that gets a tenth of a core is looked at
+    less than once in a window."""
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether it waits for a CPU for long, and the eye says where it runs meanwhile."""
+        looked = self.eye or self.eye_before
+        return bool(looked and self.on_cpu_us and self.run_queue_us > CROWDED * self.on_cpu_us)
 
     @property
     def clock_busy_us(self) -> int:
@@ -57,21 +66,40 @@ EYE_COVERS = 0.5
 the clock's stacks, which stand still meanwhile, then explain the rest."""
 
 
+CROWDED = 0.5
+"""Time waiting for a CPU over time on one, from which on the two are placed apart. Sixteen workers of 113 µs
+a step on two cores wait mostly where they wake up, in ``recv``: placed by the clock alone, 0.71 of their
+CPU time was there, in truth 0.2."""
+
+
 def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int, NodeTime]:
     """Self time per node. ``torn_node`` takes torn stacks, ``unseen_node`` time without any."""
     wall = seen.clock_wall_us or seen.bare_wall_us
     busy = _busy_us(seen, wall)
-    places = _split(min(busy, sum(seen.gc.values())), seen.gc)
-    rest = busy - sum(places.values())
-    for node, part in _split(rest, _busy_weights(seen, torn_node, unseen_node)).items():
-        places[node] = places.get(node, 0) + part
+    ran = _split(min(busy, sum(seen.gc.values())), seen.gc)
+    rest = busy - sum(ran.values())
+    places = dict(ran)
+    if seen.is_crowded:
+        on_cpu = min(rest, max(0, (seen.on_cpu_us or 0) - sum(ran.values())))
+        looked = _split(on_cpu, seen.eye or seen.eye_before)
+        _add(ran, looked)
+        _add(places, looked)
+        _add(places, _split(rest - on_cpu, _clock_weights(seen, torn_node) or looked))
+    else:
+        _add(places, _split(rest, _busy_weights(seen, torn_node, unseen_node)))
+        ran = places
     idle = _split(wall - busy, seen.idle or places or {unseen_node: 1})
     cpu_total = busy if seen.on_cpu_us is None else min(busy, seen.on_cpu_us)
-    cpu = _split(cpu_total, places or {unseen_node: 1})
+    cpu = _split(cpu_total, ran or {unseen_node: 1})
     return {
         node: NodeTime(places.get(node, 0) + idle.get(node, 0), idle.get(node, 0), cpu.get(node, 0))
         for node in sorted({*places, *idle})
     }
+
+
+def _add(places: dict[int, int], more: Mapping[int, int]) -> None:
+    for node, us in more.items():
+        places[node] = places.get(node, 0) + us
 
 
 def _busy_us(seen: ThreadWindow, wall: int) -> int:
@@ -85,9 +113,7 @@ def _busy_weights(seen: ThreadWindow, torn_node: int, unseen_node: int) -> Mappi
     clock: dict[int, float] = {node: float(us) for node, us in seen.busy.items()}
     eye_us = sum(seen.eye.values())
     if not eye_us or (clock and seen.trust_clock):
-        if seen.torn_us:
-            clock[torn_node] = clock.get(torn_node, 0) + seen.torn_us
-        return clock or {unseen_node: 1.0}
+        return _clock_weights(seen, torn_node) or seen.eye_before or {unseen_node: 1.0}
     on_cpu = seen.on_cpu_us if seen.on_cpu_us is not None else seen.clock_busy_us
     if eye_us >= EYE_COVERS * on_cpu or not clock:
         return seen.eye
@@ -95,6 +121,13 @@ def _busy_weights(seen: ThreadWindow, torn_node: int, unseen_node: int) -> Mappi
     scale = (on_cpu - eye_us) / sum(clock.values())
     for place, clock_us in clock.items():
         weights[place] = weights.get(place, 0.0) + clock_us * scale
+    return weights
+
+
+def _clock_weights(seen: ThreadWindow, torn_node: int) -> dict[int, float]:
+    weights = {node: float(us) for node, us in seen.busy.items()}
+    if seen.torn_us:
+        weights[torn_node] = weights.get(torn_node, 0.0) + seen.torn_us
     return weights
 
 

@@ -23,11 +23,15 @@ from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.samplers.austin import AustinProcess
 from rlprof.recording.samplers.base import ClockStack, ClockTime
 from rlprof.recording.stacks import StackTable
+from rlprof.settings import DEFAULT_INTERVAL_US
 
 TRUSTED_TORN_SHARE = 0.02
 """Below this share of torn stacks the clock's own stacks are used even where there is an eye.
 The eye books a long operator (``a @ b``) on the next line that calls or loops, since CPython
 runs signal handlers only there; a stack that stands still is never torn, so the clock has it."""
+
+EYE_IS_DUE_US = 2 * DEFAULT_INTERVAL_US
+"""CPU time after which the eye should have looked: if it has not, a long call hides what goes on."""
 
 TEARS_SILENTLY_BEFORE = (3, 11)
 """On older Pythons torn stacks come without a mark: outer frames missing, wrong lines."""
@@ -106,6 +110,11 @@ class TrackedProcess:
         self._threads: dict[int, _ThreadState] = {}
         self._torn_us = 0.0
         self._busy_us = 0.0
+        self._eye_us = 0.0
+        """CPU time that the eye explained in this window."""
+        self._unseen_us = 0.0
+        """CPU time of the main thread that it did not, up to now."""
+        self._last_eye: dict[int, float] = {}
         self._torn_node = stacks.node((_TORN_FRAME,))
         self._unseen_node = stacks.node((_UNSEEN_FRAME,))
         main = self._thread(process.pid)
@@ -140,6 +149,8 @@ class TrackedProcess:
                 self.is_busy = seen.on_cpu_us >= BUSY_SHARE * length_us
             if tid == self.pid and not seen.clock_wall_us:
                 self._do_without_clock(seen, now_us, length_us)
+            if tid == self.pid:
+                self._remember_eye(seen)
             for node, time in combine(
                 seen, torn_node=self._torn_node, unseen_node=self._unseen_node
             ).items():
@@ -160,6 +171,16 @@ class TrackedProcess:
         seen.bare_wall_us = max(0, until - since)
         if seen.on_cpu_us is None and seen.eye:
             seen.on_cpu_us = min(seen.bare_wall_us, round(sum(seen.eye.values())))
+
+    def _remember_eye(self, seen: ThreadWindow) -> None:
+        """Let what was seen last stand for a window in which the eye was not due."""
+        if seen.on_cpu_us is None:
+            return
+        self._unseen_us = max(0.0, self._unseen_us + seen.on_cpu_us - self._eye_us)
+        if seen.eye:
+            self._last_eye = dict(seen.eye)
+        if self._unseen_us <= EYE_IS_DUE_US:
+            seen.eye_before = self._last_eye
 
     def _read_clock(self, now_us: int) -> dict[int, ThreadWindow]:
         threads: dict[int, ThreadWindow] = {}
@@ -204,11 +225,13 @@ class TrackedProcess:
             seen.busy[node] = seen.busy.get(node, 0) + time.busy_us
 
     def _read_eye(self, threads: dict[int, ThreadWindow], length_us: int) -> None:
+        self._eye_us = 0.0
         if self.mailbox is None:
             return
         stacks = self.mailbox.take_stacks()
         if not stacks:
             return
+        self._eye_us = sum(cpu_us for _, cpu_us in stacks)
         seen = threads.setdefault(self.pid, ThreadWindow())
         seen.trust_clock = (
             self._marks_torn() and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
