@@ -39,9 +39,10 @@ KEPT_POOL: Final = Range(0.9, 0.98)
 """Removable from making and ending processes. Measured: a round of 4 tasks takes 0.3 to 2.7 ms in a
 pool that is kept, 60 to 80 ms with a pool of 4 forked for it, 160 to 185 ms where torch is loaded."""
 
-WARM: Final = Range(0.75, 1.0)
-"""What a task takes in a process that has done some before: its code is specialised, its memory is there.
-13 µs a step of Pendulum in a pool that was kept, 17 in processes made for one round."""
+WARM_UP_US: Final = 30_000.0
+"""Most that a first task takes longer than the next in the same process, whose code is specialised and whose
+memory is there: 134 ms were seen for rounds of Pendulum in processes made for them, 104 in a pool that
+was kept."""
 
 IMBALANCE: Final = 1.3
 """Tasks of a round may take this much longer than if all workers had some to the end: ``Pool.map``
@@ -272,9 +273,11 @@ def _left(start: WorkerStart, maker: _Maker, profile: Profile) -> Range:
     # With waits for a CPU: it may be others than these processes that hold the cores.
     in_turn = sum(it.wall_us for it in tasks) / start.at_once / steady
     elapsed = max(on_cpu, in_turn)
-    unexplained = max(0.0, maker.waited - IMBALANCE * WARM.high * elapsed)
+    unexplained = max(0.0, maker.waited - IMBALANCE * elapsed)
     worst = 1 - (maker.making + unexplained) * KEPT_POOL.low * (1 - 1 / start.rounds)
-    best = maker.working + WARM.low * elapsed + (1 - KEPT_POOL.high) * maker.making
+    warm = len(seen) * WARM_UP_US / min(profile.load.cores, start.at_once) / steady
+    best = maker.working + max(elapsed / 2, elapsed - warm)
+    best += (1 - KEPT_POOL.high) * maker.making
     worst = max(0.0, worst)
     return Range(min(worst, best), worst)
 

@@ -55,6 +55,35 @@ def test_an_eye_that_missed_a_long_call_leaves_the_rest_to_the_clock():
     assert times[FORMAT].wall_us == 800
 
 
+def test_on_a_crowded_host_running_and_waiting_for_a_cpu_are_placed_apart():
+    """It runs in the step, and waits for a CPU where it wakes up: in ``recv``."""
+    times = combined(
+        busy={SLEEP: 800, STEP: 200},
+        eye={STEP: 200.0},
+        on_cpu_us=200,
+        run_queue_us=800,
+        trust_clock=True,
+    )
+
+    assert times[STEP] == NodeTime(360, 0, 200)
+    assert times[SLEEP] == NodeTime(640, 0, 0)
+
+
+def test_where_the_eye_was_not_due_it_saw_what_it_saw_before():
+    times = combined(busy={SLEEP: 900}, eye_before={STEP: 200.0}, on_cpu_us=100, run_queue_us=800)
+
+    assert times[STEP].cpu_us == 100
+    assert times[SLEEP] == NodeTime(800, 0, 0)
+
+
+def test_on_a_host_with_room_the_trusted_clock_places_all():
+    times = combined(
+        busy={STEP: 1000}, eye={FORMAT: 1000.0}, on_cpu_us=900, run_queue_us=100, trust_clock=True
+    )
+
+    assert times == {STEP: NodeTime(1000, 0, 900)}
+
+
 def test_with_no_clock_the_window_itself_is_the_wall_time():
     times = combined(bare_wall_us=1000, on_cpu_us=400, eye={STEP: 400.0})
 
