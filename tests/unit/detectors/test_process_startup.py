@@ -199,12 +199,12 @@ def test_a_kept_pool_leaves_the_tasks():
 
 
 def test_waits_for_long_tasks_are_not_for_sale():
-    """Tasks that fill both cores: only the making of the pools can go."""
+    """Tasks that fill both cores: only the making of the pools can go, and 30 ms of each cold start."""
     (finding,) = found_in(remade_pools(making_s=1.0, tasks_s=18.0))
 
     assert finding.remainder is not None
     assert finding.remainder.left.high > 0.9
-    assert finding.remainder.left.low > 0.85
+    assert finding.remainder.left.low > 0.9 - 80 * 0.03 / 2 / 10 - 0.01
 
 
 def test_imports_of_pools_made_again_count_from_a_smaller_share():
