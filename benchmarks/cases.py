@@ -97,6 +97,8 @@ def _steps_of(example: Path, ladder: Mapping[str, list[dict[str, Any]]]) -> Iter
             for end in ("before", "after")
         )
         finding = Expectation(pair["finding"], allowed, pair.get("innocent", False))
+        # What a stage is recorded by may be short on purpose, for its own finding.
+        before = {**before, "args": before.get("sps_args", before["args"])}
         yield _step(example, finding, before, after)
 
 
