@@ -66,18 +66,19 @@ def find_publishing(profile: Profile) -> Publishing:
     senders = {
         it.process
         for it in profile.activities
-        if it.is_main and _sends_mostly(it, lines.get("send", frozenset()))
+        if it.is_main and _sends_mostly(it, lines)
     }
     feeders = _feeders(profile.activities, senders)
     part = feeders.own_us / feeders.all_us if feeders.all_us else 0.0
     return Publishing(lines, frozenset(feeders.nodes), part, feeders.own_us, frozenset(senders))
 
 
-def _sends_mostly(activity: Activity, weights: frozenset[int]) -> bool:
+def _sends_mostly(activity: Activity, lines: Mapping[str, frozenset[int]]) -> bool:
     """Whether most of the time that the thread puts into queues is for weights.
 
-    A put takes microseconds: where none was seen at all, the lines that send weights say enough.
+    A put takes microseconds: where none was seen at all, the lines that copy and send weights say enough.
     """
+    weights = lines.get("send", frozenset())
     tree = activity.tree
     all_us = own_us = 0
     for node in tree.hot_nodes():
@@ -86,7 +87,8 @@ def _sends_mostly(activity: Activity, weights: frozenset[int]) -> bool:
             all_us += us
             own_us += us if node in weights else 0
     if not all_us:
-        return any(node in weights for node in tree.hot_nodes())
+        made = weights | lines.get("copy", frozenset())
+        return any(node in made for node in tree.hot_nodes())
     return own_us > 0 and own_us >= MOSTLY * all_us
 
 
