@@ -32,10 +32,10 @@ _SATURATED_DEMAND: Final = 1.05
 """CPU time wanted (got, or queued for) over CPU time there is: measured 1.6 to 2.4 where spinning
 or too many processes slowed training, 1.0 for as many busy workers as cores."""
 
-_SATURATED_USE: Final = 0.7
+_SATURATED_USE: Final = 0.66
 """CPU time got over CPU time there is, from which on the run fills the host by itself. Processes in
-lock-step leave gaps: main polling for two workers on two cores got 0.79 and queued for 0.43, and
-the polling cost a third of the rate."""
+lock-step leave gaps: main polling for two workers on two cores got 0.69 to 0.79 and queued for 0.36 to
+0.43, and the polling cost 0.4 of the time."""
 
 _OURS_TOO: Final = 0.25
 """With others that fill the rest of it (``_FULL``), from which on the CPUs still bound the run: with one

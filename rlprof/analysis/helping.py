@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from rlprof.analysis.activities import SteadyThreads
 from rlprof.analysis.critical import CriticalThreads
@@ -17,7 +18,7 @@ from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calltree import Cost
 from rlprof.model.recording import Recording
 
-_BESIDE = "beside a critical thread"
+_BESIDE: Final = "beside a critical thread"
 """The other threads of critical processes, as a role of their own."""
 
 

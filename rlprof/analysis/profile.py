@@ -22,7 +22,11 @@ from rlprof.analysis.critical import (
     place_threads,
 )
 from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing_nodes, sum_times
-from rlprof.analysis.helping import cpu_costs, wall_costs, weigh_helpers
+from rlprof.analysis.helping import (
+    cpu_costs,
+    wall_costs,
+    weigh_helpers,
+)
 from rlprof.analysis.memory import measure_memory
 from rlprof.analysis.native_threads import measure_threads
 from rlprof.analysis.origin import Origin, installed_package, origin_of_file

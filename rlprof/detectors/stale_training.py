@@ -13,9 +13,10 @@ from rlprof.analysis.components import DATA, LEARNING, classify_components
 from rlprof.analysis.publishing import find_publishing
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.source.parameters import Parameters
+from rlprof.analysis.workload import mean, workloads
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.counters import OUTPUT_STEPS, STEP_COUNTERS, UPDATES, best_source
-from rlprof.model.finding import Confidence, Finding, Range
+from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.units import count, percent
@@ -59,6 +60,12 @@ LEAST_STEPS: Final = 20.0
 
 LEARNERS_OWN: Final = 0.9
 """Part of a node's CPU time in learners from which it is theirs: stacks may be shared with actors."""
+
+MOSTLY_WAITS: Final = 0.5
+"""Part of their time that actors wait, from which on the learner bounds them and not the cores."""
+
+RESTS: Final = 0.05
+"""Part of its time that a learner waits for others, from which on it does rest."""
 
 SHOWN_LINES: Final = 3
 
@@ -169,13 +176,17 @@ def _of_updates(
 ) -> Finding:
     ratio = pace.updates_per_step
     removable = Range(1 - pace.usual.high / ratio, 1 - pace.usual.low / ratio)
+    held_up = _held_up(profile, pace)
+    left = Range(1 - held_up * removable.high, 1 - held_up * removable.low)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     wait = "Let the learner wait for new steps (while updates > steps: wait on a condition): "
     return Finding(
         detector=DETECTOR.id,
         title=f"the learner makes {ratio:.2g} updates for each new step",
         phase=PhaseKind.STEADY,
-        savings=tuple(working_time(profile.steady, nodes, profile.wait_kinds, removable)),
+        savings=()
+        if held_up
+        else tuple(working_time(profile.steady, nodes, profile.wait_kinds, removable)),
         locations=lines.locations(weights, profile.critical.wall_us),
         evidence=tuple(_evidence(profile, pace, parameters, nodes)),
         fix=(
@@ -183,7 +194,21 @@ def _of_updates(
         )
         + "one update for each new step as SAC does, or one in four as DQN.",
         confidence=Confidence.BOUNDED,
+        remainder=Remainder(nodes, left) if held_up else None,
     )
+
+
+def _held_up(profile: Profile, pace: _Pace) -> float:
+    """Part of their time that actors wait for a learner that never rests, on full cores: there its CPU
+    time alone says too little. Elsewhere its work stands in for their waits already.
+    """
+    if not (profile.load.saturated and pace.is_beside):
+        return 0.0
+    loads = workloads(profile)
+    if not any(it.waiting < RESTS for it in loads if it.process in pace.learners):
+        return 0.0
+    waits = [it.waiting for it in loads if it.main.is_critical]
+    return mean(waits) if mean(waits) >= MOSTLY_WAITS else 0.0
 
 
 def _of_buffer(pace: _Pace, capacity: int) -> Finding:

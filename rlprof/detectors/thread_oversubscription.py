@@ -144,8 +144,10 @@ def _crowd(it: Workload, profile: Profile) -> float:
 
 
 def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
-    """Where the CPUs bound the run, its CPU time counts; else the time of the critical threads."""
-    if profile.load.saturated:
+    """Where the CPUs bound the run, its CPU time counts; else the time of the critical threads. A team
+    that sleeps at barriers takes more time than CPU.
+    """
+    if profile.load.saturated and not any(_crowd(it, profile) for it in teams):
         part = team_us / profile.load.got_us
     else:
         critical = [it for it in profile.activities if it.is_critical]
