@@ -2,8 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rlprof.analysis.profile import build_profile
-from rlprof.detectors.too_many_workers import DETECTOR, MIN_OVER, MIN_QUEUED, MIN_WORKING
+from rlprof.detectors.too_many_workers import (
+    DETECTOR,
+    FEWER_MESSAGES,
+    MIN_OVER,
+    MIN_QUEUED,
+    MIN_WORKING,
+)
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
 from rlprof.model.recording import Gauge
@@ -93,3 +101,17 @@ def test_ranks_last_since_fewer_workers_do_the_same():
     (seen,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
     assert seen.saved_share == (0.0, 0.0)
     assert DETECTOR.id not in {it.finding.detector for it in priced.listed}
+
+
+def test_is_worth_a_part_of_the_messages_that_fewer_workers_send():
+    """Eight workers on two cores: a quarter of the messages is left, and some of the time for the rest."""
+    run = a_training(busy_s=8.0)
+    for _ in range(2):
+        run.process("worker", steps=1_000).spends(8.0, STEP, cpu=0.25)
+        run.spends(2.0, "env.py:20 work", RECV, cpu=0.25)
+
+    (finding,) = found(run)
+
+    (saving,) = finding.savings
+    assert saving.removable.low == pytest.approx(FEWER_MESSAGES.low * (1 - 2 / 10))
+    assert saving.removable.high == pytest.approx(FEWER_MESSAGES.high * (1 - 2 / 10))
