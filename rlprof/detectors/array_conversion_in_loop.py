@@ -123,7 +123,9 @@ class _Search:
     def _match(self, claim: _Claim, node: int, conversion: Conversion) -> None:
         """Claim the line's own time and what numpy, torch and the standard library do for it."""
         # What is written in C shows no frame of its own, and takes longer than what it was made of.
-        mine = [] if conversion.other_calls & _WRITES else [node]
+        if conversion.other_calls & _WRITES:
+            return
+        mine = [node]
         for child in self.tree.children(node):
             frame = self.tree.frame(child)
             if not self._is_yours_or_runtime(frame) and (
@@ -131,8 +133,6 @@ class _Search:
             ):
                 mine.extend(self._not_the_users(child))
         us = sum(self.tree.self_cost(it).wall_us for it in mine)
-        if not us:
-            return
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
         claim.matched_us += us
