@@ -176,7 +176,7 @@ def _of_updates(
 ) -> Finding:
     ratio = pace.updates_per_step
     removable = Range(1 - pace.usual.high / ratio, 1 - pace.usual.low / ratio)
-    held_up = _held_up(profile, pace)
+    held_up = _held_up(profile, pace, nodes)
     left = Range(1 - held_up * removable.high, 1 - held_up * removable.low)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     wait = "Let the learner wait for new steps (while updates > steps: wait on a condition): "
@@ -198,17 +198,25 @@ def _of_updates(
     )
 
 
-def _held_up(profile: Profile, pace: _Pace) -> float:
-    """Part of their time that actors wait for a learner that never rests, on full cores: there its CPU
-    time alone says too little. Elsewhere its work stands in for their waits already.
+def _held_up(profile: Profile, pace: _Pace, nodes: frozenset[int]) -> float:
+    """Part of their time that actors wait for a learner that never rests and take its weights, on full
+    cores: there its CPU time alone says too little. Elsewhere its work stands in for their waits already.
     """
     if not (profile.load.saturated and pace.is_beside):
         return 0.0
     loads = workloads(profile)
     if not any(it.waiting < RESTS for it in loads if it.process in pace.learners):
         return 0.0
-    waits = [it.waiting for it in loads if it.main.is_critical]
-    return mean(waits) if mean(waits) >= MOSTLY_WAITS else 0.0
+    actors = [it for it in loads if it.main.is_critical]
+    waiting = mean(it.waiting for it in actors)
+    if waiting < MOSTLY_WAITS:
+        return 0.0
+    taking = mean(
+        sum(cost.busy_us for node, cost in it.main.tree.self_costs() if node in nodes)
+        / it.main.wall_us
+        for it in actors
+    )
+    return min(1.0, waiting + taking)
 
 
 def _of_buffer(pace: _Pace, capacity: int) -> Finding:
