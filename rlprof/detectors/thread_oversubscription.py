@@ -40,6 +40,13 @@ to 0.96 for 256, 0.64 to 0.86 for 1024; 0.68 in pairs of spawned learners on a q
 barrier costs 1 to 4 ms of CPU time, however short the operation; nothing that is measured from
 outside tells a thread that computes from one that spins, hence the width."""
 
+HINDERED: Final = Range(0.6, 0.4)
+"""Part of their time that the teams' Python threads wait for a core, from which on spinning costs them all
+that it takes; below, in proportion. Who spins while nobody else wants the cores costs nothing: PPO of
+Stable-Baselines3 with eight environment workers trains while these sleep, waited 0.29 for a core, and one
+thread saved 0.28 (0.09 to 0.29) where 0.51 to 0.81 is spent. Four learners of their own waited 0.65 to
+0.71, and one thread each saved 0.94."""
+
 REMOVABLE_LONG: Final = Range(0.1, 0.7)
 """The same for operations of more than ``LONG_OPERATION_US``: threads that compute for longer than
 a time slice spin for a small part of it. Measured: 0.2 to 0.67 at networks of 2048 units and
@@ -147,8 +154,11 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
     """Where the CPUs bound the run, its CPU time counts; else the time of the critical threads. A team
     that sleeps at barriers takes more time than CPU.
     """
+    hindered = Range(1.0, 1.0)
     if profile.load.saturated and not any(_crowd(it, profile) for it in teams):
         part = team_us / profile.load.got_us
+        queued = sum(it.queued for it in teams) / len(teams)
+        hindered = Range(*(min(1.0, queued / limit) for limit in HINDERED))
     else:
         critical = [it for it in profile.activities if it.is_critical]
         own = {it.process for it in teams}
@@ -158,7 +168,7 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
         held = shares_of(work_under_locks(profile))
         part += asleep_for_locks(profile) * sum(held.get(process, 0.0) for process in own)
     removable = REMOVABLE_LONG if _operations_are_long(profile) else REMOVABLE
-    return Range(1 - part * removable.high, 1 - part * removable.low)
+    return Range(1 - part * removable.high * hindered.high, 1 - part * removable.low * hindered.low)
 
 
 def _operations_are_long(profile: Profile) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from rlprof.analysis.profile import build_profile
 from rlprof.detectors.thread_oversubscription import (
     DETECTOR,
+    HINDERED,
     MIN_NATIVE,
     MIN_WANTED,
     REMOVABLE,
@@ -154,7 +155,9 @@ def test_ranks_by_its_price():
 
 
 def test_costs_only_the_part_of_the_cpu_time_that_the_teams_have():
-    """On a full host a worker of one thread has a quarter: at most three quarters are to be had."""
+    """On a full host a worker of one thread has a quarter: at most three quarters are to be had, and of
+    those as much as the learner's own thread waits for a core, for a quarter of its time.
+    """
     run = learners(a_training(cores=2), 1, on_cpu=0.75)
     run.process("worker", steps=10).spends(10.0, "env.py:3 step", cpu=0.5)
     recording = run.recording()
@@ -165,8 +168,9 @@ def test_costs_only_the_part_of_the_cpu_time_that_the_teams_have():
     (finding,) = found(build_profile(replace(recording, gauges=gauges)))
 
     assert finding.remainder is not None
-    assert finding.remainder.left.low == pytest.approx(1 - 0.75 * REMOVABLE.high)
-    assert finding.remainder.left.high == pytest.approx(1 - 0.75 * REMOVABLE.low)
+    most, least = 0.25 / HINDERED.high, 0.25 / HINDERED.low
+    assert finding.remainder.left.low == pytest.approx(1 - 0.75 * REMOVABLE.high * most)
+    assert finding.remainder.left.high == pytest.approx(1 - 0.75 * REMOVABLE.low * least)
 
 
 def test_promises_less_where_single_operations_take_long():
