@@ -4,6 +4,7 @@
     ├── UsageError        the command line asks for something impossible   (exit 2)
     ├── LaunchError       the target could not be started                  (exit 70)
     ├── RunFileError      a run file is missing, damaged, foreign or newer (exit 1)
+    ├── TraceError        a torch trace is missing, no trace or too large  (exit 1)
     └── OutputError       a report could not be written                    (exit 1)
 
 A lower layer raises; only ``rlprof.cli`` catches and prints.
@@ -44,6 +45,10 @@ class LaunchError(RlprofError):
 
 
 class RunFileError(RlprofError):
+    pass
+
+
+class TraceError(RlprofError):
     pass
 
 

@@ -1,0 +1,250 @@
+"""Read a torch.profiler trace: of any version of torch since 1.8, of NVIDIA and AMD devices."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from rlprof.errors import TraceError
+from rlprof.model.trace import DeviceProperties, Row, Trace, TraceHeader
+from rlprof.tracefile.repair import NotATraceError, repaired
+from rlprof.units import size
+
+MOST_BYTES: Final = 2 << 30
+"""Largest trace that is read, unpacked. Rows take about three times that in memory."""
+
+_CHUNK: Final = 16 << 20
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_ZIP_MAGIC: Final = b"PK\x03\x04"
+
+_OLD_KINDS: Final = {
+    "Operator": "cpu_op",
+    "Runtime": "cuda_runtime",
+    "Kernel": "kernel",
+    "Memcpy": "gpu_memcpy",
+    "Memset": "gpu_memset",
+    "Python": "python_function",
+}
+"""Categories of torch 1.8 to 1.11."""
+
+_KINDS: Final = {
+    "cpu_op": "ops",
+    "user_annotation": "annotations",
+    "cuda_runtime": "calls",
+    "cuda_driver": "calls",
+    "python_function": "python",
+    "kernel": "kernels",
+    "gpu_memcpy": "copies",
+    "gpu_memset": "memsets",
+    "overhead": "overheads",
+}
+
+_REGIONS: Final = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")
+"""Old traces have these among the ops."""
+
+_FLOWS: Final = frozenset({"ac2g", "async_gpu"})
+
+
+class _File(msgspec.Struct):
+    """The whole of a trace; free keys beside it are of the program that wrote it."""
+
+    rows: list[Row] = msgspec.field(name="traceEvents")
+    devices: Any = msgspec.field(default=(), name="deviceProperties")
+    with_stack: Any = 0
+    record_shapes: Any = 0
+    profile_memory: Any = 0
+    hip_runtime: Any = msgspec.field(default=None, name="hip_runtime_version")
+    hip_driver: Any = msgspec.field(default=None, name="hip_driver_version")
+    base_ns: Any = msgspec.field(default=0, name="baseTimeNanoseconds")
+    distributed: Any = msgspec.field(default=None, name="distributedInfo")
+
+
+_FILE_DECODER: Final = msgspec.json.Decoder(_File)
+_ROWS_DECODER: Final = msgspec.json.Decoder(list[Row])
+
+
+def read_trace(path: Path) -> Trace:
+    """The trace in ``path``, plain or gzipped; of a damaged one, as much as can be told.
+
+    Raises :class:`TraceError` when it cannot be read, is no trace, or is larger than
+    ``MOST_BYTES``.
+    """
+    data, damage = _bytes_of(path)
+    if not data.strip():
+        raise _not_a_trace(path, "it is empty")
+    try:
+        file = _decoded(data)
+    except msgspec.DecodeError as reason:
+        try:
+            repair = repaired(data)
+            file = _converted(repair.document)
+        except NotATraceError as error:
+            raise _not_a_trace(path, f"{error} ({reason})") from error
+        damage = (*damage, *repair.damage)
+    return _trace_of(file, damage, len(data))
+
+
+def _bytes_of(path: Path) -> tuple[bytes, tuple[str, ...]]:
+    """What the file holds, unpacked, and what was wrong with its packing."""
+    chunks = []
+    total = 0
+    damage: tuple[str, ...] = ()
+    try:
+        with path.open("rb") as raw:
+            magic = raw.read(4)
+            raw.seek(0)
+            if magic == _ZIP_MAGIC:
+                raise _not_a_trace(path, "it is a zip archive: unpack it first")
+            file = gzip.GzipFile(fileobj=raw) if magic[:2] == _GZIP_MAGIC else raw
+            while chunk := file.read(_CHUNK):
+                chunks.append(chunk)
+                total += len(chunk)
+                if total > MOST_BYTES:
+                    raise TraceError(
+                        f"the trace {path} is larger than {size(MOST_BYTES)}",
+                        slug="trace-too-large",
+                        hint="profile 5 to 20 steps, with stacks in one short window only "
+                        "(`torch.profiler.schedule(active=5)`)",
+                    )
+    except (EOFError, zlib.error, gzip.BadGzipFile) as reason:
+        if not chunks:
+            raise _not_a_trace(path, f"it is no whole gzip file ({reason})") from reason
+        damage = (f"the gzip file ends too early or is damaged ({reason})",)
+    except OSError as error:
+        raise TraceError(
+            f"cannot read the trace {path}: {error.strerror or error}",
+            slug="trace-missing",
+            hint="give the path of a file that torch.profiler's export_chrome_trace() wrote",
+        ) from error
+    return b"".join(chunks), damage
+
+
+def _decoded(data: bytes) -> _File:
+    """Raises ``msgspec.DecodeError`` where it is not JSON."""
+    is_list = data.lstrip()[:1] == b"["
+    try:
+        if is_list:
+            return _File(rows=_ROWS_DECODER.decode(data))
+        return _FILE_DECODER.decode(data)
+    except msgspec.ValidationError:
+        # A value of an unusual type somewhere: slower, row by row.
+        return _converted(msgspec.json.decode(data))
+
+
+def _converted(document: object) -> _File:
+    """Raises :class:`NotATraceError`."""
+    rows = document if isinstance(document, list) else None
+    if isinstance(document, dict):
+        rows = document.get("traceEvents")
+    if not isinstance(rows, list):
+        raise NotATraceError("it has no list of traceEvents")
+    header = document if isinstance(document, dict) else {}
+    known = {field.encode_name for field in msgspec.structs.fields(_File)} - {"traceEvents"}
+    file = msgspec.convert(
+        {"traceEvents": [], **{name: header[name] for name in known if name in header}}, _File
+    )
+    file.rows = [row for row in map(_row, rows) if row is not None]
+    return file
+
+
+def _row(value: object) -> Row | None:
+    """A row with what of it can be understood."""
+    if not isinstance(value, dict):
+        return None
+    try:
+        return msgspec.convert(value, Row, strict=False)
+    except msgspec.ValidationError:
+        pass
+    try:
+        return msgspec.convert({**value, "args": {}}, Row, strict=False)
+    except msgspec.ValidationError:
+        return None
+
+
+def _trace_of(file: _File, damage: tuple[str, ...], length: int) -> Trace:
+    kinds: dict[str, list[Row]] = defaultdict(list)
+    launches = 0
+    start = stop = None
+    for row in file.rows:
+        if row.ph == "X":
+            kind = _KINDS.get(row.cat)
+            if kind is None:
+                kind = _KINDS.get(_OLD_KINDS.get(row.cat, ""), "")
+                if kind == "ops" and row.name.startswith(_REGIONS):
+                    kind = "annotations"
+            kinds[kind].append(row)
+        elif row.ph == "s":
+            launches += row.cat in _FLOWS
+        elif row.ph in ("i", "I"):
+            if row.name == "[memory]":
+                kinds["memory"].append(row)
+            elif row.name.startswith("Iteration Start"):
+                start = row.ts
+            elif row.name == "Record Window End":
+                stop = row.ts
+    in_order = {kind: _by_start(rows) for kind, rows in kinds.items() if kind}
+    return Trace(
+        header=_header(file, in_order.get("calls", ())),
+        launches_flowing=launches,
+        window=(start, stop) if start is not None and stop is not None else None,
+        rows=len(file.rows),
+        damage=damage,
+        source_bytes=length,
+        **in_order,  # type: ignore[arg-type]
+    )
+
+
+def _by_start(rows: list[Row]) -> list[Row]:
+    """Callers before what they call that starts in the same moment."""
+    rows.sort(key=attrgetter("dur"), reverse=True)
+    rows.sort(key=attrgetter("ts"))
+    return rows
+
+
+def _header(file: _File, calls: Sequence[Row]) -> TraceHeader:
+    found = [it for it in _mappings(file.devices) if isinstance(it.get("id"), int)]
+    rocm = file.hip_runtime is not None or file.hip_driver is not None
+    rank = file.distributed.get("rank") if isinstance(file.distributed, dict) else None
+    return TraceHeader(
+        devices=tuple(_device(it) for it in found),
+        with_stack=bool(file.with_stack),
+        record_shapes=bool(file.record_shapes),
+        profile_memory=bool(file.profile_memory),
+        is_rocm=rocm or any(call.name.startswith("hip") for call in calls),
+        base_ns=file.base_ns if isinstance(file.base_ns, int) else 0,
+        rank=rank if isinstance(rank, int) else None,
+    )
+
+
+def _mappings(value: object) -> Iterable[Mapping[str, Any]]:
+    return [it for it in value if isinstance(it, dict)] if isinstance(value, list) else []
+
+
+def _device(properties: Mapping[str, Any]) -> DeviceProperties:
+    def number(name: str) -> int:
+        value = properties.get(name)
+        return value if isinstance(value, int) else 0
+
+    return DeviceProperties(
+        id=number("id"),
+        name=str(properties.get("name", "")),
+        memory_bytes=number("totalGlobalMem"),
+        compute=(number("computeMajor"), number("computeMinor")),
+        multiprocessors=number("numSms"),
+    )
+
+
+def _not_a_trace(path: Path, reason: str) -> TraceError:
+    return TraceError(
+        f"{path} is not a torch.profiler trace: {reason}",
+        slug="not-a-trace",
+        hint="give a file that torch.profiler's export_chrome_trace() wrote, .json or .json.gz",
+    )

@@ -1,0 +1,77 @@
+"""Traces that are not quite JSON: cut off when the run was killed, or with characters unescaped."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final, NamedTuple
+
+_CUTS: Final = 64
+"""Ends of objects that are tried, from the end: a row has a few nested ones."""
+
+_BAD_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrtu])')
+"""A backslash of a Windows path (pytorch issue 98432)."""
+
+_NAME: Final = re.compile(r'("name":\s*")(.*?)("\s*,\s*"(?:pid|ph|cat|tid|ts|id|s)":)')
+"""The name of a row up to the key after it: quotes within are not escaped (pytorch issue 130622)."""
+
+
+class NotATraceError(Exception):
+    """Nothing of it can be read as a trace."""
+
+
+class Repair(NamedTuple):
+    document: object
+    damage: tuple[str, ...]
+    """What was wrong, in words."""
+
+
+def repaired(data: bytes) -> Repair:
+    """The JSON document that ``data`` was meant to be.
+
+    Raises :class:`NotATraceError`.
+    """
+    text = data.decode("utf-8", errors="replace")
+    start = text.find('"traceEvents"')
+    if start < 0 and not text.lstrip().startswith("["):
+        raise NotATraceError("it has no traceEvents")
+    damage = []
+    document = _loads(text)
+    if document is None:
+        text = _NAME.sub(_escaped, _BAD_ESCAPE.sub(r"\\\\", text))
+        document = _loads(text)
+        if document is not None:
+            damage.append("names with unescaped characters were mended")
+    else:
+        damage.append("control characters in names were mended")
+    if document is None:
+        document = _cut(text, is_list=start < 0)
+        damage.append("the file ends too early: rows after the cut are missing")
+    return Repair(document, tuple(damage))
+
+
+def _loads(text: str) -> object | None:
+    try:
+        document: object = json.loads(text, strict=False)
+    except ValueError:
+        return None
+    return document
+
+
+def _escaped(match: re.Match[str]) -> str:
+    name = re.sub(r'(?<!\\)"', r"\\\"", match[2])
+    return f"{match[1]}{name}{match[3]}"
+
+
+def _cut(text: str, *, is_list: bool) -> object:
+    """What is left when the row that was being written is left out."""
+    closing = "]" if is_list else "]}"
+    end = len(text)
+    for _ in range(_CUTS):
+        end = text.rfind("}", 0, end)
+        if end < 0:
+            break
+        document = _loads(text[: end + 1] + closing)
+        if document is not None:
+            return document
+    raise NotATraceError("it is damaged beyond its end")
