@@ -198,7 +198,7 @@ def _trace_of(file: _File, damage: tuple[str, ...], length: int) -> Trace:
         rows=len(file.rows),
         damage=damage,
         source_bytes=length,
-        **in_order,  # type: ignore[arg-type]
+        **in_order,
     )
 
 

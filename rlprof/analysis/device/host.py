@@ -1,0 +1,129 @@
+"""What the host was doing: which ops, regions and Python frames a call was made in."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.model.trace import Row, Trace
+
+_NOT_YOURS: Final = re.compile(
+    r"^(<built-in|nn\.Module:|torch/|.*[/\\]torch[/\\]|threading\.py|contextlib\.py|<frozen|<string>"
+    r"|.*site-packages[/\\]torch[/\\])"
+)
+"""Frames of torch and of Python itself: the caller's line is what a user can change."""
+
+_FRAME: Final = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
+
+_ADDRESS: Final = re.compile(r" (object )?at 0x[0-9a-fA-F]+")
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """Where in the program a call was made, as far as the trace tells.
+
+    A line is that of the function's ``def``: the profiler records no other.
+    """
+
+    outer_op: str = ""
+    """The outermost op, the one that the program called: ``aten::item``."""
+    inner_op: str = ""
+    file: str = ""
+    line: int = 0
+    function: str = ""
+    region: str = ""
+    """The innermost region that somebody named."""
+
+
+class HostThreads:
+    """Rows of one kind by thread, each with those that contain it."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows: dict[object, list[Row]] = defaultdict(list)
+        for row in rows:
+            self._rows[row.thread].append(row)
+
+    def around(self, targets: Iterable[Row]) -> dict[int, tuple[Row, ...]]:
+        """For each target, by ``id``: the rows of its thread that contain it, the outermost first."""
+        found: dict[int, tuple[Row, ...]] = {}
+        by_thread: dict[object, list[Row]] = defaultdict(list)
+        for target in targets:
+            by_thread[target.thread].append(target)
+        for thread, wanted in by_thread.items():
+            wanted.sort(key=lambda row: row.ts)
+            self._sweep(self._rows.get(thread, ()), wanted, found)
+        return found
+
+    @staticmethod
+    def _sweep(
+        rows: Sequence[Row], wanted: Sequence[Row], found: dict[int, tuple[Row, ...]]
+    ) -> None:
+        stack: list[Row] = []
+        at = 0
+        for target in wanted:
+            while at < len(rows) and rows[at].ts <= target.ts:
+                row = rows[at]
+                at += 1
+                while stack and stack[-1].end <= row.ts:
+                    stack.pop()
+                stack.append(row)
+            while stack and stack[-1].end <= target.ts:
+                stack.pop()
+            # Times are rounded: a call may end a little after the op that made it.
+            found[id(target)] = tuple(
+                row for row in stack if row is not target and row.end >= target.ts
+            )
+
+
+def call_sites(trace: Trace, calls: Sequence[Row]) -> list[CallSite]:
+    """The site of each of ``calls``, in their order."""
+    ops = HostThreads(trace.ops).around(calls)
+    python = HostThreads(trace.python).around(calls)
+    regions = HostThreads(trace.annotations).around(calls)
+    return [
+        _site(ops.get(id(call), ()), python.get(id(call), ()), regions.get(id(call), ()))
+        for call in calls
+    ]
+
+
+def _site(ops: Sequence[Row], python: Sequence[Row], regions: Sequence[Row]) -> CallSite:
+    file, line, function = _your_frame(python) if python else _from_call_stack(ops)
+    named = [row.name for row in regions if not row.name.startswith("ProfilerStep#")]
+    return CallSite(
+        outer_op=ops[0].name if ops else "",
+        inner_op=ops[-1].name if ops else "",
+        file=file,
+        line=line,
+        function=function,
+        region=named[-1] if named else "",
+    )
+
+
+def _your_frame(python: Sequence[Row]) -> tuple[str, int, str]:
+    for row in reversed(python):
+        if not _NOT_YOURS.match(row.name):
+            match = _FRAME.match(row.name)
+            if match:
+                return match["file"], int(match["line"]), match["function"]
+    return "", 0, ""
+
+
+def _from_call_stack(ops: Sequence[Row]) -> tuple[str, int, str]:
+    """Of traces before torch 1.12: the frames stand in the arguments of the op, innermost first."""
+    for op in reversed(ops):
+        for text in op.args.call_stack.split(";"):
+            match = _FRAME.match(text.strip())
+            if match and not _NOT_YOURS.match(text.strip()):
+                return match["file"], int(match["line"]), match["function"]
+    return "", 0, ""
+
+
+def built_in(python: Sequence[Row]) -> str:
+    """Name of the built-in function that was called last, without its address."""
+    for row in reversed(python):
+        if row.name.startswith("<built-in"):
+            return _ADDRESS.sub("", row.name)
+    return ""
