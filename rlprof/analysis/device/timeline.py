@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 from typing import Final
 
-from rlprof.analysis.device.intervals import Interval, total, union
+from rlprof.analysis.device.intervals import Interval, Measure, total, union
 from rlprof.model.trace import Row, Trace
 
 SHORT_KERNEL_US: Final = 10.0
 """A launch takes about as long on the host."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DeviceTimeline:
     """One device. Times in µs, those of the trace."""
 
@@ -29,6 +30,11 @@ class DeviceTimeline:
     """Summed over streams, so it may be more than the busy time."""
     median_kernel_us: float
     streams: int
+
+    @cached_property
+    def measure(self) -> Measure:
+        """How much it works within any span."""
+        return Measure(self.busy)
 
     @property
     def busy_us(self) -> float:

@@ -1,0 +1,198 @@
+"""A trace analysed: the input of every finding about it and of ``rlprof trace``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import Final
+
+from rlprof.analysis.device.blocking import Blocking, find_blocking, is_launch
+from rlprof.analysis.device.host import CallSite, call_sites
+from rlprof.analysis.device.idle import Idle, IdleCause, find_idle
+from rlprof.analysis.device.intervals import Interval
+from rlprof.analysis.device.kernels import KernelFacts, describe_kernels
+from rlprof.analysis.device.steps import (
+    CompileFacts,
+    OptimizerFacts,
+    describe_compiling,
+    describe_optimizer,
+    profiler_steps,
+)
+from rlprof.analysis.device.timeline import DeviceTimeline, find_devices, wall
+from rlprof.analysis.device.transfers import Transfer, find_transfers
+from rlprof.model.recording import Note
+from rlprof.model.trace import Row, Trace
+from rlprof.units import count, percent
+
+MOST_LOST: Final = 0.5
+"""Part of the launches without a row of the device from which on nothing is said of the device."""
+
+FEWEST_STEPS: Final = 3
+
+OUTLIER: Final = 10.0
+"""Times the median: a step that long, or time that far outside of the steps, is not of the training."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteWait:
+    """The blocking calls of one place in the program. Times in µs."""
+
+    site: CallSite
+    calls: tuple[Row, ...]
+    wait_us: float
+    recoverable_us: float
+    """Its part of the bound of each gap, by its part of the wait."""
+    idle_us: float
+    """Of the wait, in which no device had anything to do."""
+
+
+@dataclass(frozen=True)
+class TraceView:
+    """What a trace says, all times in µs."""
+
+    trace: Trace
+    wall: Interval
+    devices: tuple[DeviceTimeline, ...]
+    blocking: Blocking
+    idle: tuple[Idle, ...]
+    transfers: tuple[Transfer, ...]
+    kernels: KernelFacts
+    optimizer: OptimizerFacts | None
+    compiling: CompileFacts
+    steps: tuple[Interval, ...]
+    notes: tuple[Note, ...]
+
+    @property
+    def step_count(self) -> int:
+        """Of the profiler's schedule, else of the optimizer; 0 when neither is there."""
+        if self.steps:
+            return len(self.steps)
+        return self.optimizer.steps if self.optimizer else 0
+
+    @property
+    def busy_share(self) -> float:
+        """Of the busiest device, of the wall time."""
+        busiest = max((device.busy_us for device in self.devices), default=0.0)
+        return busiest / self.wall.length if self.wall.length else 0.0
+
+    @property
+    def has_device(self) -> bool:
+        """Whether the rows of the device can be trusted to be there."""
+        lost = self.kernels.lost_launches > MOST_LOST * max(1, self.kernels.launches)
+        return bool(self.devices) and not lost
+
+    def idle_us(self, cause: IdleCause) -> float:
+        """Of the device that is idle for it longest: what goes on there holds up the program."""
+        return max((it.us(cause) for it in self.idle), default=0.0)
+
+    @cached_property
+    def waits(self) -> tuple[SiteWait, ...]:
+        """Blocking calls by place, the longest waits first."""
+        return tuple(sorted(_waits(self), key=lambda it: -it.wait_us))
+
+
+def view_trace(trace: Trace) -> TraceView:
+    span = wall(trace)
+    devices = find_devices(trace)
+    launches = [call for call in trace.calls if is_launch(call)]
+    blocking = find_blocking(trace, devices)
+    view = TraceView(
+        trace=trace,
+        wall=span,
+        devices=devices,
+        blocking=blocking,
+        idle=find_idle(trace, devices, blocking, span),
+        transfers=find_transfers(trace),
+        kernels=describe_kernels(trace, {it.args.correlation: it.end for it in launches}),
+        optimizer=describe_optimizer(trace, launches),
+        compiling=describe_compiling(trace),
+        steps=profiler_steps(trace),
+        notes=(),
+    )
+    return TraceView(**{**vars(view), "notes": tuple(_notes(view))})
+
+
+def _waits(view: TraceView) -> Iterator[SiteWait]:
+    bounds: dict[int, float] = {}
+    for group in view.blocking.groups:
+        for call in group.calls:
+            part = call.dur / group.wait_us if group.wait_us else 0.0
+            bounds[id(call)] = group.recoverable_us * part
+    by_site: dict[CallSite, list[Row]] = defaultdict(list)
+    calls = view.blocking.calls
+    for call, site in zip(calls, call_sites(view.trace, calls), strict=True):
+        by_site[site].append(call)
+    for site, own in by_site.items():
+        yield SiteWait(
+            site=site,
+            calls=tuple(own),
+            wait_us=sum(call.dur for call in own),
+            recoverable_us=sum(bounds[id(call)] for call in own),
+            idle_us=sum(_idle_within(call, view.devices) for call in own),
+        )
+
+
+def _idle_within(call: Row, devices: Sequence[DeviceTimeline]) -> float:
+    return min((call.dur - it.measure.inside(call.ts, call.end) for it in devices), default=0.0)
+
+
+def _notes(view: TraceView) -> Iterator[Note]:
+    """What keeps the trace from saying more, or from being typical."""
+    trace = view.trace
+    for damage in trace.damage:
+        yield Note("warning", "trace-damaged", f"The file was damaged: {damage}.")
+    if not view.devices:
+        why = (
+            f"{count(view.kernels.launches)} kernels were launched, and none has a row: the profiler was "
+            "not let at the device, or another one was"
+            if view.kernels.launches
+            else "it is of the CPU alone"
+        )
+        yield Note("warning", "no-device-rows", f"The trace has no rows of a GPU: {why}.")
+    elif not view.has_device:
+        yield Note(
+            "warning",
+            "device-rows-lost",
+            f"{count(view.kernels.lost_launches)} of {count(view.kernels.launches)} launches have no row of "
+            "the GPU: nothing is said of it.",
+        )
+    if not trace.ops and view.devices:
+        yield Note("warning", "no-ops", "The trace has no ops of the host, so causes are not known.")
+    yield from _untypical(view)
+    if trace.header.with_stack and view.devices:
+        yield Note(
+            "info",
+            "stacks-slow-the-host",
+            "It was recorded with stacks, which about doubles the host's time: idle shares are upper bounds.",
+        )
+
+
+def _untypical(view: TraceView) -> Iterator[Note]:
+    if 0 < view.step_count < FEWEST_STEPS:
+        yield Note(
+            "info",
+            "few-steps",
+            f"It holds {count(view.step_count)} step{'s' if view.step_count > 1 else ''}: too few to tell a "
+            "typical one.",
+        )
+    lengths = [step.length for step in view.steps]
+    if len(lengths) >= FEWEST_STEPS:
+        usual = median(lengths)
+        longest = max(lengths)
+        if longest > OUTLIER * usual:
+            yield Note(
+                "warning",
+                "untypical-step",
+                f"One step took {longest / usual:.0f} times as long as the others: a warm-up, it seems.",
+            )
+    span = max((it.span.length for it in view.devices), default=0.0)
+    busy = max((it.busy_us for it in view.devices), default=0.0)
+    if span and busy < 0.02 * view.wall.length and view.wall.length > OUTLIER * 1e5:
+        yield Note(
+            "warning",
+            "mostly-start-up",
+            f"The GPU works for {percent(busy / view.wall.length)} of the time: the trace is of a start-up.",
+        )
