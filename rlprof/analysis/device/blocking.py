@@ -99,18 +99,16 @@ def find_blocking(trace: Trace, devices: Sequence[DeviceTimeline]) -> Blocking:
     uploads = {id(row) for row in rows if _uploads(row, copies.get(row.args.correlation))}
     # A wait after an upload is of the upload: pageable copies are two calls.
     for before, row in pairwise(rows):
-        if id(before) in uploads and row.name not in _COPIES and before.thread == row.thread:
-            if row.ts - before.end < _SAME_COPY_US:
-                uploads.add(id(row))
+        same = before.thread == row.thread and row.ts - before.end < _SAME_COPY_US
+        if same and id(before) in uploads and row.name not in _COPIES:
+            uploads.add(id(row))
     return Blocking(
         groups=tuple(_group(calls, kernel, idle) for kernel, calls in by_kernel.items()),
         copies=frozenset(uploads),
     )
 
 
-def _group(
-    calls: Sequence[Row], kernel: float | None, idle: Sequence[Measure]
-) -> BlockingGroup:
+def _group(calls: Sequence[Row], kernel: float | None, idle: Sequence[Measure]) -> BlockingGroup:
     first = min(call.end for call in calls)
     after = Interval(first, first if kernel is None else kernel)
     idle_us = min((it.inside(*after) for it in idle), default=0.0)

@@ -16,7 +16,7 @@ LONG_GAP_US: Final = 1000.0
 """Time outside of any op from which on the device waits for the program itself: its environment, its
 data, its Python. Shorter ones lie between the ops of any program."""
 
-_ALLOCATOR: Final = frozenset(
+ALLOCATOR: Final = frozenset(
     {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaFreeHost", "cudaHostRegister", "cudaMallocAsync",
      "cudaFreeAsync", "cuMemCreate", "cuMemMap", "cuMemUnmap", "cuMemRelease", "cuMemSetAccess",
      "hipMalloc", "hipFree", "hipHostMalloc", "hipHostFree", "hipExtMallocWithFlags"}
@@ -60,7 +60,7 @@ def find_idle(
 ) -> tuple[Idle, ...]:
     in_torch = union((row.ts, row.end) for row in (*trace.ops, *trace.calls))
     claims = {
-        IdleCause.ALLOCATOR: union((it.ts, it.end) for it in trace.calls if it.name in _ALLOCATOR),
+        IdleCause.ALLOCATOR: union((it.ts, it.end) for it in trace.calls if it.name in ALLOCATOR),
         IdleCause.DATA: union(
             [
                 *((it.ts, it.end) for it in trace.annotations if it.name.startswith(LOADER)),

@@ -70,7 +70,9 @@ def profiler_steps(trace: Trace) -> tuple[Interval, ...]:
 
 
 def describe_optimizer(trace: Trace, launches: Sequence[Row]) -> OptimizerFacts | None:
-    steps = [(row, match) for row in trace.annotations if (match := _OPTIMIZER_STEP.match(row.name))]
+    steps = [
+        (row, match) for row in trace.annotations if (match := _OPTIMIZER_STEP.match(row.name))
+    ]
     if not steps:
         return None
     spans = union((row.ts, row.end) for row, _ in steps)
@@ -117,7 +119,9 @@ def describe_compiling(trace: Trace) -> CompileFacts:
     spans = union((row.ts, row.end) for row in rows if row.name.endswith(COMPILING))
     matches = [match for row in trace.ops if (match := _REGION.match(row.name))]
     pieces = {match["frame"] or "" for match in matches}
-    calls = max((sum((it["frame"] or "") == piece for it in matches) for piece in pieces), default=0)
+    calls = max(
+        (sum((it["frame"] or "") == piece for it in matches) for piece in pieces), default=0
+    )
     return CompileFacts(
         compiling_us=total(spans),
         regions=len(pieces),

@@ -53,7 +53,9 @@ def wall(trace: Trace) -> Interval:
     starts = [rows[0].ts for rows in kinds if rows]
     if not starts:
         return Interval(0.0, 0.0)
-    return Interval(min(starts), max(max(row.ts + row.dur for row in rows) for rows in kinds if rows))
+    return Interval(
+        min(starts), max(max(row.ts + row.dur for row in rows) for rows in kinds if rows)
+    )
 
 
 def device_of(row: Row) -> int:

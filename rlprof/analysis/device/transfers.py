@@ -62,9 +62,7 @@ def _kind(copy: Row, calls: Mapping[int, Row]) -> tuple[str, str]:
     return direction, min(ends) if ends else "device"
 
 
-def _transfer(
-    kind: tuple[str, str], copies: list[Row], calls: Mapping[int, Row]
-) -> Transfer:
+def _transfer(kind: tuple[str, str], copies: list[Row], calls: Mapping[int, Row]) -> Transfer:
     sizes = sorted(bytes_of(copy, calls) for copy in copies)
     started = {copy.args.correlation for copy in copies}
     return Transfer(

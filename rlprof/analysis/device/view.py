@@ -160,7 +160,9 @@ def _notes(view: TraceView) -> Iterator[Note]:
             "the GPU: nothing is said of it.",
         )
     if not trace.ops and view.devices:
-        yield Note("warning", "no-ops", "The trace has no ops of the host, so causes are not known.")
+        yield Note(
+            "warning", "no-ops", "The trace has no ops of the host, so causes are not known."
+        )
     yield from _untypical(view)
     if trace.header.with_stack and view.devices:
         yield Note(

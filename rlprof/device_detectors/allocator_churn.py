@@ -1,0 +1,41 @@
+"""Device memory asked for and given back while training: each time the device is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.idle import ALLOCATOR, IdleCause
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration
+
+MIN_SHARE: Final = 0.02
+"""Of the wall time."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    # The first step allocates what later ones use again.
+    since = view.steps[0].end if len(view.steps) > 1 else view.wall.start
+    calls = [it for it in view.trace.calls if it.name in ALLOCATOR and it.ts >= since]
+    us = sum(it.dur for it in calls)
+    if not view.step_count or us < MIN_SHARE * view.wall.length:
+        return
+    frees = sum("Free" in it.name or "Release" in it.name for it in calls)
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="device memory is allocated and freed while it trains",
+        saved_us=Range(0.0, min(us, view.idle_us(IdleCause.ALLOCATOR))),
+        evidence=(
+            f"{count(len(calls))} calls of the driver, {count(frees)} of them to give memory back, take "
+            f"{duration(us)}",
+        ),
+        fix="Take torch.cuda.empty_cache() out of the loop; keep shapes fixed, or set "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; leave room below the device's memory.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+DETECTOR: Final = DeviceDetector("allocator-churn", "device memory allocated in the loop", detect)

@@ -1,0 +1,48 @@
+"""``torch.cuda.synchronize()`` and ``event.synchronize()`` in the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector, per_step, places_of
+from rlprof.device_detectors.gpu_sync import waits_for_others
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration
+
+_EXPLICIT: Final = ("DeviceSynchronize", "EventSynchronize", "CtxSynchronize")
+
+MIN_PER_STEP: Final = 1.0
+"""Fewer are around the loop, for timing."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    waits = [
+        it
+        for it in view.waits
+        if it.calls[0].name.endswith(_EXPLICIT)
+        and not it.site.outer_op
+        and not waits_for_others(it)
+    ]
+    calls = sum(len(it.calls) for it in waits)
+    if not waits or per_step(calls, view) < MIN_PER_STEP:
+        return
+    waited = sum(it.wait_us for it in waits)
+    bound = sum(it.recoverable_us for it in waits)
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title=f"the program synchronizes with the GPU {count(calls)} times",
+        saved_us=Range(0.0, bound),
+        evidence=(
+            f"it waits {duration(waited)} in them; the GPU is idle after them for {duration(bound)} at most: "
+            "only that can be gained",
+        ),
+        fix="Remove torch.cuda.synchronize() from the loop; time with CUDA events that are read later.",
+        confidence=Confidence.BOUNDED,
+        places=places_of(waits),
+    )
+
+
+DETECTOR: Final = DeviceDetector("explicit-synchronize", "synchronize() called in the loop", detect)

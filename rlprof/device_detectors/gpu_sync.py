@@ -1,0 +1,73 @@
+"""Numbers read from a device, and shapes or branches that depend on its data: the host waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.view import SiteWait, TraceView
+from rlprof.device_detectors.base import DeviceDetector, per_step, places_of
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration, percent
+
+MIN_PER_STEP: Final = 1.0
+"""Waits per step below which it is logging now and then."""
+
+WITHOUT_STEPS: Final = 10.0
+"""Waits in all from which on they are named where the trace marks no steps."""
+
+MIN_SHARE: Final = 0.01
+"""Of the wall time, by the bound: what is less is mentioned only where it happens at each step."""
+
+_READS: Final = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"})
+_DATA_DEPENDENT: Final = frozenset(
+    {"aten::nonzero", "aten::masked_select", "aten::index", "aten::_unique2", "aten::unique_dim",
+     "aten::repeat_interleave", "aten::index_put_", "aten::is_nonzero", "aten::bincount"}
+)  # fmt: skip
+
+IDLE_WAIT: Final = 0.9
+"""Part of a wait in which the device has nothing to do: the host then waits for something else."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    waits = [it for it in view.waits if _is_read(it) and not waits_for_others(it)]
+    calls = sum(len(it.calls) for it in waits)
+    bound = sum(it.recoverable_us for it in waits)
+    least = MIN_PER_STEP if view.step_count else WITHOUT_STEPS
+    often = per_step(calls, view) >= least
+    if not waits or not (often or bound >= MIN_SHARE * view.wall.length):
+        return
+    waited = sum(it.wait_us for it in waits)
+    shapes = sum(len(it.calls) for it in waits if it.site.outer_op in _DATA_DEPENDENT)
+    evidence = [
+        f"{count(calls)} reads wait {duration(waited)} in all, {percent(waited / view.wall.length)} of the "
+        f"trace; the GPU is idle after them for {duration(bound)} at most: only that can be gained"
+    ]
+    if view.step_count:
+        evidence.append(f"{count(float(f'{per_step(calls, view):.2g}'))} reads per step")
+    if shapes:
+        evidence.append(f"{count(shapes)} of them decide a branch or a shape")
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="the host waits for the GPU to read a number",
+        saved_us=Range(0.0, bound),
+        evidence=tuple(evidence),
+        fix="Keep sums on the device (total += loss.detach()) and read them once per some updates; read "
+        "several at once (torch.stack([...]).tolist()); torch.where in place of a branch on a tensor.",
+        confidence=Confidence.BOUNDED,
+        places=places_of(waits),
+    )
+
+
+def waits_for_others(wait: SiteWait) -> bool:
+    """Whether the device was idle nearly all the while: no work of its own was waited for."""
+    return wait.wait_us > 1000 and wait.idle_us > IDLE_WAIT * wait.wait_us
+
+
+def _is_read(wait: SiteWait) -> bool:
+    ops = {wait.site.outer_op, wait.site.inner_op}
+    return bool(ops & (_READS | _DATA_DEPENDENT))
+
+
+DETECTOR: Final = DeviceDetector("gpu-sync", "reads that make the host wait for the GPU", detect)

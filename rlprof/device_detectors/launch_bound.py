@@ -1,0 +1,59 @@
+"""Many short kernels that the device waits for, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.idle import IdleCause
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration, percent
+
+LEAST_DELAY_US: Final = 5.0
+ROCM_LEAST_DELAY_US: Final = 20.0
+"""Median time from launch to start up to which the device waits for the host (7 and 14 µs were seen
+on AMD); a queue of work makes it hundreds."""
+
+MIN_IDLE: Final = 0.3
+MIN_LAUNCHING: Final = 0.5
+"""Part of the idle time in which the host is inside of torch, or in Python between two ops."""
+MIN_SHORT: Final = 0.5
+"""Part of the kernels that are short."""
+
+RECOVERED: Final = Range(0.3, 0.8)
+"""What compiled or captured code gets back of such idle time."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    launching = view.idle_us(IdleCause.LAUNCH_BOUND)
+    idle = sum(view.idle_us(cause) for cause in IdleCause)
+    least = ROCM_LEAST_DELAY_US if view.trace.header.is_rocm else LEAST_DELAY_US
+    facts = view.kernels
+    if (
+        not facts.count
+        or facts.median_delay_us >= least
+        or idle < MIN_IDLE * view.wall.length
+        or launching + view.idle_us(IdleCause.OTHER) < MIN_LAUNCHING * idle
+        or facts.short_share < MIN_SHORT
+    ):
+        return
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="the GPU waits for the host to launch short kernels",
+        saved_us=Range(RECOVERED.low * launching, RECOVERED.high * launching),
+        evidence=(
+            f"{count(facts.count)} kernels, {percent(facts.short_share)} of them shorter than 10 µs; half "
+            f"start within {duration(facts.median_delay_us)} of their launch",
+            f"for {duration(launching)}, {percent(launching / view.wall.length)} of the trace, the GPU is "
+            "idle while the host is inside of torch",
+        ),
+        fix='torch.compile(mode="reduce-overhead") or CUDA graphs where shapes are fixed; larger batches or '
+        "more environments; a fused optimizer; networks this small may be faster on the CPU.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+DETECTOR: Final = DeviceDetector("launch-bound", "a GPU that waits for launches", detect)

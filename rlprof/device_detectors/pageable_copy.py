@@ -1,0 +1,60 @@
+"""Copies through pageable memory, in which the host waits and the driver copies twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.idle import IdleCause
+from rlprof.analysis.device.transfers import Transfer
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector, places_of
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration, percent, size
+
+SMALL_BYTES: Final = 64 * 1024
+"""Mean size up to which a copy is started and forgotten: the driver stages it."""
+
+PINNED_BYTES_PER_US: Final = 12_000.0
+"""PCIe 3 x16; twice that on PCIe 4."""
+
+MIN_SHARE: Final = 0.01
+"""Of the wall time, spent by the host in such copies."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    copies = [it for it in view.transfers if _is_slow(it)]
+    host_us = sum(it.host_us for it in copies)
+    if not copies or host_us < MIN_SHARE * view.wall.length:
+        return
+    sites = [it for it in view.waits if it.site.inner_op in ("aten::copy_", "aten::_to_copy")]
+    uploads = [it for it in copies if it.is_upload]
+    # Uploads take the host's time itself, which the device may spend idle; reads wait for its work.
+    freed = sum(max(0.0, it.host_us - it.bytes / PINNED_BYTES_PER_US) for it in uploads)
+    idle = sum(it.idle_us + it.recoverable_us for it in sites)
+    bound = min(freed, idle) if uploads else view.idle_us(IdleCause.BLOCKING_COPY)
+    moved = sum(it.bytes for it in copies)
+    number = sum(it.count for it in copies)
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title=f"{size(moved)} go through pageable memory",
+        saved_us=Range(0.0, bound),
+        evidence=(
+            f"{count(number)} copies hold the host for {duration(host_us)}, "
+            f"{percent(host_us / view.wall.length)} of the trace; on the GPU they take "
+            f"{duration(sum(it.device_us for it in copies))}",
+            f"the GPU has nothing to do for {duration(bound)} of it at most",
+        ),
+        fix="DataLoader(pin_memory=True), or a pinned buffer made once (torch.empty(..., pin_memory=True)), "
+        "and .to(device, non_blocking=True). Pinning anew for each copy costs more than it saves.",
+        confidence=Confidence.BOUNDED,
+        places=places_of(sites),
+    )
+
+
+def _is_slow(it: Transfer) -> bool:
+    return it.memory == "pageable" and it.crosses_bus and it.bytes > SMALL_BYTES * it.count
+
+
+DETECTOR: Final = DeviceDetector("pageable-copy", "copies through pageable memory", detect)

@@ -1,0 +1,41 @@
+"""Many copies of a few bytes, each with the cost of a call and a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector, per_step
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, size
+
+MIN_PER_STEP: Final = 10.0
+TINY_BYTES: Final = 4 * 1024
+HOST_US: Final = 10.0
+"""What starting one takes on the host."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    tiny = [it for it in view.transfers if it.crosses_bus and it.median_bytes <= TINY_BYTES]
+    number = sum(it.count for it in tiny)
+    if not view.step_count or per_step(number, view) < MIN_PER_STEP:
+        return
+    steps = max(1, view.step_count)
+    idle = max((view.wall.length - it.busy_us for it in view.devices), default=0.0)
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title=f"{count(round(per_step(number, view)))} copies of a few bytes per step",
+        saved_us=Range(0.0, min((number - steps) * HOST_US, idle)),
+        evidence=(
+            f"{count(number)} copies between host and GPU, half of them of "
+            f"{size(max(it.median_bytes for it in tiny))} or less",
+        ),
+        fix="Pack what belongs together (observation, reward, done) into one buffer and copy it once; "
+        "torch.stack numbers before they are read.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+DETECTOR: Final = DeviceDetector("tiny-copies", "many copies of a few bytes", detect)
