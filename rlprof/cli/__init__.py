@@ -22,6 +22,7 @@ from rlprof.cli.run import run
 from rlprof.cli.scale import scale
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
+from rlprof.cli.trace import trace
 from rlprof.errors import EXIT_ERROR, RlprofError
 
 ISSUES_URL: Final = "https://github.com/rlprof/rlprof/issues"
@@ -88,6 +89,10 @@ COMMANDS: Final = (
     _Command(
         history,
         ("rlprof history", "rlprof history runs/ --format markdown -o HISTORY.md"),
+    ),
+    _Command(
+        trace,
+        ("rlprof trace trace.json.gz", "rlprof trace trace.json --format json -o trace-facts.json"),
     ),
     _Command(explain, ("rlprof explain", "rlprof explain eager-log-format")),
     _Command(doctor, ("rlprof doctor", "rlprof doctor --python ~/envs/rl/bin/python")),

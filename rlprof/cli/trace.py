@@ -1,0 +1,71 @@
+"""``rlprof trace``: what any torch.profiler trace says by itself."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rlprof.cli.output import check_output, show, terminal_options, write_output
+
+if TYPE_CHECKING:
+    from rlprof.analysis.device.view import TraceView
+
+
+class Format(str, Enum):
+    TERMINAL = "terminal"
+    JSON = "json"
+
+
+def trace(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="What export_chrome_trace() wrote: .json or .json.gz, NVIDIA or AMD.",
+            show_default=False,
+        ),
+    ],
+    format_: Annotated[Format, typer.Option("--format", "-f", help="Of the answer.")] = (
+        Format.TERMINAL
+    ),
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+) -> None:
+    """Tell what a torch.profiler trace says: how busy the GPU is, what it waits for, what that costs.
+
+    A wait for the GPU is not time saved: what could be gained is bounded by the time that the GPU then
+    has nothing to do.
+    """
+    from rlprof.analysis.device.view import view_trace
+    from rlprof.tracefile.reader import read_trace
+
+    if output is not None:
+        check_output(output, force=force)
+    text = _document(view_trace(read_trace(path)), path, format_, to_terminal=output is None)
+    if output is None:
+        show(text)
+    else:
+        write_output(output, text, force=force)
+
+
+def _document(view: TraceView, path: Path, format_: Format, *, to_terminal: bool) -> str:
+    from rlprof.tracereport.findings import discover_device_detectors, find_in
+
+    findings = find_in(view, discover_device_detectors())
+    if format_ is Format.JSON:
+        from rlprof.tracereport.json_document import trace_as_json
+
+        return trace_as_json(view, findings)
+    from rlprof.tracereport.terminal import trace_as_text
+
+    look = terminal_options(sys.stdout) if to_terminal else {"width": "110", "color": "never"}
+    return trace_as_text(
+        view, findings, str(path), width=int(look["width"]), colored=look["color"] == "always"
+    )

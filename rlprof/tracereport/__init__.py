@@ -1,0 +1,1 @@
+"""``rlprof trace``: what any torch.profiler trace says by itself, without a run."""
