@@ -81,15 +81,10 @@ def read_trace(path: Path) -> Trace:
     if not data.strip():
         raise _not_a_trace(path, "it is empty")
     try:
-        file = _decoded(data)
-    except msgspec.DecodeError as reason:
-        try:
-            repair = repaired(data)
-            file = _converted(repair.document)
-        except NotATraceError as error:
-            raise _not_a_trace(path, f"{error} ({reason})") from error
-        damage = (*damage, *repair.damage)
-    return _trace_of(file, damage, len(data))
+        file, repairs = _understood(data)
+    except NotATraceError as error:
+        raise _not_a_trace(path, str(error)) from error
+    return _trace_of(file, (*damage, *repairs), len(data))
 
 
 def _bytes_of(path: Path) -> tuple[bytes, tuple[str, ...]]:
@@ -127,8 +122,17 @@ def _bytes_of(path: Path) -> tuple[bytes, tuple[str, ...]]:
     return b"".join(chunks), damage
 
 
+def _understood(data: bytes) -> tuple[_File, tuple[str, ...]]:
+    """Raises :class:`NotATraceError`."""
+    try:
+        return _decoded(data), ()
+    except msgspec.DecodeError:
+        repair = repaired(data)
+        return _converted(repair.document), repair.damage
+
+
 def _decoded(data: bytes) -> _File:
-    """Raises ``msgspec.DecodeError`` where it is not JSON."""
+    """Raises ``msgspec.DecodeError`` where it is not JSON, :class:`NotATraceError`."""
     is_list = data.lstrip()[:1] == b"["
     try:
         if is_list:

@@ -12,7 +12,9 @@ _CUTS: Final = 64
 _BAD_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrtu])')
 """A backslash of a Windows path (pytorch issue 98432)."""
 
-_NAME: Final = re.compile(r'("name":\s*")(.*?)("\s*,\s*"(?:pid|ph|cat|tid|ts|id|s)":)')
+_NAME: Final = re.compile(
+    r'("cat":\s*"[^"]*"\s*,\s*"name":\s*")(.*?)("\s*,\s*"(?:pid|ph|tid|ts|id|s)":)'
+)
 """The name of a row up to the key after it: quotes within are not escaped (pytorch issue 130622)."""
 
 
@@ -35,19 +37,15 @@ def repaired(data: bytes) -> Repair:
     start = text.find('"traceEvents"')
     if start < 0 and not text.lstrip().startswith("["):
         raise NotATraceError("it has no traceEvents")
-    damage = []
-    document = _loads(text)
-    if document is None:
-        text = _NAME.sub(_escaped, _BAD_ESCAPE.sub(r"\\\\", text))
-        document = _loads(text)
-        if document is not None:
-            damage.append("names with unescaped characters were mended")
-    else:
-        damage.append("control characters in names were mended")
-    if document is None:
-        document = _cut(text, is_list=start < 0)
-        damage.append("the file ends too early: rows after the cut are missing")
-    return Repair(document, tuple(damage))
+    mended = _NAME.sub(_escaped, _BAD_ESCAPE.sub(r"\\\\", text))
+    if (document := _loads(text)) is not None:
+        return Repair(document, ("control characters in names were mended",))
+    if (document := _loads(mended)) is not None:
+        return Repair(document, ("names with unescaped characters were mended",))
+    for whole in (text, mended):
+        if (document := _cut(whole, is_list=start < 0)) is not None:
+            return Repair(document, ("the file ends too early: rows after the cut are missing",))
+    raise NotATraceError("it is damaged beyond its end")
 
 
 def _loads(text: str) -> object | None:
@@ -59,11 +57,11 @@ def _loads(text: str) -> object | None:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    name = re.sub(r'(?<!\\)"', r"\\\"", match[2])
+    name = re.sub(r'(?<!\\)"', lambda _: '\\"', match[2])
     return f"{match[1]}{name}{match[3]}"
 
 
-def _cut(text: str, *, is_list: bool) -> object:
+def _cut(text: str, *, is_list: bool) -> object | None:
     """What is left when the row that was being written is left out."""
     closing = "]" if is_list else "]}"
     end = len(text)
@@ -72,6 +70,6 @@ def _cut(text: str, *, is_list: bool) -> object:
         if end < 0:
             break
         document = _loads(text[: end + 1] + closing)
-        if document is not None:
+        if isinstance(document, list) or (isinstance(document, dict) and "traceEvents" in document):
             return document
-    raise NotATraceError("it is damaged beyond its end")
+    return None

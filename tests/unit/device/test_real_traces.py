@@ -1,0 +1,181 @@
+"""Real traces of NVIDIA and AMD devices, against figures made by another program."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlprof.analysis.device.idle import IdleCause
+from rlprof.analysis.device.view import TraceView, view_trace
+from rlprof.tracefile.reader import read_trace
+from rlprof.tracereport.findings import TraceFindings, discover_device_detectors, find_in
+
+TRACES = Path(__file__).parents[4] / "shared" / "traces"
+TRUTH = TRACES / "ground_truth.json"
+
+pytestmark = pytest.mark.skipif(
+    not TRUTH.exists(),
+    reason=f"the real traces are not here: {TRACES} comes with the project's facts",
+)
+
+
+def truths() -> dict[str, Any]:
+    found = json.loads(TRUTH.read_text()) if TRUTH.exists() else {}
+    return {name: truth for name, truth in found.items() if not name.startswith("_")}
+
+
+NAMES = list(truths())
+
+
+@cache
+def view_of(name: str) -> TraceView:
+    return view_trace(read_trace(TRACES / f"{name}.json.gz"))
+
+
+def findings_in(name: str) -> TraceFindings:
+    return find_in(view_of(name), discover_device_detectors())
+
+
+def all_ids(name: str) -> set[str]:
+    found = findings_in(name)
+    return {it.detector for it in (*found.listed, *found.also_seen)}
+
+
+def listed_ids(name: str) -> set[str]:
+    return {it.detector for it in findings_in(name).listed}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wall_and_busy_times_are_those_of_the_ground_truth(name):
+    view, truth = view_of(name), truths()[name]
+
+    assert view.wall.length == pytest.approx(truth["wall_us"], rel=0.005)
+    assert {str(it.id) for it in view.devices} == set(truth["devices"])
+    for device in view.devices:
+        of_device = truth["devices"][str(device.id)]
+        assert device.busy_us == pytest.approx(of_device["busy_us"], rel=0.005, abs=0.01)
+        assert device.span.length == pytest.approx(of_device["gpu_span_us"], rel=0.005, abs=0.01)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_blocking_calls_and_copies_are_exact(name):
+    view, truth = view_of(name), truths()[name]
+    summary, copies = truth["sync_summary"], truth.get("memcpy", {}).values()
+
+    assert len(view.blocking.calls) == summary["blocking_calls_excl_profiler_closing_sync"]
+    assert view.blocking.wait_us == pytest.approx(summary["host_wait_us"], abs=0.01)
+    assert view.blocking.recoverable_us == pytest.approx(
+        summary["recoverable_upper_bound_us"], rel=0.005, abs=0.01
+    )
+    assert sum(it.count for it in view.transfers) == sum(it["count"] for it in copies)
+    assert sum(it.bytes for it in view.transfers) == sum(it["bytes"] for it in copies)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_moment_of_idle_time_has_one_cause(name):
+    view = view_of(name)
+
+    for device, idle in zip(view.devices, view.idle, strict=True):
+        parts = sum(idle.us(cause) for cause in IdleCause)
+        assert parts + device.busy_us == pytest.approx(view.wall.length, rel=1e-6, abs=0.01)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_price_is_above_what_could_be_gained(name):
+    view, truth = view_of(name), truths()[name]
+    found = findings_in(name)
+    bound = truth["sync_summary"]["recoverable_upper_bound_us"]
+
+    for finding in (*found.listed, *found.also_seen):
+        if finding.detector in ("gpu-sync", "explicit-synchronize"):
+            assert finding.saved_us.high <= bound + 0.01
+    promised = sum(it.saved_us.high for it in found.listed)
+    assert promised <= (1 - view.busy_share) * view.wall.length + 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        ("switchtr_a100_items_stack", "gpu-sync"),
+        ("hta_diff_control_a100", "gpu-sync"),
+        ("hta_cuda_event_sync", "gpu-sync"),
+        ("param_dlrm_v100_adagrad_items", "gpu-sync"),
+        ("tl_h100_bertsmall_stack", "gpu-sync"),
+        ("tl_mi300_bertsmall_stack", "gpu-sync"),
+        ("tl_h100_bertsmall_stack", "explicit-synchronize"),
+        ("tl_mi300_qwen05b_stack", "explicit-synchronize"),
+        ("hta_cuda_event_sync", "explicit-synchronize"),
+        ("param_resnet_2080ti_train", "pageable-copy"),
+        ("kineto_resnet50_v100_workers0", "pageable-copy"),
+        ("hta_diff_control_a100", "tiny-copies"),
+        ("param_dlrm_v100_adagrad_items", "tiny-copies"),
+        ("tl_h100_bertsmall_stack", "launch-bound"),
+        ("tl_mi300_bertsmall_stack", "launch-bound"),
+        ("hta_step_annot_gp100_sgd", "launch-bound"),
+        ("tutorial_h100_transformer_stack", "launch-bound"),
+        ("tl_b200_eager_stack", "launch-bound"),
+        ("hta_mi250_toy_train", "launch-bound"),
+        ("kineto_resnet50_v100_workers0", "gpu-starved"),
+        ("param_resnet_2080ti_train", "gpu-starved"),
+        ("param_resnet_2080ti_train", "allocator-churn"),
+        ("kineto_resnet50_v100_workers0", "optimizer-not-fused"),
+    ],
+)
+def test_finds(name, finding):
+    assert finding in all_ids(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        ("tl_b200_eager_stack", "gpu-sync"),
+        ("hta_ns_resolution_v100_sgd", "gpu-sync"),
+        ("tl_mi300_resnet_train_ckpt_stack", "gpu-sync"),
+        ("tutorial_h100_transformer_stack", "explicit-synchronize"),
+        ("tl_mi300_resnet_train_ckpt_stack", "explicit-synchronize"),
+        ("switchtr_a100_items_stack", "explicit-synchronize"),
+        ("switchtr_a100_items_stack", "blocked-with-idle-gpu"),
+        ("hta_diff_control_a100", "blocked-with-idle-gpu"),
+        ("hta_ns_resolution_v100_sgd", "pageable-copy"),
+        ("tl_mi300_resnet_train_ckpt_stack", "pageable-copy"),
+        ("hta_step_annot_gp100_sgd", "tiny-copies"),
+        ("param_resnet_2080ti_train", "tiny-copies"),
+        ("tl_h100_qwen05b_stack", "launch-bound"),
+        ("tl_mi300_qwen05b_stack", "launch-bound"),
+        ("tl_mi300_elementwise_rocprofsdk", "launch-bound"),
+        ("hta_diff_control_a100", "gpu-starved"),
+        ("tl_mi300_resnet_train_ckpt_stack", "gpu-starved"),
+        ("hta_alexnet_a100_cuda_sync", "allocator-churn"),
+        ("hta_diff_control_a100", "allocator-churn"),
+        ("hta_ns_resolution_v100_sgd", "optimizer-not-fused"),
+        ("hta_diff_control_a100", "optimizer-not-fused"),
+        ("hta_step_annot_gp100_sgd", "optimizer-not-fused"),
+        ("hta_triton_example", "graph-breaks"),
+    ],
+)
+def test_is_silent(name, finding):
+    assert finding not in all_ids(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tl_mi300_resnet_train_ckpt_stack",
+        "tl_h100_qwen05b_stack",
+        "tl_mi300_qwen05b_stack",
+        "tl_mi300_elementwise_rocprofsdk",
+        "hta_ns_resolution_v100_sgd",
+    ],
+)
+def test_lists_no_launch_sync_or_starvation_where_the_gpu_is_busy(name):
+    assert listed_ids(name) == set()
+
+
+@pytest.mark.parametrize("name", ["zoology_a100_lost_kernels", "hta_no_gpu_events"])
+def test_says_nothing_of_a_gpu_whose_rows_are_missing(name):
+    assert all_ids(name) == set()
+    assert any(note.slug in ("no-device-rows", "device-rows-lost") for note in view_of(name).notes)
