@@ -41,11 +41,12 @@ def explain(
 
 def _list() -> None:
     from rlprof.discovery import discover_detectors
+    from rlprof.tracereport.findings import discover_device_detectors
 
-    detectors = discover_detectors()
-    width = max((len(detector.id) for detector in detectors), default=0)
-    for detector in detectors:
-        typer.echo(f"{detector.id:{width}}  {detector.name}")
+    names = {it.id: it.name for it in (*discover_detectors(), *discover_device_detectors())}
+    width = max(map(len, names), default=0)
+    for id_, name in sorted(names.items()):
+        typer.echo(f"{id_:{width}}  {name}")
 
 
 def _page(detector_id: str) -> str:

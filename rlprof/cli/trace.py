@@ -38,9 +38,9 @@ def trace(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
-    """Tell what a torch.profiler trace says: how busy the GPU is, what it waits for, what that costs.
+    """Tell what a torch.profiler trace says.
 
-    A wait for the GPU is not time saved: what could be gained is bounded by the time that the GPU then
+    How busy the GPU is, what it waits for, and what each cause costs at most. A wait for the GPU is not time saved: what could be gained is bounded by the time that the GPU then
     has nothing to do.
     """
     from rlprof.analysis.device.view import view_trace

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.discovery import discover_detectors
+from rlprof.tracereport.findings import discover_device_detectors
 from rlprof.errors import EXIT_USAGE
 from rlprof.resources import detector_ids_with_page, detector_page
 
@@ -16,7 +17,8 @@ def test_lists_every_detector_without_an_id(command_line):
     answer = command_line("explain")
 
     listed = [line.split()[0] for line in answer.stdout.splitlines()]
-    assert listed == [detector.id for detector in discover_detectors()]
+    detectors = (*discover_detectors(), *discover_device_detectors())
+    assert listed == sorted(detector.id for detector in detectors)
 
 
 def test_unknown_id_names_what_was_likely_meant(command_line):
