@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from rlprof.discovery import discover_detectors
-from rlprof.tracereport.findings import discover_device_detectors
 from rlprof.errors import EXIT_USAGE
 from rlprof.resources import detector_ids_with_page, detector_page
+from rlprof.tracereport.findings import discover_device_detectors
 
 
 @pytest.mark.parametrize("page", detector_ids_with_page())
