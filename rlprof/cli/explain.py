@@ -43,7 +43,8 @@ def _list() -> None:
     from rlprof.discovery import discover_detectors
     from rlprof.tracereport.findings import discover_device_detectors
 
-    names = {it.id: it.name for it in (*discover_detectors(), *discover_device_detectors())}
+    names = {it.id: it.name for it in discover_detectors()}
+    names |= {it.id: it.name for it in discover_device_detectors()}
     width = max(map(len, names), default=0)
     for id_, name in sorted(names.items()):
         typer.echo(f"{id_:{width}}  {name}")
