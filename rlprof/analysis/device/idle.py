@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from rlprof.analysis.device.blocking import Blocking, BlockingGroup
-from rlprof.analysis.device.intervals import Interval, common, gaps, total, union, without
+from rlprof.analysis.device.intervals import Interval, common, gaps, total, union, within, without
 from rlprof.analysis.device.timeline import DeviceTimeline
 from rlprof.model.trace import Trace
 
@@ -108,7 +108,7 @@ def _after_waits(
     for group in blocking.groups:
         if _mostly_uploads(group, blocking) is of_uploads and group.recoverable_us > 0:
             room = group.recoverable_us
-            for gap in common(left, [group.after]):
+            for gap in within(left, group.after):
                 taken = min(room, gap.length)
                 if taken > 0:
                     found.append(Interval(gap.start, gap.start + taken))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 
@@ -62,6 +63,14 @@ def common(these: Sequence[Interval], those: Sequence[Interval]) -> list[Interva
         else:
             j += 1
     return found
+
+
+def within(these: Sequence[Interval], span: Interval) -> Iterator[Interval]:
+    """Yield what of ``these`` lies in ``span``."""
+    at = bisect_right(these, span.start, key=attrgetter("end"))
+    while at < len(these) and these[at].start < span.end:
+        yield Interval(max(these[at].start, span.start), min(these[at].end, span.end))
+        at += 1
 
 
 def without(these: Sequence[Interval], those: Sequence[Interval]) -> list[Interval]:
