@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rlprof.analysis.device.idle import LOADER, IdleCause
-from rlprof.analysis.device.intervals import Interval, common, total, union
+from rlprof.analysis.device.intervals import Span, common, total, union
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector
 from rlprof.model.device import DeviceFinding
@@ -52,7 +52,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-def _regions(view: TraceView, gaps: Iterable[Interval]) -> Mapping[str, float]:
+def _regions(view: TraceView, gaps: Iterable[Span]) -> Mapping[str, float]:
     """Time of the gaps by the named regions around them; steps of the profiler are no names."""
     spans: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in view.trace.annotations:

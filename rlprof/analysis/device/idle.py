@@ -8,7 +8,16 @@ from enum import Enum
 from typing import Final
 
 from rlprof.analysis.device.blocking import Blocking, BlockingGroup
-from rlprof.analysis.device.intervals import Interval, common, gaps, total, union, within, without
+from rlprof.analysis.device.intervals import (
+    Interval,
+    Span,
+    common,
+    gaps,
+    total,
+    union,
+    within,
+    without,
+)
 from rlprof.analysis.device.timeline import DeviceTimeline
 from rlprof.model.trace import Trace
 
@@ -48,7 +57,7 @@ class Idle:
     """The idle time of one device, in µs."""
 
     device: int
-    by_cause: Mapping[IdleCause, tuple[Interval, ...]]
+    by_cause: Mapping[IdleCause, tuple[Span, ...]]
     """Disjoint, over all causes; together the whole idle time."""
 
     def us(self, cause: IdleCause) -> float:
@@ -59,12 +68,12 @@ def find_idle(
     trace: Trace, devices: Sequence[DeviceTimeline], blocking: Blocking, wall: Interval
 ) -> tuple[Idle, ...]:
     in_torch = union((row.ts, row.end) for row in (*trace.ops, *trace.calls))
-    claims = {
+    claims: dict[IdleCause, list[Span]] = {
         IdleCause.ALLOCATOR: union((it.ts, it.end) for it in trace.calls if it.name in ALLOCATOR),
         IdleCause.DATA: union(
             [
                 *((it.ts, it.end) for it in trace.annotations if it.name.startswith(LOADER)),
-                *(it for it in gaps(in_torch, wall) if it.length >= LONG_GAP_US),
+                *(it for it in gaps(in_torch, wall) if it[1] - it[0] >= LONG_GAP_US),
             ]
         ),
         IdleCause.COMPILE: union(
@@ -81,11 +90,11 @@ def find_idle(
 def _idle(
     device: DeviceTimeline,
     blocking: Blocking,
-    claims: Mapping[IdleCause, list[Interval]],
+    claims: Mapping[IdleCause, list[Span]],
     wall: Interval,
 ) -> Idle:
     left = gaps(device.busy, wall)
-    found: dict[IdleCause, tuple[Interval, ...]] = {}
+    found: dict[IdleCause, tuple[Span, ...]] = {}
     for cause in IdleCause:
         if cause is IdleCause.SYNC:
             claimed = _after_waits(left, blocking, of_uploads=False)
@@ -100,18 +109,16 @@ def _idle(
     return Idle(device.id, found)
 
 
-def _after_waits(
-    left: Sequence[Interval], blocking: Blocking, *, of_uploads: bool
-) -> list[Interval]:
+def _after_waits(left: Sequence[Span], blocking: Blocking, *, of_uploads: bool) -> list[Span]:
     """What of the idle time ``left`` comes after waits, and is no longer than they were."""
-    found: list[Interval] = []
+    found: list[Span] = []
     for group in blocking.groups:
         if _mostly_uploads(group, blocking) is of_uploads and group.recoverable_us > 0:
             room = group.recoverable_us
-            for gap in within(left, group.after):
-                taken = min(room, gap.length)
+            for start, end in within(left, group.after):
+                taken = min(room, end - start)
                 if taken > 0:
-                    found.append(Interval(gap.start, gap.start + taken))
+                    found.append((start, start + taken))
                     room -= taken
     return union(found)
 

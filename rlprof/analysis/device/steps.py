@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from rlprof.analysis.device.idle import COMPILING
-from rlprof.analysis.device.intervals import Interval, total, union
+from rlprof.analysis.device.intervals import Interval, Span, total, union
 from rlprof.model.trace import Row, Trace
 
 _PROFILER_STEP: Final = "ProfilerStep#"
@@ -100,16 +100,16 @@ def _kind(names: set[str], launches_per_step: float) -> OptimizerKind:
     return OptimizerKind.SMALL if launches_per_step else OptimizerKind.UNKNOWN
 
 
-def _inside(spans: Sequence[Interval], rows: Sequence[Row]) -> list[Row]:
+def _inside(spans: Sequence[Span], rows: Sequence[Row]) -> list[Row]:
     """Of ``rows``, by their start, those that start in one of the disjoint ``spans``."""
     found = []
     at = 0
     for row in rows:
-        while at < len(spans) and spans[at].end < row.ts:
+        while at < len(spans) and spans[at][1] < row.ts:
             at += 1
         if at == len(spans):
             break
-        if spans[at].start <= row.ts:
+        if spans[at][0] <= row.ts:
             found.append(row)
     return found
 

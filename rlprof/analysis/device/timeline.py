@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import median
 from typing import Final
 
-from rlprof.analysis.device.intervals import Interval, Measure, total, union
+from rlprof.analysis.device.intervals import Interval, Measure, Span, total, union
 from rlprof.model.trace import Row, Trace
 
 SHORT_KERNEL_US: Final = 10.0
@@ -22,7 +22,7 @@ class DeviceTimeline:
 
     id: int
     name: str
-    busy: tuple[Interval, ...]
+    busy: tuple[Span, ...]
     """Disjoint, in order."""
     kernels: int
     short_kernels: int
@@ -43,7 +43,7 @@ class DeviceTimeline:
     @property
     def span(self) -> Interval:
         """From its first row to its last."""
-        return Interval(self.busy[0].start, self.busy[-1].end)
+        return Interval(self.busy[0][0], self.busy[-1][1])
 
 
 def wall(trace: Trace) -> Interval:
