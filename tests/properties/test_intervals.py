@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +34,7 @@ def test_a_union_is_sorted_disjoint_and_keeps_every_cell(intervals):
     merged = union(intervals)
 
     assert cells(merged) == cells(intervals)
-    assert all(before[1] < after[0] for before, after in zip(merged, merged[1:], strict=False))
+    assert all(before[1] < after[0] for before, after in pairwise(merged))
 
 
 @given(many)
