@@ -78,9 +78,11 @@ def describe_optimizer(trace: Trace, launches: Sequence[Row]) -> OptimizerFacts 
     spans = union((row.ts, row.end) for row, _ in steps)
     threads = {row.thread for row, _ in steps}
     inside = _inside(spans, [it for it in launches if it.thread in threads])
-    names = {row.name for row in _inside(spans, [it for it in trace.ops if it.thread in threads])}
+    names = [row.name for row in _inside(spans, [it for it in trace.ops if it.thread in threads])]
     fused = "Fused" in steps[0][1]["name"]
-    kind = OptimizerKind.FUSED if fused else _kind(names, len(inside) / len(steps))
+    # On a CPU there are no launches: an op in place is as good.
+    calls = len(inside) or sum(name.startswith("aten::") and name.endswith("_") for name in names)
+    kind = OptimizerKind.FUSED if fused else _kind(set(names), calls / len(steps))
     return OptimizerFacts(
         name=steps[0][1]["name"],
         kind=kind,
@@ -90,14 +92,14 @@ def describe_optimizer(trace: Trace, launches: Sequence[Row]) -> OptimizerFacts 
     )
 
 
-def _kind(names: set[str], launches_per_step: float) -> OptimizerKind:
+def _kind(names: set[str], calls_per_step: float) -> OptimizerKind:
     if any(name.startswith("aten::_fused_") for name in names):
         return OptimizerKind.FUSED
     if any(name.startswith("aten::_foreach_") for name in names):
         return OptimizerKind.FOREACH
-    if launches_per_step > _FEW_LAUNCHES:
+    if calls_per_step > _FEW_LAUNCHES:
         return OptimizerKind.FOR_LOOP
-    return OptimizerKind.SMALL if launches_per_step else OptimizerKind.UNKNOWN
+    return OptimizerKind.SMALL if calls_per_step else OptimizerKind.UNKNOWN
 
 
 def _inside(spans: Sequence[Span], rows: Sequence[Row]) -> list[Row]:
