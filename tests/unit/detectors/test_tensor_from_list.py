@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.analysis.source.tensor_lists import tensors_of_lists
+from rlprof.detectors.tensor_from_list import BESIDE_OTHERS, DETECTOR, MIN_SHARE, REMOVABLE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import Script, detect, lines_of, ranked
+
+ROLLOUT = Script(
+    "rollout.py",
+    """
+    import torch
+
+    def collect(env, policy):
+        observations, rewards = [], []
+        for _ in range(128):
+            observations.append(env.step(policy))
+        batch = torch.tensor(observations, dtype=torch.float32)
+        scores = torch.as_tensor([model.score(it) for it in observations])
+        return batch, scores
+    """,
+)
+BATCH = ROLLOUT.at("batch = torch.tensor", "collect")
+SCORES = ROLLOUT.at("scores =", "collect")
+STEP = ROLLOUT.at("env.step", "collect")
+
+
+def a_training(seconds: float, *, line: str = BATCH) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    return run.spends(seconds, line).spends(10.0 - seconds, STEP, "env.py:3 step")
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, ROLLOUT)
+
+
+def test_names_the_line_and_the_list():
+    (finding,) = found(a_training(3.0))
+
+    assert lines_of(finding) == [ROLLOUT.line("batch = torch.tensor")]
+    assert finding.evidence == (
+        "30 % of the steady time is spent on that line itself, 3 ms a step",
+        "the source shows that it is given a list: observations",
+    )
+    assert finding.savings[0].removable == REMOVABLE
+
+
+def test_is_less_sure_where_the_line_calls_other_things():
+    (finding,) = found(a_training(3.0, line=SCORES))
+
+    assert finding.savings[0].removable == BESIDE_OTHERS
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_silent_without_the_source():
+    assert detect(DETECTOR, a_training(5.0)) == []
+
+
+def test_ranks_by_the_time_of_the_line():
+    first, *_ = ranked(a_training(5.0), ROLLOUT)
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.45 < first.saved_share.high
+
+
+@pytest.mark.parametrize(
+    ("code", "is_one"),
+    [
+        ("def f(xs):\n    ys = []\n    return torch.tensor(ys)\n", True),
+        ("def f(xs):\n    ys = [x for x in xs]\n    return torch.FloatTensor(ys).to(d)\n", True),
+        ("def f(xs):\n    self.rows.append(1)\n    return torch.tensor(self.rows)\n", True),
+        ("def f(xs):\n    return torch.tensor([x + 1 for x in xs])\n", True),
+        ("def f(xs):\n    return torch.tensor(xs)\n", False),
+        ("def f(xs):\n    return torch.tensor([0.0, 1.0])\n", False),
+        ("def f(xs):\n    ys = []\n    return torch.as_tensor(np.array(ys))\n", False),
+        ("def f(xs):\n    ys = []\n    return tf.tensor(ys)\n", False),
+        ("def broken(:\n  torch", False),
+    ],
+)
+def test_reads_lists_off_the_source(code, is_one):
+    found_lines = tensors_of_lists("import torch\n" + code)
+
+    assert bool(found_lines) is is_one
