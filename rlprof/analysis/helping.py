@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from rlprof.analysis.activities import SteadyThreads
@@ -38,31 +39,46 @@ def weigh_helpers(
     counts once for each of them.
     """
     working = {recording.threads[thread].process for thread in critical.threads}
-    crews: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    crew_of: list[str] = []
+    busy: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    role_of: list[str] = []
     for thread in recording.threads:
-        crew = _BESIDE if thread.process in working else roles.get(thread.process, "")
-        crew_of.append(crew)
+        role = _BESIDE if thread.process in working else roles.get(thread.process, "")
+        role_of.append(role)
         # By process: threads of one take turns at the interpreter.
-        crews[crew][thread.process] += _helping_us(thread.id, places, times, threads)
+        busy[role][thread.process] += _helping_us(thread.id, places, times, threads)
+    crews = {role: _Crew(of_role) for role, of_role in busy.items()}
     waited = _waited_us(critical, threads)
     at_once = sum(waited) / max(waited) if any(waited) else 1.0
-    squares, counted, filling = {}, {}, {}
-    for crew, busy in crews.items():
-        most = max(busy.values())
-        squares[crew] = {process: (us / most) ** 2 if most else 0.0 for process, us in busy.items()}
-        counted[crew] = sum(squares[crew][process] * us for process, us in busy.items())
-        filling[crew] = most * at_once
     left = float(sum(waited))
     parts = {}
-    for crew in sorted(filling, key=lambda it: (-filling[it], it)):
-        filled = min(left, filling[crew])
-        parts[crew] = filled / counted[crew] if counted[crew] else 0.0
+    for role, crew in sorted(crews.items(), key=lambda it: (-it[1].longest_us, it[0])):
+        filled = min(left, crew.longest_us * at_once)
+        parts[role] = filled / crew.counted_us if crew.counted_us else 0.0
         left -= filled
     return [
-        squares[crew][thread.process] * parts[crew]
-        for thread, crew in zip(recording.threads, crew_of, strict=True)
+        crews[role].weight(thread.process) * parts[role]
+        for thread, role in zip(recording.threads, role_of, strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Crew:
+    """Processes of one role, which work side by side."""
+
+    busy_us: Mapping[int, int]
+    """By process."""
+
+    @property
+    def longest_us(self) -> int:
+        return max(self.busy_us.values())
+
+    @property
+    def counted_us(self) -> float:
+        return sum(self.weight(process) * us for process, us in self.busy_us.items())
+
+    def weight(self, process: int) -> float:
+        longest = self.longest_us
+        return float((self.busy_us[process] / longest) ** 2) if longest else 0.0
 
 
 def _helping_us(thread: int, places: bytearray, times: Times, threads: SteadyThreads) -> int:
