@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -20,7 +20,8 @@ from rlprof.units import size
 MOST_BYTES: Final = 2 << 30
 """Largest trace that is read, unpacked. Rows take about three times that in memory."""
 
-_CHUNK: Final = 16 << 20
+_CHUNK: Final = 4 << 20
+_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZIP_MAGIC: Final = b"PK\x03\x04"
@@ -91,15 +92,17 @@ def _bytes_of(path: Path) -> tuple[bytes, tuple[str, ...]]:
     """What the file holds, unpacked, and what was wrong with its packing."""
     chunks = []
     total = 0
-    damage: tuple[str, ...] = ()
+    damage: list[str] = []
     try:
-        with path.open("rb") as raw:
-            magic = raw.read(4)
-            raw.seek(0)
+        with path.open("rb") as file:
+            magic = file.read(4)
+            file.seek(0)
             if magic == _ZIP_MAGIC:
                 raise _not_a_trace(path, "it is a zip archive: unpack it first")
-            file = gzip.GzipFile(fileobj=raw) if magic[:2] == _GZIP_MAGIC else raw
-            while chunk := file.read(_CHUNK):
+            is_packed = magic[:2] == _GZIP_MAGIC
+            for chunk in (
+                _unpacked(file, damage) if is_packed else iter(partial(file.read, _CHUNK), b"")
+            ):
                 chunks.append(chunk)
                 total += len(chunk)
                 if total > MOST_BYTES:
@@ -109,24 +112,41 @@ def _bytes_of(path: Path) -> tuple[bytes, tuple[str, ...]]:
                         hint="profile 5 to 20 steps, with stacks in one short window only "
                         "(`torch.profiler.schedule(active=5)`)",
                     )
-    except (EOFError, zlib.error, gzip.BadGzipFile) as reason:
-        if not chunks:
-            raise _not_a_trace(path, f"it is no whole gzip file ({reason})") from reason
-        damage = (f"the gzip file ends too early or is damaged ({reason})",)
     except OSError as error:
         raise TraceError(
             f"cannot read the trace {path}: {error.strerror or error}",
             slug="trace-missing",
             hint="give the path of a file that torch.profiler's export_chrome_trace() wrote",
         ) from error
-    return b"".join(chunks), damage
+    if damage and not total:
+        raise _not_a_trace(path, damage[0])
+    return b"".join(chunks), tuple(damage)
+
+
+def _unpacked(file: BinaryIO, damage: list[str]) -> Iterator[bytes]:
+    """Yield what a gzip file holds, as far as it goes; what is wrong with it is added to ``damage``."""
+    member = zlib.decompressobj(_GZIP_WINDOW)
+    while packed := file.read(_CHUNK):
+        while packed:
+            try:
+                # Zeros of 2 GiB pack into 2 MiB: no more is unpacked at once than can be borne.
+                yield member.decompress(packed, 8 * _CHUNK)
+            except zlib.error as reason:
+                damage.append(f"the gzip file is damaged ({reason})")
+                return
+            if not member.eof:
+                packed = member.unconsumed_tail
+            elif packed := member.unused_data:
+                member = zlib.decompressobj(_GZIP_WINDOW)
+    if not member.eof:
+        damage.append("the gzip file ends too early")
 
 
 def _understood(data: bytes) -> tuple[_File, tuple[str, ...]]:
     """Raises :class:`NotATraceError`."""
     try:
         return _decoded(data), ()
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         repair = repaired(data)
         return _converted(repair.document), repair.damage
 
