@@ -138,6 +138,7 @@ def _unpacked(file: BinaryIO, damage: list[str]) -> Iterator[bytes]:
                 packed = member.unconsumed_tail
             elif packed := member.unused_data:
                 member = zlib.decompressobj(_GZIP_WINDOW)
+    yield member.flush()
     if not member.eof:
         damage.append("the gzip file ends too early")
 
