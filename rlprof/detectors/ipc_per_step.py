@@ -42,7 +42,8 @@ LEAST_OF_OWN: Final = 0.3
 
 IN_PROCESS_US: Final = Range(0.3, 3.0)
 """What the vector environment itself costs per environment step in one process: 0.3 µs for a list
-comprehension with ``zip``, 2 to 3 µs for ``SyncVectorEnv`` and ``DummyVecEnv`` with small spaces."""
+comprehension with ``zip``, 2 to 4 µs were measured for ``SyncVectorEnv`` and ``DummyVecEnv`` with small
+spaces, of which the middle is taken."""
 
 FEWER_MESSAGES: Final = Range(0.8, 1.4)
 """Model error of what is left with several environments per worker: the messages get longer, and

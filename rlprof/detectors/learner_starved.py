@@ -32,7 +32,8 @@ WORKED_MEANWHILE: Final = 0.3
 
 MORE_WORKERS: Final = Range(0.4, 1.0)
 """Part of the ideal gain of more workers on free cores. A second worker on a free second core gave 0.38
-(0.34 to 0.45) where 0.41 is ideal; cores that are threads of one another give half of that."""
+(0.34 to 0.45) where 0.41 is ideal; the low end is for free cores that are threads of busy ones, which was
+not measured."""
 
 ROUNDING: Final = 0.15
 """A core that is used for less than this part is free: samplers and services run there."""

@@ -45,13 +45,10 @@ _KINDS: Final = {
     "kernel": "kernels",
     "gpu_memcpy": "copies",
     "gpu_memset": "memsets",
-    "overhead": "overheads",
 }
 
 _REGIONS: Final = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")
 """Old traces have these among the ops."""
-
-_FLOWS: Final = frozenset({"ac2g", "async_gpu"})
 
 
 class _File(msgspec.Struct):
@@ -60,12 +57,8 @@ class _File(msgspec.Struct):
     rows: list[Row] = msgspec.field(name="traceEvents")
     devices: Any = msgspec.field(default=(), name="deviceProperties")
     with_stack: Any = 0
-    record_shapes: Any = 0
-    profile_memory: Any = 0
     hip_runtime: Any = msgspec.field(default=None, name="hip_runtime_version")
     hip_driver: Any = msgspec.field(default=None, name="hip_driver_version")
-    base_ns: Any = msgspec.field(default=0, name="baseTimeNanoseconds")
-    distributed: Any = msgspec.field(default=None, name="distributedInfo")
 
 
 _FILE_DECODER: Final = msgspec.json.Decoder(_File)
@@ -196,35 +189,27 @@ def _row(value: object) -> Row | None:
 
 def _trace_of(file: _File, damage: tuple[str, ...], length: int) -> Trace:
     kinds: dict[str, list[Row]] = defaultdict(list)
-    launches = 0
-    start = stop = None
     for row in file.rows:
-        if row.ph == "X":
-            kind = _KINDS.get(row.cat)
-            if kind is None:
-                kind = _KINDS.get(_OLD_KINDS.get(row.cat, ""), "")
-                if kind == "ops" and row.name.startswith(_REGIONS):
-                    kind = "annotations"
+        kind = _kind(row) if row.ph == "X" else ""
+        if kind:
             kinds[kind].append(row)
-        elif row.ph == "s":
-            launches += row.cat in _FLOWS
-        elif row.ph in ("i", "I"):
-            if row.name == "[memory]":
-                kinds["memory"].append(row)
-            elif row.name.startswith("Iteration Start"):
-                start = row.ts
-            elif row.name == "Record Window End":
-                stop = row.ts
-    in_order = {kind: _by_start(rows) for kind, rows in kinds.items() if kind}
+    in_order = {kind: _by_start(rows) for kind, rows in kinds.items()}
     return Trace(
         header=_header(file, in_order.get("calls", ())),
-        launches_flowing=launches,
-        window=(start, stop) if start is not None and stop is not None else None,
         rows=len(file.rows),
         damage=damage,
         source_bytes=length,
         **in_order,
     )
+
+
+def _kind(row: Row) -> str:
+    """The field of ``Trace`` that the row belongs to; empty for those that nobody asks for."""
+    kind = _KINDS.get(row.cat)
+    if kind is not None:
+        return kind
+    kind = _KINDS.get(_OLD_KINDS.get(row.cat, ""), "")
+    return "annotations" if kind == "ops" and row.name.startswith(_REGIONS) else kind
 
 
 def _by_start(rows: list[Row]) -> list[Row]:
@@ -237,15 +222,10 @@ def _by_start(rows: list[Row]) -> list[Row]:
 def _header(file: _File, calls: Sequence[Row]) -> TraceHeader:
     found = [it for it in _mappings(file.devices) if isinstance(it.get("id"), int)]
     rocm = file.hip_runtime is not None or file.hip_driver is not None
-    rank = file.distributed.get("rank") if isinstance(file.distributed, dict) else None
     return TraceHeader(
         devices=tuple(_device(it) for it in found),
         with_stack=bool(file.with_stack),
-        record_shapes=bool(file.record_shapes),
-        profile_memory=bool(file.profile_memory),
         is_rocm=rocm or any(call.name.startswith("hip") for call in calls),
-        base_ns=file.base_ns if isinstance(file.base_ns, int) else 0,
-        rank=rank if isinstance(rank, int) else None,
     )
 
 
@@ -254,17 +234,7 @@ def _mappings(value: object) -> Iterable[Mapping[str, Any]]:
 
 
 def _device(properties: Mapping[str, Any]) -> DeviceProperties:
-    def number(name: str) -> int:
-        value = properties.get(name)
-        return value if isinstance(value, int) else 0
-
-    return DeviceProperties(
-        id=number("id"),
-        name=str(properties.get("name", "")),
-        memory_bytes=number("totalGlobalMem"),
-        compute=(number("computeMajor"), number("computeMinor")),
-        multiprocessors=number("numSms"),
-    )
+    return DeviceProperties(id=properties["id"], name=str(properties.get("name", "")))
 
 
 def _not_a_trace(path: Path, reason: str) -> TraceError:

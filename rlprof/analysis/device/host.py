@@ -18,8 +18,6 @@ _NOT_YOURS: Final = re.compile(
 
 _FRAME: Final = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 
-_ADDRESS: Final = re.compile(r" (object )?at 0x[0-9a-fA-F]+")
-
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
@@ -119,11 +117,3 @@ def _from_call_stack(ops: Sequence[Row]) -> tuple[str, int, str]:
             if match and not _NOT_YOURS.match(text.strip()):
                 return match["file"], int(match["line"]), match["function"]
     return "", 0, ""
-
-
-def built_in(python: Sequence[Row]) -> str:
-    """Name of the built-in function that was called last, without its address."""
-    for row in reversed(python):
-        if row.name.startswith("<built-in"):
-            return _ADDRESS.sub("", row.name)
-    return ""

@@ -63,7 +63,7 @@ def _kind(copy: Row, calls: Mapping[int, Row]) -> tuple[str, str]:
 
 
 def _transfer(kind: tuple[str, str], copies: list[Row], calls: Mapping[int, Row]) -> Transfer:
-    sizes = sorted(bytes_of(copy, calls) for copy in copies)
+    sizes = sorted(_bytes_of(copy, calls) for copy in copies)
     started = {copy.args.correlation for copy in copies}
     return Transfer(
         direction=kind[0],
@@ -76,7 +76,7 @@ def _transfer(kind: tuple[str, str], copies: list[Row], calls: Mapping[int, Row]
     )
 
 
-def bytes_of(copy: Row, calls: Mapping[int, Row]) -> int:
+def _bytes_of(copy: Row, calls: Mapping[int, Row]) -> int:
     """Of the device's row; older ROCm writes them on the call only."""
     for row in (copy, calls.get(copy.args.correlation)):
         if row is not None and str(row.args.bytes).isdigit() and int(row.args.bytes):
