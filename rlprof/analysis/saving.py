@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from rlprof.analysis.origin import Origin, origin
@@ -32,18 +33,11 @@ _SAVES: Final = frozenset(
 
 
 def saving_calls(lines: UserLines) -> Iterator[int]:
-    """Yield the topmost nodes that save: a library's function, or the user's line that calls it in C."""
-    tree = lines.tree
-    inside: set[int] = set()
-    for node in tree.hot_nodes():
-        if tree.nodes[node].parent in inside:
-            inside.add(node)
-        elif _saves(tree.frame(node), lines):
-            inside.add(node)
-            yield node
+    """The topmost nodes that save: a library's function, or the user's line that calls it in C."""
+    return lines.tree.topmost(partial(_saves, lines))
 
 
-def _saves(frame: Frame, lines: UserLines) -> bool:
+def _saves(lines: UserLines, frame: Frame) -> bool:
     if origin(frame) is not Origin.YOURS:
         return last_name(frame.function) in _SAVERS and bool(_SAVING.search(frame.file))
     statement = lines.statement(frame)

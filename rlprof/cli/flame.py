@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rlprof.cli.output import check_output, run_path, write_output
+from rlprof.cli.output import Force, check_output, run_path, write_output
 
 
 class Metric(str, Enum):
@@ -49,7 +49,7 @@ def flame(
     metric: Annotated[
         Metric, typer.Option(help="What widths mean: wall time, or time on a CPU.")
     ] = Metric.wall,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: Force = False,
 ) -> None:
     """Draw the flamegraph of all processes of a run as one SVG file.
 

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from rlprof.cli.output import LATEST, check_output, show, terminal_options, write_output
+from rlprof.cli.output import (
+    LATEST,
+    Force,
+    OutputFile,
+    check_output,
+    show,
+    terminal_options,
+    write_output,
+)
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,11 +48,8 @@ def history(
     format_: Annotated[Format, typer.Option("--format", "-f", help="Of the table.")] = (
         Format.TERMINAL
     ),
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    output: OutputFile = None,
+    force: Force = False,
 ) -> None:
     """Show all runs of a folder, and what each gained.
 

@@ -6,12 +6,20 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Annotated, Final, TextIO, TypeAlias
+
+import typer
 
 from rlprof.errors import OutputError, UsageError
 
 LATEST: Final = Path(".rlprof/latest")
 """A link to the newest run file of this working directory."""
+
+OutputFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead."),
+]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
 
 _MAX_WIDTH: Final = 110
 """Columns of a report at most, however wide the terminal: long lines are hard to read."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlprof.cli.output import check_output, run_path, show, terminal_options, write_output
+from rlprof.cli.output import Force, check_output, run_path, show, terminal_options, write_output
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def report(
             help="Option of the format, such as -p width=120; repeatable.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: Force = False,
 ) -> None:
     """Show the ranked report of a recorded run.
 

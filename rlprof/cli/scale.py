@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from rlprof.cli.output import check_output, show, terminal_options, write_output
+from rlprof.cli.output import Force, check_output, show, terminal_options, write_output
 from rlprof.cli.run import (
     command_of,
     counted_function,
@@ -79,7 +79,7 @@ def scale(
         str | None,
         typer.Option(metavar="MODULE:FUNCTION", help="Count calls of this, as in rlprof run."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: Force = False,
 ) -> None:
     """Find the best number of workers for a training.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlprof.cli.output import check_output, show, terminal_options, write_output
+from rlprof.cli.output import Force, OutputFile, check_output, show, terminal_options, write_output
 
 if TYPE_CHECKING:
     from rlprof.analysis.device.view import TraceView
@@ -32,11 +32,8 @@ def trace(
     format_: Annotated[Format, typer.Option("--format", "-f", help="Of the answer.")] = (
         Format.TERMINAL
     ),
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    output: OutputFile = None,
+    force: Force = False,
 ) -> None:
     """Tell what a torch.profiler trace says.
 

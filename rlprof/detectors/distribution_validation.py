@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.detectors.base import Detector, Need
-from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -37,7 +36,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines(tree, profile.sources, profile.started_package)
     nodes: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
-    for entry in _checks(tree):
+    for entry in tree.topmost(_is_check):
         us = tree.total_cost(entry).wall_us
         if us:
             nodes.update(tree.subtree(entry))
@@ -59,17 +58,6 @@ def detect(profile: Profile) -> Iterable[Finding]:
         "for NaNs.",
         confidence=Confidence.MEASURED,
     )
-
-
-def _checks(tree: CallTree) -> Iterator[int]:
-    """Yield the topmost nodes that validate."""
-    inside: set[int] = set()
-    for node in tree.hot_nodes():
-        if tree.nodes[node].parent in inside:
-            inside.add(node)
-        elif _is_check(tree.frame(node)):
-            inside.add(node)
-            yield node
 
 
 def _is_check(frame: Frame) -> bool:

@@ -77,7 +77,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     read_by_attribute: dict[int, int] = defaultdict(int)
     weights: dict[Line, float] = defaultdict(float)
     accesses: dict[str, float] = defaultdict(float)
-    for entry in _entries(tree):
+    for entry in tree.topmost(_is_omegaconf):
         owner = lines.owner(entry)
         if owner == NO_PARENT or not _in_loop(lines, entry, owner, counted=counted):
             continue
@@ -111,17 +111,6 @@ def detect(profile: Profile) -> Iterable[Finding]:
         "(OmegaConf.to_container(cfg, resolve=True)), and use those in the loop.",
         confidence=Confidence.MEASURED if profile.sources else Confidence.BOUNDED,
     )
-
-
-def _entries(tree: CallTree) -> Iterable[int]:
-    """Yield the nodes where code that is not omegaconf's calls into omegaconf."""
-    inside: set[int] = set()
-    for node in tree.hot_nodes():
-        if tree.nodes[node].parent in inside:
-            inside.add(node)
-        elif _is_omegaconf(tree.frame(node)):
-            inside.add(node)
-            yield node
 
 
 def _failed_lookups(tree: CallTree, inside_us: dict[int, int]) -> Iterable[Saving]:

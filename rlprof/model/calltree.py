@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rlprof.model.recording import NO_PARENT, Frame, Node
@@ -98,6 +98,16 @@ class CallTree:
             current = stack.pop()
             yield current
             stack.extend(self.children(current))
+
+    def topmost(self, matches: Callable[[Frame], bool]) -> Iterator[int]:
+        """Yield the nodes that have time and match, without those below another such node."""
+        inside: set[int] = set()
+        for node in self.hot_nodes():
+            if self.nodes[node].parent in inside:
+                inside.add(node)
+            elif matches(self.frame(node)):
+                inside.add(node)
+                yield node
 
     def ancestors(self, node: int) -> Iterator[int]:
         """Yield the callers of ``node``, nearest first."""
