@@ -20,8 +20,8 @@ MIN_SHARE: Final = 0.02
 
 REMOVABLE: Final = Range(0.85, 1.0)
 """Part that goes with ``validate_args=False``: the checks are skipped, the calls around them stay. Measured
-with torch 2.13, a batch of 16, with and without: ``Categorical(logits=...)`` 25 and 13 µs, its ``log_prob``
-29 and 9; ``Normal`` 15 and 4, its ``log_prob`` 24 and 18."""
+with torch 2.13, a batch of 16, with and without (``benchmarks/replacements.py``): ``Categorical(logits=...)``
+25 and 12 µs, its ``log_prob`` 25 and 9; ``Normal`` 14 and 4, its ``log_prob`` 22 and 16."""
 
 SHOWN_LINES: Final = 4
 

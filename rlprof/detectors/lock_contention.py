@@ -32,8 +32,8 @@ of the actors' CPU time. Half of it in taking, 13 % asleep, was worth 0.53 to 0.
 
 UNDER_IT: Final = Range(0.0, 0.6)
 """Part of the work under the lock that goes when it is done for a batch at once: five small arrays
-written item by item take 1.06 µs a transition, as rows of a batch of 128 0.46. What is not written
-may cost the same as now."""
+written item by item take 1.7 µs a transition, as rows of a batch of 128 0.46
+(``benchmarks/replacements.py``). What is not written may cost the same as now."""
 
 COUPLED: Final = 0.05
 """Part of the steady phase that critical threads wait for another process, from which on they cannot do

@@ -17,9 +17,9 @@ MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
 
 REMOVABLE: Final = Range(0.75, 0.97)
-"""Part of the line that ``torch.as_tensor(np.array(items))`` saves. Measured with torch 2.13: of 32 arrays of 4
-37 µs and 5.4, of 128 135 and 16, of 128 arrays of 64 832 and 27; of 128 floats 16 and 2.9, of 2 048 218 and
-32."""
+"""Part of the line that ``torch.as_tensor(np.array(items))`` saves. Measured with torch 2.13
+(``benchmarks/replacements.py``): of 32 arrays of 4 36 µs and 5.4, of 128 134 and 16, of 128 arrays of 64 831
+and 16; of 128 floats 15 and 3.9, of 2 048 210 and 33."""
 
 BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""
