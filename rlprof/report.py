@@ -11,8 +11,10 @@ from typing import Final, NamedTuple
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.flame import build_flame
 from rlprof.analysis.origin import Origin, installed_package, origin_of_file
+from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.quality import lifetime_us
+from rlprof.analysis.steps import count_steps
 from rlprof.detectors.base import Detector, Need
 from rlprof.discovery import broken_plugins, discover_detectors
 from rlprof.model.counters import STEP_COUNTERS
@@ -39,11 +41,12 @@ def build_report(
     Raises ``UsageError`` when ``selection`` matches nothing. A detector that fails costs its own
     findings, and a note says so.
     """
+    whole_run, recording = recording, at_own_pace(recording)
     profile = build_profile(recording)
     priced, notes = find_and_price(profile, discover_detectors())
     return Report(
-        run=recording.run,
-        throughput=profile.throughput,
+        run=whole_run.run,
+        throughput=replace(profile.throughput, total_steps=count_steps(whole_run).total),
         phases=profile.phases,
         processes=_process_rows(recording, profile),
         findings=priced.listed,
@@ -263,4 +266,5 @@ def _resources(profile: Profile) -> Resources | None:
         native=load.native_us / length,
         saturated=load.saturated,
         by_role=tuple(sorted(rows, key=lambda row: (-row[2], row[0]))),
+        gpus=profile.gpus,
     )

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Final
 
 DEFAULT_INTERVAL_US: Final = 10_000
 """Costs a sampled process nothing to be seen; 1 ms costs a third of the sps on a full machine."""
+
+
+DEFAULT_TORCH_STEPS: Final = 10
+"""Optimizer steps in a window of torch's profiler: enough to tell the typical one, and a few megabytes."""
+
+
+class TorchWindows(Enum):
+    """When to take windows of torch's profiler."""
+
+    OFF = "off"
+    """Never, and nothing of torch is touched."""
+    AUTO = "auto"
+    """After the warm-up, while they cost less than a hundredth of the time."""
+    ALWAYS = "always"
+    """At once: for programs that end after seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,5 +47,8 @@ class RecordingSettings:
     label: str | None = None
     sps_pattern: re.Pattern[bytes] | None = None
     """Finds steps or sps in the target's output."""
+    torch: TorchWindows = TorchWindows.AUTO
+    torch_steps: int = DEFAULT_TORCH_STEPS
+    """Optimizer steps in each window."""
     steps_from: str | None = None
     """``module:qualname`` of what makes a step each time that it is called."""

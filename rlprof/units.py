@@ -46,3 +46,8 @@ def size(byte_count: float) -> str:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1024
     raise AssertionError("unreachable")
+
+
+def power(watts: float) -> str:
+    """``310 W``."""
+    return f"{watts:.0f} W"

@@ -46,6 +46,10 @@ def size(byte_count: float) -> str:
     return units.size(byte_count).replace(" ", GLUE)
 
 
+def power(watts: float) -> str:
+    return units.power(watts).replace(" ", GLUE)
+
+
 def duration(us: float) -> str:
     return units.duration(us).replace(" ", GLUE)
 

@@ -30,6 +30,7 @@ from rlprof.model.recording import (
     Samples,
     Thread,
     ThreadClock,
+    TorchWindow,
     Window,
 )
 
@@ -74,6 +75,7 @@ class RunBuilder:
         self._clock: dict[tuple[int, int], list[int]] = {}
         self._gauges: list[Gauge] = []
         self._memory: list[MemoryGrowth] = []
+        self._torch_windows: list[TorchWindow] = []
         self._sources: dict[str, str] = {}
         self._notes: list[Note] = []
 
@@ -174,6 +176,25 @@ class RunBuilder:
         self._memory.append(MemoryGrowth(thread, self._node(stack), grown_bytes, released_bytes))
         return self
 
+    def torch_window(
+        self,
+        begun_s: float,
+        ended_s: float,
+        *,
+        trace: bytes = b"",
+        kind: str = "plain",
+        fate: str = "written",
+        updates: int = 10,
+    ) -> RunBuilder:
+        """torch's profiler was on in the last process; ``trace`` is what it wrote, gzipped."""
+        process = len(self._processes) - 1
+        number = sum(it.process == process for it in self._torch_windows)
+        begun, ended = round(begun_s * SECOND), round(ended_s * SECOND)
+        self._torch_windows.append(
+            TorchWindow(process, number, kind, fate, begun, ended, updates, trace)
+        )
+        return self
+
     def source(self, file: str, text: str) -> RunBuilder:
         self._sources[file] = text
         return self
@@ -202,6 +223,7 @@ class RunBuilder:
             counters=tuple(self._counters),
             gauges=tuple(sorted(self._gauges)),
             memory=tuple(sorted(self._memory)),
+            torch_windows=tuple(self._torch_windows),
             sources=self._sources,
             overhead={"samplers_cpu_us": 20_000, "recorder_cpu_us": 30_000, "probe_cpu_us": 5_000},
             notes=tuple(self._notes),

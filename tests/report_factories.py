@@ -14,6 +14,7 @@ from typing import Any
 from rlprof.model.activity import Bound, BoundBy, Component
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.flame import Flame, FlameFrame
+from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import Interval, Phase, PhaseKind, Throughput
 from rlprof.model.recording import Note, RunInfo
@@ -101,6 +102,28 @@ def a_process(
         ),
     }
     return ProcessRow(**{**values, **changes})
+
+
+def a_gpu(index: int = 0, **changes: Any) -> GpuUse:
+    """A GPU of which everything is known, on which the first process holds 11 GiB."""
+    values: dict[str, Any] = {
+        "name": "NVIDIA H200",
+        "utilisation": 0.37,
+        "memory_bytes": 12.0 * 2**30,
+        "memory_total_bytes": 140.0 * 2**30,
+        "power_w": 310.4,
+        "power_limit_w": 700.0,
+        "clock_share": 0.95,
+        "temperature_c": 61.0,
+        "throttled_by_heat": 0.0,
+        "throttled_by_power": 0.12,
+        "process_bytes": ((0, 11.0 * 2**30),),
+    }
+    return GpuUse(index, **{**values, **changes})
+
+
+def a_report_with_gpus(*gpus: GpuUse) -> Report:
+    return a_report(seen={"resources": Resources(8, 3.4, 0.2, 0.0, False, (), gpus)})
 
 
 def a_flame(*stacks: tuple[float, str], metric: str = "wall", title: str = "train.py") -> Flame:

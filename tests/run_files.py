@@ -27,6 +27,8 @@ def write_run(path: Path, recording: Recording, *, finish: bool = True) -> RunWr
             threads=recording.threads if is_first else [],
             memory=recording.memory if is_first else [],
         )
+    for torch_window in recording.torch_windows:
+        writer.write_torch_window(torch_window)
     writer.write_sources(recording.sources)
     writer.write_notes(recording.notes)
     if finish:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rlprof.analysis.critical import usable_cores
+from rlprof.analysis.steady_gauges import SteadyGauges
 from rlprof.analysis.steps import Span
 from rlprof.model import gauges as names
 from rlprof.model.recording import Recording
@@ -31,7 +32,7 @@ def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | No
     """Threads in the windows of ``steady``; None without a steady phase or without gauges."""
     if steady is None:
         return None
-    gauges = _Gauges(recording, steady)
+    gauges = SteadyGauges(recording, steady)
     counted = gauges.levels(names.THREADS)
     if not counted:
         return None
@@ -44,7 +45,9 @@ def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | No
             ProcessThreads(
                 process=process,
                 threads=threads,
-                python=min(threads, python.count[process] / max(1, gauges.seen(process))),
+                python=min(
+                    threads, python.count[process] / max(1, gauges.seen(names.THREADS, process))
+                ),
                 cpu_us=max(round(cpu_us.get(process, 0.0)), python.on_cpu_us[process]),
                 python_cpu_us=python.on_cpu_us[process],
                 run_queue_us=python.run_queue_us[process],
@@ -60,39 +63,6 @@ def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | No
         throttled_us=_whole(gauges.sums(names.HOST_THROTTLED_US).get(0)),
         settings=_settings(recording.run.environment),
     )
-
-
-class _Gauges:
-    """Gauges of the steady phase, by process."""
-
-    def __init__(self, recording: Recording, steady: Span) -> None:
-        self._windows = recording.windows[steady.first : steady.last + 1]
-        self.wall_us = sum(window.length_us for window in self._windows)
-        self._lengths = {window.id: window.length_us for window in self._windows}
-        self._values: dict[str, dict[int, dict[int, float]]] = {}
-        for gauge in recording.gauges:
-            if gauge.window in self._lengths:
-                of_name = self._values.setdefault(gauge.name, {})
-                of_name.setdefault(gauge.process, {})[gauge.window] = gauge.value
-
-    def sums(self, name: str) -> dict[int, float]:
-        found = self._values.get(name, {})
-        return {process: sum(by_window.values()) for process, by_window in found.items()}
-
-    def levels(self, name: str) -> dict[int, float]:
-        """Means over the time for which they are known."""
-        return {
-            process: self._mean(by_window)
-            for process, by_window in self._values.get(name, {}).items()
-        }
-
-    def seen(self, process: int) -> int:
-        """Number of windows in which the process's threads were counted."""
-        return len(self._values.get(names.THREADS, {}).get(process, {}))
-
-    def _mean(self, by_window: Mapping[int, float]) -> float:
-        length = sum(self._lengths[window] for window in by_window)
-        return sum(value * self._lengths[window] for window, value in by_window.items()) / length
 
 
 class _PythonThreads:

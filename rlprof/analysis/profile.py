@@ -22,6 +22,7 @@ from rlprof.analysis.critical import (
     place_threads,
 )
 from rlprof.analysis.fold import Folded, Place, Timeline, Times, fold, importing_nodes, sum_times
+from rlprof.analysis.gpus import measure_gpus
 from rlprof.analysis.helping import (
     cpu_costs,
     wall_costs,
@@ -119,6 +120,7 @@ def build_profile(recording: Recording) -> Profile:
         counts=_summed(steady_counts),
         process_counts=steady_counts,
         thread_use=measure_threads(recording, found.steady),
+        gpus=measure_gpus(recording, found.steady),
         started_package=package,
     )
     return replace(

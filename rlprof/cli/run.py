@@ -17,10 +17,10 @@ from rlprof.cli.output import LATEST, show, terminal_options
 from rlprof.cli.report import load_report
 from rlprof.cli.target import Target, TargetKind, target_of
 from rlprof.errors import LaunchError, OutputError, RlprofError, UsageError
+from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
 if TYPE_CHECKING:
     from rlprof.recording.recorder import Outcome
-    from rlprof.settings import RecordingSettings
 
 _INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
 _UNITS_US = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
@@ -75,6 +75,17 @@ def run(
             "without it.",
         ),
     ] = None,
+    torch: Annotated[
+        TorchWindows,
+        typer.Option(
+            help="Take a few short windows of torch's profiler: after the warm-up (auto), at once, for "
+            "programs that end after seconds (always), or never, with nothing of torch touched (off)."
+        ),
+    ] = TorchWindows.AUTO,
+    torch_steps: Annotated[
+        int,
+        typer.Option(min=1, max=1000, metavar="STEPS", help="Optimizer steps in each such window."),
+    ] = DEFAULT_TORCH_STEPS,
     agent: Annotated[
         bool, typer.Option(help="Put rlprof's agent into the Python processes.")
     ] = True,
@@ -90,8 +101,6 @@ def run(
     Ends with the training's own exit code. The training's output, input, signals and terminal are
     its own; the report goes to stderr.
     """
-    from rlprof.settings import RecordingSettings
-
     target = target_of(ctx)
     if not target.words:
         raise UsageError(
@@ -111,6 +120,8 @@ def run(
         austin=austin,
         label=label,
         sps_pattern=None if sps_pattern is None else pattern_of(sps_pattern),
+        torch=torch,
+        torch_steps=torch_steps,
         steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
     )
     raise typer.Exit(_record(settings, is_default_place=output is None, show_report=report))

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from rlprof import wording
+from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.scaling import differ
 from rlprof.discovery import discover_detectors
@@ -104,7 +105,7 @@ def read_row(path: Path) -> Row | Unread:
         recording = read_run(path)
     except RunFileError as error:
         return Unread(str(path), error.message)
-    profile = build_profile(recording)
+    profile = build_profile(at_own_pace(recording))
     priced, _ = find_and_price(profile, discover_detectors())
     known = (f for f in priced.listed if f.finding.confidence is not Confidence.SUSPECTED)
     return Row(

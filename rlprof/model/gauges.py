@@ -54,6 +54,29 @@ HOST_THROTTLED_US: Final = "host_throttled_us"
 OUTPUT_SPS: Final = "output_sps"
 """A rate that the program prints."""
 
+GPU_UTILISATION: Final = "gpu:N:utilisation"
+"""Part of the time in which some kernel ran, 0 to 1, of others than the run too. ``N`` in this name
+and those below stands for the GPU's index: see ``of_gpu``."""
+
+GPU_MEMORY_BYTES: Final = "gpu:N:memory_bytes"
+"""Taken by all its users and by the driver."""
+
+GPU_POWER_W: Final = "gpu:N:power_w"
+
+GPU_CLOCK_MHZ: Final = "gpu:N:clock_mhz"
+"""Of the multiprocessors (compute units)."""
+
+GPU_TEMPERATURE_C: Final = "gpu:N:temperature_c"
+
+GPU_THROTTLED_BY_HEAT: Final = "gpu:N:throttled_by_heat"
+"""1 while the clock is lowered because it is too hot, else 0: its mean is a part of the time."""
+
+GPU_THROTTLED_BY_POWER: Final = "gpu:N:throttled_by_power"
+"""As above, to stay within the power limit."""
+
+GPU_PROCESS_MEMORY_BYTES: Final = "gpu:N:process_memory_bytes"
+"""What one process holds on it, its CUDA context included."""
+
 SUMMED: Final = frozenset(
     {
         CPU_US,
@@ -72,3 +95,15 @@ HIGHEST: Final = frozenset({PEAK_RSS_BYTES})
 """Of merged windows the highest value is kept."""
 
 # All others are levels: merged windows keep their mean, weighted by the length of the windows.
+
+
+def of_gpu(name: str, index: int) -> str:
+    """``gpu:0:power_w`` of ``gpu:N:power_w``."""
+    return name.replace(":N:", f":{index}:")
+
+
+def gpu_of(name: str) -> int | None:
+    """The index of the GPU that a gauge is of; None for all other gauges."""
+    kind, _, rest = name.partition(":")
+    index = rest.partition(":")[0]
+    return int(index) if kind == "gpu" and index.isdecimal() else None

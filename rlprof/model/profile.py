@@ -18,6 +18,7 @@ from rlprof.model.activity import (
     WaitKind,
 )
 from rlprof.model.calltree import CallTree
+from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryView
 from rlprof.model.recording import Note, Process, RunInfo, Thread, Window
 from rlprof.model.threads import ThreadUse
@@ -139,5 +140,7 @@ class Profile:
     """None where the recording has no gauges of memory."""
     thread_use: ThreadUse | None = None
     """None without a steady phase or gauges."""
+    gpus: tuple[GpuUse, ...] = ()
+    """GPUs in the steady phase; empty where none was measured."""
     started_package: str = ""
     """The installed package that the run started, if it did: its code is the user's then."""

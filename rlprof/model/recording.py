@@ -205,6 +205,28 @@ class MemoryGrowth(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class TorchWindow:
+    """A stretch of one process under torch's profiler, which slows it: not the program's own pace."""
+
+    process: int
+    number: int
+    """Counts from 0 in each process."""
+    kind: str
+    """``plain``, ``stacks`` (with Python stacks), ``rollout`` (from the end of one burst of updates into
+    what follows) or ``timed`` (of a program that makes no updates)."""
+    fate: str
+    """``written``, ``given-up`` (the program started a profiler of its own), ``failed`` or ``lost``
+    (its process ended first)."""
+    begun_us: int
+    ended_us: int
+    """After its trace was written, by which time the program goes on."""
+    updates: int
+    """Optimizer steps in it."""
+    trace: bytes = b""
+    """What torch's profiler exported, gzipped; empty without one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """A remark on the quality of the recording; every renderer shows it."""
 
@@ -230,6 +252,8 @@ class Recording:
     gauges: tuple[Gauge, ...] = ()
     memory: tuple[MemoryGrowth, ...] = ()
     """By thread and node, over the whole run; empty in files of version 1."""
+    torch_windows: tuple[TorchWindow, ...] = ()
+    """By process and time; empty in files before version 3."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Text of the files with hot lines, by the path that frames name."""
     overhead: Mapping[str, float] = field(default_factory=dict)

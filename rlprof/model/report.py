@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rlprof.model.activity import NOT_BOUND, Bound, Component
 from rlprof.model.finding import PricedFinding
 from rlprof.model.flame import Flame
+from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryView
 from rlprof.model.profile import Phase, PhaseKind, Throughput
 from rlprof.model.recording import Note, RunInfo
@@ -66,7 +67,7 @@ class WaitRow:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """CPU in the steady phase, in cores."""
+    """CPU, in cores, and GPUs in the steady phase."""
 
     cores: float
     """What the run may use."""
@@ -78,6 +79,7 @@ class Resources:
     saturated: bool
     by_role: tuple[tuple[str, int, float], ...]
     """(role, processes, cores of all of them), the heaviest first."""
+    gpus: tuple[GpuUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

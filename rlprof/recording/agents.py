@@ -46,9 +46,13 @@ class AgentServer:
         return self._listener.fileno()
 
     def environment(
-        self, *, probe_interval_us: int, tracer_pid: int | None, steps_from: str | None = None
+        self,
+        *,
+        probe_interval_us: int,
+        tracer_pid: int | None,
+        steps_from: str | None = None,
     ) -> dict[str, str]:
-        """What the agent reads, less ``PYTHONPATH``."""
+        """What the agent reads, less ``PYTHONPATH`` and what is for torch."""
         variables = {
             "RLPROF_SOCKET": self.address,
             "RLPROF_TOKEN": self.token,

@@ -13,6 +13,7 @@ from rlprof.model import gauges as names
 from rlprof.model.recording import Gauge, Window
 from rlprof.recording import host, procfs
 from rlprof.recording.cgroups import ControlGroups
+from rlprof.recording.gpus.reader import GpuReader
 from rlprof.recording.procfs import ProcessStat
 from rlprof.recording.tracked import TrackedProcess
 
@@ -37,9 +38,12 @@ class _Totals(NamedTuple):
 class GaugeReader:
     """Reads the gauges of a run's processes and of its machine."""
 
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.perf_counter, gpus: GpuReader | None = None
+    ) -> None:
         """``clock`` (seconds) measures what the dear figures cost."""
         self._clock = clock
+        self._gpus = gpus
         self._groups = ControlGroups.ours()
         self._own_cores = procfs.read_affinity(0)
         self._seen: dict[tuple[int, int], _Totals] = {}
@@ -48,13 +52,17 @@ class GaugeReader:
 
     def read(self, window: Window, asked: Iterable[TrackedProcess]) -> list[Gauge]:
         """The gauges of ``window``, which has just closed, of the live ones among ``asked``."""
+        live = self._pss_longest_ago(asked)
         gauges = [
             Gauge(window.id, tracked.process.id, name, value)
-            for tracked in self._pss_longest_ago(asked)
+            for tracked in live
             for name, value in self._of_process(window, tracked)
         ]
         # A gauge is of some process: the machine's are kept with the first.
         gauges += [Gauge(window.id, 0, name, value) for name, value in self._of_host()]
+        if self._gpus is not None:
+            pids = {tracked.pid: tracked.process.id for tracked in live}
+            gauges += [Gauge(window.id, *row) for row in self._gpus.read(window.end_us, pids)]
         return gauges
 
     def _pss_longest_ago(self, asked: Iterable[TrackedProcess]) -> list[TrackedProcess]:

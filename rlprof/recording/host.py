@@ -12,13 +12,14 @@ import psutil
 
 from rlprof.recording import procfs
 from rlprof.recording.cgroups import ControlGroups
+from rlprof.recording.gpus.reader import GpuReader
 
 _SOME_TOTAL = re.compile(rb"some .*total=(\d+)")
 _AVAILABLE = re.compile(rb"MemAvailable:\s+(\d+) kB")
 
 
-def host_facts() -> dict[str, str]:
-    """CPU model, cores, memory and system, as texts."""
+def host_facts(gpus: GpuReader | None = None) -> dict[str, str]:
+    """CPU model, cores, memory, system and GPUs, as texts."""
     return {
         "cpu_model": _cpu_model(),
         "cores": str(os.cpu_count() or 1),
@@ -27,6 +28,7 @@ def host_facts() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
         "name": platform.node(),
+        **(gpus.facts() if gpus is not None else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from mmap import mmap
+from typing import NamedTuple
 
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.errors import RlprofError
@@ -18,6 +19,17 @@ PROBE_STATE_TEXTS = {
     layout.PROBE_TRACED: "a trace or profile function was active in it",
 }
 """Why a probe yielded, as the second half of a sentence."""
+
+
+class WindowTold(NamedTuple):
+    """A window of torch's profiler, as the agent tells it. Times in ns of CLOCK_MONOTONIC."""
+
+    number: int
+    kind: int
+    fate: int
+    begun_ns: int
+    ended_ns: int
+    updates: int
 
 
 class MailboxReader:
@@ -59,6 +71,30 @@ class MailboxReader:
     def custom_state(self) -> int:
         """What became of the target of ``--steps-from``."""
         return self._cells[layout.CELL_CUSTOM_STATE]
+
+    @property
+    def torch_state(self) -> int:
+        """What became of the windows of torch's profiler."""
+        return self._cells[layout.CELL_TORCH_STATE]
+
+    def torch_windows(self) -> list[WindowTold]:
+        """Those that have begun."""
+        told = []
+        for number in range(layout.MAX_WINDOWS):
+            first = layout.window_cell(number, 0)
+            cells = self._cells[first : first + layout.CELLS_PER_WINDOW].tolist()
+            if cells[layout.WINDOW_FATE] != layout.WINDOW_NONE:
+                told.append(
+                    WindowTold(
+                        number,
+                        kind=cells[layout.WINDOW_KIND],
+                        fate=cells[layout.WINDOW_FATE],
+                        begun_ns=cells[layout.WINDOW_BEGUN_NS],
+                        ended_ns=cells[layout.WINDOW_ENDED_NS],
+                        updates=cells[layout.WINDOW_UPDATES],
+                    )
+                )
+        return told
 
     @property
     def lacks_counters(self) -> bool:

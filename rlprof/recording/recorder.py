@@ -24,6 +24,7 @@ from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import Census
 from rlprof.recording.counting_notes import counting_notes
 from rlprof.recording.escort import Escort
+from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.host import git_state, host_facts, usable_cores
 from rlprof.recording.live import LiveLine
 from rlprof.recording.redact import redact_arguments, redact_environment
@@ -31,6 +32,7 @@ from rlprof.recording.samplers.austin import Austin, find_austin
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import window_length_us
+from rlprof.recording.torch_traces import TraceCollector
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.runfile.writer import RunWriter
 from rlprof.settings import DEFAULT_INTERVAL_US, RecordingSettings
@@ -71,6 +73,8 @@ class Recorder:
 
     def __init__(self, settings: RecordingSettings) -> None:
         self._settings = settings
+        # Before the run's clock starts: a driver that wakes up is none of its start-up.
+        self._gpus = find_gpus(os.environ)
         self._start = time.monotonic()
         self._notes: list[Note] = []
         self._usable_cores = usable_cores()
@@ -86,7 +90,9 @@ class Recorder:
             elapsed_us=self._elapsed_us,
             on_first_sample=lambda tracked: self._server.release(tracked.pid),
         )
-        self._store = WindowStore(RunWriter(settings.run_file, self._run_info()), self._stacks)
+        self._traces = TraceCollector(settings, self._start)
+        writer = RunWriter(settings.run_file, self._run_info())
+        self._store = WindowStore(writer, self._stacks, self._gpus)
         self._next_scan_us = 0
         self._next_read_us = 0
         self._is_recording = True
@@ -121,6 +127,9 @@ class Recorder:
         self._server.close()
         self._selector.close()
         self._escort.close()
+        self._traces.close()
+        if self._gpus is not None:
+            self._gpus.close()
 
     # Beginning
 
@@ -150,12 +159,13 @@ class Recorder:
             complete=False,
             label=settings.label,
             git=git_state(Path(cwd)),
-            host=host_facts(),
+            host=host_facts(self._gpus),
             environment=redact_environment(os.environ),
             settings={
                 "interval": "default" if interval is None else f"{interval} us",
                 "agent": str(settings.agent).lower(),
                 "probe": str(settings.probe).lower(),
+                "torch": settings.torch.value,
             },
             rlprof_version=__version__,
         )
@@ -169,6 +179,7 @@ class Recorder:
                 tracer_pid=os.getpid() if procfs.yama_restricts() else None,
                 steps_from=self._settings.steps_from,
             )
+            environment |= self._traces.environment()
             theirs = environment.get("PYTHONPATH")
             environment["PYTHONPATH"] = os.pathsep.join(
                 [str(INJECT_DIR), *([theirs] if theirs else [])]
@@ -234,6 +245,7 @@ class Recorder:
         self._store.close_window(now_us, self._census, self._escort.taps)
         if self._store.failure is not None:
             self._stop_sampling()
+        self._store.keep_traces(self._traces.collect(self._census.all))
         self._live.update(
             elapsed_us=now_us,
             processes=len(self._census.live()),
@@ -312,11 +324,17 @@ class Recorder:
         self._escort.drain()
         if self._is_recording:
             self._stop_recording()
+        self._store.keep_traces(self._traces.finish(self._census.all))
         self._store.finish(
             exit_code=exit_code,
             census=self._census,
             overhead=self._overhead(),
-            notes=[*self._notes, *counting_notes(self._census.all, self._settings)],
+            notes=[
+                *self._notes,
+                *(self._gpus.notes if self._gpus is not None else ()),
+                *counting_notes(self._census.all, self._settings),
+                *self._traces.notes(self._census.all),
+            ],
         )
 
     def _stop_sampling(self) -> None:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 
 from rlprof.errors import OutputError, RlprofError
 from rlprof.model.counters import best_source
 from rlprof.model.gauges import OUTPUT_SPS
-from rlprof.model.recording import Counter, Gauge, MemoryGrowth, Note, ThreadClock, Window
+from rlprof.model.recording import (
+    Counter,
+    Gauge,
+    MemoryGrowth,
+    Note,
+    ThreadClock,
+    TorchWindow,
+    Window,
+)
 from rlprof.recording.census import Census, summarise
 from rlprof.recording.gauges import GaugeReader
+from rlprof.recording.gpus.reader import GpuReader
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.sources import read_sources
 from rlprof.recording.stacks import StackTable
@@ -35,12 +45,14 @@ SOURCES_EVERY = 60
 class WindowStore:
     """The run file while it grows. A write that fails ends the storing, never the target."""
 
-    def __init__(self, writer: RunWriter, stacks: StackTable) -> None:
+    def __init__(
+        self, writer: RunWriter, stacks: StackTable, gpus: GpuReader | None = None
+    ) -> None:
         self.failure: RlprofError | None = None
         self.window_start_us = 0
         self._writer = writer
         self._stacks = stacks
-        self._gauges = GaugeReader()
+        self._gauges = GaugeReader(gpus=gpus)
         self._windows: list[Window] = []
         self._tail_windows = TAIL_WINDOWS
         self._closed = 0
@@ -100,6 +112,11 @@ class WindowStore:
             self._guard(self._keep_sources)
         if len(self._windows) > MAX_WINDOWS:
             self._guard(self._merge)
+
+    def keep_traces(self, windows: Iterable[TorchWindow]) -> None:
+        """Write windows of torch's profiler as they come."""
+        for window in windows:
+            self._guard(partial(self._writer.write_torch_window, window))
 
     def recent_sps(self) -> float | None:
         """Steps per second of the last seconds, else the last rate printed; None before either."""

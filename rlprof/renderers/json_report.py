@@ -18,6 +18,7 @@ from typing import Final
 from rlprof.errors import UsageError
 from rlprof.model.activity import Bound, Component
 from rlprof.model.finding import Location, PricedFinding, Range
+from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryTrend, MemoryView
 from rlprof.model.profile import Interval, Phase, Throughput
 from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
@@ -67,7 +68,7 @@ def report_as_json(report: Report) -> dict[str, Json]:
         "bound_by": _bound(report.bound, report.processes),
         "components": [_component(row) for row in report.components],
         "waits": [_wait(row) for row in report.waits],
-        "resources": _resources(report.resources),
+        "resources": _resources(report.resources, report.processes),
         "memory": _memory(report.memory, report.processes),
         "counters_per_step": {name: number(value) for name, value in report.counters_per_step},
         "quality": _quality(report),
@@ -215,7 +216,7 @@ def _wait(row: WaitRow) -> dict[str, Json]:
     }
 
 
-def _resources(resources: Resources | None) -> dict[str, Json] | None:
+def _resources(resources: Resources | None, rows: Sequence[ProcessRow]) -> dict[str, Json] | None:
     if resources is None:
         return None
     return {
@@ -228,7 +229,32 @@ def _resources(resources: Resources | None) -> dict[str, Json] | None:
             {"role": role, "processes": members, "cores": number(used)}
             for role, members, used in resources.by_role
         ],
+        "gpus": [_gpu(gpu, rows) for gpu in resources.gpus],
     }
+
+
+def _gpu(gpu: GpuUse, rows: Sequence[ProcessRow]) -> dict[str, Json]:
+    return {
+        "index": gpu.index,
+        "name": gpu.name,
+        "utilisation": _known(gpu.utilisation),
+        "memory_bytes": _known(gpu.memory_bytes),
+        "memory_total_bytes": _known(gpu.memory_total_bytes),
+        "power_w": _known(gpu.power_w),
+        "power_limit_w": _known(gpu.power_limit_w),
+        "clock_share": _known(gpu.clock_share),
+        "temperature_c": _known(gpu.temperature_c),
+        "throttled_by_heat": _known(gpu.throttled_by_heat),
+        "throttled_by_power": _known(gpu.throttled_by_power),
+        "processes": [
+            {"pid": rows[process].pid, "role": rows[process].role, "memory_bytes": number(held)}
+            for process, held in gpu.process_bytes
+        ],
+    }
+
+
+def _known(value: float | None) -> Json:
+    return None if value is None else number(value)
 
 
 def _memory(memory: MemoryView | None, rows: Sequence[ProcessRow]) -> dict[str, Json] | None:

@@ -21,9 +21,16 @@ from rlprof.model.recording import (
     Samples,
     Thread,
     ThreadClock,
+    TorchWindow,
     Window,
 )
-from rlprof.runfile.schema import APPLICATION_ID, SINCE_MEMORY, VERSION, journals
+from rlprof.runfile.schema import (
+    APPLICATION_ID,
+    SINCE_MEMORY,
+    SINCE_TORCH_WINDOWS,
+    VERSION,
+    journals,
+)
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
@@ -137,6 +144,7 @@ def _read(db: sqlite3.Connection, version: int) -> Recording:
         counters=tuple(map(Counter._make, db.execute("SELECT * FROM counter"))),
         gauges=tuple(map(Gauge._make, db.execute("SELECT * FROM gauge"))),
         memory=_memory(db) if version >= SINCE_MEMORY else (),
+        torch_windows=_torch_windows(db) if version >= SINCE_TORCH_WINDOWS else (),
         sources=dict(db.execute("SELECT file, text FROM source")),
         overhead=json.loads(meta.get("overhead", "{}")),
         notes=tuple(Note(*row) for row in db.execute("SELECT level, slug, text FROM note")),
@@ -145,6 +153,11 @@ def _read(db: sqlite3.Connection, version: int) -> Recording:
 
 def _memory(db: sqlite3.Connection) -> tuple[MemoryGrowth, ...]:
     return tuple(map(MemoryGrowth._make, db.execute("SELECT * FROM memory")))
+
+
+def _torch_windows(db: sqlite3.Connection) -> tuple[TorchWindow, ...]:
+    rows = db.execute("SELECT * FROM torch_window ORDER BY process, number")
+    return tuple(TorchWindow(*row) for row in rows)
 
 
 def _run(meta: dict[str, str]) -> RunInfo:

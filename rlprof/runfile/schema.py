@@ -8,15 +8,19 @@ from typing import Final
 APPLICATION_ID: Final = 0x524C5046
 """``RLPF``: tells a run file from any other SQLite file."""
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Kept in ``user_version``.
 
 1: the first version (rlprof 0.1).
 2: the table ``memory``; merged gauges keep their weighted mean, their sum or their highest value.
+3: the table ``torch_window``.
 """
 
 SINCE_MEMORY: Final = 2
 """The first version with the table ``memory``."""
+
+SINCE_TORCH_WINDOWS: Final = 3
+"""The first version with the table ``torch_window``."""
 
 TABLES: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -63,6 +67,11 @@ CREATE TABLE memory (
     thread INTEGER NOT NULL, node INTEGER NOT NULL,
     grown_bytes INTEGER NOT NULL, released_bytes INTEGER NOT NULL, PRIMARY KEY (thread, node)
 ) WITHOUT ROWID;
+CREATE TABLE torch_window (
+    process INTEGER NOT NULL REFERENCES process, number INTEGER NOT NULL, kind TEXT NOT NULL,
+    fate TEXT NOT NULL, begun_us INTEGER NOT NULL, ended_us INTEGER NOT NULL,
+    updates INTEGER NOT NULL, trace BLOB NOT NULL, PRIMARY KEY (process, number)
+);
 CREATE TABLE source (file TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (level TEXT NOT NULL, slug TEXT NOT NULL, text TEXT NOT NULL);
 """

@@ -22,6 +22,7 @@ from rlprof.model.recording import (
     RunInfo,
     Thread,
     ThreadClock,
+    TorchWindow,
     Window,
 )
 from rlprof.runfile.schema import APPLICATION_ID, TABLES, VERSION, journals
@@ -51,6 +52,7 @@ _MERGED_GAUGE = (
 _PROCESS_COLUMNS = tuple(field.name for field in fields(Process))
 # Not asdict: it copies each value deeply, four times a second for every process.
 _process_values = attrgetter(*_PROCESS_COLUMNS)
+_torch_window_values = attrgetter(*(field.name for field in fields(TorchWindow)))
 
 
 class RunWriter:
@@ -118,6 +120,14 @@ class RunWriter:
             many("INSERT INTO counter VALUES (?,?,?,?)", counters)
             many("INSERT INTO gauge VALUES (?,?,?,?)", gauges)
             many(_ADD_MEMORY, memory)
+
+    def write_torch_window(self, window: TorchWindow) -> None:
+        """Commit a window of torch's profiler, its trace included."""
+        with self._reporting(), self._transaction():
+            self._db.execute(
+                "INSERT INTO torch_window VALUES (?,?,?,?,?,?,?,?)",
+                _torch_window_values(window),
+            )
 
     def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
         """Merge each group of neighbouring windows into one; group ``i`` becomes window ``i``.

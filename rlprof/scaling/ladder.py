@@ -10,6 +10,7 @@ from statistics import median
 
 from rlprof import wording
 from rlprof.analysis.critical import usable_cores
+from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.model.activity import BoundBy
 from rlprof.model.profile import Interval, Profile
@@ -59,7 +60,7 @@ def read_ladder_run(
     run_file: Path, *, workers: int, round_number: int, exit_code: int
 ) -> LadderRun:
     """What the run that was recorded in ``run_file`` came to; raises ``RunFileError``."""
-    recording = read_run(run_file)
+    recording = at_own_pace(read_run(run_file))
     profile = build_profile(recording)
     sps = profile.throughput.steady_sps
     if sps is not None and sps.median <= 0:

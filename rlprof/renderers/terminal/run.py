@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import Final
 
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from rlprof import wording
 from rlprof.model.finding import Range
+from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryView
 from rlprof.model.profile import Throughput
 from rlprof.model.recording import Note
@@ -30,6 +31,9 @@ LEAST_CORES: Final = 0.05
 LEAST_WAIT: Final = 0.1
 """Of the steady phase, from which on a wait is shown."""
 MOST_WAITS: Final = 8
+
+LEAST_THROTTLED: Final = 0.05
+"""Of the steady phase, from which on a GPU's lowered clock is told."""
 
 LARGEST: Final = 3
 """Processes and lines named for their memory."""
@@ -52,6 +56,8 @@ def how_the_run_went(report: Report) -> Iterable[RenderableType]:
         table.add_row("Also", rates)
     if report.resources is not None:
         table.add_row("CPU", _cpu(report.resources))
+        for gpu in report.resources.gpus:
+            table.add_row(f"GPU {gpu.index}", _gpu(gpu))
     if report.memory is not None:
         table.add_row("Memory", _memory(report.memory, report))
     for name, value in report.counters_per_step:
@@ -89,6 +95,31 @@ def _cpu(resources: Resources) -> str:
     if resources.native >= LEAST_CORES:
         text += f"; {resources.native:.1f} cores by threads that run no Python"
     return text
+
+
+def _gpu(gpu: GpuUse) -> str:
+    """What is known of it, in the order in which it is asked about."""
+    parts = []
+    if gpu.utilisation is not None:
+        parts.append(f"some kernel ran for {wording.percent(gpu.utilisation)} of the steady phase")
+    if gpu.memory_bytes is not None:
+        parts.append(_of_most(gpu.memory_bytes, gpu.memory_total_bytes, wording.size))
+    if gpu.power_w is not None:
+        parts.append(_of_most(gpu.power_w, gpu.power_limit_w, wording.power))
+    if gpu.clock_share is not None:
+        parts.append(f"clock at {wording.percent(gpu.clock_share)} of its highest")
+    for share, why in (
+        (gpu.throttled_by_heat, "because it was too hot"),
+        (gpu.throttled_by_power, "because of its power limit"),
+    ):
+        if share is not None and share >= LEAST_THROTTLED:
+            parts.append(f"slowed down for {wording.percent(share)} of the time {why}")
+    name = f"{printable(gpu.name)}: " if gpu.name else ""
+    return name + ", ".join(parts)
+
+
+def _of_most(value: float, most: float | None, words: Callable[[float], str]) -> str:
+    return words(value) if most is None else f"{words(value)} of {words(most)}"
 
 
 def _memory(memory: MemoryView, report: Report) -> str:

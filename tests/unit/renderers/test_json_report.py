@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from rlprof.errors import UsageError
 from rlprof.renderers.json_report import RENDERER
-from tests.report_factories import a_finding, a_report, a_story
+from tests.report_factories import (
+    a_finding,
+    a_gpu,
+    a_report,
+    a_report_with_gpus,
+    a_story,
+)
 
 SCHEMA = json.loads(files("rlprof.renderers").joinpath("report.schema.json").read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -113,6 +119,17 @@ def test_any_report_fits_the_schema(
     )
 
     VALIDATOR.validate(as_json(report))
+
+
+def test_gpus_of_the_steady_phase() -> None:
+    document = as_json(a_report_with_gpus(a_gpu(), a_gpu(1, power_w=None, process_bytes=())))
+
+    VALIDATOR.validate(document)
+    assert undocumented_keys(document, SCHEMA) == []
+    first, second = document["resources"]["gpus"]
+    assert (first["index"], first["utilisation"], first["power_w"]) == (0, 0.37, 310.4)
+    assert first["processes"] == [{"pid": 1000, "role": "main", "memory_bytes": 11 * 2**30}]
+    assert (second["power_w"], second["processes"]) == (None, [])
 
 
 def test_indent_is_an_option_and_must_be_a_number() -> None:

@@ -13,9 +13,11 @@ from rlprof.renderers.terminal import RENDERER
 from tests.report_factories import (
     a_finding,
     a_flame,
+    a_gpu,
     a_hot_spot,
     a_process,
     a_report,
+    a_report_with_gpus,
     a_story,
 )
 
@@ -100,6 +102,28 @@ def test_like_processes_are_one_line() -> None:
 
     assert re.search(r"8 workers +12.0 +2.0 +0.0 to 7.0", text)
     assert "2003" not in text
+
+
+def test_a_gpu_is_one_line() -> None:
+    text = " ".join(shown(a_report_with_gpus(a_gpu(1)), width="300").split())
+
+    assert (
+        "GPU 1 NVIDIA H200: some kernel ran for 37 % of the steady phase, 12.0 GiB of 140.0 GiB, "
+        "310 W of 700 W, clock at 95 % of its highest, slowed down for 12 % of the time because of "
+        "its power limit"
+    ) in text
+
+
+def test_of_a_gpu_only_what_is_known_is_said() -> None:
+    told = a_gpu(name="", power_limit_w=None, utilisation=None, memory_bytes=None, clock_share=None)
+    text = " ".join(shown(a_report_with_gpus(told), width="300").split())
+
+    assert "GPU 0 310 W, slowed down" in text
+    assert "None" not in text
+
+
+def test_no_gpu_no_line() -> None:
+    assert "GPU" not in shown(a_report_with_gpus())
 
 
 def test_notes_of_a_level_not_known_here_are_shown_too() -> None:

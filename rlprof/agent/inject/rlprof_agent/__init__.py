@@ -59,6 +59,11 @@ class Agent:
         self.probe.start(_thread.get_native_id())
 
 
+def current_agent() -> Optional[Agent]:
+    """That of this process; None without a recorder."""
+    return _agent
+
+
 def cell(name: str) -> Any:
     """The one-item memory in which this process counts ``name``, or None without a recorder."""
     if _agent is None:
@@ -120,6 +125,10 @@ def _renew_cells() -> None:
     from . import counters
 
     counters.renew()
+    if "rlprof_agent.torch_windows" in sys.modules:
+        from . import torch_windows
+
+        torch_windows.renew(_agent)
     _tell_custom_state(_custom_state)
     # The program may have an rlprof of its own.
     renew: Any = getattr(sys.modules.get("rlprof"), "_renew_cells", None)

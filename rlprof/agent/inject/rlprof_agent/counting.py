@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from . import layout
+from . import layout, torch_windows
 from .counted import WATCHED
 from .import_watch import ImportWatch
 
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 def install(tell_custom_state: Tell) -> None:
     """``tell_custom_state`` tells the recorder what became of the target of ``--steps-from``."""
-    acts: dict[str, Any] = {name: _counting_by(*where) for name, where in WATCHED.items()}
+    acts: dict[str, Any] = {
+        name: _counting_by(*where)
+        for name, where in WATCHED.items()
+        if torch_windows.are_wanted() or not name.startswith("torch.")
+    }
     module, colon, qualname = os.environ.get("RLPROF_STEPS_FROM", "").partition(":")
     if colon:
         tell_custom_state(layout.CUSTOM_NOT_IMPORTED)

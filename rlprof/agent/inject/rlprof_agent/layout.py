@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 
-MAGIC = 0x0002_464F_5250_4C52
+MAGIC = 0x0003_464F_5250_4C52
 """``RLPROF`` and the version of this layout."""
 
 SIZE = 1 << 18
@@ -51,6 +51,10 @@ CELL_CUSTOM_STATE = 10
 """What became of the target of ``--steps-from`` in this process."""
 CELL_NO_WAIT = 11
 """1: children forked from here do not wait for a sampler. The recorder's."""
+CELL_TORCH_STATE = 12
+"""What became of the windows of torch's profiler in this process."""
+CELL_WINDOWS = 13
+"""The first cell of the first window; see ``window_cell``."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.
@@ -78,6 +82,53 @@ CUSTOM_MISSING = 3
 CUSTOM_NOT_CALLABLE = 4
 CUSTOM_READ_ONLY = 5
 """It can be called, but not replaced: an attribute of a built-in class, for example."""
+
+# Windows of torch's profiler.
+MAX_WINDOWS = 3
+WINDOW_BEGUN_NS = 0
+"""CLOCK_MONOTONIC before the profiler was started."""
+WINDOW_ENDED_NS = 1
+"""The same after the trace was written: what lies between is not the program's own pace."""
+WINDOW_UPDATES = 2
+"""Optimizer steps in the window."""
+WINDOW_KIND = 3
+WINDOW_FATE = 4
+CELLS_PER_WINDOW = 5
+
+WINDOW_PLAIN = 1
+WINDOW_STACKS = 2
+"""With Python stacks, which about double the host's time."""
+WINDOW_ROLLOUT = 3
+"""Begins where a burst of updates is about to end, so that what comes between bursts is in it."""
+WINDOW_TIMED = 4
+"""Of a program without an optimizer: begins anywhere, lasts for a fixed time."""
+
+WINDOW_NONE = 0
+WINDOW_OPEN = 1
+WINDOW_WRITTEN = 2
+WINDOW_GIVEN_UP = 3
+"""The program started a profiler of its own."""
+WINDOW_FAILED = 4
+"""The trace could not be taken or written."""
+
+TORCH_ABSENT = 0
+"""torch was not imported, or no windows were asked for."""
+TORCH_WATCHED = 1
+TORCH_OTHER_PROFILER = 2
+"""A profiler of the program's was on when a window was due, or began in one: no more windows."""
+TORCH_OTHER_PROCESSES = 3
+"""As many other processes as may have windows have them."""
+TORCH_FAILED = 4
+TORCH_OTHER_THREAD = 6
+"""Updates are made outside of the main thread, where torch's profiler complains on stderr."""
+TORCH_TOO_OLD = 5
+"""It has no hook after each optimizer step (before torch 2.1)."""
+
+
+def window_cell(number: int, which: int) -> int:
+    """The index of the cell ``which`` of the window ``number``."""
+    return CELL_WINDOWS + CELLS_PER_WINDOW * number + which
+
 
 # Records of the ring: one tag byte, then the struct, then variable parts.
 TAG_FRAME = 1

@@ -23,8 +23,13 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Optional
 
+    from .torch_windows import TorchWindows
+
 NEAR_RECURSION_LIMIT = 0.75
 """Yield when a stack reaches this part of the recursion limit."""
+
+_MODULE_CALL = "_call_impl"
+"""Through this method of ``torch.nn.Module`` goes every call of a network."""
 
 MAX_STACKS = 20_000
 """Stacks remembered before the tables start anew, so that memory stays bounded."""
@@ -43,6 +48,10 @@ class StackProbe:
         self._frames: dict[tuple[int, int], int] = {}
         self._codes: dict[int, CodeType] = {}
         self._dynamo_told = False
+        self.windows: Optional[TorchWindows] = None
+        """Those of torch's profiler in this process, which end in time by these looks."""
+        self._saw_torch = False
+        """Whether a module of torch was seen at work."""
         self._gc_cell = mailbox.counter("gc_collections")
         # Those of the parent, in a forked child.
         self._gc_before = _full_collections()
@@ -121,6 +130,12 @@ class StackProbe:
     def _take(self, frame: Optional[FrameType]) -> None:
         now = time.thread_time_ns()
         weight = now - self._last_ns
+        windows = self.windows
+        if windows is not None and windows.is_open:
+            # Not the program's pace, and torch may take stacks by a profile function of its own.
+            windows.look()
+            self._last_ns = time.thread_time_ns()
+            return
         if sys.gettrace() is not None or sys.getprofile() is not None:
             self.give_up(layout.PROBE_TRACED)
             return
@@ -150,6 +165,9 @@ class StackProbe:
         self._obey_interval()
         self._last_ns = time.thread_time_ns()
         cells[layout.CELL_PROBE_COST_NS] += self._last_ns - now
+        if windows is not None and self._saw_torch:
+            windows.look()
+            self._last_ns = time.thread_time_ns()
 
     def _define(self, key: tuple[int, ...], frame: Optional[FrameType]) -> int:
         """Write the definition of a stack not seen before; its id, or -1 without room."""
@@ -190,6 +208,8 @@ class StackProbe:
         function = name.encode("utf-8", "surrogateescape")[: layout.MAX_NAME]
         # None on instructions that the compiler made up.
         line = frame.f_lineno or code.co_firstlineno
+        if code.co_name == _MODULE_CALL:
+            self._saw_torch = True
         head = layout.FRAME.pack(layout.TAG_FRAME, number, line, len(file), len(function))
         if not self._mailbox.write(head + file + function):
             return -1

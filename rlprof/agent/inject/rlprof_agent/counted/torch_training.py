@@ -1,7 +1,8 @@
-"""torch: steps of optimizers, and batches of data loaders."""
+"""torch: steps of optimizers, which are also the clock of its profiler's windows, and batches."""
 
 from __future__ import annotations
 
+from .. import current_agent, torch_windows
 from ..counters import counter
 from .class_methods import CountedMethods
 
@@ -21,6 +22,9 @@ def count_updates(module: ModuleType) -> None:
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
         register(count_update)
+    agent = current_agent()
+    if agent is not None and torch_windows.are_wanted():
+        torch_windows.watch(module, agent)
 
 
 def count_batches(module: ModuleType) -> None:

@@ -1,0 +1,96 @@
+"""A recording without the time in which a profiler of rlprof's slowed the program down."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate, compress
+from typing import Final
+
+from rlprof.model.recording import Recording, Samples, TorchWindow, Window
+
+MOST_CUT: Final = 0.3
+"""Part of the run that may be left out. Of a run that hardly lasts longer than its windows more is
+lost by cutting than by keeping what they slowed."""
+
+
+def at_own_pace(recording: Recording) -> Recording:
+    """``recording`` as if the stretches under torch's profiler had not been: its windows that
+    overlap one are gone, and what comes after moves up, the run's length included.
+
+    Everything is cut for all processes: others may have waited for the one under the profiler.
+    """
+    slowed = tuple(_overlapping(recording.windows, recording.torch_windows))
+    cut_us = sum(recording.windows[it].length_us for it in slowed)
+    if not slowed or cut_us > MOST_CUT * recording.run.wall_us:
+        return recording
+    return _without(recording, frozenset(slowed))
+
+
+def cut_us(recording: Recording) -> int:
+    """How much of the run :func:`at_own_pace` leaves out (µs)."""
+    return recording.run.wall_us - at_own_pace(recording).run.wall_us
+
+
+def _overlapping(windows: Sequence[Window], slowed: Iterable[TorchWindow]) -> Iterable[int]:
+    spans = [(it.begun_us, it.ended_us) for it in slowed]
+    for window in windows:
+        if any(begun < window.end_us and ended > window.start_us for begun, ended in spans):
+            yield window.id
+
+
+def _without(recording: Recording, cut: frozenset[int]) -> Recording:
+    windows = recording.windows
+    kept = [window.id not in cut for window in windows]
+    new_id = [count - 1 for count in accumulate(map(int, kept))]
+    starts = [window.start_us for window in windows]
+    gone = [0, *accumulate(0 if it else w.length_us for w, it in zip(windows, kept, strict=True))]
+
+    def moved(at_us: int) -> int:
+        """The same moment, less what was cut before it."""
+        last = bisect_right(starts, at_us) - 1
+        if last < 0:
+            return at_us
+        return starts[last] - gone[last] if not kept[last] else at_us - gone[last]
+
+    return replace(
+        recording,
+        run=replace(recording.run, wall_us=moved(recording.run.wall_us)),
+        processes=tuple(
+            replace(
+                process,
+                started_us=moved(process.started_us),
+                ended_us=None if process.ended_us is None else moved(process.ended_us),
+            )
+            for process in recording.processes
+        ),
+        windows=tuple(
+            Window(new_id[it.id], moved(it.start_us), moved(it.start_us) + it.length_us)
+            for it in windows
+            if kept[it.id]
+        ),
+        samples=_samples(recording.samples, kept, new_id),
+        clocks=tuple(
+            it._replace(window=new_id[it.window]) for it in recording.clocks if kept[it.window]
+        ),
+        counters=tuple(
+            it._replace(window=new_id[it.window]) for it in recording.counters if kept[it.window]
+        ),
+        gauges=tuple(
+            it._replace(window=new_id[it.window]) for it in recording.gauges if kept[it.window]
+        ),
+        torch_windows=tuple(
+            replace(it, begun_us=moved(it.begun_us), ended_us=moved(it.begun_us))
+            for it in recording.torch_windows
+        ),
+    )
+
+
+def _samples(samples: Samples, kept: Sequence[bool], new_id: Sequence[int]) -> Samples:
+    result = Samples()
+    chosen = [kept[window] for window in samples.window]
+    result.window.extend(new_id[it] for it in compress(samples.window, chosen))
+    for name in ("thread", "node", "wall_us", "idle_us", "cpu_us"):
+        getattr(result, name).extend(compress(getattr(samples, name), chosen))
+    return result

@@ -1,0 +1,254 @@
+"""Windows of torch's profiler in real programs, however they train and however they end."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rlprof.model.recording import TorchWindow
+from tests.live_processes import Result
+
+pytest.importorskip("torch", reason="torch is missing (pip install torch)")
+
+TRAINING = """
+    import os, signal, sys, time
+    import torch
+    torch.set_num_threads(1)
+    net = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.Tanh(), torch.nn.Linear(32, 2))
+    optimizer = torch.optim.Adam(net.parameters())
+    batch = torch.ones(16, 8)
+
+    def update():
+        loss = net(batch).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    def train(updates):
+        for _ in range(updates):
+            loss = update()
+        return loss.item()
+
+    def train_for(seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            update()
+"""
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    """Where the run puts what it does not keep."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def train(write, rlprof_run, temporary) -> Callable[..., Result]:
+    """Runs the training above with ``body`` below it, windows from the first updates on."""
+
+    def _train(body: str, *, torch: str = "always", steps: int = 5, **keywords: object) -> Result:
+        lines = [line.removeprefix("    ") for line in TRAINING.splitlines()]
+        script = write("\n".join(lines) + "\n" + body)
+        options = ["--torch", torch, "--torch-steps", str(steps)]
+        environment = {"TMPDIR": str(temporary)}
+        return rlprof_run(script, options=options, env=environment, **keywords)
+
+    return _train
+
+
+def windows(result: Result) -> list[tuple[str, str]]:
+    return [(window.kind, window.fate) for window in result.recording.torch_windows]
+
+
+def names(window: TorchWindow, category: str) -> list[str]:
+    rows = json.loads(gzip.decompress(window.trace))["traceEvents"]
+    return [row["name"] for row in rows if row.get("cat") == category]
+
+
+def test_three_short_windows_one_of_them_with_stacks(train, temporary):
+    result = train("train_for(4)\nprint('trained')")
+
+    assert (result.code, result.out, result.err) == (0, b"trained\n", "")
+    assert windows(result) == [("plain", "written"), ("stacks", "written"), ("plain", "written")]
+    plain, stacks, _ = result.recording.torch_windows
+    assert plain.updates == 5
+    assert names(plain, "user_annotation").count("Optimizer.step#Adam.step") == 5
+    assert not names(plain, "python_function")
+    assert any("update" in name for name in names(stacks, "python_function"))
+    assert not list(temporary.glob("rlprof-*"))
+
+
+def test_results_are_those_without_rlprof(train, bare_run, write):
+    body = "torch.manual_seed(1)\n[it.reset_parameters() for it in net[::2]]\nprint(train(2000))"
+    result = train(body)
+    lines = [line.removeprefix("    ") for line in TRAINING.splitlines()]
+    alone = bare_run(write("\n".join(lines) + "\n" + body, "alone.py"))
+
+    assert result.out == alone.stdout
+    assert windows(result)
+
+
+def test_off_leaves_torch_as_it_is(train):
+    body = """
+from torch.optim import optimizer as module
+print(len(module._global_optimizer_post_hooks), 'KINETO_LOG_LEVEL' in os.environ)
+print(torch.Tensor.item is torch._C.TensorBase.item)
+print([name for name in sys.modules if name.startswith('rlprof_agent.torch_c')])
+train(300)
+"""
+    result = train(body, torch="off")
+
+    assert result.out == b"0 False\nTrue\n[]\n"
+    assert windows(result) == []
+
+
+def test_a_profiler_of_the_programs_own_keeps_everything(train):
+    body = """
+from torch.profiler import profile
+with profile() as own:
+    train_for(1)
+print(sum(event.count for event in own.key_averages() if event.key == 'aten::addmm') > 100)
+train_for(1)
+"""
+    result = train(body)
+
+    assert (result.code, result.out) == (0, b"True\n")
+    assert windows(result) == []
+    assert "torch-profiler-of-its-own" in result.note_slugs
+
+
+def test_a_window_makes_way_for_a_profiler_that_starts_in_it(train):
+    body = """
+from torch.profiler import profile
+train(4)
+with profile() as own:
+    train(100)
+counts = {event.key: event.count for event in own.key_averages()}
+print(counts['aten::addmm'], counts['Optimizer.step#Adam.step'])
+"""
+    result = train(body, steps=1000)
+
+    assert (result.code, result.out) == (0, b"200 100\n")
+    assert windows(result) == [("plain", "given-up")]
+
+
+def test_a_thread_that_learns_is_left_alone_and_a_note_says_so(train):
+    body = """
+import threading
+thread = threading.Thread(target=train_for, args=(3,))
+thread.start()
+thread.join()
+"""
+    result = train(body)
+
+    assert (result.code, result.err) == (0, "")
+    assert windows(result) == []
+    assert "torch-in-a-thread" in result.note_slugs
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "fate"),
+    [
+        ("pass", 0, "written"),
+        ("sys.exit(3)", 3, "written"),
+        ("raise ValueError('bad batch')", 1, "written"),
+        ("os._exit(4)", 4, "lost"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", 143, "lost"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 137, "lost"),
+        ("os.abort()", 134, "lost"),
+    ],
+)
+def test_a_program_may_end_in_a_window_as_it_likes(train, temporary, ending, code, fate):
+    result = train(f"train(10)\n{ending}", steps=1000)
+
+    assert result.code == code
+    assert [it for _, it in windows(result)] == [fate]
+    assert not list(temporary.glob("rlprof-*"))
+
+
+def test_a_child_forked_in_a_window_is_free_of_it(train):
+    body = """
+import torch.autograd.profiler as module
+before = module._prepare_profiler
+train(10)
+assert module._prepare_profiler is not before
+child = os.fork()
+if child == 0:
+    print(module._prepare_profiler is before, flush=True)
+    train(50)
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+train(10)
+"""
+    result = train(body, steps=1000)
+
+    assert (result.code, result.out) == (0, b"True\n7\n")
+    assert {window.process for window in result.recording.torch_windows} == {0}
+
+
+def test_each_learner_of_a_fork_or_spawn_has_its_own(train):
+    body = """
+import multiprocessing
+if __name__ == '__main__':
+    learners = [
+        multiprocessing.get_context(method).Process(target=train_for, args=(2,))
+        for method in ('fork', 'spawn')
+    ]
+    [learner.start() for learner in learners]
+    [learner.join() for learner in learners]
+"""
+    result = train(body)
+
+    assert {window.process for window in result.recording.torch_windows} == {1, 2}
+    assert all(fate == "written" for _, fate in windows(result))
+
+
+def test_workers_of_a_data_loader_do_their_work_in_a_window(train):
+    body = """
+if __name__ == '__main__':
+    from torch.utils.data import DataLoader
+    loader = DataLoader(torch.ones(4000, 8), batch_size=16, num_workers=2)
+    for epoch in range(2):
+        for batch in loader:
+            update()
+    print('loaded')
+"""
+    result = train(body, steps=50)
+
+    assert (result.code, result.out) == (0, b"loaded\n")
+    assert windows(result)[0] == ("plain", "written")
+
+
+def test_a_program_without_an_optimizer_has_timed_windows(train):
+    body = """
+end = time.monotonic() + 5
+with torch.no_grad():
+    while time.monotonic() < end:
+        net(batch)
+"""
+    result = train(body)
+
+    assert windows(result)[0] == ("timed", "written")
+    assert "aten::addmm" in names(result.recording.torch_windows[0], "cpu_op")
+
+
+def test_a_long_window_ends_by_its_time(train):
+    result = train("train_for(4)", steps=1000)
+
+    assert all(fate == "written" for _, fate in windows(result))
+    for window in result.recording.torch_windows:
+        assert window.updates < 1000 or window.ended_us - window.begun_us < 2_000_000
+
+
+def test_the_report_leaves_the_windows_out(train, write, rlprof_run):
+    result = train("import rlprof\nfor _ in range(3000):\n    update()\n    rlprof.step()")
+
+    assert result.steps == 3000
+    assert len(result.recording.torch_windows) == 3
