@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,29 @@ class TraceBuilder:
         }
         self._correlation = 0
 
-    def op(self, name: str, start: float, length: float) -> TraceBuilder:
-        return self._row("cpu_op", name, start, length, HOST)
+    def on(self, name: str, compute_major: int) -> TraceBuilder:
+        """The GPU that it was recorded on."""
+        self.header["deviceProperties"] = [
+            {"id": 0, "name": name, "computeMajor": compute_major, "totalGlobalMem": 80 << 30}
+        ]
+        return self
+
+    def op(self, name: str, start: float, length: float, *, sequence: int = -1) -> TraceBuilder:
+        """``sequence``: number of the op among those that autograd records."""
+        args = {"Sequence number": sequence} if sequence >= 0 else {}
+        return self._row("cpu_op", name, start, length, HOST, **args)
+
+    def ops(self, names: Iterable[str], start: float, each: float = 10.0) -> TraceBuilder:
+        """Ops one right after the other, of which each launches a kernel of 2 µs."""
+        for number, name in enumerate(names):
+            at = start + number * each
+            self.op(name, at, each - 1.0).kernel(at + 1.0, at + 5.0, 2.0)
+        return self
+
+    def read(self, start: float, wait: float) -> TraceBuilder:
+        """``.item()``, which waits."""
+        self.op("aten::item", start, wait + 2.0)
+        return self.call("cudaStreamSynchronize", start + 1.0, wait)
 
     def region(self, name: str, start: float, length: float) -> TraceBuilder:
         return self._row("user_annotation", name, start, length, HOST)
@@ -39,11 +61,17 @@ class TraceBuilder:
         return self._row("cuda_runtime", name, start, length, HOST, **args)
 
     def kernel(
-        self, launched: float, start: float, length: float, name: str = "gemm"
+        self,
+        launched: float,
+        start: float,
+        length: float,
+        name: str = "gemm",
+        *,
+        launch: float = 3.0,
     ) -> TraceBuilder:
-        """A launch of 3 µs and its kernel."""
+        """A launch, of 3 µs unless told, and its kernel."""
         self._correlation += 1
-        self.call("cudaLaunchKernel", launched, 3.0, correlation=self._correlation)
+        self.call("cudaLaunchKernel", launched, launch, correlation=self._correlation)
         return self._row("kernel", name, start, length, GPU, **self._on_gpu())
 
     def copy(

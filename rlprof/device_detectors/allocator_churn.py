@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.idle import ALLOCATOR, IdleCause
+from rlprof.analysis.device.idle import ALLOCATOR
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
 
@@ -35,6 +35,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         fix="Take torch.cuda.empty_cache() out of the loop; keep shapes fixed, or set "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; leave room below the device's memory.",
         confidence=Confidence.BOUNDED,
+        causes=(IdleCause.ALLOCATOR,),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector, per_step, places_of
 from rlprof.device_detectors.gpu_sync import waits_for_others
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
 
@@ -41,6 +41,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix="Remove torch.cuda.synchronize() from the loop; time with CUDA events that are read later.",
         confidence=Confidence.BOUNDED,
+        causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
         places=places_of(waits),
     )
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Set
+from itertools import pairwise
 from typing import Final
 
+from rlprof.analysis.device.host import CLIPPING
 from rlprof.analysis.device.view import SiteWait, TraceView
 from rlprof.device_detectors.base import DeviceDetector, per_step, places_of
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
+from rlprof.model.trace import Row
 from rlprof.units import count, duration, percent
 
 MIN_PER_STEP: Final = 1.0
@@ -26,12 +30,22 @@ _DATA_DEPENDENT: Final = frozenset(
      "aten::repeat_interleave", "aten::index_put_", "aten::is_nonzero", "aten::bincount"}
 )  # fmt: skip
 
+IN_A_ROW_US: Final = 1000.0
+"""From the end of one read to the next of the same function, up to which one read would do for both."""
+
+FEWEST_IN_A_ROW: Final = 3
+
 IDLE_WAIT: Final = 0.9
 """Part of a wait in which the device has nothing to do: the host then waits for something else."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
-    waits = [it for it in view.waits if _is_read(it) and not waits_for_others(it)]
+    actions = {id(trip.read) for trip in view.round_trips}
+    waits = [
+        it
+        for it in view.waits
+        if _is_read(it) and not waits_for_others(it) and not _mostly(it, actions)
+    ]
     calls = sum(len(it.calls) for it in waits)
     bound = sum(it.recoverable_us for it in waits)
     least = MIN_PER_STEP if view.step_count else WITHOUT_STEPS
@@ -48,6 +62,14 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         evidence.append(f"{count(float(f'{per_step(calls, view):.2g}'))} reads per step")
     if shapes:
         evidence.append(f"{count(shapes)} of them decide a branch or a shape")
+    if in_a_row := _in_a_row(waits):
+        evidence.append(
+            f"{count(in_a_row)} of them come right after each other: one read of all would do"
+        )
+    if clipping := sum(len(it.calls) for it in waits if it.site.asked_by == CLIPPING):
+        evidence.append(
+            f"{count(clipping)} of them are by clip_grad_norm_(error_if_nonfinite=True)"
+        )
     yield DeviceFinding(
         detector=DETECTOR.id,
         title="the host waits for the GPU to read a number",
@@ -56,6 +78,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         fix="Keep sums on the device (total += loss.detach()) and read them once per some updates; read "
         "several at once (torch.stack([...]).tolist()); torch.where in place of a branch on a tensor.",
         confidence=Confidence.BOUNDED,
+        causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
         places=places_of(waits),
     )
 
@@ -65,7 +88,34 @@ def waits_for_others(wait: SiteWait) -> bool:
     return wait.wait_us > 1000 and wait.idle_us > IDLE_WAIT * wait.wait_us
 
 
+def _mostly(wait: SiteWait, actions: Set[int]) -> bool:
+    """Whether actions are read there: the environments need them (``rollout-round-trip``)."""
+    return 2 * sum(id(call) in actions for call in wait.calls) > len(wait.calls)
+
+
+def _in_a_row(waits: Iterable[SiteWait]) -> int:
+    """Reads of one function that follow each other closely, in groups of a few or more."""
+    by_function: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for wait in waits:
+        site = wait.site
+        by_function[site.file, site.function, site.region].extend(wait.calls)
+    found = 0
+    for calls in by_function.values():
+        calls.sort(key=lambda call: call.ts)
+        ends = [
+            at
+            for at in range(1, len(calls) + 1)
+            if at == len(calls) or calls[at].ts - calls[at - 1].end > IN_A_ROW_US
+        ]
+        groups = [end - start for start, end in pairwise([0, *ends])]
+        found += sum(number for number in groups if number >= FEWEST_IN_A_ROW)
+    return found
+
+
 def _is_read(wait: SiteWait) -> bool:
+    """Those that others ask for have findings of their own."""
+    if wait.site.asked_by not in ("", CLIPPING):
+        return False
     ops = {wait.site.outer_op, wait.site.inner_op}
     return bool(ops & (_READS | _DATA_DEPENDENT))
 

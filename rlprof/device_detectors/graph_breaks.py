@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.idle import IdleCause
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
 
@@ -42,6 +41,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
             fix="TORCH_LOGS=graph_breaks tells where; take print, .item() and data-dependent branches out; "
             "fullgraph=True makes a break an error.",
             confidence=Confidence.SUSPECTED,
+            causes=(IdleCause.LAUNCH_BOUND,),
         )
 
 

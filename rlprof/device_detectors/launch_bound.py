@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.idle import IdleCause
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent
 
@@ -53,6 +52,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         fix='torch.compile(mode="reduce-overhead") or CUDA graphs where shapes are fixed; larger batches or '
         "more environments; a fused optimizer; networks this small may be faster on the CPU.",
         confidence=Confidence.BOUNDED,
+        causes=(IdleCause.LAUNCH_BOUND,),
     )
 
 

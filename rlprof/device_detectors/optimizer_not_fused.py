@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.idle import IdleCause
 from rlprof.analysis.device.steps import OptimizerKind
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
 
@@ -38,6 +37,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix=f"{optimizer.name}(..., fused=True), or foreach=True where there is no fused kernel.",
         confidence=Confidence.BOUNDED,
+        causes=(IdleCause.LAUNCH_BOUND,),
     )
 
 

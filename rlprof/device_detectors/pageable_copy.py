@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.idle import IdleCause
 from rlprof.analysis.device.transfers import Transfer
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector, places_of
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent, size
 
@@ -49,6 +48,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         fix="DataLoader(pin_memory=True), or a pinned buffer made once (torch.empty(..., pin_memory=True)), "
         "and .to(device, non_blocking=True). Pinning anew for each copy costs more than it saves.",
         confidence=Confidence.BOUNDED,
+        causes=(IdleCause.BLOCKING_COPY, IdleCause.LAUNCH_BOUND, IdleCause.SYNC),
         places=places_of(sites),
     )
 

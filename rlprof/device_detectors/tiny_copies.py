@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector, per_step
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, size
 
@@ -35,6 +35,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         fix="Pack what belongs together (observation, reward, done) into one buffer and copy it once; "
         "torch.stack numbers before they are read.",
         confidence=Confidence.BOUNDED,
+        causes=(IdleCause.BLOCKING_COPY, IdleCause.SYNC, IdleCause.LAUNCH_BOUND),
     )
 
 

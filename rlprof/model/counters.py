@@ -35,6 +35,18 @@ LOG_RECORDS: Final = "log_records"
 GC_COLLECTIONS: Final = "gc_collections"
 """Full (oldest generation) garbage collections."""
 
+GPU_SYNCS: Final = "gpu_syncs"
+"""Calls that made the host wait for a GPU: tensors read, and copies through pageable memory."""
+
+WOULD_SYNC: Final = "would_sync"
+"""Reads of tensors on the CPU that would be such calls if the tensors were on a GPU."""
+
+H2D_BYTES: Final = "h2d_bytes"
+"""Bytes copied from the host to a GPU by methods of tensors."""
+
+D2H_BYTES: Final = "d2h_bytes"
+"""The same in the other direction."""
+
 STEP_SOURCES: Final[tuple[tuple[str, str], ...]] = (
     (STEPS, "rlprof.step"),
     (STEPS_CUSTOM, "--steps-from"),

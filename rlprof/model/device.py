@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from rlprof.model.finding import Confidence, Range
+
+
+class IdleCause(Enum):
+    """In the order in which a moment is claimed."""
+
+    SYNC = "sync"
+    """The host waited for a result; then it had to launch before there was work again."""
+    BLOCKING_COPY = "blocking_copy"
+    ALLOCATOR = "allocator"
+    DATA = "data"
+    """A data loader, an environment, or other Python outside of torch."""
+    COMPILE = "compile"
+    LAUNCH_BOUND = "launch_bound"
+    """The host was inside of torch, launching."""
+    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +39,11 @@ class TracePlace:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFinding:
-    """One cause of lost time on a device. What it saves is never more than the device was idle for."""
+    """One cause of lost time on a device.
+
+    What makes the host quicker saves no more than the device was idle for; what makes the device
+    quicker, no more than the host waits for a device that works.
+    """
 
     detector: str
     title: str
@@ -34,5 +54,10 @@ class DeviceFinding:
     confidence: Confidence
     places: tuple[TracePlace, ...] = ()
     """The heaviest first."""
-    is_host_side: bool = True
-    """Whether it makes the host quicker: worth nothing while the device is busy anyway."""
+    causes: tuple[IdleCause, ...] = tuple(IdleCause)
+    """Of the idle time that goes: no moment of it is sold twice. Empty for work of the device itself."""
+
+    @property
+    def is_host_side(self) -> bool:
+        """Whether it makes the host quicker: worth nothing while the device is busy anyway."""
+        return bool(self.causes)

@@ -204,6 +204,25 @@ class MemoryGrowth(NamedTuple):
     released_bytes: int
 
 
+class SyncSite(NamedTuple):
+    """A place of ``process`` that reads tensors on the host, over the whole run."""
+
+    process: int
+    file: str
+    """Its end alone when it is long."""
+    function: str
+    line: int
+    method: str
+    """Of ``torch.Tensor``, with what it copied where that is to the device: ``to (to the GPU, pageable)``."""
+    device: str
+    """``gpu``, or ``cpu`` where nothing was waited for."""
+    calls: int
+    wait_us: int
+    """Wall time in the calls; 0 on the CPU, where it is not measured."""
+    bytes: int
+    """Read or copied, of tensors on a GPU."""
+
+
 @dataclass(frozen=True, slots=True)
 class TorchWindow:
     """A stretch of one process under torch's profiler, which slows it: not the program's own pace."""
@@ -254,6 +273,8 @@ class Recording:
     """By thread and node, over the whole run; empty in files of version 1."""
     torch_windows: tuple[TorchWindow, ...] = ()
     """By process and time; empty in files before version 3."""
+    sync_sites: tuple[SyncSite, ...] = ()
+    """Empty in files before version 3."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Text of the files with hot lines, by the path that frames name."""
     overhead: Mapping[str, float] = field(default_factory=dict)

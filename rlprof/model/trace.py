@@ -24,6 +24,8 @@ class RowArgs(msgspec.Struct, frozen=True, gc=False):
     """Direction of a ROCm copy, on the row of the call: ``1`` to the device, ``2`` to the host."""
     call_stack: str = msgspec.field(default="", name="Call stack")
     """Of an op, in traces of torch before 1.12: ``file(line): function;...``, innermost first."""
+    sequence: int = msgspec.field(default=-1, name="Sequence number")
+    """Of an op that autograd records: the op of the backward that belongs to it has the same."""
 
 
 NO_ARGS = RowArgs()
@@ -55,6 +57,9 @@ class DeviceProperties(NamedTuple):
 
     id: int
     name: str
+    compute_major: int = 0
+    """Of NVIDIA's compute capability: 7 for Volta and Turing, 8 for Ampere; 0 where it is not told."""
+    memory_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.errors import RlprofError
 from rlprof.model.recording import Frame
+from rlprof.recording.site_table import SiteTable
 
 PROBE_STATE_TEXTS = {
     layout.PROBE_NO_TIMER: "no CPU-time timer could be made in it (ctypes missing?)",
@@ -43,13 +44,14 @@ class MailboxReader:
             self._memory = mmap(fd, layout.SIZE)
         finally:
             os.close(fd)
-        self._cells = memoryview(self._memory)[: layout.RING_START].cast("q")
+        self._cells = memoryview(self._memory)[: layout.SITES_START].cast("q")
         if self._cells[layout.CELL_MAGIC] != layout.MAGIC:
             raise _not_a_mailbox()
         self._frames: dict[int, Frame] = {}
         self._stacks: dict[int, tuple[Frame, ...]] = {}
         self._names: list[str] = []
         self._counts_seen: list[int] = []
+        self.sites = SiteTable(self._memory, self._cells)
 
     @property
     def probe_state(self) -> int:
@@ -109,18 +111,18 @@ class MailboxReader:
         """Ask the probe to fire every ``interval_us`` of CPU time from its next stack on."""
         self._cells[layout.CELL_INTERVAL_US] = interval_us
 
-    def new_counts(self) -> dict[str, int]:
+    def new_counts(self) -> dict[str, float]:
         """What was counted since the last call, by name; nothing that stood still."""
         self._read_names()
         first = layout.CELL_COUNTERS
         totals = self._cells[first : first + len(self._names)].tolist()
-        new: dict[str, int] = {}
+        new: dict[str, float] = {}
         for name, total, seen in zip(self._names, totals, self._counts_seen, strict=True):
             if total != seen:
                 # Two names that are cut to the same are one.
                 new[name] = new.get(name, 0) + total - seen
         self._counts_seen = totals
-        return new
+        return new | self.sites.new_counts()
 
     def _read_names(self) -> None:
         used = min(layout.MAX_COUNTERS, self._cells[layout.CELL_COUNTERS_USED])

@@ -110,6 +110,7 @@ class WindowStore:
         self._closed += 1
         if self._closed % SOURCES_EVERY == 0:
             self._guard(self._keep_sources)
+            self._keep_sites(census)
         if len(self._windows) > MAX_WINDOWS:
             self._guard(self._merge)
 
@@ -137,6 +138,7 @@ class WindowStore:
         if len(self._windows) > TAIL_WINDOWS:
             self._guard(self._merge)
         self._guard(self._keep_sources)
+        self._keep_sites(census)
         self._guard(lambda: self._writer.write_notes(notes))
         self._guard(
             lambda: self._writer.finish(
@@ -167,6 +169,16 @@ class WindowStore:
 
     def _keep_sources(self) -> None:
         self._writer.write_sources(read_sources(self._writer.file_costs(), self._total_us))
+
+    def _keep_sites(self, census: Census) -> None:
+        sites = [
+            site
+            for tracked in census.all
+            if tracked.mailbox is not None
+            for site in tracked.mailbox.sites.sites(tracked.process.id)
+        ]
+        if sites:
+            self._guard(lambda: self._writer.write_sync_sites(sites))
 
     def _guard(self, write: Callable[[], None]) -> None:
         """Run ``write`` unless a write has failed before; the first failure ends the file."""

@@ -19,6 +19,7 @@ from rlprof.model.recording import (
     Recording,
     RunInfo,
     Samples,
+    SyncSite,
     Thread,
     ThreadClock,
     TorchWindow,
@@ -27,7 +28,7 @@ from rlprof.model.recording import (
 from rlprof.runfile.schema import (
     APPLICATION_ID,
     SINCE_MEMORY,
-    SINCE_TORCH_WINDOWS,
+    SINCE_TORCH,
     VERSION,
     journals,
 )
@@ -144,7 +145,8 @@ def _read(db: sqlite3.Connection, version: int) -> Recording:
         counters=tuple(map(Counter._make, db.execute("SELECT * FROM counter"))),
         gauges=tuple(map(Gauge._make, db.execute("SELECT * FROM gauge"))),
         memory=_memory(db) if version >= SINCE_MEMORY else (),
-        torch_windows=_torch_windows(db) if version >= SINCE_TORCH_WINDOWS else (),
+        torch_windows=_torch_windows(db) if version >= SINCE_TORCH else (),
+        sync_sites=_sync_sites(db) if version >= SINCE_TORCH else (),
         sources=dict(db.execute("SELECT file, text FROM source")),
         overhead=json.loads(meta.get("overhead", "{}")),
         notes=tuple(Note(*row) for row in db.execute("SELECT level, slug, text FROM note")),
@@ -158,6 +160,10 @@ def _memory(db: sqlite3.Connection) -> tuple[MemoryGrowth, ...]:
 def _torch_windows(db: sqlite3.Connection) -> tuple[TorchWindow, ...]:
     rows = db.execute("SELECT * FROM torch_window ORDER BY process, number")
     return tuple(TorchWindow(*row) for row in rows)
+
+
+def _sync_sites(db: sqlite3.Connection) -> tuple[SyncSite, ...]:
+    return tuple(map(SyncSite._make, db.execute("SELECT * FROM sync_site ORDER BY rowid")))
 
 
 def _run(meta: dict[str, str]) -> RunInfo:

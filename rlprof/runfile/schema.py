@@ -13,14 +13,14 @@ VERSION: Final = 3
 
 1: the first version (rlprof 0.1).
 2: the table ``memory``; merged gauges keep their weighted mean, their sum or their highest value.
-3: the table ``torch_window``.
+3: the tables ``torch_window`` and ``sync_site``.
 """
 
 SINCE_MEMORY: Final = 2
 """The first version with the table ``memory``."""
 
-SINCE_TORCH_WINDOWS: Final = 3
-"""The first version with the table ``torch_window``."""
+SINCE_TORCH: Final = 3
+"""The first version with the tables ``torch_window`` and ``sync_site``."""
 
 TABLES: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -71,6 +71,11 @@ CREATE TABLE torch_window (
     process INTEGER NOT NULL REFERENCES process, number INTEGER NOT NULL, kind TEXT NOT NULL,
     fate TEXT NOT NULL, begun_us INTEGER NOT NULL, ended_us INTEGER NOT NULL,
     updates INTEGER NOT NULL, trace BLOB NOT NULL, PRIMARY KEY (process, number)
+);
+CREATE TABLE sync_site (
+    process INTEGER NOT NULL REFERENCES process, file TEXT NOT NULL, function TEXT NOT NULL,
+    line INTEGER NOT NULL, method TEXT NOT NULL, device TEXT NOT NULL, calls INTEGER NOT NULL,
+    wait_us INTEGER NOT NULL, bytes INTEGER NOT NULL
 );
 CREATE TABLE source (file TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (level TEXT NOT NULL, slug TEXT NOT NULL, text TEXT NOT NULL);

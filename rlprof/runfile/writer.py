@@ -20,6 +20,7 @@ from rlprof.model.recording import (
     Note,
     Process,
     RunInfo,
+    SyncSite,
     Thread,
     ThreadClock,
     TorchWindow,
@@ -128,6 +129,12 @@ class RunWriter:
                 "INSERT INTO torch_window VALUES (?,?,?,?,?,?,?,?)",
                 _torch_window_values(window),
             )
+
+    def write_sync_sites(self, sites: Iterable[SyncSite]) -> None:
+        """Commit all sites, in place of those written before."""
+        with self._reporting(), self._transaction():
+            self._db.execute("DELETE FROM sync_site")
+            self._db.executemany("INSERT INTO sync_site VALUES (?,?,?,?,?,?,?,?,?)", sites)
 
     def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
         """Merge each group of neighbouring windows into one; group ``i`` becomes window ``i``.

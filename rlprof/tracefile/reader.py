@@ -6,6 +6,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -190,8 +191,7 @@ def _row(value: object) -> Row | None:
 def _trace_of(file: _File, damage: tuple[str, ...], length: int) -> Trace:
     kinds: dict[str, list[Row]] = defaultdict(list)
     for row in file.rows:
-        kind = _kind(row) if row.ph == "X" else ""
-        if kind:
+        if row.ph == "X" and (kind := _KINDS.get(row.cat) or _old_kind(row)):
             kinds[kind].append(row)
     in_order = {kind: _by_start(rows) for kind, rows in kinds.items()}
     return Trace(
@@ -203,20 +203,23 @@ def _trace_of(file: _File, damage: tuple[str, ...], length: int) -> Trace:
     )
 
 
-def _kind(row: Row) -> str:
-    """The field of ``Trace`` that the row belongs to; empty for those that nobody asks for."""
-    kind = _KINDS.get(row.cat)
-    if kind is not None:
-        return kind
+def _old_kind(row: Row) -> str:
+    """The field of ``Trace`` that a row of old torch belongs to; empty for those that nobody asks for."""
     kind = _KINDS.get(_OLD_KINDS.get(row.cat, ""), "")
     return "annotations" if kind == "ops" and row.name.startswith(_REGIONS) else kind
 
 
 def _by_start(rows: list[Row]) -> list[Row]:
     """Callers before what they call that starts in the same moment."""
-    rows.sort(key=attrgetter("dur"), reverse=True)
     rows.sort(key=attrgetter("ts"))
+    # Rows that start together are rare where times have fractions: only then is the length asked for.
+    if any(row.ts == before.ts and row.dur > before.dur for before, row in pairwise(rows)):
+        rows.sort(key=_start_and_length)
     return rows
+
+
+def _start_and_length(row: Row) -> tuple[float, float]:
+    return row.ts, -row.dur
 
 
 def _header(file: _File, calls: Sequence[Row]) -> TraceHeader:
@@ -234,7 +237,16 @@ def _mappings(value: object) -> Iterable[Mapping[str, Any]]:
 
 
 def _device(properties: Mapping[str, Any]) -> DeviceProperties:
-    return DeviceProperties(id=properties["id"], name=str(properties.get("name", "")))
+    return DeviceProperties(
+        id=properties["id"],
+        name=str(properties.get("name", "")),
+        compute_major=_whole(properties.get("computeMajor")),
+        memory_bytes=_whole(properties.get("totalGlobalMem")),
+    )
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _not_a_trace(path: Path, reason: str) -> TraceError:

@@ -1,6 +1,7 @@
 """Which findings of a trace are shown, in which order, and how much each may promise.
 
-The sum of all never exceeds what could be gained at all: the time in which the busiest device was idle.
+The sum of all never exceeds what could be gained at all: from a quicker host, the time in which the busiest
+device was idle, and each moment of it once; from a quicker device, the time in which the host waits for it.
 While a device is busy for most of the time, nothing that makes the host quicker is worth much.
 """
 
@@ -15,8 +16,8 @@ from typing import Final
 from rlprof import device_detectors
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector
-from rlprof.model.device import DeviceFinding
-from rlprof.model.finding import Range
+from rlprof.model.device import DeviceFinding, IdleCause
+from rlprof.model.finding import Confidence, Range
 
 BUSY: Final = 0.85
 """Part of the wall time that a device works for from which on the host is quick enough."""
@@ -49,16 +50,49 @@ def find_in(view: TraceView, detectors: Sequence[DeviceDetector]) -> TraceFindin
     if not view.has_device or not view.wall.length:
         return TraceFindings((), ())
     found = [finding for detector in detectors for finding in detector.detect(view)]
-    found.sort(key=lambda it: (-(2 * it.saved_us.low + it.saved_us.high), it.detector))
-    left = (1 - view.busy_share) * view.wall.length
+    found.sort(key=_by_worth)
+    unsold = _Unsold(view)
     listed, also_seen = [], []
     for finding in found:
-        bound = min(finding.saved_us.high, left)
-        capped = replace(finding, saved_us=Range(min(finding.saved_us.low, bound), bound))
+        bound = min(finding.saved_us.high, unsold.to(finding))
+        capped = replace(
+            finding,
+            saved_us=Range(min(finding.saved_us.low, bound), bound),
+            confidence=finding.confidence if view.is_typical else Confidence.SUSPECTED,
+        )
         is_worth_it = bound >= WORTH_LISTING * view.wall.length
         if is_worth_it and not (finding.is_host_side and view.busy_share > BUSY):
             listed.append(capped)
-            left -= bound
+            unsold.sell(finding, bound)
         else:
             also_seen.append(capped)
-    return TraceFindings(tuple(listed), tuple(also_seen))
+    return TraceFindings(tuple(sorted(listed, key=_by_worth)), tuple(also_seen))
+
+
+def _by_worth(finding: DeviceFinding) -> tuple[float, str]:
+    return -(2 * finding.saved_us.low + finding.saved_us.high), finding.detector
+
+
+class _Unsold:
+    """Time that no finding has promised yet, in µs."""
+
+    def __init__(self, view: TraceView) -> None:
+        self._idle = (1 - view.busy_share) * view.wall.length
+        self._by_cause = {cause: view.idle_us(cause) for cause in IdleCause}
+        self._waits = view.host_waits_us
+
+    def to(self, finding: DeviceFinding) -> float:
+        """What is left for ``finding``."""
+        if not finding.is_host_side:
+            return self._waits
+        return min(self._idle, sum(self._by_cause[cause] for cause in finding.causes))
+
+    def sell(self, finding: DeviceFinding, us: float) -> None:
+        if not finding.is_host_side:
+            self._waits -= us
+            return
+        self._idle -= us
+        for cause in finding.causes:
+            taken = min(us, self._by_cause[cause])
+            self._by_cause[cause] -= taken
+            us -= taken

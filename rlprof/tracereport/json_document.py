@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import rlprof
-from rlprof.analysis.device.idle import IdleCause
 from rlprof.analysis.device.timeline import DeviceTimeline
 from rlprof.analysis.device.transfers import Transfer
 from rlprof.analysis.device.view import TraceView
-from rlprof.model.device import DeviceFinding
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.renderers.json_report import Json, as_json_text, number
 from rlprof.tracereport.findings import TraceFindings
 

@@ -10,9 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rlprof.analysis.device.idle import IdleCause
 from rlprof.analysis.device.view import TraceView
-from rlprof.model.device import DeviceFinding, TracePlace
+from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.terminal import as_text
 from rlprof.renderers.terminal.shapes import bullet, counted, grid, heading

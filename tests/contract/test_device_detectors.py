@@ -18,7 +18,7 @@ def detector(request):
 
 
 def test_there_are_detectors():
-    assert len(DETECTORS) >= 10
+    assert len(DETECTORS) >= 25
 
 
 def test_has_a_page_with_all_headings(detector):

@@ -206,7 +206,8 @@ if __name__ == '__main__':
 """
     result = train(body)
 
-    assert {window.process for window in result.recording.torch_windows} == {1, 2}
+    learners = {result.process("fork").id, result.process("spawn").id}
+    assert {window.process for window in result.recording.torch_windows} == learners
     assert all(fate == "written" for _, fate in windows(result))
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -20,7 +21,7 @@ from rlprof.model.trace import Row, Trace
 
 DEVICE_SYNCS: Final = frozenset({"cudaDeviceSynchronize", "hipDeviceSynchronize"})
 
-_SYNCS: Final = DEVICE_SYNCS | {
+SYNCS: Final = DEVICE_SYNCS | {
     "cudaStreamSynchronize", "cudaEventSynchronize", "cudaCtxSynchronize", "cuCtxSynchronize",
     "cuStreamSynchronize", "cuEventSynchronize", "hipStreamSynchronize", "hipEventSynchronize",
     "hipMemcpyWithStream", "cudaMemcpy", "hipMemcpy",
@@ -87,7 +88,7 @@ def find_blocking(trace: Trace, devices: Sequence[DeviceTimeline]) -> Blocking:
     rows = [
         call
         for call in trace.calls
-        if (call.name in _SYNCS and not (call.name in DEVICE_SYNCS and call.ts > last_launch))
+        if (call.name in SYNCS and not (call.name in DEVICE_SYNCS and call.ts > last_launch))
         or (call.name == _ASYNC_COPY and _is_pageable(copies.get(call.args.correlation)))
     ]
     starts = [kernel.ts for kernel in trace.kernels]
@@ -117,7 +118,13 @@ def _group(calls: Sequence[Row], kernel: float | None, idle: Sequence[Measure]) 
 
 
 def is_launch(call: Row) -> bool:
-    return any(part in call.name for part in _LAUNCHES)
+    return _is_launching(call.name)
+
+
+@cache
+def _is_launching(name: str) -> bool:
+    """The calls of a trace are a few, made some hundred thousand times."""
+    return any(part in name for part in _LAUNCHES)
 
 
 def _is_pageable(copy: Row | None) -> bool:

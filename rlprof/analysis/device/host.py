@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from rlprof.model.trace import Row, Trace
@@ -15,6 +16,22 @@ _NOT_YOURS: Final = re.compile(
     r"|.*site-packages[/\\]torch[/\\])"
 )
 """Frames of torch and of Python itself: the caller's line is what a user can change."""
+
+GRAD_SCALER: Final = "GradScaler"
+DISTRIBUTIONS: Final = "torch.distributions"
+CLIPPING: Final = "clip_grad_norm_"
+
+_ASKERS: Final = {
+    GRAD_SCALER: re.compile(r"torch[/\\](cuda[/\\])?amp[/\\]grad_scaler\.py\("),
+    DISTRIBUTIONS: re.compile(r"torch[/\\]distributions[/\\](distribution|constraints)\.py\("),
+    CLIPPING: re.compile(r"torch[/\\]nn[/\\]utils[/\\]clip_grad\.py\("),
+}
+"""Parts of torch that read from the device on their own account."""
+
+_SCALED: Final = "aten::_amp_foreach_non_finite_check_and_unscale_"
+_READ: Final = "aten::item"
+_OPTIMIZER: Final = "Optimizer.step#"
+"""What a GradScaler's read comes after and before, for traces without stacks."""
 
 _FRAME: Final = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 
@@ -34,6 +51,8 @@ class CallSite:
     function: str = ""
     region: str = ""
     """The innermost region that somebody named."""
+    asked_by: str = ""
+    """The part of torch that made it for itself: ``GradScaler``; empty where the program did."""
 
 
 class HostThreads:
@@ -81,13 +100,53 @@ def call_sites(trace: Trace, calls: Sequence[Row]) -> list[CallSite]:
     ops = HostThreads(trace.ops).around(calls)
     python = HostThreads(trace.python).around(calls)
     regions = HostThreads(trace.annotations).around(calls)
+    of_scaler = _reads_of_scaler(trace, calls) if not trace.python else frozenset()
     return [
-        _site(ops.get(id(call), ()), python.get(id(call), ()), regions.get(id(call), ()))
+        _site(
+            ops.get(id(call), ()),
+            python.get(id(call), ()),
+            regions.get(id(call), ()),
+            of_scaler=id(call) in of_scaler,
+        )
         for call in calls
     ]
 
 
-def _site(ops: Sequence[Row], python: Sequence[Row], regions: Sequence[Row]) -> CallSite:
+def outermost(rows: Iterable[Row]) -> list[Row]:
+    """Those of ``rows``, by their start, that no other one of their thread contains."""
+    found: list[Row] = []
+    ends: dict[object, float] = {}
+    for row in rows:
+        if row.ts >= ends.get(row.thread, row.ts):
+            ends[row.thread] = row.ts + row.dur
+            found.append(row)
+    return found
+
+
+def _reads_of_scaler(trace: Trace, calls: Sequence[Row]) -> frozenset[int]:
+    """``id`` of the calls in reads right after gradients were unscaled, or right before the optimizer."""
+    if not any(op.name == _SCALED for op in trace.ops):
+        return frozenset()
+    steps = [row for row in trace.annotations if row.name.startswith(_OPTIMIZER)]
+    reads: dict[object, list[Row]] = defaultdict(list)
+    last: dict[object, Row] = {}
+    for row in sorted((*outermost(trace.ops), *steps), key=attrgetter("ts")):
+        before = last.get(row.thread)
+        last[row.thread] = row
+        if before is None:
+            continue
+        if before.name == _SCALED and row.name == _READ:
+            reads[row.thread].append(row)
+        elif before.name == _READ and row.name.startswith(_OPTIMIZER):
+            reads[row.thread].append(before)
+    return frozenset(
+        id(call) for call in calls if any(op.ts <= call.ts < op.end for op in reads[call.thread])
+    )
+
+
+def _site(
+    ops: Sequence[Row], python: Sequence[Row], regions: Sequence[Row], *, of_scaler: bool
+) -> CallSite:
     file, line, function = _your_frame(python) if python else _from_call_stack(ops)
     named = [row.name for row in regions if not row.name.startswith("ProfilerStep#")]
     return CallSite(
@@ -97,7 +156,18 @@ def _site(ops: Sequence[Row], python: Sequence[Row], regions: Sequence[Row]) -> 
         line=line,
         function=function,
         region=named[-1] if named else "",
+        asked_by=GRAD_SCALER if of_scaler else _asker(python),
     )
+
+
+def _asker(python: Sequence[Row]) -> str:
+    for row in reversed(python):
+        if not _NOT_YOURS.match(row.name):
+            return ""
+        for asker, pattern in _ASKERS.items():
+            if pattern.search(row.name):
+                return asker
+    return ""
 
 
 def _your_frame(python: Sequence[Row]) -> tuple[str, int, str]:

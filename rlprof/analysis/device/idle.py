@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from rlprof.analysis.device.blocking import Blocking, BlockingGroup
@@ -19,6 +18,7 @@ from rlprof.analysis.device.intervals import (
     without,
 )
 from rlprof.analysis.device.timeline import DeviceTimeline
+from rlprof.model.device import IdleCause
 from rlprof.model.trace import Trace
 
 LONG_GAP_US: Final = 1000.0
@@ -37,21 +37,6 @@ LOADER: Final = "enumerate(DataLoader)#"
 COMPILING: Final = "(dynamo_timed)"
 
 
-class IdleCause(Enum):
-    """In the order in which a moment is claimed."""
-
-    SYNC = "sync"
-    """The host waited for a result; then it had to launch before there was work again."""
-    BLOCKING_COPY = "blocking_copy"
-    ALLOCATOR = "allocator"
-    DATA = "data"
-    """A data loader, an environment, or other Python outside of torch."""
-    COMPILE = "compile"
-    LAUNCH_BOUND = "launch_bound"
-    """The host was inside of torch, launching."""
-    OTHER = "other"
-
-
 @dataclass(frozen=True, slots=True)
 class Idle:
     """The idle time of one device, in µs."""
@@ -67,7 +52,7 @@ class Idle:
 def find_idle(
     trace: Trace, devices: Sequence[DeviceTimeline], blocking: Blocking, wall: Interval
 ) -> tuple[Idle, ...]:
-    in_torch = union((row.ts, row.end) for row in (*trace.ops, *trace.calls))
+    in_torch = union([(row.ts, row.ts + row.dur) for row in (*trace.ops, *trace.calls)])
     claims: dict[IdleCause, list[Span]] = {
         IdleCause.ALLOCATOR: union((it.ts, it.end) for it in trace.calls if it.name in ALLOCATOR),
         IdleCause.DATA: union(

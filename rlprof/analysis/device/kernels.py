@@ -10,17 +10,31 @@ from statistics import median
 from typing import Final
 
 from rlprof.analysis.device.timeline import SHORT_KERNEL_US
-from rlprof.model.trace import Trace
+from rlprof.model.trace import Row, Trace
+
+FP32_MATMUL: Final = re.compile(
+    r"^(?!.*(tf32|tensorop|884|1688|16816|half|fp16|bf16))"
+    r".*((?<!bla)sgemm|ffma|_simt_s|gemm.*_fp32_|scudnn)",
+    re.I,
+)
+"""Without tensor cores. ``cublasGemv`` is no ``sgemm``: it is bound by memory."""
+
+FP64: Final = re.compile(r"dgemm|(?<!optional)<double\b|lambda\(double\b", re.I)
+"""By the type of the elements: scalars are double in kernels of any precision."""
+
+ELEMENTWISE: Final = re.compile(r"elementwise", re.I)
+
+COMMUNICATION: Final = re.compile(r"nccl|rccl", re.I)
 
 _FAMILIES: Final = {
-    "fp32 matmul": re.compile(r"sgemm|ffma|_simt_s|gemm.*_fp32_|scudnn", re.I),
-    "fp64": re.compile(r"dgemm|<double|double>|, double", re.I),
+    "fp32 matmul": FP32_MATMUL,
+    "fp64": FP64,
     "half precision matmul": re.compile(
         r"(?<![a-z])(h|bf|fp)?1?6?.*(884|1688|16816|hgemm|bf16|f16f16|tensorop)", re.I
     ),
     "elementwise": re.compile(r"elementwise|vectorized|unrolled|index_kernel|CatArray", re.I),
     "multi-tensor": re.compile(r"multi_tensor", re.I),
-    "communication": re.compile(r"nccl|rccl", re.I),
+    "communication": COMMUNICATION,
     "compiled": re.compile(r"^triton", re.I),
 }
 
@@ -47,6 +61,12 @@ class KernelFacts:
 
 
 _SHOWN: Final = 5
+
+
+def kernels_named(trace: Trace, pattern: re.Pattern[str]) -> list[Row]:
+    """The kernels whose name has ``pattern``, in order."""
+    names = {name for name in {kernel.name for kernel in trace.kernels} if pattern.search(name)}
+    return [kernel for kernel in trace.kernels if kernel.name in names] if names else []
 
 
 def describe_kernels(trace: Trace, launches: Mapping[int, float]) -> KernelFacts:

@@ -69,6 +69,14 @@ def profiler_steps(trace: Trace) -> tuple[Interval, ...]:
     )
 
 
+def first_step_end(trace: Trace) -> float | None:
+    """End of the first of several steps, in which things are set up; none where it is not marked."""
+    steps = [row for row in trace.annotations if row.name.startswith(_PROFILER_STEP)] or [
+        row for row in trace.annotations if _OPTIMIZER_STEP.match(row.name)
+    ]
+    return steps[0].end if len(steps) > 1 else None
+
+
 def describe_optimizer(trace: Trace, launches: Sequence[Row]) -> OptimizerFacts | None:
     steps = [
         (row, match) for row in trace.annotations if (match := _OPTIMIZER_STEP.match(row.name))

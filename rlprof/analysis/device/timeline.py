@@ -36,7 +36,7 @@ class DeviceTimeline:
         """How much it works within any span."""
         return Measure(self.busy)
 
-    @property
+    @cached_property
     def busy_us(self) -> float:
         return total(self.busy)
 
@@ -54,7 +54,7 @@ def wall(trace: Trace) -> Interval:
     if not starts:
         return Interval(0.0, 0.0)
     return Interval(
-        min(starts), max(max(row.ts + row.dur for row in rows) for rows in kinds if rows)
+        min(starts), max(max([row.ts + row.dur for row in rows]) for rows in kinds if rows)
     )
 
 
@@ -87,7 +87,7 @@ def _timeline(
     return DeviceTimeline(
         id=number,
         name=name,
-        busy=tuple(union((row.ts, row.ts + row.dur) for row in rows)),
+        busy=tuple(union([(row.ts, row.ts + row.dur) for row in rows])),
         kernels=len(kernel_us),
         short_kernels=sum(us < SHORT_KERNEL_US for us in kernel_us),
         kernel_us=sum(kernel_us),

@@ -40,8 +40,27 @@ class Transfer:
         return self.direction in ("HtoD", "DtoH")
 
 
+def uploads(trace: Trace) -> list[Row]:
+    """Rows of the device that copy from the host, in order."""
+    return _going(trace, "HtoD")
+
+
+def downloads(trace: Trace) -> list[Row]:
+    """Rows of the device that copy to the host, in order."""
+    return _going(trace, "DtoH")
+
+
+def _going(trace: Trace, direction: str) -> list[Row]:
+    if not trace.copies:
+        return []
+    calls = {call.args.correlation: call for call in trace.calls if call.args.correlation}
+    return [copy for copy in trace.copies if _kind(copy, calls)[0] == direction]
+
+
 def find_transfers(trace: Trace) -> tuple[Transfer, ...]:
     """By direction and memory, those that take most of the host's time first."""
+    if not trace.copies:
+        return ()
     calls = {call.args.correlation: call for call in trace.calls if call.args.correlation}
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for copy in trace.copies:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 from typing import Final
 
-from rlprof.analysis.device.blocking import Blocking, find_blocking, is_launch
-from rlprof.analysis.device.host import CallSite, call_sites
-from rlprof.analysis.device.idle import Idle, IdleCause, find_idle
-from rlprof.analysis.device.intervals import Interval
+from rlprof.analysis.device.blocking import SYNCS, Blocking, find_blocking, is_launch
+from rlprof.analysis.device.host import CallSite, call_sites, outermost
+from rlprof.analysis.device.idle import Idle, find_idle
+from rlprof.analysis.device.intervals import Interval, Span, common, total, union, without
 from rlprof.analysis.device.kernels import KernelFacts, describe_kernels
+from rlprof.analysis.device.round_trips import RoundTrip, find_round_trips
 from rlprof.analysis.device.steps import (
     CompileFacts,
     OptimizerFacts,
@@ -23,6 +24,7 @@ from rlprof.analysis.device.steps import (
 )
 from rlprof.analysis.device.timeline import DeviceTimeline, find_devices, wall
 from rlprof.analysis.device.transfers import Transfer, find_transfers
+from rlprof.model.device import IdleCause
 from rlprof.model.recording import Note
 from rlprof.model.trace import Row, Trace
 from rlprof.units import count, percent
@@ -34,6 +36,13 @@ FEWEST_STEPS: Final = 3
 
 OUTLIER: Final = 10.0
 """Times the median: a step that long, or time that far outside of the steps, is not of the training."""
+
+
+UNTYPICAL: Final = frozenset({"few-steps", "untypical-step", "mostly-start-up", "no-ops"})
+"""Notes after which nobody knows whether all of the training is like the trace."""
+
+_QUEUE_FULL_US: Final = 50.0
+"""Length of a launch from which on the host waits in it, if the device works meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +84,8 @@ class TraceView:
     @property
     def busy_share(self) -> float:
         """Of the busiest device, of the wall time."""
-        busiest = max((device.busy_us for device in self.devices), default=0.0)
-        return busiest / self.wall.length if self.wall.length else 0.0
+        busy = self.busiest.busy_us if self.busiest else 0.0
+        return busy / self.wall.length if self.wall.length else 0.0
 
     @property
     def has_device(self) -> bool:
@@ -84,9 +93,50 @@ class TraceView:
         lost = self.kernels.lost_launches > MOST_LOST * max(1, self.kernels.launches)
         return bool(self.devices) and not lost
 
+    @property
+    def is_typical(self) -> bool:
+        """Whether what is true of the trace can be expected of the training."""
+        return not any(note.slug in UNTYPICAL for note in self.notes)
+
+    @property
+    def busiest(self) -> DeviceTimeline | None:
+        return max(self.devices, key=lambda it: it.busy_us, default=None)
+
+    def idle_in(self, spans: Iterable[Span]) -> float:
+        """Time of ``spans`` in which no device had anything to do."""
+        merged = union(spans)
+        return min((total(without(merged, it.busy)) for it in self.devices), default=0.0)
+
+    @cached_property
+    def host_waits_us(self) -> float:
+        """Time in which the host does nothing but wait for the busiest device, which works.
+
+        That is what a quicker device can save: for the rest of the time the host is busy itself.
+        """
+        waits = [
+            (call.ts, call.end)
+            for call in self.trace.calls
+            if call.name in SYNCS or (call.dur > _QUEUE_FULL_US and is_launch(call))
+        ]
+        waits += [(call.ts, call.end) for call in self.blocking.calls]
+        return total(common(union(waits), self.busiest.busy)) if self.busiest else 0.0
+
     def idle_us(self, cause: IdleCause) -> float:
         """Of the device that is idle for it longest: what goes on there holds up the program."""
-        return max((it.us(cause) for it in self.idle), default=0.0)
+        return self._idle_us[cause]
+
+    @cached_property
+    def _idle_us(self) -> Mapping[IdleCause, float]:
+        return {cause: max((it.us(cause) for it in self.idle), default=0.0) for cause in IdleCause}
+
+    @cached_property
+    def outermost_ops(self) -> tuple[Row, ...]:
+        """Those that the program called itself."""
+        return tuple(outermost(self.trace.ops))
+
+    @cached_property
+    def round_trips(self) -> tuple[RoundTrip, ...]:
+        return find_round_trips(self.trace)
 
     @cached_property
     def waits(self) -> tuple[SiteWait, ...]:
@@ -112,7 +162,7 @@ def view_trace(trace: Trace) -> TraceView:
         steps=profiler_steps(trace),
         notes=(),
     )
-    return TraceView(**{**vars(view), "notes": tuple(_notes(view))})
+    return replace(view, notes=tuple(_notes(view)))
 
 
 def _waits(view: TraceView) -> Iterator[SiteWait]:

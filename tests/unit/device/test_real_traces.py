@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from rlprof.analysis.device.idle import IdleCause
 from rlprof.analysis.device.view import TraceView, view_trace
+from rlprof.device_detectors import dataset_crosses_bus, exposed_communication
+from rlprof.model.device import IdleCause
+from rlprof.model.finding import Confidence
 from rlprof.tracefile.reader import read_trace
 from rlprof.tracereport.findings import TraceFindings, discover_device_detectors, find_in
 
@@ -93,8 +95,27 @@ def test_no_price_is_above_what_could_be_gained(name):
     for finding in (*found.listed, *found.also_seen):
         if finding.detector in ("gpu-sync", "explicit-synchronize"):
             assert finding.saved_us.high <= bound + 0.01
-    promised = sum(it.saved_us.high for it in found.listed)
-    assert promised <= (1 - view.busy_share) * view.wall.length + 0.01
+    by_host = sum(it.saved_us.high for it in found.listed if it.is_host_side)
+    by_device = sum(it.saved_us.high for it in found.listed if not it.is_host_side)
+    assert by_host <= (1 - view.busy_share) * view.wall.length + 0.01
+    assert by_device <= view.host_waits_us + 0.01
+    assert by_host + by_device <= view.wall.length + 0.01
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_host_cannot_wait_longer_than_the_gpu_works(name):
+    view = view_of(name)
+
+    assert 0.0 <= view.host_waits_us <= view.busy_share * view.wall.length + 0.01
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cause_of_idle_time_is_sold_twice(name):
+    view, listed = view_of(name), findings_in(name).listed
+
+    for cause in IdleCause:
+        alone = [it.saved_us.high for it in listed if it.causes == (cause,)]
+        assert sum(alone) <= view.idle_us(cause) + 0.01
 
 
 @pytest.mark.parametrize(
@@ -123,6 +144,19 @@ def test_no_price_is_above_what_could_be_gained(name):
         ("param_resnet_2080ti_train", "gpu-starved"),
         ("param_resnet_2080ti_train", "allocator-churn"),
         ("kineto_resnet50_v100_workers0", "optimizer-not-fused"),
+        ("kineto_resnet50_v100_workers0", "dataloader-workers"),
+        ("param_resnet_2080ti_train", "dataloader-workers"),
+        ("param_resnet_2080ti_train", "dataset-crosses-bus"),
+        ("hta_diff_control_a100", "dataset-crosses-bus"),
+        ("switchtr_a100_items_stack", "fp32-without-tf32-or-amp"),
+        ("hta_ns_resolution_v100_sgd", "fp32-without-tf32-or-amp"),
+        ("hta_step_annot_gp100_sgd", "cpu-policy-faster"),
+        ("tutorial_h100_transformer_stack", "cpu-policy-faster"),
+        ("tl_h100_qwen05b_stack", "eager-pointwise-chains"),
+        ("tl_mi300_resnet_train_ckpt_stack", "exposed-communication"),
+        ("hta_diff_control_a100", "exposed-communication"),
+        ("hta_sampled_rank0_shampoo", "exposed-communication"),
+        ("param_dlrm_v100_adagrad_items", "exposed-communication"),
     ],
 )
 def test_finds(name, finding):
@@ -155,6 +189,30 @@ def test_finds(name, finding):
         ("hta_diff_control_a100", "optimizer-not-fused"),
         ("hta_step_annot_gp100_sgd", "optimizer-not-fused"),
         ("hta_triton_example", "graph-breaks"),
+        ("hta_diff_control_a100", "dataloader-workers"),
+        ("tl_mi300_resnet_train_ckpt_stack", "dataloader-workers"),
+        ("kineto_resnet50_v100_workers0", "dataset-crosses-bus"),
+        ("hta_ns_resolution_v100_sgd", "dataset-crosses-bus"),
+        ("tl_h100_bertsmall_stack", "fp32-without-tf32-or-amp"),
+        ("tl_h100_qwen05b_stack", "fp32-without-tf32-or-amp"),
+        ("tutorial_h100_transformer_stack", "fp32-without-tf32-or-amp"),
+        ("param_resnet_2080ti_train", "fp32-without-tf32-or-amp"),
+        ("tl_mi210_gpu_only", "fp64"),
+        ("hta_alexnet_a100_cuda_sync", "fp64"),
+        ("hta_diff_control_a100", "fp64"),
+        ("switchtr_a100_items_stack", "cpu-policy-faster"),
+        ("tl_h100_qwen05b_stack", "cpu-policy-faster"),
+        ("tl_mi300_qwen05b_stack", "cpu-policy-faster"),
+        ("hta_triton_example", "eager-pointwise-chains"),
+        ("tl_mi300_elementwise_rocprofsdk", "eager-pointwise-chains"),
+        ("tl_b200_eager_stack", "exposed-communication"),
+        ("kineto_resnet50_v100_workers0", "conv-search"),
+        ("param_resnet_2080ti_train", "conv-search"),
+        ("hta_diff_control_a100", "target-update-per-parameter"),
+        ("hta_sampled_rank0_shampoo", "target-update-per-parameter"),
+        ("hta_sampled_rank0_shampoo", "grads-in-rollout"),
+        ("tl_mi300_resnet_train_ckpt_stack", "grads-in-rollout"),
+        ("param_dlrm_v100_adagrad_items", "python-loop-over-tensor"),
     ],
 )
 def test_is_silent(name, finding):
@@ -171,8 +229,59 @@ def test_is_silent(name, finding):
         "hta_ns_resolution_v100_sgd",
     ],
 )
-def test_lists_no_launch_sync_or_starvation_where_the_gpu_is_busy(name):
-    assert listed_ids(name) == set()
+def test_lists_nothing_of_the_host_where_the_gpu_is_busy(name):
+    assert [it.detector for it in findings_in(name).listed if it.is_host_side] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "finding",
+    ["gradscaler-sync", "debug-modes", "rollout-round-trip", "built-on-cpu-then-moved"],
+)
+def test_what_none_of_them_does_is_found_in_none(name, finding):
+    assert finding not in all_ids(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_typical"),
+    [
+        ("hta_alexnet_a100_cuda_sync", False),
+        ("hta_sampled_rank0_shampoo", False),
+        ("tl_mi210_gpu_only", False),
+        ("hta_ns_resolution_v100_sgd", True),
+        ("hta_diff_control_a100", True),
+    ],
+)
+def test_what_is_not_typical_is_only_suspected(name, is_typical):
+    found = findings_in(name)
+
+    assert view_of(name).is_typical is is_typical
+    if not is_typical:
+        every = (*found.listed, *found.also_seen)
+        assert all(it.confidence is Confidence.SUSPECTED for it in every)
+
+
+@pytest.mark.parametrize(
+    ("name", "alone"),
+    [
+        ("tl_mi300_resnet_train_ckpt_stack", 0.64),
+        ("hta_diff_control_a100", 0.189),
+        ("hta_sampled_rank0_shampoo", 0.27),
+        ("param_dlrm_v100_adagrad_items", 0.38),
+    ],
+)
+def test_collectives_without_other_kernels_are_those_of_the_ground_truth(name, alone):
+    view = view_of(name)
+
+    (finding,) = exposed_communication.DETECTOR.detect(view)
+
+    assert finding.saved_us.high / view.wall.length == pytest.approx(alone, abs=0.005)
+
+
+def test_all_copies_of_a_training_are_on_the_stream_of_its_kernels():
+    (finding,) = dataset_crosses_bus.DETECTOR.detect(view_of("param_resnet_2080ti_train"))
+
+    assert finding.saved_us.high == pytest.approx(630_000, rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["zoology_a100_lost_kernels", "hta_no_gpu_events"])

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+
 import pytest
 
 from rlprof.analysis.device.steps import OptimizerKind
 from rlprof.analysis.device.view import TraceView, view_trace
+from rlprof.device_detectors import (
+    debug_modes,
+    grads_in_rollout,
+    python_loop_over_tensor,
+    target_update_per_parameter,
+)
 from rlprof.tracefile.reader import read_trace
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
@@ -54,3 +63,78 @@ def test_a_read_of_a_tensor_on_the_cpu_is_no_wait(tmp_path):
     assert not view.has_device
     assert view.trace.header.with_stack
     assert any(note.slug == "no-device-rows" for note in view.notes)
+
+
+def trace_of(folder, program: Callable[[], object]) -> TraceView:
+    path = folder / "trace.json"
+    with torch.profiler.profile(with_stack=True) as profiler:
+        program()
+    profiler.export_chrome_trace(str(path))
+    return view_trace(read_trace(path))
+
+
+def a_network() -> torch.nn.Module:
+    return torch.nn.Sequential(*(torch.nn.Linear(8, 8) for _ in range(6)))
+
+
+@pytest.mark.parametrize("keeps_grads", [True, False])
+def test_tells_graphs_that_no_backward_pass_uses(tmp_path, keeps_grads):
+    network = a_network()
+
+    def collect_and_learn():
+        with torch.set_grad_enabled(keeps_grads):
+            for _ in range(8):
+                network(torch.zeros(4, 8))
+        network(torch.ones(4, 8)).sum().backward()
+
+    found = [*grads_in_rollout.DETECTOR.detect(trace_of(tmp_path, collect_and_learn))]
+
+    assert len(found) == keeps_grads
+    if found:
+        assert found[0].places[0].function == "collect_and_learn"
+
+
+@pytest.mark.parametrize("in_a_loop", [True, False])
+def test_tells_a_loop_over_a_tensor(tmp_path, in_a_loop):
+    rewards, advantages = torch.ones(40, 4), torch.zeros(40, 4)
+
+    def returns():
+        last = torch.zeros(4)
+        for t in reversed(range(40)):
+            last = rewards[t] + 0.99 * last
+            advantages[t] = last
+
+    view = trace_of(tmp_path, returns if in_a_loop else lambda: rewards.cumsum(0))
+    found = [*python_loop_over_tensor.DETECTOR.detect(view)]
+
+    assert [(it.places[0].function, it.places[0].count) for it in found] == (
+        [("returns", 40)] if in_a_loop else []
+    )
+
+
+@pytest.mark.parametrize("by_parameter", [True, False])
+def test_tells_averages_by_parameter(tmp_path, by_parameter):
+    targets, sources = ([*a_network().parameters()] for _ in range(2))
+
+    @torch.no_grad()
+    def follow():
+        if by_parameter:
+            for target, source in zip(targets, sources, strict=True):
+                target.data.mul_(0.995).add_(source.data, alpha=0.005)
+        else:
+            torch._foreach_lerp_(targets, sources, 0.005)
+
+    found = [*target_update_per_parameter.DETECTOR.detect(trace_of(tmp_path, follow))]
+
+    assert [it.places[0].count for it in found] == ([12] if by_parameter else [])
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_tells_anomaly_mode(tmp_path, is_on):
+    network = a_network()
+
+    def learn():
+        with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(is_on):
+            network(torch.ones(4, 8)).sum().backward()
+
+    assert len([*debug_modes.DETECTOR.detect(trace_of(tmp_path, learn))]) == is_on

@@ -38,6 +38,16 @@ def test_sorts_rows_by_what_they_are(tmp_path):
     assert trace.damage == ()
 
 
+def test_knows_the_gpu_and_the_ops_that_autograd_records(tmp_path):
+    trace = two_kernels().on("NVIDIA A100", 8).op("aten::linear", 60.0, 5.0, sequence=41)
+
+    found = read_trace(written(tmp_path, trace.text()))
+
+    gpu = found.header.devices[0]
+    assert (gpu.compute_major, gpu.memory_bytes) == (8, 80 << 30)
+    assert [op.args.sequence for op in found.ops] == [-1, -1, 41]
+
+
 def test_reads_gzip_a_bare_list_and_the_categories_of_old_torch(tmp_path):
     rows = two_kernels().rows
     old = {"cpu_op": "Operator", "cuda_runtime": "Runtime", "kernel": "Kernel"}

@@ -125,6 +125,10 @@ def _renew_cells() -> None:
     from . import counters
 
     counters.renew()
+    if "rlprof_agent.counted.torch_syncs" in sys.modules:
+        from .counted import torch_syncs
+
+        torch_syncs.renew()
     if "rlprof_agent.torch_windows" in sys.modules:
         from . import torch_windows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from . import layout, torch_windows
+from . import dynamo, layout, torch_windows
 from .counted import WATCHED
 from .import_watch import ImportWatch
 
@@ -23,6 +23,8 @@ def install(tell_custom_state: Tell) -> None:
         for name, where in WATCHED.items()
         if torch_windows.are_wanted() or not name.startswith("torch.")
     }
+    if torch_windows.are_wanted():
+        acts["torch._dynamo.eval_frame"] = dynamo.stay_out
     module, colon, qualname = os.environ.get("RLPROF_STEPS_FROM", "").partition(":")
     if colon:
         tell_custom_state(layout.CUSTOM_NOT_IMPORTED)
@@ -36,6 +38,7 @@ def _counting_by(file: str, function: str) -> Callable[[ModuleType], None]:
     def act(module: ModuleType) -> None:
         try:
             family = __import__("rlprof_agent.counted." + file, fromlist=[function])
+            dynamo.skip(family)
             getattr(family, function)(module)
         except Exception:
             pass  # A version of the library that is built otherwise is not counted.

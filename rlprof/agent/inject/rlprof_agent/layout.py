@@ -13,8 +13,8 @@ import struct
 MAGIC = 0x0003_464F_5250_4C52
 """``RLPROF`` and the version of this layout."""
 
-SIZE = 1 << 18
-"""256 KiB. Pages are only taken when written: a process that never works costs one page."""
+SIZE = 96 << 12
+"""384 KiB. Pages are only taken when written: a process that never works costs one page."""
 
 MAX_COUNTERS = 128
 COUNTERS_START = 256
@@ -24,8 +24,23 @@ NAMES_START = COUNTERS_START + 8 * MAX_COUNTERS
 NAME_SIZE = 48
 """Bytes of a counter's name: UTF-8, padded with NUL."""
 
-RING_START = 8192
-"""The first page boundary after the names."""
+MAX_SITES = 256
+SPARE_SITE = MAX_SITES - 1
+"""Where further sites count, which have no name."""
+SITES_START = 8192
+"""The first page boundary after the names: places where tensors are read by the host."""
+CELLS_PER_SITE = 3
+SITE_COUNT = 0
+SITE_WAIT_NS = 1
+"""Wall time inside of these calls; 0 for tensors on the CPU, where nothing is waited for."""
+SITE_BYTES = 2
+SITE_NAMES_START = SITES_START + 8 * CELLS_PER_SITE * MAX_SITES
+SITE_NAME_SIZE = 256
+"""Bytes of what names a site: method, device, line, function and file, each but the last ended by
+NUL; the file is cut at its beginning."""
+
+RING_START = 20 << 12
+"""The first page boundary after them."""
 RING_SIZE = SIZE - RING_START
 
 # Cells, by index of 8 bytes.
@@ -55,6 +70,8 @@ CELL_TORCH_STATE = 12
 """What became of the windows of torch's profiler in this process."""
 CELL_WINDOWS = 13
 """The first cell of the first window; see ``window_cell``."""
+CELL_SITES_USED = 28
+"""Sites that have a name. Grows after the name was written, before the cells are used."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.

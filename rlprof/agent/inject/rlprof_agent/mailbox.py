@@ -16,7 +16,8 @@ class Mailbox:
         self.fd = os.memfd_create("rlprof-mailbox", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, layout.SIZE)
         self._memory = map_shared(self.fd, layout.SIZE)
-        self.cells = self._memory[: layout.RING_START].cast("q")
+        self.cells = self._memory[: layout.SITES_START].cast("q")
+        self.site_cells = self._memory[layout.SITES_START : layout.SITE_NAMES_START].cast("q")
         self.cells[layout.CELL_MAGIC] = layout.MAGIC
         self.cells[layout.CELL_INTERVAL_US] = interval_us
         self._counters: dict[str, int] = {}
@@ -49,6 +50,22 @@ class Mailbox:
         # Last, so that the recorder never sees a name half-written.
         self.cells[layout.CELL_COUNTERS_USED] = used + 1
         return layout.CELL_COUNTERS + used
+
+    def new_site(self, names: tuple[str, ...]) -> int:
+        """The number of a further site; with the table full the one that all others share."""
+        with self._lock:
+            used: int = self.cells[layout.CELL_SITES_USED]
+            if used >= layout.SPARE_SITE:
+                return layout.SPARE_SITE
+            *short, file = (name.encode("utf-8", "replace") for name in names)
+            head = b"\0".join([*short, b""])[: layout.SITE_NAME_SIZE]
+            room = layout.SITE_NAME_SIZE - len(head)
+            encoded = head + (file[-room:] if room else b"")
+            start = layout.SITE_NAMES_START + used * layout.SITE_NAME_SIZE
+            self._memory[start : start + len(encoded)] = encoded
+            # Last, so that the recorder never sees a name half-written.
+            self.cells[layout.CELL_SITES_USED] = used + 1
+            return used
 
     def write(self, record: bytes) -> bool:
         """Append ``record``, or return False when the recorder has fallen behind.

@@ -47,7 +47,6 @@ class StackProbe:
         self._stacks: dict[tuple[int, ...], int] = {}
         self._frames: dict[tuple[int, int], int] = {}
         self._codes: dict[int, CodeType] = {}
-        self._dynamo_told = False
         self.windows: Optional[TorchWindows] = None
         """Those of torch's profiler in this process, which end in time by these looks."""
         self._saw_torch = False
@@ -171,8 +170,6 @@ class StackProbe:
 
     def _define(self, key: tuple[int, ...], frame: Optional[FrameType]) -> int:
         """Write the definition of a stack not seen before; its id, or -1 without room."""
-        if not self._dynamo_told:
-            self._stay_out_of_dynamo()
         if len(self._stacks) >= MAX_STACKS:
             if not self._mailbox.write(bytes([layout.TAG_RESET])):
                 return -1
@@ -217,19 +214,6 @@ class StackProbe:
         # Held, so that its id is not given to another code object while we know it.
         self._codes[id(code)] = code
         return number
-
-    def _stay_out_of_dynamo(self) -> None:
-        """Ask torch.compile, once it is loaded, never to trace this handler."""
-        dynamo = sys.modules.get("torch._C._dynamo.eval_frame")
-        skip_code = getattr(dynamo, "skip_code", None)
-        if skip_code is None:
-            return
-        self._dynamo_told = True
-        for function in vars(StackProbe).values():
-            code = getattr(function, "__code__", None)
-            if code is not None:
-                skip_code(code)
-        skip_code(Mailbox.write.__code__)
 
 
 def _full_collections() -> int:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from . import layout
+from . import dynamo, layout
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def watch(optimizers: ModuleType, agent: Any) -> None:
         if _windows is not None:
             _windows.updated()
 
+    dynamo.replace_in_graphs(after_update, dynamo.after_update_in_graphs)
     register(after_update)
 
 
@@ -66,13 +67,14 @@ class TorchWindows:
     """
 
     def __init__(self, agent: Any) -> None:
-        from .torch_plan import WindowPlan
+        from . import torch_plan
 
+        dynamo.skip(torch_plan)
         self._mailbox: Mailbox = agent.mailbox
         self._folder = os.environ.get("RLPROF_TORCH_DIR", "")
         self._steps = int(os.environ.get("RLPROF_TORCH_STEPS", "10"))
         self._main_thread = _main_thread()
-        self._plan = WindowPlan(always=os.environ.get("RLPROF_TORCH") == "always")
+        self._plan = torch_plan.WindowPlan(always=os.environ.get("RLPROF_TORCH") == "always")
         self._capture: Optional[Capture] = None
         self._number = 0
         self._has_claim = False
@@ -142,6 +144,7 @@ class TorchWindows:
             return
         from . import torch_capture
 
+        dynamo.skip(torch_capture)
         if torch_capture.another_profiler_is_on():
             self.stop(layout.TORCH_OTHER_PROFILER)
         elif not self._claim():

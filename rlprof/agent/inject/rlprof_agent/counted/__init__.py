@@ -20,6 +20,7 @@ WATCHED = {
     "pufferlib.pufferlib": ("pufferlib_envs", "count_native_envs"),
     "pufferlib.vector": ("pufferlib_envs", "count_vector_envs"),
     "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3_envs", "count_vec_envs"),
+    "torch._tensor": ("torch_syncs", "count_syncs"),
     "torch.optim.optimizer": ("torch_training", "count_updates"),
     "torch.utils.data.dataloader": ("torch_training", "count_batches"),
     "torchrl.envs.async_envs": ("torchrl_envs", "count_async_pools"),

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from _thread import get_ident
 
+from ..dynamo import replace_in_graphs
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import CodeType
@@ -119,9 +121,7 @@ def _dressed(wrapper: Any, original: Any) -> Any:
     from functools import update_wrapper
 
     update_wrapper(wrapper, original)
-    # torch.compile traces this instead: a graph has no place for counting, and with
-    # fullgraph=True it would be an error of the program's.
-    wrapper._torchdynamo_inline = original
+    replace_in_graphs(wrapper, original)
     return wrapper
 
 

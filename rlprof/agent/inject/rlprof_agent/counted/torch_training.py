@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import current_agent, torch_windows
+from .. import current_agent, dynamo, torch_windows
 from ..counters import counter
 from .class_methods import CountedMethods
 
@@ -19,6 +19,7 @@ def count_updates(module: ModuleType) -> None:
     def count_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         updates.cell[0] += 1
 
+    dynamo.replace_in_graphs(count_update, dynamo.after_update_in_graphs)
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
         register(count_update)

@@ -1,0 +1,177 @@
+"""torch: tensors read by the host, and copies between it and a GPU, each by its place in the program.
+
+On a GPU such a read makes the host wait; on the CPU it costs nothing, and is counted as one that
+*would*. A read is counted when its method is looked up, by a descriptor that then hands out torch's own:
+on the CPU no frame of ours is between the program and torch, where warnings and torch.compile would find
+it, and ``torch.Tensor.item`` is what it always was.
+"""
+
+from __future__ import annotations
+
+import sys
+from sys import _getframe
+from time import perf_counter_ns
+
+from .. import current_agent
+from ..sync_sites import SyncSites
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import FrameType, ModuleType
+    from typing import Any
+
+READS = (
+    "item",
+    "tolist",
+    "numpy",
+    "cpu",
+    "__float__",
+    "__int__",
+    "__bool__",
+    "__index__",
+    "__array__",
+)
+COPIES = ("to", "cuda", "copy_")
+
+_counted: list[CountedMethod] = []
+
+_given_back = [0]
+"""``id`` of the tensor that ``cpu`` was asked of, until something else is: ``t.cpu().numpy()`` is one
+read, for ``cpu`` gives back what is on the CPU already."""
+
+
+def count_syncs(module: ModuleType) -> None:
+    """``module`` is ``torch._tensor``, which defines the class of all tensors."""
+    tensor: Any = module.Tensor
+    for names, kind in ((READS, CountedRead), (COPIES, CountedCopy)):
+        for name in names:
+            if hasattr(tensor, name):
+                _counted.append(kind(name, tensor))
+                setattr(tensor, name, _counted[-1])
+    renew()
+
+
+def renew() -> None:
+    """In a forked child: count in its own memory."""
+    agent = current_agent()
+    for method in _counted:
+        for sites in method.sites:
+            sites.renew(None if agent is None else agent.mailbox)
+
+
+class CountedMethod:
+    """A method of torch's class of tensors, in its place there."""
+
+    def __init__(self, name: str, tensor: Any) -> None:
+        self._tensor = tensor
+        self._original = getattr(tensor, name)
+        self._bind = type(self._original).__get__
+        self._torch_c = sys.modules["torch._C"]
+        self._modes = self._torch_c._len_torch_function_stack
+        self.sites: list[SyncSites] = []
+
+    def _new_sites(self, name: str, device: str) -> SyncSites:
+        self.sites.append(SyncSites(name, device))
+        return self.sites[-1]
+
+    def _is_plain(self, tensor: Any) -> bool:
+        """Whether asking for its device runs torch's code alone: subclasses and function modes may
+        have code of the program's run for that too.
+        """
+        kind = type(tensor)
+        if kind is not self._tensor and kind.__module__ != "torch.nn.parameter":
+            return False
+        modes = self._modes()
+        if modes == 1:
+            # That of ``torch.set_default_device``, which leaves such questions alone.
+            mode = self._torch_c._get_function_stack_at(0)
+            return type(mode).__name__ == "DeviceContext"
+        return bool(modes == 0)
+
+
+class CountedRead(CountedMethod):
+    """One that reads a tensor on the host."""
+
+    def __init__(self, name: str, tensor: Any) -> None:
+        super().__init__(name, tensor)
+        self._gives_back = name == "cpu"
+        self._on_cpu = self._new_sites(name, "cpu")
+        self._on_device = self._new_sites(name, "gpu")
+        self._slots = self._on_cpu.slots
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        if tensor is None:
+            return self._original
+        if type(tensor) is not self._tensor or self._modes() or tensor.is_cuda:
+            return self._of_a_rarer_kind(tensor, _getframe(1))
+        if _given_back[0] == id(tensor):
+            _given_back[0] = 0
+        else:
+            frame = _getframe(1)
+            try:
+                first = self._slots[id(frame.f_code), frame.f_lasti]
+            except KeyError:
+                first = self._on_cpu.find(frame)
+            self._on_cpu.cells[first] += 1
+            if self._gives_back:
+                _given_back[0] = id(tensor)
+        return self._bind(self._original, tensor)
+
+    def _of_a_rarer_kind(self, tensor: Any, frame: FrameType) -> Any:
+        bound = self._bind(self._original, tensor)
+        if not self._is_plain(tensor):
+            return bound
+        if not tensor.is_cuda:
+            self._on_cpu.cells[self._on_cpu.find(frame)] += 1
+            return bound
+        sites, size = self._on_device, tensor.nbytes
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            begun = perf_counter_ns()
+            result = bound(*args, **kwargs)
+            sites.add(frame, perf_counter_ns() - begun, size)
+            return result
+
+        return timed
+
+
+class CountedCopy(CountedMethod):
+    """One that may copy a tensor from one device to another."""
+
+    def __init__(self, name: str, tensor: Any) -> None:
+        super().__init__(name, tensor)
+        self._takes_source = name == "copy_"
+        self._cuda: Any = None
+        self._to_host = self._new_sites(name, "gpu")
+        self._pinned = self._new_sites(name + " (to the GPU)", "gpu")
+        self._pageable = self._new_sites(name + " (to the GPU, pageable)", "gpu")
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        if tensor is None:
+            return self._original
+        bound = self._bind(self._original, tensor)
+        cuda = self._cuda
+        if cuda is None:
+            cuda = self._cuda = sys.modules.get("torch.cuda")
+        # Before the program's first use of a GPU there is nowhere to copy to, but by this very call.
+        if not getattr(cuda, "_initialized", False) or not self._is_plain(tensor):
+            return bound
+        frame = _getframe(1)
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            begun = perf_counter_ns()
+            result = bound(*args, **kwargs)
+            waited = perf_counter_ns() - begun
+            source = args[0] if self._takes_source and args else tensor
+            if self._is_plain(source) and source.is_cuda is not result.is_cuda:
+                self._copied(source, kwargs.get("non_blocking", False), waited, frame)
+            return result
+
+        return timed
+
+    def _copied(self, source: Any, non_blocking: bool, waited: int, frame: FrameType) -> None:
+        if not source.is_cuda:
+            sites = self._pinned if source.is_pinned() else self._pageable
+            sites.add(frame, waited, source.nbytes)
+        elif not non_blocking:
+            self._to_host.add(frame, waited, source.nbytes)

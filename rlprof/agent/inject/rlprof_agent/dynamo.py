@@ -1,0 +1,60 @@
+"""Keep torch.compile away from the agent's functions.
+
+Compiled code that calls a function has that compiled as well. Of ours it would make graphs that are not
+the program's, and warnings about what it cannot trace.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType, ModuleType
+    from typing import Any
+
+_dynamo: list[ModuleType] = []
+
+
+def stay_out(module: ModuleType) -> None:
+    """``module`` is ``torch._dynamo.eval_frame``."""
+    _dynamo.append(module)
+    for name, own in list(sys.modules.items()):
+        if name.startswith(__package__):
+            skip(own)
+
+
+def skip(own: ModuleType) -> None:
+    """Have dynamo skip the functions of a module of ours; to be called by those imported late."""
+    if not _dynamo:
+        return
+    skip_code: Any = _dynamo[0].skip_code
+    for defined in list(vars(own).values()):
+        if getattr(defined, "__module__", None) != own.__name__:
+            continue
+        functions = vars(defined).values() if isinstance(defined, type) else (defined,)
+        for function in functions:
+            accessors = (function, getattr(function, "fget", None))
+            for code in (getattr(it, "__code__", None) for it in accessors):
+                for each in _codes_in(code):
+                    skip_code(each)
+
+
+def replace_in_graphs(function: Any, stand_in: Any) -> None:
+    """Have torch.compile trace ``stand_in`` where it would trace ``function``: a graph has no place for
+    counting, and with ``fullgraph=True`` it would be an error of the program's.
+    """
+    function._torchdynamo_inline = stand_in
+
+
+def after_update_in_graphs(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    """Stands in for hooks after an optimizer's step."""
+
+
+def _codes_in(code: Any) -> Iterator[CodeType]:
+    """Yield ``code``, unless it is none, and those of the functions that it defines."""
+    if hasattr(code, "co_consts"):
+        yield code
+        for const in code.co_consts:
+            yield from _codes_in(const)

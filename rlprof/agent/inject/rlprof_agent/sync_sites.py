@@ -1,0 +1,78 @@
+"""Where the program reads tensors on the host, counted in memory shared with the recorder."""
+
+from __future__ import annotations
+
+from . import layout
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Optional
+
+    from .mailbox import Mailbox
+
+_LIBRARY = "/torch/"
+"""Of the path of torch's own files: what they read is the doing of who called them."""
+
+
+class SyncSites:
+    """The sites of one method on one kind of device: code locations, each with its cells."""
+
+    def __init__(self, method: str, device: str) -> None:
+        self.slots: dict[tuple[int, int], int] = {}
+        """Index of the first cell, by the ``id`` of the calling code and its instruction; only of code
+        that is not torch's."""
+        self._method = method
+        self._device = device
+        self._codes: dict[int, CodeType] = {}
+        self._in_library: set[int] = set()
+        self.renew(None)
+
+    def renew(self, mailbox: Optional[Mailbox]) -> None:
+        """Count in ``mailbox`` from now on: at the start, and in a forked child."""
+        self._mailbox = mailbox
+        self.slots.clear()
+        self.cells = _private_cells() if mailbox is None else mailbox.site_cells
+
+    def find(self, frame: FrameType) -> int:
+        """The first cell for a call from ``frame``, which ``slots`` does not have."""
+        caller: Optional[FrameType] = frame
+        while caller is not None and self._is_library(caller.f_code):
+            caller = caller.f_back
+        site = caller or frame
+        key = (id(site.f_code), site.f_lasti)
+        found = self.slots.get(key)
+        if found is None:
+            found = self.slots[key] = layout.CELLS_PER_SITE * self._new_site(site)
+        return found
+
+    def add(self, frame: FrameType, wait_ns: int, size: int) -> None:
+        """Count a call from ``frame`` that took ``wait_ns`` and moved ``size`` bytes."""
+        first = self.find(frame)
+        cells = self.cells
+        cells[first + layout.SITE_COUNT] += 1
+        cells[first + layout.SITE_WAIT_NS] += wait_ns
+        cells[first + layout.SITE_BYTES] += size
+
+    def _is_library(self, code: CodeType) -> bool:
+        if id(code) not in self._codes:
+            # Held, so that its id is not given to another code object while we know it.
+            self._codes[id(code)] = code
+            if _LIBRARY in code.co_filename:
+                self._in_library.add(id(code))
+        return id(code) in self._in_library
+
+    def _new_site(self, site: FrameType) -> int:
+        if self._mailbox is None:
+            return layout.SPARE_SITE
+        code = site.f_code
+        function: str = getattr(code, "co_qualname", code.co_name)
+        line = site.f_lineno or code.co_firstlineno
+        return self._mailbox.new_site(
+            (self._method, self._device, str(line), function[:80], code.co_filename)
+        )
+
+
+def _private_cells() -> memoryview:
+    """Of a process without a recorder."""
+    return memoryview(bytearray(8 * layout.CELLS_PER_SITE * layout.MAX_SITES)).cast("q")

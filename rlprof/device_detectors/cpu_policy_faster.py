@@ -1,0 +1,56 @@
+"""Work so small that handing it to a device takes longer than doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.blocking import is_launch
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector, per_step
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration, percent
+
+FEWEST_STEPS: Final = 3
+"""Fewer may be of a start-up."""
+
+MOST_OF_LAUNCHING: Final = 1.5
+"""Kernel time by the time that launching and copying holds the host. 0.2 to 1.3 were seen with networks of
+a few layers on H100 and GP100, 4 to 40 where a device is used well."""
+
+MOST_BUSY: Final = 0.15
+"""Of the wall time."""
+
+MOST_KERNEL_US: Final = 150.0
+"""Per step: some fifty kernels of 3 µs, which is what any takes however small it is."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    facts = view.kernels
+    each = per_step(facts.total_us, view)
+    if (
+        not facts.count
+        or view.step_count < FEWEST_STEPS
+        or view.busy_share > MOST_BUSY
+        or each > MOST_KERNEL_US
+    ):
+        return
+    handing = sum(it.dur for it in view.trace.calls if is_launch(it) or "Memcpy" in it.name)
+    if facts.total_us > MOST_OF_LAUNCHING * handing:
+        return
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="the work is so small that a CPU may be faster",
+        saved_us=Range(0.0, 0.0),
+        evidence=(
+            f"{duration(each)} of kernels per step, which the host needs {duration(per_step(handing, view))} to "
+            f"launch and copy for; the GPU works for {percent(view.busy_share)} of the trace in "
+            f"{count(facts.count)} kernels",
+        ),
+        fix='Try device="cpu", for collecting at least: only a trial tells.',
+        confidence=Confidence.SUSPECTED,
+    )
+
+
+DETECTOR: Final = DeviceDetector("cpu-policy-faster", "work too small for a GPU", detect)

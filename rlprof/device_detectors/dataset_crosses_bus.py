@@ -1,0 +1,73 @@
+"""The same data copied to the device again and again, while the device waits for it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.intervals import Span, total, union, without
+from rlprof.analysis.device.timeline import device_of
+from rlprof.analysis.device.transfers import uploads
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector, per_step
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration, percent, size
+
+MIN_SHARE: Final = 0.05
+"""Of the wall time, spent in copies to the device, by it or by the host."""
+
+MIN_BYTES_PER_STEP: Final = 1 << 20
+FEWEST_STEPS: Final = 2
+"""In a single step there is no telling what is copied again."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    copies = [it for it in view.transfers if it.is_upload]
+    moved = sum(it.bytes for it in copies)
+    on_host = sum(it.host_us for it in copies)
+    on_device = sum(it.device_us for it in copies)
+    if (
+        max(on_host, on_device) < MIN_SHARE * view.wall.length
+        or view.step_count < FEWEST_STEPS
+        or per_step(moved, view) < MIN_BYTES_PER_STEP
+    ):
+        return
+    alone = _without_kernels(view)
+    number = sum(it.count for it in copies)
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title=f"{size(per_step(moved, view))} are copied to the GPU at each step",
+        saved_us=Range(0.0, alone),
+        evidence=(
+            f"{count(number)} copies, {size(moved)}: {duration(on_device)} on the GPU, {duration(on_host)} on "
+            "the host",
+            f"for {duration(alone)} of it, {percent(alone / on_device if on_device else 0.0)}, no kernel runs: "
+            + ("copies and kernels never overlap" if alone > 0.9 * on_device else "they overlap"),
+        ),
+        fix="Keep the data set, replay or rollout storage on the GPU if it takes less than half of its memory; "
+        "images as uint8, converted there. Otherwise copy the next batch on a stream of its own, from "
+        "pinned memory, while this one is learned from.",
+        confidence=Confidence.BOUNDED,
+        causes=(),
+    )
+
+
+def _without_kernels(view: TraceView) -> float:
+    """Time in which a device copies and computes nothing, of the device with most of it."""
+    copying: dict[int, list[Span]] = defaultdict(list)
+    computing: dict[int, list[Span]] = defaultdict(list)
+    for row in uploads(view.trace):
+        copying[device_of(row)].append((row.ts, row.end))
+    for row in view.trace.kernels:
+        computing[device_of(row)].append((row.ts, row.end))
+    return max(
+        (total(without(union(spans), union(computing[it]))) for it, spans in copying.items()),
+        default=0.0,
+    )
+
+
+DETECTOR: Final = DeviceDetector(
+    "dataset-crosses-bus", "data copied to the GPU at every step", detect
+)

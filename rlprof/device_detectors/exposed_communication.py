@@ -1,0 +1,53 @@
+"""Collectives of several processes during which a device computes nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.intervals import Span, total, union, without
+from rlprof.analysis.device.kernels import COMMUNICATION, kernels_named
+from rlprof.analysis.device.timeline import device_of
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector
+from rlprof.model.device import DeviceFinding
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration, percent
+
+MIN_SHARE: Final = 0.1
+"""Of the wall time (the threshold of the TensorBoard plugin for communication)."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    kernels = kernels_named(view.trace, COMMUNICATION)
+    if not kernels:
+        return
+    talking: dict[int, list[Span]] = defaultdict(list)
+    working: dict[int, list[Span]] = defaultdict(list)
+    names = {kernel.name for kernel in kernels}
+    for row in (*view.trace.kernels, *view.trace.copies):
+        spans = talking if row.name in names else working
+        spans[device_of(row)].append((row.ts, row.end))
+    alone = max(total(without(union(spans), union(working[it]))) for it, spans in talking.items())
+    if alone < MIN_SHARE * view.wall.length:
+        return
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="the GPU waits for other processes",
+        saved_us=Range(0.0, alone),
+        evidence=(
+            f"{count(len(kernels))} collectives; for {duration(alone)}, {percent(alone / view.wall.length)} of "
+            "the trace, nothing else runs",
+            "it is not told whether the link is slow or another process comes late",
+        ),
+        fix="DistributedDataParallel overlaps gradients with the backward pass (bucket_cap_mb); no_sync() while "
+        "gradients are accumulated; compare the traces of all ranks for one that comes late.",
+        confidence=Confidence.SUSPECTED,
+        causes=(),
+    )
+
+
+DETECTOR: Final = DeviceDetector(
+    "exposed-communication", "collectives that nothing runs beside", detect
+)

@@ -1,0 +1,41 @@
+"""``GradScaler`` reads from the device at each step whether a gradient overflowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.host import GRAD_SCALER
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import DeviceDetector, places_of
+from rlprof.device_detectors.gpu_sync import waits_for_others
+from rlprof.model.device import DeviceFinding, IdleCause
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    waits = [
+        it for it in view.waits if it.site.asked_by == GRAD_SCALER and not waits_for_others(it)
+    ]
+    if not waits:
+        return
+    calls = sum(len(it.calls) for it in waits)
+    bound = sum(it.recoverable_us for it in waits)
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="GradScaler waits for the GPU before each optimizer step",
+        saved_us=Range(0.0, bound),
+        evidence=(
+            f"{count(calls)} reads of found_inf wait {duration(sum(it.wait_us for it in waits))}; the GPU is idle "
+            f"after them for {duration(bound)} at most: only that can be gained",
+        ),
+        fix="bfloat16 needs no GradScaler (Ampere or newer); with float16 a fused optimizer, "
+        "Adam(..., fused=True), looks at found_inf on the GPU.",
+        confidence=Confidence.BOUNDED,
+        causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
+        places=places_of(waits),
+    )
+
+
+DETECTOR: Final = DeviceDetector("gradscaler-sync", "GradScaler's read at each step", detect)

@@ -1,0 +1,54 @@
+"""Each step of the environments waits for the policy, and the policy for the environments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.device.host import call_sites
+from rlprof.analysis.device.view import TraceView
+from rlprof.device_detectors.base import SHOWN_PLACES, DeviceDetector, place
+from rlprof.model.device import DeviceFinding, IdleCause
+from rlprof.model.finding import Confidence, Range
+from rlprof.units import count, duration
+
+FEWEST_TRIPS: Final = 10
+"""Fewer are no rollout."""
+
+LATENCY_US: Final = 60.0
+"""Of a copy and a launch, at most (20 to 60 were seen): what a trip costs beside the environment."""
+
+
+def detect(view: TraceView) -> Iterable[DeviceFinding]:
+    trips = view.round_trips
+    if len(trips) < FEWEST_TRIPS:
+        return
+    away = sum(trip.away.length for trip in trips)
+    idle = view.idle_in((trip.read.end, trip.away.end) for trip in trips)
+    sites = Counter(call_sites(view.trace, [trip.read for trip in trips]))
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title=f"the environments and the GPU take turns {count(len(trips))} times",
+        saved_us=Range(0.0, min(len(trips) * LATENCY_US, idle)),
+        evidence=(
+            f"{count(len(trips))} actions are copied to the host; {duration(away)} later in all their "
+            f"observations come back, {duration(away / len(trips))} each",
+            "an action has to be known before the environment steps: only what a trip costs by itself is "
+            "counted here",
+        ),
+        fix="More environments per step, so that there are fewer trips; two groups of environments in turns, one "
+        "steps while the policy works for the other; one pinned buffer for observations, copied with "
+        "non_blocking=True; a small policy on the CPU.",
+        confidence=Confidence.BOUNDED,
+        causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY, IdleCause.LAUNCH_BOUND, IdleCause.OTHER),
+        places=tuple(
+            place(site, number, away * number / len(trips))
+            for site, number in sites.most_common(SHOWN_PLACES)
+        ),
+    )
+
+
+DETECTOR: Final = DeviceDetector(
+    "rollout-round-trip", "environments and the GPU take turns", detect
+)
