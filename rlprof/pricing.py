@@ -8,7 +8,7 @@ removes, is the share saved; and the rate after the fix is the rate now over wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
@@ -91,7 +91,7 @@ def price(findings: Sequence[Finding], profile: Profile) -> Priced:
             _price_of(finding, measures[finding.phase], sold.get(finding.phase, frozenset()))
             for finding in rest
         ]
-        best = max(range(len(rest)), key=lambda i: (*_worth(rest[i], prices[i]), -i))
+        best = max(range(len(rest)), key=lambda i: (*worth(rest[i], prices[i].saved), -i))
         finding = rest.pop(best)
         sold[finding.phase] = sold.get(finding.phase, frozenset()) | prices[best].claimed
         chosen.append((finding, prices[best]))
@@ -101,19 +101,31 @@ def price(findings: Sequence[Finding], profile: Profile) -> Priced:
         for pair in chosen
         if pair[1].saved.high < WORTH_LISTING and pair[0].confidence is not Confidence.SUSPECTED
     ]
-    ranked = [
-        _priced(finding, found, rank, profile, measures[finding.phase])
-        for rank, (finding, found) in enumerate(listed + rest_seen, start=1)
+    return ranked(
+        [_priced(*pair, profile, measures[pair[0].phase]) for pair in listed],
+        [_priced(*pair, profile, measures[pair[0].phase]) for pair in rest_seen],
+    )
+
+
+def ranked(listed: Iterable[PricedFinding], also_seen: Iterable[PricedFinding]) -> Priced:
+    """Both in the order of what they are worth, numbered through."""
+
+    def by_worth(entry: PricedFinding) -> tuple[bool, bool, float]:
+        return worth(entry.finding, entry.saved_share)
+
+    first = sorted(listed, key=by_worth, reverse=True)
+    numbered = [
+        replace(entry, rank=rank) for rank, entry in enumerate([*first, *also_seen], start=1)
     ]
-    return Priced(tuple(ranked[: len(listed)]), tuple(ranked[len(listed) :]))
+    return Priced(tuple(numbered[: len(first)]), tuple(numbered[len(first) :]))
 
 
-def _worth(finding: Finding, found: _Price) -> tuple[bool, bool, float]:
+def worth(finding: Finding, saved: Range) -> tuple[bool, bool, float]:
     """What findings are ranked by: a known cause first, then one that saves something for sure, then
     what is saved, the lower end counting twice. By the lower end alone a cause whose fix is less
     well known would come after a lesser one.
     """
-    low, high = found.saved
+    low, high = saved
     known = finding.confidence is not Confidence.SUSPECTED
     return known, low >= WORTH_LISTING, (2 * low + high) / 3
 
@@ -262,19 +274,24 @@ def _clip(share: float) -> float:
     return min(MOST_SAVED, max(0.0, share))
 
 
-def _priced(
-    finding: Finding, found: _Price, rank: int, profile: Profile, measure: _Measure
-) -> PricedFinding:
+def rate_after(rate: float, saved: Range) -> Range:
+    """Steps per second once ``saved`` of the time per step is gone. The range is of the ratio: now and
+    after are compared on the same machine and day.
+    """
+    return Range(rate / (1 - _clip(saved.low)), rate / (1 - _clip(saved.high)))
+
+
+def _priced(finding: Finding, found: _Price, profile: Profile, measure: _Measure) -> PricedFinding:
+    """Not ranked yet."""
     saved = found.saved
     sps = profile.throughput.steady_sps
     after = None
     if sps is not None and finding.phase is PhaseKind.STEADY:
-        # The range is of the ratio: now and after are compared on the same machine and day.
-        after = Range(sps.median / (1 - saved.low), sps.median / (1 - saved.high))
+        after = rate_after(sps.median, saved)
     roles = {role for node in found.claimed for role in profile.node_roles.get(node, frozenset())}
     return PricedFinding(
         finding=finding,
-        rank=rank,
+        rank=0,
         saved_share=saved,
         sps_after=after,
         saved_us=Range(saved.low * measure.timeline_us, saved.high * measure.timeline_us),

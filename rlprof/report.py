@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -15,7 +15,9 @@ from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.quality import lifetime_us
 from rlprof.analysis.steps import count_steps
+from rlprof.analysis.torch_windows import WindowView, view_windows
 from rlprof.detectors.base import Detector, Need
+from rlprof.device_pricing import discover_device_detectors
 from rlprof.discovery import broken_plugins, discover_detectors
 from rlprof.model.counters import STEP_COUNTERS
 from rlprof.model.finding import Finding
@@ -24,7 +26,9 @@ from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
 from rlprof.pricing import Priced, claimed_nodes, price, samples_behind, without_nodes
+from rlprof.torch_facts import launches_per_step, site_rows, window_rows
 from rlprof.units import count
+from rlprof.window_pricing import with_windows
 
 _SAMPLED: Final = frozenset({"sampled", "probe-only"})
 """Fates of the processes whose stacks were seen."""
@@ -44,9 +48,13 @@ def build_report(
     whole_run, recording = recording, at_own_pace(recording)
     profile = build_profile(recording)
     priced, notes = find_and_price(profile, discover_detectors())
+    windows = view_windows(whole_run.torch_windows)
+    sites = whole_run.sync_sites
+    priced = with_windows(priced, windows, discover_device_detectors(), profile, sites)
+    total_steps = count_steps(whole_run).total
     return Report(
         run=whole_run.run,
-        throughput=replace(profile.throughput, total_steps=count_steps(whole_run).total),
+        throughput=replace(profile.throughput, total_steps=total_steps),
         phases=profile.phases,
         processes=_process_rows(recording, profile),
         findings=priced.listed,
@@ -54,12 +62,14 @@ def build_report(
         overhead=_overhead(recording),
         notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *notes),
         flame=build_flame(recording, profile, selection or FlameSelection()),
-        counters_per_step=_counters_per_step(profile),
+        counters_per_step=_counters_per_step(profile, windows),
         bound=profile.bound,
         components=profile.components,
         waits=_wait_rows(recording, profile),
         resources=_resources(profile),
         memory=profile.memory,
+        torch_windows=window_rows(windows, profile),
+        sync_sites=site_rows(sites, profile, total_steps),
         run_file=run_file,
     )
 
@@ -218,16 +228,20 @@ def _overhead(recording: Recording) -> Overhead:
     return Overhead(samplers, recorder, probe, sum(parts) / there_is if there_is else 0.0)
 
 
-def _counters_per_step(profile: Profile) -> tuple[tuple[str, float], ...]:
+def _counters_per_step(
+    profile: Profile, windows: Sequence[WindowView]
+) -> tuple[tuple[str, float], ...]:
     """What was counted in the steady phase, steps and the program's own phases left out."""
     steps = profile.steady_steps
     if not steps:
         return ()
-    return tuple(
-        (name, value / steps)
-        for name, value in sorted(profile.counts.items())
+    counted: dict[str, float] = {
+        name: value / steps
+        for name, value in profile.counts.items()
         if name not in STEP_COUNTERS and not name.startswith("phase:")
-    )
+    }
+    counted.update(launches_per_step(windows, profile))
+    return tuple(sorted(counted.items()))
 
 
 def _wait_rows(recording: Recording, profile: Profile) -> tuple[WaitRow, ...]:

@@ -28,6 +28,7 @@ from rlprof.model.recording import (
     Recording,
     RunInfo,
     Samples,
+    SyncSite,
     Thread,
     ThreadClock,
     TorchWindow,
@@ -76,6 +77,7 @@ class RunBuilder:
         self._gauges: list[Gauge] = []
         self._memory: list[MemoryGrowth] = []
         self._torch_windows: list[TorchWindow] = []
+        self._sync_sites: list[SyncSite] = []
         self._sources: dict[str, str] = {}
         self._notes: list[Note] = []
 
@@ -195,6 +197,11 @@ class RunBuilder:
         )
         return self
 
+    def reads(self, *sites: SyncSite) -> RunBuilder:
+        """Places that read tensors on the host."""
+        self._sync_sites += sites
+        return self
+
     def source(self, file: str, text: str) -> RunBuilder:
         self._sources[file] = text
         return self
@@ -224,6 +231,7 @@ class RunBuilder:
             gauges=tuple(sorted(self._gauges)),
             memory=tuple(sorted(self._memory)),
             torch_windows=tuple(self._torch_windows),
+            sync_sites=tuple(self._sync_sites),
             sources=self._sources,
             overhead={"samplers_cpu_us": 20_000, "recorder_cpu_us": 30_000, "probe_cpu_us": 5_000},
             notes=tuple(self._notes),

@@ -40,8 +40,8 @@ def explain(
 
 
 def _list() -> None:
+    from rlprof.device_pricing import discover_device_detectors
     from rlprof.discovery import discover_detectors
-    from rlprof.tracereport.findings import discover_device_detectors
 
     names = {it.id: it.name for it in discover_detectors()}
     names |= {it.id: it.name for it in discover_device_detectors()}

@@ -53,7 +53,7 @@ def trace(
 
 
 def _document(view: TraceView, path: Path, format_: Format, *, to_terminal: bool) -> str:
-    from rlprof.tracereport.findings import discover_device_detectors, find_in
+    from rlprof.device_pricing import discover_device_detectors, find_in
 
     findings = find_in(view, discover_device_detectors())
     if format_ is Format.JSON:

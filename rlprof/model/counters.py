@@ -47,6 +47,12 @@ H2D_BYTES: Final = "h2d_bytes"
 D2H_BYTES: Final = "d2h_bytes"
 """The same in the other direction."""
 
+KERNEL_LAUNCHES: Final = "kernel_launches"
+"""Kernels that updates launch, as windows of torch's profiler tell; not counted, so in reports alone."""
+
+COMPILES: Final = "torch_compiles"
+"""Compilations of ``torch.compile``; in the steady phase they are recompilations."""
+
 STEP_SOURCES: Final[tuple[tuple[str, str], ...]] = (
     (STEPS, "rlprof.step"),
     (STEPS_CUSTOM, "--steps-from"),

@@ -83,6 +83,50 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
+class TorchWindowRow:
+    """A short stretch of one process under torch's profiler. Times in seconds."""
+
+    pid: int
+    role: str
+    kind: str
+    """``plain``, ``stacks``, ``rollout`` or ``timed``, as ``model/recording.py`` explains."""
+    fate: str
+    """``written``, ``given-up``, ``failed``, ``lost`` or ``unreadable``."""
+    begun_s: float
+    cost_s: float
+    """Until its trace was written; left out of every figure of the report."""
+    updates: int
+    wall_s: float
+    """Of the trace, as are all that follow."""
+    ops: int
+    launches: int
+    busy_share: float | None
+    """Of the busiest GPU; None without rows of one."""
+    optimizer: str
+    """Name and kind: ``Adam (for-loop)``; empty when none stepped."""
+    compiling_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SyncSiteRow:
+    """A line that reads tensors on the host, or copies them to a GPU; over the whole run."""
+
+    pid: int
+    role: str
+    file: str
+    line: int
+    function: str
+    method: str
+    device: str
+    """``gpu``; ``cpu`` for what would wait if the tensor were on one."""
+    calls: int
+    per_step: float | None
+    wait_s: float
+    """In the calls. Waiting is not what could be saved."""
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A priced run: the input of every renderer."""
 
@@ -104,5 +148,8 @@ class Report:
     resources: Resources | None = None
     """None without a steady phase."""
     memory: MemoryView | None = None
+    torch_windows: tuple[TorchWindowRow, ...] = ()
+    sync_sites: tuple[SyncSiteRow, ...] = ()
+    """The longest waits first."""
     run_file: str = ""
     """Path of the run file, for the hints that name it; empty when not known."""

@@ -21,7 +21,14 @@ from rlprof.model.finding import Location, PricedFinding, Range
 from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryTrend, MemoryView
 from rlprof.model.profile import Interval, Phase, Throughput
-from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
+from rlprof.model.report import (
+    ProcessRow,
+    Report,
+    Resources,
+    SyncSiteRow,
+    TorchWindowRow,
+    WaitRow,
+)
 
 FORMAT: Final = "rlprof-report"
 FORMAT_VERSION: Final = 1
@@ -70,6 +77,8 @@ def report_as_json(report: Report) -> dict[str, Json]:
         "waits": [_wait(row) for row in report.waits],
         "resources": _resources(report.resources, report.processes),
         "memory": _memory(report.memory, report.processes),
+        "torch_windows": [_torch_window(row) for row in report.torch_windows],
+        "sync_sites": [_sync_site(row) for row in report.sync_sites],
         "counters_per_step": {name: number(value) for name, value in report.counters_per_step},
         "quality": _quality(report),
     }
@@ -286,6 +295,40 @@ def _memory(memory: MemoryView | None, rows: Sequence[ProcessRow]) -> dict[str, 
             }
             for it in memory.lines
         ],
+    }
+
+
+def _torch_window(row: TorchWindowRow) -> dict[str, Json]:
+    return {
+        "pid": row.pid,
+        "role": row.role,
+        "kind": row.kind,
+        "fate": row.fate,
+        "begun_s": number(row.begun_s),
+        "cost_s": number(row.cost_s),
+        "updates": row.updates,
+        "wall_s": number(row.wall_s),
+        "ops": row.ops,
+        "kernel_launches": row.launches,
+        "gpu_busy_share": _known(row.busy_share),
+        "optimizer": row.optimizer,
+        "compiling_s": number(row.compiling_s),
+    }
+
+
+def _sync_site(row: SyncSiteRow) -> dict[str, Json]:
+    return {
+        "pid": row.pid,
+        "role": row.role,
+        "file": row.file,
+        "line": row.line,
+        "function": row.function,
+        "method": row.method,
+        "device": row.device,
+        "calls": row.calls,
+        "per_step": _known(row.per_step),
+        "wait_s": number(row.wait_s),
+        "bytes": row.bytes,
     }
 
 

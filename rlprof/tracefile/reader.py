@@ -6,6 +6,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from io import BytesIO
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -72,48 +73,55 @@ def read_trace(path: Path) -> Trace:
     Raises :class:`TraceError` when it cannot be read, is no trace, or is larger than
     ``MOST_BYTES``.
     """
-    data, damage = _bytes_of(path)
-    if not data.strip():
-        raise _not_a_trace(path, "it is empty")
-    try:
-        file, repairs = _understood(data)
-    except NotATraceError as error:
-        raise _not_a_trace(path, str(error)) from error
-    return _trace_of(file, (*damage, *repairs), len(data))
-
-
-def _bytes_of(path: Path) -> tuple[bytes, tuple[str, ...]]:
-    """What the file holds, unpacked, and what was wrong with its packing."""
-    chunks = []
-    total = 0
-    damage: list[str] = []
     try:
         with path.open("rb") as file:
-            magic = file.read(4)
-            file.seek(0)
-            if magic == _ZIP_MAGIC:
-                raise _not_a_trace(path, "it is a zip archive: unpack it first")
-            is_packed = magic[:2] == _GZIP_MAGIC
-            for chunk in (
-                _unpacked(file, damage) if is_packed else iter(partial(file.read, _CHUNK), b"")
-            ):
-                chunks.append(chunk)
-                total += len(chunk)
-                if total > MOST_BYTES:
-                    raise TraceError(
-                        f"the trace {path} is larger than {size(MOST_BYTES)}",
-                        slug="trace-too-large",
-                        hint="profile 5 to 20 steps, with stacks in one short window only "
-                        "(`torch.profiler.schedule(active=5)`)",
-                    )
+            return _read(file, str(path))
     except OSError as error:
         raise TraceError(
             f"cannot read the trace {path}: {error.strerror or error}",
             slug="trace-missing",
             hint="give the path of a file that torch.profiler's export_chrome_trace() wrote",
         ) from error
+
+
+def read_trace_in(packed: bytes, name: str) -> Trace:
+    """The same for one that is in memory; ``name`` says which in the error."""
+    return _read(BytesIO(packed), name)
+
+
+def _read(file: BinaryIO, name: str) -> Trace:
+    data, damage = _bytes_of(file, name)
+    if not data.strip():
+        raise _not_a_trace(name, "it is empty")
+    try:
+        understood, repairs = _understood(data)
+    except NotATraceError as error:
+        raise _not_a_trace(name, str(error)) from error
+    return _trace_of(understood, (*damage, *repairs), len(data))
+
+
+def _bytes_of(file: BinaryIO, name: str) -> tuple[bytes, tuple[str, ...]]:
+    """What the file holds, unpacked, and what was wrong with its packing."""
+    chunks = []
+    total = 0
+    damage: list[str] = []
+    magic = file.read(4)
+    file.seek(0)
+    if magic == _ZIP_MAGIC:
+        raise _not_a_trace(name, "it is a zip archive: unpack it first")
+    is_packed = magic[:2] == _GZIP_MAGIC
+    for chunk in _unpacked(file, damage) if is_packed else iter(partial(file.read, _CHUNK), b""):
+        chunks.append(chunk)
+        total += len(chunk)
+        if total > MOST_BYTES:
+            raise TraceError(
+                f"the trace {name} is larger than {size(MOST_BYTES)}",
+                slug="trace-too-large",
+                hint="profile 5 to 20 steps, with stacks in one short window only "
+                "(`torch.profiler.schedule(active=5)`)",
+            )
     if damage and not total:
-        raise _not_a_trace(path, damage[0])
+        raise _not_a_trace(name, damage[0])
     return b"".join(chunks), tuple(damage)
 
 
@@ -249,9 +257,9 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _not_a_trace(path: Path, reason: str) -> TraceError:
+def _not_a_trace(name: str, reason: str) -> TraceError:
     return TraceError(
-        f"{path} is not a torch.profiler trace: {reason}",
+        f"{name} is not a torch.profiler trace: {reason}",
         slug="not-a-trace",
         hint="give a file that torch.profiler's export_chrome_trace() wrote, .json or .json.gz",
     )

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from rlprof.analysis.device.view import TraceView
+from rlprof.device_pricing import TraceFindings
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.terminal import as_text
 from rlprof.renderers.terminal.shapes import bullet, counted, grid, heading
-from rlprof.tracereport.findings import TraceFindings
 from rlprof.wording import count, duration, percent, size
 
 _CAUSES: Final = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.device_pricing import discover_device_detectors, find_in
 from rlprof.resources import detector_page
-from rlprof.tracereport.findings import discover_device_detectors, find_in
 from tests.contract.test_detectors import HEADINGS, HOSTILE_NAMES
 from tests.trace_factory import a_trace
 

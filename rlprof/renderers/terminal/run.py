@@ -20,6 +20,7 @@ from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
 from rlprof.names import printable, short_path
 from rlprof.renderers.terminal.shapes import bullet, grid, heading
+from rlprof.renderers.terminal.torch import torch_lines
 
 _NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
 """The gravest level first."""
@@ -60,6 +61,8 @@ def how_the_run_went(report: Report) -> Iterable[RenderableType]:
             table.add_row(f"GPU {gpu.index}", _gpu(gpu))
     if report.memory is not None:
         table.add_row("Memory", _memory(report.memory, report))
+    for name, text in torch_lines(report):
+        table.add_row(name, text)
     for name, value in report.counters_per_step:
         table.add_row(printable(name), f"{wording.count(value)} per step")
     table.add_row("rlprof", _overhead(report))

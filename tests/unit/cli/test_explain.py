@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.device_pricing import discover_device_detectors
 from rlprof.discovery import discover_detectors
 from rlprof.errors import EXIT_USAGE
 from rlprof.resources import detector_ids_with_page, detector_page
-from rlprof.tracereport.findings import discover_device_detectors
 
 
 @pytest.mark.parametrize("page", detector_ids_with_page())
@@ -26,7 +26,7 @@ def test_unknown_id_names_what_was_likely_meant(command_line):
     answer = command_line("explain", "omegaconf-in-lop")
 
     assert answer.exit_code == EXIT_USAGE
-    assert "did you mean omegaconf-in-loop?" in answer.stderr
+    assert "did you mean omegaconf-in-loop" in answer.stderr
 
 
 def test_id_unlike_any_other_points_at_the_list(command_line):

@@ -11,10 +11,12 @@ import pytest
 
 from rlprof.analysis.device.view import TraceView, view_trace
 from rlprof.device_detectors import dataset_crosses_bus, exposed_communication
+from rlprof.device_pricing import TraceFindings, discover_device_detectors, find_in
 from rlprof.model.device import IdleCause
 from rlprof.model.finding import Confidence
+from rlprof.report import build_report
 from rlprof.tracefile.reader import read_trace
-from rlprof.tracereport.findings import TraceFindings, discover_device_detectors, find_in
+from tests.factories import a_run
 
 TRACES = Path(__file__).parents[4] / "shared" / "traces"
 TRUTH = TRACES / "ground_truth.json"
@@ -288,3 +290,22 @@ def test_all_copies_of_a_training_are_on_the_stream_of_its_kernels():
 def test_says_nothing_of_a_gpu_whose_rows_are_missing(name):
     assert all_ids(name) == set()
     assert any(note.slug in ("no-device-rows", "device-rows-lost") for note in view_of(name).notes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_as_a_window_of_a_run_it_promises_no_more_than_its_gpu_leaves_to_gain(name):
+    packed = (TRACES / f"{name}.json.gz").read_bytes()
+    run = (
+        a_run("train.py", start_up_s=2.0, steady_s=10.0)
+        .process("main", steps=1000)
+        .spends(10.0, "train.py:9 update")
+        .counts("updates", 1000)
+        .torch_window(5.0, 5.1, trace=packed, kind="timed")
+    )
+    report = build_report(run.recording())
+    view = view_of(name)
+    of_window = [it for it in report.findings if it.finding.detector != "hot-spot"]
+    left = 1 - view.busy_share + view.host_waits_us / view.wall.length if view.has_device else 0
+
+    assert sum(it.saved_share.high for it in of_window) <= left + 1e-9
+    assert {it.finding.detector for it in of_window} == listed_ids(name)

@@ -7,7 +7,7 @@ import pytest
 
 from rlprof.errors import OutputError, RunFileError
 from rlprof.model import gauges
-from rlprof.model.recording import Counter, Gauge, Recording, Window
+from rlprof.model.recording import Counter, Gauge, Recording, SyncSite, Window
 from rlprof.runfile.reader import read_run
 from rlprof.runfile.schema import journals
 from rlprof.runfile.writer import RunWriter
@@ -28,6 +28,9 @@ STORY = (
     .note("warning", "lost-samples", "3 samples were lost")
     .gauge(gauges.RSS_BYTES, 2e8, 3e8)
     .remembers(4096, "train.py:9 <module>", "envs/grid.py:40 step", released_bytes=1024)
+    .torch_window(2.1, 2.2, trace=b"\x1f\x8b packed")
+    .torch_window(3.0, 3.3, kind="stacks", fate="given-up")
+    .reads(SyncSite(1, "train.py", "update", 3, "item", "gpu", 50, 900, 200))
     .recording()
 )
 
@@ -126,16 +129,21 @@ def test_memory_adds_up_by_thread_and_node(tmp_path):
     assert recording.memory == (known._replace(grown_bytes=4106, released_bytes=1044),)
 
 
-def test_a_file_of_version_1_is_read_without_what_it_did_not_know(tmp_path):
+def test_files_of_older_versions_are_read_without_what_they_did_not_know(tmp_path):
     write_run(tmp_path / "run.rlprof", STORY)
-    with sqlite3.connect(tmp_path / "run.rlprof") as db:
-        db.executescript("DROP TABLE memory; PRAGMA user_version=1")
-    db.close()
+    before_torch = replace(STORY, torch_windows=(), sync_sites=())
+    steps = (
+        (2, "DROP TABLE torch_window; DROP TABLE sync_site;", before_torch),
+        (1, "DROP TABLE memory;", replace(before_torch, memory=())),
+    )
+    for version, removal, known in steps:
+        with sqlite3.connect(tmp_path / "run.rlprof") as db:
+            db.executescript(f"{removal} PRAGMA user_version={version}")
+        db.close()
 
-    recording = read_run(tmp_path / "run.rlprof")
+        recording = read_run(tmp_path / "run.rlprof")
 
-    assert recording.memory == ()
-    assert same_but_for_samples(recording) == same_but_for_samples(replace(STORY, memory=()))
+        assert same_but_for_samples(recording) == same_but_for_samples(known)
 
 
 def _per_node(recording: Recording) -> dict[tuple[int, int], int]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+from .counters import counter
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,9 +22,24 @@ _dynamo: list[ModuleType] = []
 def stay_out(module: ModuleType) -> None:
     """``module`` is ``torch._dynamo.eval_frame``."""
     _dynamo.append(module)
+    count_compiles()
     for name, own in list(sys.modules.items()):
         if name.startswith(__package__):
             skip(own)
+
+
+def count_compiles() -> None:
+    """By dynamo's own callback, which there is not in every version of torch."""
+    compiles = counter("torch_compiles")
+
+    def compiled(_: Any) -> None:
+        compiles.cell[0] += 1
+
+    try:
+        from torch._dynamo.callback import on_compile_end
+    except ImportError:
+        return
+    on_compile_end(compiled)
 
 
 def skip(own: ModuleType) -> None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _LIBRARY = "/torch/"
 """Of the path of torch's own files: what they read is the doing of who called them."""
 
+_ON_THE_CPU_ANYWAY = "/torch/optim/"
+"""Optimizers keep their step counts on the CPU, wherever the parameters are."""
+
 
 class SyncSites:
     """The sites of one method on one kind of device: code locations, each with its cells."""
@@ -36,6 +39,8 @@ class SyncSites:
 
     def find(self, frame: FrameType) -> int:
         """The first cell for a call from ``frame``, which ``slots`` does not have."""
+        if self._device == "cpu" and _ON_THE_CPU_ANYWAY in frame.f_code.co_filename:
+            return layout.CELLS_PER_SITE * layout.SPARE_SITE
         caller: Optional[FrameType] = frame
         while caller is not None and self._is_library(caller.f_code):
             caller = caller.f_back

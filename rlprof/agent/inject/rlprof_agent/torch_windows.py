@@ -76,6 +76,8 @@ class TorchWindows:
         self._main_thread = _main_thread()
         self._plan = torch_plan.WindowPlan(always=os.environ.get("RLPROF_TORCH") == "always")
         self._capture: Optional[Capture] = None
+        self.is_open = False
+        """Also while a window is being opened or closed, when torch's profiler may trace already."""
         self._number = 0
         self._has_claim = False
         self._is_stopped = False
@@ -84,10 +86,6 @@ class TorchWindows:
         self._set_state(layout.TORCH_WATCHED)
         if agent.probe is not None:
             agent.probe.windows = self
-
-    @property
-    def is_open(self) -> bool:
-        return self._capture is not None
 
     def updated(self) -> None:
         """An optimizer has made a step."""
@@ -153,6 +151,7 @@ class TorchWindows:
             self._tell(layout.WINDOW_KIND, kind)
             self._tell(layout.WINDOW_BEGUN_NS, time.monotonic_ns())
             self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
+            self.is_open = True
             self._capture = torch_capture.Capture(kind)
 
     def _close(self) -> None:
@@ -171,12 +170,14 @@ class TorchWindows:
         self._tell(layout.WINDOW_ENDED_NS, ended)
         # Last, so that the recorder never sees a window half-told.
         self._tell(layout.WINDOW_FATE, fate)
+        self.is_open = False
         self._number = self._plan.taken(ended - capture.begun_ns)
         if self._number >= layout.MAX_WINDOWS or torch_capture.one_window_only():
             self._is_stopped = True
 
     def _fail(self) -> None:
         capture, self._capture = self._capture, None
+        self.is_open = False
         if capture is not None:
             capture.forget()
         self._tell(layout.WINDOW_ENDED_NS, time.monotonic_ns())

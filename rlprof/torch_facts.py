@@ -1,0 +1,85 @@
+"""What a report shows of torch: the windows of its profiler, and where tensors are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
+from rlprof.model.counters import KERNEL_LAUNCHES
+from rlprof.model.profile import Profile
+from rlprof.model.recording import SyncSite
+from rlprof.model.report import SyncSiteRow, TorchWindowRow
+
+MOST_SITES: Final = 20
+"""Places where tensors are read, in a report."""
+
+
+def window_rows(windows: Sequence[WindowView], profile: Profile) -> tuple[TorchWindowRow, ...]:
+    return tuple(_window_row(it, profile) for it in windows)
+
+
+def site_rows(
+    sites: Sequence[SyncSite], profile: Profile, total_steps: float
+) -> tuple[SyncSiteRow, ...]:
+    """The places that wait longest, then those that read most often."""
+    ordered = sorted(sites, key=lambda it: (-it.wait_us, -it.calls, it.file, it.line, it.method))
+    return tuple(
+        SyncSiteRow(
+            pid=profile.processes[it.process].pid,
+            role=profile.process_roles[it.process],
+            file=it.file,
+            line=it.line,
+            function=it.function,
+            method=it.method,
+            device=it.device,
+            calls=it.calls,
+            per_step=it.calls / total_steps if total_steps else None,
+            wait_s=it.wait_us / 1e6,
+            bytes=it.bytes,
+        )
+        for it in ordered[:MOST_SITES]
+    )
+
+
+def launches_per_step(windows: Sequence[WindowView], profile: Profile) -> Mapping[str, float]:
+    """Kernels that updates launch, per step of the run; nothing where no GPU was used.
+
+    From windows that begin and end at updates, so launches between them are not in it.
+    """
+    if not profile.steady_steps:
+        return {}
+    total = 0.0
+    for process in {it.window.process for it in windows}:
+        own = [
+            it.view.kernels.launches / it.window.updates
+            for it in windows
+            if it.window.process == process
+            and it.window.kind in UPDATE_KINDS
+            and it.view is not None
+            and it.window.updates
+        ]
+        if own:
+            updates = profile.process_counts.get(process, {}).get("updates", 0.0)
+            total += updates * sum(own) / len(own)
+    return {KERNEL_LAUNCHES: total / profile.steady_steps} if total else {}
+
+
+def _window_row(it: WindowView, profile: Profile) -> TorchWindowRow:
+    window, view = it.window, it.view
+    optimizer = view.optimizer if view is not None else None
+    return TorchWindowRow(
+        pid=profile.processes[window.process].pid,
+        role=profile.process_roles[window.process],
+        kind=window.kind,
+        fate=window.fate if view is not None or window.fate != "written" else "unreadable",
+        begun_s=window.begun_us / 1e6,
+        cost_s=(window.ended_us - window.begun_us) / 1e6,
+        updates=window.updates,
+        wall_s=view.wall.length / 1e6 if view is not None else 0.0,
+        ops=len(view.trace.ops) if view is not None else 0,
+        launches=view.kernels.launches if view is not None else 0,
+        busy_share=view.busy_share if view is not None and view.has_device else None,
+        optimizer=f"{optimizer.name} ({optimizer.kind.value})" if optimizer is not None else "",
+        compiling_s=view.compiling.compiling_us / 1e6 if view is not None else 0.0,
+    )

@@ -1,0 +1,221 @@
+"""From what a window of torch's profiler promises to what the whole run would gain.
+
+A window is a few updates, or what lies between two bursts of them. What it saves counts for the part of the
+steady time that is spent in such stretches: updates per second times the length of an update for the one,
+the rest for the other. Time that findings of samples sell already is not sold again, and a process that the
+run does not wait for has nothing to sell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Final
+
+from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
+from rlprof.device_detectors.base import DeviceDetector
+from rlprof.device_pricing import find_in
+from rlprof.model.device import DeviceFinding, TracePlace
+from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import SyncSite
+from rlprof.pricing import WORTH_LISTING, Priced, ranked, rate_after
+from rlprof.units import count, duration
+
+READS: Final = frozenset({"gpu-sync", "gradscaler-sync", "distribution-validation"})
+"""Findings whose places the counted reads of tensors tell to the line."""
+
+MOST_SITES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A finding of one window, as a share of the steady time."""
+
+    found: DeviceFinding
+    window: WindowView
+    share: Range
+
+
+def with_windows(
+    priced: Priced,
+    windows: Sequence[WindowView],
+    detectors: Sequence[DeviceDetector],
+    profile: Profile,
+    sites: Sequence[SyncSite],
+) -> Priced:
+    """``priced`` with what the windows add, ranked anew."""
+    listed, also_seen = list(priced.listed), list(priced.also_seen)
+    left = max(0.0, 1 - sum(_sold(entry) for entry in listed))
+    of_samples = {entry.finding.detector: entry for entry in (*listed, *also_seen)}
+    for process in dict.fromkeys(it.window.process for it in windows):
+        own = [it for it in windows if it.window.process == process]
+        merged = [_merged(seen) for seen in _by_detector(own, detectors, profile).values()]
+        for seen in sorted(merged, key=lambda it: (-it.share.high, it.found.detector)):
+            known = of_samples.get(seen.found.detector)
+            if known is not None:
+                # The same cause, priced from samples: the window is one more kind of evidence.
+                _add_evidence(listed, also_seen, known, seen)
+                continue
+            bound = min(seen.share.high, left)
+            entry = _entry(seen, Range(min(seen.share.low, bound), bound), profile, sites)
+            if bound >= WORTH_LISTING:
+                listed.append(entry)
+                left -= bound
+            else:
+                also_seen.append(entry)
+    return ranked(listed, also_seen)
+
+
+def _sold(entry: PricedFinding) -> float:
+    is_known = entry.finding.confidence is not Confidence.SUSPECTED
+    return entry.saved_share.high if is_known and entry.finding.phase is PhaseKind.STEADY else 0.0
+
+
+def _by_detector(
+    windows: Sequence[WindowView], detectors: Sequence[DeviceDetector], profile: Profile
+) -> Mapping[str, list[_Seen]]:
+    found: dict[str, list[_Seen]] = {}
+    parts = _parts(windows, profile)
+    for window in windows:
+        if window.view is None or not window.view.wall.length:
+            continue
+        findings = find_in(window.view, detectors)
+        for each in (*findings.listed, *findings.also_seen):
+            # Of what is only mentioned nothing can be gained, whatever its bound: the GPU is busy.
+            is_worth_it = each in findings.listed
+            part = parts[window.window.kind] / window.view.wall.length if is_worth_it else 0.0
+            share = Range(each.saved_us.low * part, each.saved_us.high * part)
+            found.setdefault(each.detector, []).append(_Seen(each, window, share))
+    return found
+
+
+def _parts(windows: Sequence[WindowView], profile: Profile) -> Mapping[str, float]:
+    """Of the steady time that windows of each kind stand for."""
+    process = windows[0].window.process
+    if not any(it.process == process and it.is_critical for it in profile.activities):
+        return dict.fromkeys((*UPDATE_KINDS, "rollout", "timed"), 0.0)
+    updates = profile.process_counts.get(process, {}).get("updates", 0.0)
+    lengths = [
+        it.view.wall.length / it.window.updates
+        for it in windows
+        if it.view is not None and it.window.kind == "plain" and it.window.updates
+    ]
+    updating = 1.0
+    if lengths and profile.steady_us:
+        updating = min(1.0, updates * median(lengths) / profile.steady_us)
+    return {"plain": updating, "stacks": updating, "rollout": 1 - updating, "timed": 1.0}
+
+
+def _merged(seen: Sequence[_Seen]) -> _Seen:
+    """The windows of one process: those of updates beside each other, and rollouts besides."""
+    kinds = {it.window.window.kind for it in seen}
+    # Stacks make the host slower, and so the device idle for longer.
+    updating = [
+        it
+        for it in seen
+        if it.window.window.kind in UPDATE_KINDS
+        and (it.window.window.kind == "plain" or "plain" not in kinds)
+    ]
+    others = [it for it in seen if it.window.window.kind not in UPDATE_KINDS]
+    groups = [group for group in (updating, others) if group]
+    heaviest = max(seen, key=lambda it: (it.share.high, -it.window.window.number))
+    return replace(
+        heaviest,
+        found=replace(heaviest.found, places=_best_places(seen)),
+        share=Range(
+            sum(min(it.share.low for it in group) for group in groups),
+            min(1.0, sum(max(it.share.high for it in group) for group in groups)),
+        ),
+    )
+
+
+def _best_places(seen: Sequence[_Seen]) -> tuple[TracePlace, ...]:
+    """Those with a line, which only stacks tell."""
+    with_lines = [it.found.places for it in seen if any(place.file for place in it.found.places)]
+    return with_lines[0] if with_lines else ()
+
+
+def _entry(seen: _Seen, share: Range, profile: Profile, sites: Sequence[SyncSite]) -> PricedFinding:
+    found, window = seen.found, seen.window.window
+    reads = _reads(window.process, sites) if found.detector in READS else []
+    steady = profile.throughput.steady_sps
+    return PricedFinding(
+        finding=Finding(
+            detector=found.detector,
+            title=found.title,
+            phase=PhaseKind.STEADY,
+            savings=(),
+            locations=tuple(_read_locations(reads, profile) or _locations(seen)),
+            evidence=(_where(seen), *(_read_text(site) for site in reads[:1]), *found.evidence),
+            fix=found.fix,
+            confidence=found.confidence,
+        ),
+        rank=0,
+        saved_share=share,
+        sps_after=None if steady is None else rate_after(steady.median, share),
+        saved_us=Range(share.low * profile.steady_us, share.high * profile.steady_us),
+        process_roles=(profile.process_roles[window.process],),
+    )
+
+
+def _where(seen: _Seen) -> str:
+    window, view = seen.window.window, seen.window.view
+    assert view is not None, "findings come from traces"
+    what = f"of {count(window.updates)} updates" if window.updates else "between updates"
+    length = duration(view.wall.length)
+    return f"seen in a window of torch's profiler {what}, {length} long"
+
+
+def _reads(process: int, sites: Iterable[SyncSite]) -> list[SyncSite]:
+    """Places where this process waits for a GPU to read a tensor, the longest waits first."""
+    own = [it for it in sites if it.process == process and it.device == "gpu"]
+    return sorted(own, key=lambda it: -it.wait_us)[:MOST_SITES]
+
+
+def _read_text(site: SyncSite) -> str:
+    each = duration(site.wait_us / site.calls)
+    return (
+        f"{site.method} in {site.function}: {count(site.calls)} times in the run, {each} each in "
+        "the call, which is not what is saved"
+    )
+
+
+def _read_locations(sites: Sequence[SyncSite], profile: Profile) -> list[Location]:
+    whole = sum(it.wait_us for it in sites) or 1
+    return [
+        Location(
+            it.file,
+            it.line,
+            it.function,
+            it.wait_us / whole,
+            _line_of(profile.sources.get(it.file, ""), it.line),
+        )
+        for it in sites
+    ]
+
+
+def _line_of(text: str, line: int) -> str:
+    lines = text.splitlines()
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def _locations(seen: _Seen) -> list[Location]:
+    view = seen.window.view
+    length = view.wall.length if view is not None else 1.0
+    return [
+        Location(place.file, place.line, place.function, place.time_us / length)
+        for place in seen.found.places
+        if place.file
+    ]
+
+
+def _add_evidence(
+    listed: list[PricedFinding], also_seen: list[PricedFinding], known: PricedFinding, seen: _Seen
+) -> None:
+    text = f"{_where(seen)}: {seen.found.evidence[0]}" if seen.found.evidence else _where(seen)
+    finding = replace(known.finding, evidence=(*known.finding.evidence, text))
+    for entries in (listed, also_seen):
+        if known in entries:
+            entries[entries.index(known)] = replace(known, finding=finding)
