@@ -89,7 +89,8 @@ def _steps_of(example: Path, ladder: Mapping[str, list[dict[str, Any]]]) -> Iter
     fixed_aside = {pair["before"] for pair in aside if not pair.get("innocent")}
     for this, following in pairwise(stages):
         if str(this["number"]) not in fixed_aside:
-            finding = Expectation(this["finding"], allowed)
+            is_free = not _costs_here(this)
+            finding = Expectation(this["finding"], allowed, is_free)
             yield _step(example, finding, this, following)
     for pair in aside:
         before, after = (
@@ -100,6 +101,17 @@ def _steps_of(example: Path, ladder: Mapping[str, list[dict[str, Any]]]) -> Iter
         # What a stage is recorded by may be short on purpose, for its own finding.
         before = {**before, "args": before.get("sps_args", before["args"])}
         yield _step(example, finding, before, after)
+
+
+def _costs_here(stage: Mapping[str, Any]) -> bool:
+    """Whether the fault of a stage costs anything on this machine: some do on a GPU alone."""
+    if stage.get("device") != "cuda":
+        return True
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()
 
 
 def _step(

@@ -1,6 +1,6 @@
 """Measure an example's stages against each other: rounds interleaved, medians, as Markdown tables.
 
-    python benchmarks/ladder.py [bandit | actor_learner] [--rounds 5]
+    python benchmarks/ladder.py [bandit | actor_learner | ppo] [--rounds 5]
 
 One run of each stage after the other makes a round, so that a machine whose speed drifts
 slows all stages alike; every other round goes backwards.
@@ -38,6 +38,12 @@ class Stage(NamedTuple):
     finding: str
     """What rlprof must find first; the next stage has its fix."""
     arguments: tuple[str, ...]
+    device: str = ""
+    """The only one where the finding costs anything; empty where it does on any."""
+
+    @property
+    def bottleneck(self) -> str:
+        return f"`{self.finding}`" + (f", on {self.device} only" if self.device else "")
 
 
 class Pair(NamedTuple):
@@ -66,7 +72,12 @@ def read_ladder(example: Path) -> Ladder:
         ladder = tomllib.load(file)
     return Ladder(
         tuple(
-            Stage(row["number"], row["finding"], tuple(row.get("sps_args", row["args"])))
+            Stage(
+                row["number"],
+                row["finding"],
+                tuple(row.get("sps_args", row["args"])),
+                row.get("device", ""),
+            )
             for row in ladder["stage"]
         ),
         tuple(
@@ -106,7 +117,7 @@ def stage_table(stages: Sequence[Stage], measured: Measured) -> str:
     for stage in stages:
         values = measured[str(stage.number)]
         lines.append(
-            f"| {stage.number} | `{stage.finding}` | {count(round(median(values)))} "
+            f"| {stage.number} | {stage.bottleneck} | {count(round(median(values)))} "
             f"| {count(min(values))} to {count(max(values))} | {gain(previous, values)} |"
         )
         previous = values

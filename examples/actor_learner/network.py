@@ -64,7 +64,7 @@ class Learner:
         self.network = QNetwork().to(self.device)
         self.target = copy.deepcopy(self.network)
         self.updates = 0
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=LEARNING_RATE)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=LEARNING_RATE, fused=True)
         # The first update loads parts of torch, which takes seconds.
         self.update(np.zeros((BATCH, TRANSITION_SIZE), np.float32))
         self.updates = 0

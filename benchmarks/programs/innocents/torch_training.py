@@ -26,7 +26,7 @@ def main():
     observations, actions = expert_data(np.random.default_rng(0))
     policy = nn.Sequential(nn.Linear(48, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU())
     policy.append(nn.Linear(512, 8))
-    optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3, fused=True)
     watch = Stopwatch(options.seconds)
     while watch.is_running():
         for picked in torch.randperm(EXPERT_STEPS).split(BATCH):

@@ -1,0 +1,231 @@
+"""Lines that findings name, and what takes their place."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+GAMMA = 0.99
+LAMBDA = 0.95
+TAU = 0.005
+
+
+class Replacement(NamedTuple):
+    detector: str
+    what: str
+    now: Callable[[], Any]
+    instead: Callable[[], Any]
+
+
+def tensors_of_lists() -> Iterator[Replacement]:
+    for rows, width in ((32, 4), (128, 4), (128, 64)):
+        items = [np.random.randn(width).astype(np.float32) for _ in range(rows)]
+        yield Replacement(
+            "tensor-from-list",
+            f"{rows} arrays of {width}",
+            lambda items=items: torch.tensor(items),
+            lambda items=items: torch.as_tensor(np.array(items)),
+        )
+    for length in (128, 2048):
+        numbers = np.random.randn(length).tolist()
+        yield Replacement(
+            "tensor-from-list",
+            f"{length} floats",
+            lambda numbers=numbers: torch.tensor(numbers),
+            lambda numbers=numbers: torch.as_tensor(np.array(numbers, dtype=np.float32)),
+        )
+
+
+def distributions() -> Iterator[Replacement]:
+    logits, mean, scale = torch.randn(16, 4), torch.randn(16, 4), torch.rand(16, 4) + 0.1
+    for name, made in (
+        (
+            "Categorical",
+            lambda checks: torch.distributions.Categorical(logits=logits, validate_args=checks),
+        ),
+        ("Normal", lambda checks: torch.distributions.Normal(mean, scale, validate_args=checks)),
+    ):
+        checked, unchecked = made(True), made(False)
+        value = checked.sample()
+        yield Replacement(
+            "distribution-validation",
+            f"{name}, made",
+            lambda m=made: m(True),
+            lambda m=made: m(False),
+        )
+        yield Replacement(
+            "distribution-validation",
+            f"{name}.log_prob",
+            lambda d=checked, v=value: d.log_prob(v),
+            lambda d=unchecked, v=value: d.log_prob(v),
+        )
+
+
+def stores() -> Iterator[Replacement]:
+    capacity, batch = 50_000, 128
+    wide = [np.zeros((capacity, 3), dtype=np.float32) for _ in range(2)]
+    narrow = [np.zeros((capacity, 1), dtype=np.float32) for _ in range(3)]
+    rollout = [((1.0, 2.0, 3.0), (1.0, 2.0, 3.0), 0.3, -1.0, False)] * batch
+
+    def one_by_one() -> None:
+        for at, fields in enumerate(rollout):
+            for array, field in zip((*wide, *narrow), fields, strict=True):
+                array[at] = field
+
+    def at_once() -> None:
+        at = np.arange(batch) % capacity
+        fields = list(zip(*rollout, strict=True))
+        for array, field in zip(wide, fields[:2], strict=True):
+            array[at] = field
+        for array, field in zip(narrow, fields[2:], strict=True):
+            array[at, 0] = field
+
+    yield Replacement(
+        "lock-contention", "128 transitions of five fields stored", one_by_one, at_once
+    )
+
+
+def recursions() -> Iterator[Replacement]:
+    for length, width in ((128, 1), (128, 16), (128, 64), (2048, 16), (128, 1024)):
+        rewards, values = torch.randn(length, width), torch.randn(length + 1, width)
+        going_on = (torch.rand(length, width) > 0.05).float()
+        rows = (rewards, values, going_on)
+        arrays = tuple(it.numpy() for it in rows)
+        for how, instead in (("numpy", advantages), ("columns", advantages_by_columns)):
+            yield Replacement(
+                "gae-loop",
+                f"{length} rows of {width}, {how}",
+                lambda rows=rows: advantages(*rows, torch.zeros_like(rows[0])),
+                lambda arrays=arrays, instead=instead: torch.from_numpy(
+                    instead(*arrays, np.zeros_like(arrays[0]))
+                ),
+            )
+
+
+def advantages(rewards: Any, values: Any, going_on: Any, found: Any) -> Any:
+    """Of tensors or of arrays."""
+    last = 0.0
+    for t in reversed(range(len(rewards))):
+        delta = rewards[t] + GAMMA * values[t + 1] * going_on[t] - values[t]
+        last = delta + GAMMA * LAMBDA * going_on[t] * last
+        found[t] = last
+    return found
+
+
+def advantages_by_columns(rewards: Any, values: Any, going_on: Any, found: Any) -> Any:
+    found[:] = rewards + GAMMA * values[1:] * going_on - values[:-1]
+    kept = GAMMA * LAMBDA * going_on
+    for t in range(len(rewards) - 2, -1, -1):
+        found[t] += kept[t] * found[t + 1]
+    return found
+
+
+def loops() -> Iterator[Replacement]:
+    for turns in (16, 128, 2048):
+        numbers = torch.rand(turns)
+        yield Replacement(
+            "python-loop-over-tensor",
+            f"{turns} numbers read",
+            lambda it=numbers: [it[i].item() for i in range(len(it))],
+            numbers.tolist,
+        )
+        yield Replacement(
+            "python-loop-over-tensor",
+            f"{turns} numbers squared and summed",
+            lambda it=numbers: sum(it[i] ** 2 for i in range(len(it))),
+            lambda it=numbers: (it**2).sum(),
+        )
+    for turns, width in ((16, 64), (128, 64), (128, 1024)):
+        rows = torch.rand(turns, width)
+        yield Replacement(
+            "python-loop-over-tensor",
+            f"{turns} rows of {width} centred",
+            lambda it=rows: torch.stack([row - row.mean() for row in it]),
+            lambda it=rows: it - it.mean(dim=1, keepdim=True),
+        )
+
+
+def network(inputs: int, width: int, layers: int) -> nn.Sequential:
+    parts: list[nn.Module] = []
+    for _ in range(layers):
+        parts += [nn.Linear(inputs, width), nn.Tanh()]
+        inputs = width
+    return nn.Sequential(*parts, nn.Linear(inputs, 4))
+
+
+def acting() -> Iterator[Replacement]:
+    picture = [nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU()]
+    picture += [nn.Conv2d(64, 64, 3, 1), nn.ReLU(), nn.Flatten(), nn.Linear(3136, 512)]
+    for what, policy, observation in (
+        ("2 layers of 64, 1 observation", network(8, 64, 2), torch.randn(1, 8)),
+        ("2 layers of 64, 16 observations", network(8, 64, 2), torch.randn(16, 8)),
+        ("2 layers of 256, 1 observation", network(8, 256, 2), torch.randn(1, 8)),
+        ("2 layers of 256, 64 observations", network(8, 256, 2), torch.randn(64, 8)),
+        ("3 convolutions, 1 picture", nn.Sequential(*picture), torch.randn(1, 4, 84, 84)),
+    ):
+        for how, off in (("no_grad", torch.no_grad), ("inference_mode", torch.inference_mode)):
+            yield Replacement(
+                "grads-in-rollout",
+                f"{what}, {how}",
+                lambda policy=policy, it=observation: policy(it),
+                off()(lambda policy=policy, it=observation: policy(it)),
+            )
+
+
+def optimizer_steps() -> Iterator[Replacement]:
+    for what, trained in (
+        ("2 layers of 64", network(8, 64, 2)),
+        ("2 layers of 256", network(8, 256, 2)),
+        ("9 layers of 64", network(8, 64, 9)),
+        ("3 layers of 1024", network(376, 1024, 3)),
+    ):
+        for name, make, options in (
+            ("Adam", torch.optim.Adam, {}),
+            ("AdamW", torch.optim.AdamW, {}),
+            ("SGD, momentum", torch.optim.SGD, {"momentum": 0.9}),
+            ("SGD", torch.optim.SGD, {}),
+            ("Adagrad", torch.optim.Adagrad, {}),
+        ):
+            steps = []
+            for fused in (None, True):
+                own = copy.deepcopy(trained)
+                for parameter in own.parameters():
+                    parameter.grad = 0.01 * torch.randn_like(parameter)
+                steps.append(make(own.parameters(), lr=1e-5, fused=fused, **options).step)
+            yield Replacement("optimizer-not-fused", f"{name}, {what}", *steps)
+
+
+def target_updates() -> Iterator[Replacement]:
+    for what, fast in (
+        ("2 layers of 64", network(8, 64, 2)),
+        ("2 layers of 256", network(8, 256, 2)),
+        ("3 layers of 1024", network(376, 1024, 3)),
+    ):
+        slow = copy.deepcopy(fast)
+        pairs = list(zip(slow.parameters(), fast.parameters(), strict=True))
+        lists = [[it.data for it in column] for column in zip(*pairs, strict=True)]
+        for how, move in (
+            ("copy_ of a sum", lambda s, f: s.copy_(TAU * f + (1 - TAU) * s)),
+            ("mul_ and add_", lambda s, f: s.mul_(1 - TAU).add_(TAU * f)),
+            ("lerp_", lambda s, f: s.lerp_(f, TAU)),
+        ):
+            yield Replacement(
+                "target-update-per-parameter",
+                f"{how}, {what}",
+                lambda s=slow, f=fast, move=move: [
+                    move(a.data, b.data)
+                    for a, b in zip(s.parameters(), f.parameters(), strict=True)
+                ],
+                lambda lists=lists: torch._foreach_lerp_(*lists, TAU),
+            )
+
+
+CASES = (
+    *(tensors_of_lists, distributions, stores, recursions, loops),
+    *(acting, optimizer_steps, target_updates),
+)

@@ -1,0 +1,81 @@
+"""Advantages and returns that are reckoned in torch, one row of a rollout after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.source.gradients import without_gradients
+from rlprof.analysis.source.lines import Line, UserLines, short_place
+from rlprof.analysis.source.parameters import Parameters
+from rlprof.analysis.source.tensor_loops import TensorLoop, tensor_loops
+from rlprof.analysis.torch_time import torch_time
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.units import duration, percent
+
+MIN_SHARE: Final = 0.02
+"""Of the critical time: twice what a report lists."""
+
+REMOVABLE: Final = Range(0.81, 0.95)
+"""Part that the same loop over arrays of numpy saves, or one over columns. Measured with torch 2.13
+(``benchmarks/replacements.py``): 19 µs a turn for 1 to 64 environments and 128 to 2 048 turns, of which 0.18
+to 0.19 is left in numpy, and 0.05 to 0.08 where only the recursion itself is in the loop."""
+
+WIDE_REMOVABLE: Final = Range(0.6, 0.9)
+"""The same from ``WIDE`` environments on: of 1 024 0.24 is left in numpy, of 4 096 0.33."""
+
+WIDE: Final = 512
+"""Environments from which on the numbers themselves cost more than the calls."""
+
+SHOWN_LINES: Final = 4
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    loops = {file: _recursions(text) for file, text in profile.sources.items()}
+    time = torch_time(profile.steady, lines, loops)
+    total = time.total_us
+    if not whole or total < MIN_SHARE * whole:
+        return
+    loop = loops[time.heaviest.file][time.heaviest.line]
+    environments = Parameters(profile.sources, profile.run.command).named(
+        "num_envs", "n_envs", "num_environments"
+    )
+    is_wide = environments is not None and environments >= WIDE
+    sure = time.heaviest.line in without_gradients(profile.sources[time.heaviest.file])
+    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    yield Finding(
+        detector=DETECTOR.id,
+        title="advantages or returns are reckoned in torch, row by row "
+        f"({short_place(Line(time.heaviest.file, loop.line, ''))})",
+        phase=PhaseKind.STEADY,
+        savings=(Saving(time.nodes, WIDE_REMOVABLE if is_wide else REMOVABLE),),
+        locations=lines.locations(time.weights, whole)[:SHOWN_LINES],
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent in that loop{each}",
+            f"the source shows a recursion from the last row of {loop.tensor} to the first, in small "
+            "operations of torch",
+            "no gradient is recorded there"
+            if sure
+            else "whether a gradient has to pass through it is not known: then it must stay torch's",
+        ),
+        fix="Run the same loop over rewards.numpy(), values.numpy() and so on, and make one tensor of the "
+        "result with torch.from_numpy. Take what needs no recursion (the deltas) out of the loop, for all "
+        "rows at once.",
+        confidence=Confidence.MEASURED if sure else Confidence.BOUNDED,
+    )
+
+
+def _recursions(text: str) -> dict[int, TensorLoop]:
+    return {line: loop for line, loop in tensor_loops(text).items() if loop.goes_backwards}
+
+
+DETECTOR: Final = Detector(
+    id="gae-loop",
+    name="advantages or returns reckoned in torch, row by row",
+    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
+    detect=detect,
+)

@@ -1,0 +1,124 @@
+"""Optimizers that go through the parameters of a network one by one, on the CPU."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.analysis.source.lines import Line, UserLines, file_name, last_name, short_place
+from rlprof.analysis.source.optimizers import OptimizerCall, optimizer_calls
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.calltree import CallTree
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.units import duration, percent
+
+MIN_SHARE: Final = 0.02
+"""Of the critical time: twice what a report lists."""
+
+ADAM_REMOVABLE: Final = Range(0.65, 0.8)
+"""Part of a step that ``fused=True`` saves. Measured with torch 2.13 on one thread
+(``benchmarks/replacements.py``): Adam over the 6 parameters of two layers of 64 163 µs and 48, of 256 241 and
+83, over the 20 of nine layers 500 and 110, over 2.5 million numbers 5 247 and 1 504; AdamW alike."""
+
+SGD_REMOVABLE: Final = Range(0.32, 0.68)
+"""The same of SGD with momentum: 0.32 to 0.68 is left. Without momentum nothing is gained, but for many
+small parameters."""
+
+ADAGRAD_REMOVABLE: Final = Range(0.57, 0.7)
+"""The same of Adagrad: 0.30 to 0.43 is left."""
+
+SHOWN_LINES: Final = 4
+
+_STEP: Final = re.compile(r"[/\\]torch[/\\]optim[/\\](?P<kind>adam|adamw|sgd|adagrad)\.py$")
+_ONE_BY_ONE: Final = "_single_tensor_"
+_KINDS: Final = {
+    "adam": (frozenset({"Adam", "AdamW"}), ADAM_REMOVABLE),
+    "adamw": (frozenset({"AdamW"}), ADAM_REMOVABLE),
+    "sgd": (frozenset({"SGD"}), SGD_REMOVABLE),
+    "adagrad": (frozenset({"Adagrad"}), ADAGRAD_REMOVABLE),
+}
+"""How optimizers are called and what a fused one saves, by the file of torch that they are in."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    tree, whole = profile.steady, profile.critical.wall_us
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    made = {
+        (file, call.line): call
+        for file, text in profile.sources.items()
+        for call in optimizer_calls(text)
+    }
+    claimed: dict[str, set[int]] = defaultdict(set)
+    weights: dict[Line, float] = defaultdict(float)
+    for step in tree.topmost(_is_step):
+        kind = _kind(tree.frame(step))
+        if not _goes_one_by_one(tree, step) or not _can_be_fused(kind, made.values()):
+            continue
+        owner = lines.owner(step)
+        # What a closure does is the user's.
+        nodes = {it for it in tree.subtree(step) if lines.owner(it) == owner}
+        claimed[kind] |= nodes
+        weights[lines.line(step if owner == NO_PARENT else owner)] += sum(
+            tree.self_cost(it).wall_us for it in nodes
+        )
+    total = sum(weights.values())
+    if not whole or total < MIN_SHARE * whole:
+        return
+    names = {name for kind in claimed for name in _KINDS[kind][0]}
+    places = [
+        Line(file, line, "")
+        for (file, line), call in sorted(made.items())
+        if call.name in names and not call.says("fused")
+    ]
+    heaviest = max(weights, key=lambda line: (weights[line], line))
+    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"the optimizer goes through the parameters one by one ({short_place(heaviest)})",
+        phase=PhaseKind.STEADY,
+        savings=tuple(
+            Saving(frozenset(nodes), _KINDS[kind][1]) for kind, nodes in sorted(claimed.items())
+        ),
+        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent in its steps{each}",
+            f"time was seen in {_ONE_BY_ONE}{min(claimed)}, torch's loop over the parameters",
+            *(f"it is made without fused=True ({short_place(place)})" for place in places[:1]),
+        ),
+        fix="Make it with fused=True (on the CPU since torch 2.4): one call for all parameters. The numbers are "
+        "the same but for rounding.",
+        confidence=Confidence.MEASURED if places else Confidence.BOUNDED,
+    )
+
+
+def _is_step(frame: Frame) -> bool:
+    return bool(_STEP.search(frame.file)) and last_name(frame.function) == "step"
+
+
+def _kind(frame: Frame) -> str:
+    return file_name(frame.file).removesuffix(".py")
+
+
+def _goes_one_by_one(tree: CallTree, step: int) -> bool:
+    return any(tree.frame(it).function.startswith(_ONE_BY_ONE) for it in tree.subtree(step))
+
+
+def _can_be_fused(kind: str, made: Iterable[OptimizerCall]) -> bool:
+    """Whether a fused one would do the same, and save time: torch has none that is differentiable."""
+    names, _ = _KINDS[kind]
+    calls = [call for call in made if call.name in names]
+    if any(call.says("differentiable") for call in calls):
+        return False
+    return kind != "sgd" or any(call.says("momentum") for call in calls)
+
+
+DETECTOR: Final = Detector(
+    id="optimizer-not-fused",
+    name="optimizers that go through the parameters one by one",
+    needs=frozenset({Need.SAMPLES}),
+    detect=detect,
+)

@@ -1,0 +1,85 @@
+"""Python loops over the rows or numbers of a tensor, where one operation would do for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from rlprof.analysis.source.lines import Line, UserLines, short_place
+from rlprof.analysis.source.tensor_loops import TensorLoop, tensor_loops
+from rlprof.analysis.torch_time import torch_time
+from rlprof.detectors.base import Detector, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.units import duration, percent
+
+MIN_SHARE: Final = 0.02
+"""Of the critical time: twice what a report lists."""
+
+NUMBERS_REMOVABLE: Final = Range(0.93, 0.99)
+"""Part that one operation on the whole tensor saves, or ``tolist`` before the loop. Measured with torch
+2.13 (``benchmarks/replacements.py``): a turn takes 1 to 5 µs, and of 16 turns 0.02 to 0.05 is left, of 128
+0.01."""
+
+ROWS_REMOVABLE: Final = Range(0.3, 0.98)
+"""The same of rows: of 16 rows of 64 0.06 is left, of 128 0.01, of 128 rows of 1 024 0.03. How long they are
+the samples do not tell, and long ones, or few, save less."""
+
+SHOWN_LINES: Final = 4
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    loops = {file: _one_by_one(text) for file, text in profile.sources.items()}
+    numbers, rows = (
+        torch_time(profile.steady, lines, _places(loops, of_numbers=kind)) for kind in (True, False)
+    )
+    weights = {**numbers.weights, **rows.weights}
+    total = sum(weights.values())
+    if not whole or total < MIN_SHARE * whole:
+        return
+    heaviest = max(weights, key=lambda line: (weights[line], line))
+    loop = loops[heaviest.file][heaviest.line]
+    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"a Python loop goes through {loop.tensor} one by one "
+        f"({short_place(Line(heaviest.file, loop.line, ''))})",
+        phase=PhaseKind.STEADY,
+        savings=tuple(
+            Saving(time.nodes, removable)
+            for time, removable in ((numbers, NUMBERS_REMOVABLE), (rows, ROWS_REMOVABLE))
+            if time.nodes
+        ),
+        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent on its lines{each}",
+            "the source shows that no turn needs the one before, and nothing but torch is called on them",
+        ),
+        fix="Do it for all at once: (a * b).sum(), torch.where(condition, x, y), x[index]. Where the numbers "
+        "are needed in Python, take them out before the loop with tolist().",
+        confidence=Confidence.MEASURED if loop.of_numbers else Confidence.BOUNDED,
+    )
+
+
+def _one_by_one(text: str) -> dict[int, TensorLoop]:
+    return {line: loop for line, loop in tensor_loops(text).items() if not loop.goes_backwards}
+
+
+def _places(
+    loops: Mapping[str, Mapping[int, TensorLoop]], *, of_numbers: bool
+) -> dict[str, frozenset[int]]:
+    """The lines of one kind of loop, by file."""
+    return {
+        file: frozenset(line for line, loop in found.items() if loop.of_numbers is of_numbers)
+        for file, found in loops.items()
+    }
+
+
+DETECTOR: Final = Detector(
+    id="python-loop-over-tensor",
+    name="Python loops over the rows or numbers of a tensor",
+    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
+    detect=detect,
+)

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from rlprof.detectors.gae_loop import DETECTOR, MIN_SHARE, REMOVABLE, WIDE_REMOVABLE
+from rlprof.model.finding import Confidence, Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, detect, lines_of, ranked
+
+PPO = Script(
+    "ppo.py",
+    """
+    import torch
+
+    @torch.no_grad()
+    def advantages(rewards, values, dones):
+        found = torch.zeros_like(rewards)
+        last = 0.0
+        for t in reversed(range(128)):
+            going_on = 1.0 - dones[t]
+            last = rewards[t] - values[t] + 0.99 * going_on * (values[t + 1] + 0.95 * last)
+            found[t] = last
+        return found
+
+    def train(envs, policy):
+        for step in range(128):
+            observation = envs.step(policy(observation))
+    """,
+)
+IN_NUMPY = Script(
+    "ppo.py",
+    PPO.text.replace("torch.zeros_like(rewards)", "np.zeros_like(rewards)").replace(
+        "return found", "return torch.from_numpy(found)"
+    ),
+)
+GOING_ON = PPO.at("going_on =", "advantages")
+LAST = PPO.at("last = rewards", "advantages")
+FOUND = PPO.at("found[t]", "advantages")
+ROLLOUT = PPO.at("envs.step", "train")
+MINUS = f"{SITE}/torch/_tensor.py:1100 Tensor.__rsub__"
+
+
+def a_training(seconds: float) -> RunBuilder:
+    """Ten seconds, of which so many are spent on the recursion."""
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(seconds / 4, GOING_ON, MINUS).spends(seconds / 2, LAST).spends(seconds / 4, FOUND)
+    return run.spends(10.0 - seconds, ROLLOUT, "env.py:3 step")
+
+
+def found(run: RunBuilder, script: Script = PPO) -> list[Finding]:
+    return detect(DETECTOR, run, script)
+
+
+def test_names_the_loop_and_its_heaviest_lines():
+    (finding,) = found(a_training(4.0))
+
+    assert finding.title.endswith(f"(ppo.py:{PPO.line('for t in')})")
+    assert lines_of(finding)[0] == PPO.line("last = rewards")
+    assert set(lines_of(finding)) == {PPO.line(it) for it in ("going_on =", "last = r", "found[t]")}
+    assert finding.evidence == (
+        "40 % of the steady time is spent in that loop, 4 ms a step",
+        "the source shows a recursion from the last row of rewards to the first, in small operations of torch",
+        "no gradient is recorded there",
+    )
+    assert (finding.savings[0].removable, finding.confidence) == (REMOVABLE, Confidence.MEASURED)
+
+
+def test_is_less_sure_where_a_gradient_may_pass_through():
+    script = Script("ppo.py", PPO.text.replace("@torch.no_grad()", "# with gradients"))
+
+    (finding,) = found(a_training(4.0), script)
+
+    assert finding.confidence is Confidence.BOUNDED
+    assert "must stay torch's" in finding.evidence[2]
+
+
+def test_promises_less_for_wide_rows():
+    (finding,) = found(a_training(4.0).with_run(command=("python", "ppo.py", "--num-envs", "2048")))
+
+    assert finding.savings[0].removable == WIDE_REMOVABLE
+
+
+def test_silent_on_the_same_loop_in_numpy():
+    assert found(a_training(4.0), IN_NUMPY) == []
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_silent_without_the_source():
+    assert detect(DETECTOR, a_training(5.0)) == []
+
+
+def test_ranks_by_the_time_of_the_loop():
+    first, *_ = ranked(a_training(5.0), PPO)
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.41 < first.saved_share.high

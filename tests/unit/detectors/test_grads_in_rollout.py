@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.grads_in_rollout import DETECTOR, MIN_SHARE, REMOVABLE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, detect, lines_of, ranked
+
+DQN = Script(
+    "dqn.py",
+    """
+    import torch
+
+    class Network(torch.nn.Module):
+        def forward(self, x):
+            return self.head(torch.tanh(self.body(x)))
+
+    def act(network, observation):
+        values = network(torch.as_tensor(observation).unsqueeze(0))
+        return values.argmax().item()
+
+    def train(env, network, optimizer):
+        while True:
+            observation, reward = env.step(act(network, observation))
+            loss = network(batch).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+    """,
+)
+ASKING = DQN.at("env.step", "train")
+ACT = DQN.at("values = network", "act")
+HEAD = DQN.at("self.head", "Network.forward")
+LEARNING = DQN.at("loss = network", "train")
+CALL = f"{SITE}/torch/nn/modules/module.py:1775 Module._wrapped_call_impl"
+LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
+NO_GRAD = f"{SITE}/torch/utils/_contextlib.py:120 context_decorator.<locals>.decorate_context"
+FORWARD = (CALL, HEAD, CALL, LINEAR)
+
+
+def a_training(acting_s: float, *above: str) -> RunBuilder:
+    """Ten seconds; the network acts for so long, called through ``above`` and then by ``act``."""
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(acting_s, *(above or (ASKING,)), ACT, *FORWARD)
+    return run.spends(10.0 - acting_s, ASKING, "env.py:3 step")
+
+
+def found(run: RunBuilder, text: str = DQN.text) -> list[Finding]:
+    return detect(DETECTOR, run, Script("dqn.py", text))
+
+
+def test_names_the_line_that_acts_and_why_no_gradient_is_needed():
+    (finding,) = found(a_training(6.0))
+
+    assert lines_of(finding) == [DQN.line("values = network")]
+    assert finding.evidence == (
+        "60 % of the steady time is spent in networks called from there, 6 ms a step",
+        "the source shows no torch.no_grad() or inference_mode() around the calls",
+        "what they give is only read there (argmax, item, sample, detach): nothing can go back through it",
+    )
+    assert finding.savings[0].removable == REMOVABLE
+
+
+def test_silent_where_the_function_is_decorated():
+    assert found(a_training(6.0, ASKING, NO_GRAD)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("    values = network", "    with torch.no_grad(): values = network"),
+        ("    values = network", "    torch.set_grad_enabled(False); values = network"),
+        ("def act(", "@torch.inference_mode()\ndef act("),
+        ("return values.argmax().item()", "kept.append(values); return values.argmax().item()"),
+        ("env.step(act(", "learn(act("),
+    ],
+    ids=["with", "switched off", "decorator", "kept", "no rollout"],
+)
+def test_silent_where_gradients_are_off_or_may_be_needed(before, after):
+    assert before in DQN.text
+
+    assert found(a_training(6.0), DQN.text.replace(before, after)) == []
+
+
+def test_silent_on_the_passes_that_are_learned_from():
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(8.0, LEARNING, *FORWARD)
+
+    assert found(run.spends(2.0, ASKING)) == []
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_silent_without_the_source():
+    assert detect(DETECTOR, a_training(6.0)) == []
+
+
+def test_promises_a_part_of_the_networks_time():
+    first, *_ = ranked(a_training(8.0), DQN)
+
+    assert first.finding.detector == DETECTOR.id
+    assert 0.01 < first.saved_share.low < 0.12 < first.saved_share.high < 0.3

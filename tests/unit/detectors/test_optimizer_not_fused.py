@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.optimizer_not_fused import (
+    ADAM_REMOVABLE,
+    DETECTOR,
+    MIN_SHARE,
+    SGD_REMOVABLE,
+)
+from rlprof.model.finding import Confidence, Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of, ranked
+
+TRAIN = Script(
+    "train.py",
+    """
+    import torch
+
+    def train(env, policy):
+        optimizer = torch.optim.Adam(policy.parameters(), lr=3e-4)
+        while True:
+            loss = policy.loss(env.step())
+            loss.backward()
+            optimizer.step()
+    """,
+)
+STEP = TRAIN.at("optimizer.step", "train")
+BACKWARD = TRAIN.at("loss.backward", "train")
+HOOK = f"{SITE}/torch/optim/optimizer.py:517 Optimizer.profile_hook_step.<locals>.wrapper"
+GROUPS = f"{SITE}/torch/optim/{{}}.py:246 {{}}.step"
+ONE_BY_ONE = f"{SITE}/torch/optim/{{0}}.py:440 _single_tensor_{{0}}"
+FUSED = f"{SITE}/torch/optim/{{0}}.py:880 _fused_{{0}}"
+
+
+def a_training(seconds: float, *, kind: str = "adam", inner: str = ONE_BY_ONE) -> RunBuilder:
+    groups = GROUPS.format(kind, kind.capitalize())
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(seconds * 0.8, STEP, HOOK, groups, inner.format(kind))
+    run.spends(seconds * 0.2, STEP, HOOK, groups)
+    return run.spends(10.0 - seconds, BACKWARD)
+
+
+def found(run: RunBuilder, text: str = TRAIN.text) -> list[Finding]:
+    return detect(DETECTOR, run, Script("train.py", text))
+
+
+def test_names_the_step_and_where_the_optimizer_is_made():
+    (finding,) = found(a_training(4.0))
+
+    assert lines_of(finding) == [TRAIN.line("optimizer.step")]
+    assert finding.evidence == (
+        "40 % of the steady time is spent in its steps, 4 ms a step",
+        "time was seen in _single_tensor_adam, torch's loop over the parameters",
+        f"it is made without fused=True (train.py:{TRAIN.line('optim.Adam')})",
+    )
+    assert finding.savings[0].removable == ADAM_REMOVABLE
+    assert finding.confidence is Confidence.MEASURED
+
+
+def test_is_less_sure_where_it_is_made_elsewhere():
+    (finding,) = found(a_training(4.0), TRAIN.text.replace("torch.optim.Adam", "make_optimizer"))
+
+    assert finding.confidence is Confidence.BOUNDED
+
+
+def test_leaves_what_a_closure_does_to_others():
+    closure = TRAIN.at("policy.loss", "train.<locals>.closure")
+    run = a_training(4.0).spends(3.0, STEP, HOOK, GROUPS.format("adam", "Adam"), closure)
+
+    profile = profile_of(run, TRAIN)
+
+    (finding,) = DETECTOR.detect(profile)
+    assert claimed_s(profile, finding) == pytest.approx(4.0)
+
+
+def test_silent_on_a_fused_one():
+    assert found(a_training(4.0, inner=FUSED)) == []
+
+
+def test_silent_where_gradients_go_through_the_step():
+    differentiable = TRAIN.text.replace("lr=3e-4", "lr=3e-4, differentiable=True")
+
+    assert found(a_training(4.0), differentiable) == []
+
+
+@pytest.mark.parametrize(("momentum", "is_one"), [("momentum=0.9", True), ("lr=1e-3", False)])
+def test_finds_sgd_only_with_momentum(momentum, is_one):
+    text = TRAIN.text.replace("Adam(", "SGD(").replace("lr=3e-4", momentum)
+
+    removable = [it.savings[0].removable for it in found(a_training(4.0, kind="sgd"), text)]
+
+    assert removable == ([SGD_REMOVABLE] if is_one else [])
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_ranks_by_the_time_of_the_steps():
+    first, *_ = ranked(a_training(5.0), TRAIN)
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.36 < first.saved_share.high

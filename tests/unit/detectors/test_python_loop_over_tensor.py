@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from rlprof.detectors.python_loop_over_tensor import (
+    DETECTOR,
+    MIN_SHARE,
+    NUMBERS_REMOVABLE,
+    ROWS_REMOVABLE,
+)
+from rlprof.model.finding import Confidence, Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, detect, lines_of, ranked
+
+REPLAY = Script(
+    "replay.py",
+    """
+    import torch
+
+    def priorities(errors: torch.Tensor):
+        found = torch.zeros(len(errors))
+        for i in range(len(errors)):
+            if errors[i] > 1.0:
+                found[i] = errors[i].sqrt()
+        return found
+
+    def centred(rows: torch.Tensor):
+        return_ = []
+        for row in rows:
+            return_.append(row - row.mean())
+        return return_
+
+    def train(env, policy, actions: torch.Tensor):
+        for i in range(len(actions)):
+            env.step(actions[i])
+    """,
+)
+TEST = REPLAY.at("if errors", "priorities")
+SQRT = REPLAY.at("errors[i].sqrt", "priorities")
+ROW = REPLAY.at("row.mean", "centred")
+STEP = REPLAY.at("env.step", "train")
+ITERATING = f"{SITE}/torch/_tensor.py:1150 Tensor.__iter__"
+
+
+def a_training(*, numbers_s: float = 0.0, rows_s: float = 0.0) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(numbers_s / 2, TEST).spends(numbers_s / 2, SQRT).spends(rows_s / 2, ROW)
+    run.spends(rows_s / 2, REPLAY.at("for row in", "centred"), ITERATING)
+    return run.spends(10.0 - numbers_s - rows_s, STEP, "env.py:3 step")
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, REPLAY)
+
+
+def test_names_the_tensor_and_the_loop():
+    (finding,) = found(a_training(numbers_s=4.0))
+
+    loop = REPLAY.line("for i in range(len(errors))")
+    assert finding.title == f"a Python loop goes through errors one by one (replay.py:{loop})"
+    assert set(lines_of(finding)) == {REPLAY.line("if errors"), REPLAY.line("errors[i].sqrt")}
+    assert finding.evidence == (
+        "40 % of the steady time is spent on its lines, 4 ms a step",
+        "the source shows that no turn needs the one before, and nothing but torch is called on them",
+    )
+    assert finding.savings[0].removable == NUMBERS_REMOVABLE
+    assert finding.confidence is Confidence.MEASURED
+
+
+def test_is_less_sure_of_rows():
+    (finding,) = found(a_training(rows_s=4.0))
+
+    assert finding.savings[0].removable == ROWS_REMOVABLE
+    assert finding.confidence is Confidence.BOUNDED
+    assert set(lines_of(finding)) == {REPLAY.line("for row in"), REPLAY.line("row.mean")}
+
+
+def test_silent_on_a_rollout_that_takes_one_action_after_the_other():
+    assert found(a_training()) == []
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(numbers_s=10 * MIN_SHARE * 0.9)) == []
+    assert len(found(a_training(numbers_s=10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_silent_without_the_source():
+    assert detect(DETECTOR, a_training(numbers_s=5.0)) == []
+
+
+def test_ranks_by_the_time_of_the_loop():
+    first, *_ = ranked(a_training(numbers_s=5.0), REPLAY)
+
+    assert first.finding.detector == DETECTOR.id
+    assert first.saved_share.low < 0.48 < first.saved_share.high
