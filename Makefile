@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTHON ?=
 
-.PHONY: help demo test lint format types imports unit e2e slow wheel bench accuracy clean browser
+.PHONY: help demo test lint format types imports unit e2e slow gpu wheel bench accuracy clean browser
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ e2e: $(VENV)/.dev-installed browser ## tests with real processes, samplers and a
 
 slow: $(VENV)/.dev-installed ## the tests that take minutes
 	$(BIN)/pytest -q -m slow tests
+
+gpu: $(VENV)/.dev-installed ## the tests that need a GPU (and torch with CUDA or ROCm); skipped without
+	$(BIN)/pytest -q -rs -m gpu tests/gpu
 
 wheel: $(VENV)/.dev-installed ## build the wheel, install it alone, record and report with it
 	.ci/check-wheel $(BIN)/python

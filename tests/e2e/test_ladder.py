@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -26,7 +27,13 @@ SPS = re.compile(r"([\d.]+) sps")
 
 
 def stages(example: str) -> list[dict[str, object]]:
-    return tomllib.loads((EXAMPLES / example / "ladder.toml").read_text())["stage"]
+    found = tomllib.loads((EXAMPLES / example / "ladder.toml").read_text())["stage"]
+    if example == "ppo":
+        pytest.importorskip("torch", exc_type=ImportError)
+        for stage in found:
+            for arguments in (stage["args"], stage.get("sps_args", [])):
+                arguments += ["--device", "cpu"]
+    return found
 
 
 def measured_sps(example: str, stage: dict[str, object]) -> float:
@@ -36,9 +43,15 @@ def measured_sps(example: str, stage: dict[str, object]) -> float:
 
 
 def first_finding(example: str, stage: dict[str, object], folder: Path) -> dict[str, object]:
+    findings = all_findings(example, stage["args"], folder)
+    assert findings, "nothing was found"
+    return findings[0]
+
+
+def all_findings(example: str, arguments: Sequence[str], folder: Path) -> list[dict[str, object]]:
     run_file = folder / "stage.rlprof"
     recording = subprocess.run(
-        cli("run", "--no-report", "-o", run_file, EXAMPLES / example, *stage["args"]),
+        cli("run", "--no-report", "-o", run_file, EXAMPLES / example, *arguments),
         capture_output=True,
         text=True,
         timeout=120,
@@ -47,19 +60,23 @@ def first_finding(example: str, stage: dict[str, object], folder: Path) -> dict[
     report = subprocess.run(
         cli("report", run_file, "--format", "json"), capture_output=True, text=True, check=True
     )
-    findings = json.loads(report.stdout)["findings"]
-    assert findings, "nothing was found"
-    return findings[0]
+    return json.loads(report.stdout)["findings"]
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_the_first_finding_is_the_next_change_and_its_price_holds(number, tmp_path):
-    this, following = stages("bandit")[number - 1 : number + 1]
+@pytest.mark.parametrize(
+    ("example", "number"),
+    [
+        *(("bandit", number) for number in (1, 2, 3)),
+        *(pytest.param("ppo", number, marks=pytest.mark.slow) for number in (1, 2, 3, 4, 5)),
+    ],
+)
+def test_the_first_finding_is_the_next_change_and_its_price_holds(example, number, tmp_path):
+    this, following = stages(example)[number - 1 : number + 1]
 
-    found = first_finding("bandit", this, tmp_path)
+    found = first_finding(example, this, tmp_path)
     savings = [
-        1 - measured_sps("bandit", this) / measured_sps("bandit", following) for _ in range(PAIRS)
+        1 - measured_sps(example, this) / measured_sps(example, following) for _ in range(PAIRS)
     ]
 
     assert found["id"] == this["finding"]
@@ -70,10 +87,23 @@ def test_the_first_finding_is_the_next_change_and_its_price_holds(number, tmp_pa
 
 
 @pytest.mark.timeout(120)
-def test_on_the_last_stage_what_is_left_is_its_start_up(tmp_path):
-    last = stages("bandit")[-1]
+@pytest.mark.parametrize("example", ["bandit", "ppo"])
+def test_on_the_last_stage_what_is_left_is_its_start_up(example, tmp_path):
+    last = stages(example)[-1]
 
-    found = first_finding("bandit", last, tmp_path)
+    found = first_finding(example, last, tmp_path)
 
     assert found["id"] == last["finding"]
     assert found["phase"] == "start-up"
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("number", [6, 7])
+def test_what_costs_on_a_gpu_alone_is_not_promised_on_a_cpu(number, tmp_path):
+    this = stages("ppo")[number - 1]
+    assert this["device"] == "cuda"
+
+    found = all_findings("ppo", [*this["args"], "--updates", "60"], tmp_path)
+
+    promised = {finding["id"] for finding in found if finding["confidence"] != "suspected"}
+    assert promised <= {"startup-bound"}

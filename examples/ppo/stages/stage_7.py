@@ -1,0 +1,93 @@
+"""PPO on a grid world, with the environments on the device.
+
+rlprof should find: on a GPU, each minibatch waits for its losses, number by number (gpu-sync). On a
+CPU that costs nothing, and nothing may be promised for it.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import torch
+from counting import step
+from grid_tensors import GridTensors
+from network import ActorCritic, Batch, Learner
+from progress import Progress
+from settings import Settings
+from storage import Rollout
+
+EPOCHS = 3
+"""How often an update trains on each step."""
+MINIBATCHES = 8
+"""In an epoch."""
+DISCOUNT = 0.97
+SMOOTHING = 0.95
+"""Lambda of the advantages."""
+
+
+class Episodes:
+    """The episodes that ended since the last update."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.count = torch.zeros((), device=device)
+        self.returns = torch.zeros((), device=device)
+
+    @property
+    def mean_return(self) -> torch.Tensor:
+        return self.returns / self.count.clamp(min=1)
+
+    def add(self, over: torch.Tensor, totals: torch.Tensor) -> None:
+        self.count += over.sum()
+        self.returns += (over * totals).sum()
+
+
+def train(settings: Settings) -> Progress:
+    learner = Learner(settings.seed, settings.device)
+    envs = GridTensors(settings.num_envs, settings.seed, settings.device)
+    rollout = Rollout(settings)
+    progress = Progress(settings)
+    while not progress.is_over:
+        episodes = Episodes(settings.device)
+        collect(envs, learner.network, rollout, episodes)
+        losses = update(learner, rollout.batch(advantages_of(rollout)))
+        progress.report(episodes.mean_return.item(), losses)
+    return progress
+
+
+def collect(envs: GridTensors, policy: ActorCritic, rollout: Rollout, episodes: Episodes) -> None:
+    """Play all environments for a rollout."""
+    for t in range(rollout.steps):
+        observations = envs.observe()
+        actions, log_probs, values = policy.act(observations)
+        rewards, over = envs.step(actions)
+        rollout.write(t, observations, actions, log_probs, values, rewards, over)
+        _, totals = envs.ended
+        episodes.add(over, totals)
+        step(rollout.num_envs)
+    rollout.last_values = policy.value(envs.observe())
+
+
+def advantages_of(rollout: Rollout) -> torch.Tensor:
+    """Generalized advantage estimation (Schulman et al. 2016)."""
+    advantages = torch.zeros_like(rollout.rewards)
+    following = rollout.last_values
+    advantage = torch.zeros_like(following)
+    for t in reversed(range(rollout.steps)):
+        goes_on = 1.0 - rollout.over[t]
+        expected = rollout.rewards[t] + DISCOUNT * following * goes_on
+        error = expected - rollout.values[t]
+        advantage = error + DISCOUNT * SMOOTHING * goes_on * advantage
+        advantages[t] = advantage
+        following = rollout.values[t]
+    return advantages
+
+
+def update(learner: Learner, batch: Batch) -> list[float]:
+    """Train on a rollout; returns the mean losses."""
+    losses: list[list[float]] = []
+    for _ in range(EPOCHS):
+        order = torch.randperm(len(batch.actions), device=batch.actions.device)
+        for indices in order.chunk(MINIBATCHES):
+            loss = learner.learn(batch.rows(indices))
+            losses.append([part.item() for part in loss])
+    return [fmean(column) for column in zip(*losses)]

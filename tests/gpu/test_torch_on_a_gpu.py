@@ -1,0 +1,100 @@
+"""Windows and reads of torch on a real GPU. Needs torch with CUDA (or ROCm) and a device."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rlprof.analysis.torch_windows import view_windows
+from rlprof.model.recording import Recording
+from rlprof.report import build_report
+from rlprof.runfile.reader import read_run
+from tests.live_processes import cli
+
+torch = pytest.importorskip("torch", reason="torch is missing (pip install torch)")
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(
+        not torch.cuda.is_available(),
+        reason="no GPU that torch can use (torch.cuda.is_available())",
+    ),
+]
+
+DEADLINE_S = 300
+UPDATES = 600
+
+PLANTED = f"""
+import torch
+net = torch.nn.Sequential(
+    torch.nn.Linear(64, 256), torch.nn.Tanh(), torch.nn.Linear(256, 8)
+).cuda()
+optimizer = torch.optim.Adam(net.parameters())
+host = torch.randn(4096, 64)
+for update in range({UPDATES}):
+    batch = host.to("cuda")
+    loss = net(batch).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total = loss.item()
+    if loss > 1e6:
+        break
+"""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    folder: Path = tmp_path_factory.mktemp("gpu")
+    script = folder / "train.py"
+    script.write_text(PLANTED)
+    run_file = folder / "run.rlprof"
+    command = cli("run", "--no-report", "--torch", "always", "-o", run_file, script)
+    done = subprocess.run(
+        command, cwd=folder, env=dict(os.environ), timeout=DEADLINE_S, check=False
+    )
+    assert done.returncode == 0
+    return read_run(run_file)
+
+
+def test_planted_reads_and_copies_are_counted_to_the_line(recording):
+    sites = {
+        (site.line, site.method): site
+        for site in recording.sync_sites
+        if site.file.endswith("train.py") and site.device == "gpu"
+    }
+
+    assert {key: site.calls for key, site in sites.items()} == {
+        (9, "to (to the GPU, pageable)"): UPDATES,
+        (14, "item"): UPDATES,
+        (15, "__bool__"): UPDATES,
+    }
+    assert sites[9, "to (to the GPU, pageable)"].bytes == UPDATES * 4096 * 64 * 4
+    assert all(site.wait_us > 0 for site in sites.values())
+
+
+def test_windows_have_rows_of_the_gpu_and_as_many_syncs_as_were_planted(recording):
+    plain = next(it for it in view_windows(recording.torch_windows) if it.window.kind == "plain")
+
+    assert plain.view is not None
+    assert plain.view.has_device
+    assert plain.view.busy_share > 0
+    # The copy, ``.item()`` and the branch: three blocking calls an update.
+    assert len(plain.view.blocking.calls) == pytest.approx(3 * plain.window.updates, abs=3)
+
+
+def test_the_report_names_the_reads_and_the_copies(recording):
+    report = build_report(recording)
+    found = {it.finding.detector for it in (*report.findings, *report.also_seen)}
+
+    assert "gpu-sync" in found
+
+
+def test_windows_cost_little(recording):
+    cost_us = sum(it.ended_us - it.begun_us for it in recording.torch_windows)
+
+    # Of a run of five minutes: 2 %.
+    assert cost_us < 0.02 * 300e6
