@@ -49,6 +49,8 @@ class TensorLoop:
     """From the last turn to the first, each of which needs the one after: advantages, returns."""
     of_numbers: bool
     """Whether what a turn takes is a number for sure; else it may be a row of any length."""
+    of_one_column: bool
+    """Whether it goes down a single column, as ``rewards[t, env]`` in a loop over environments does."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -69,7 +71,13 @@ def tensor_loops(text: str) -> Mapping[int, TensorLoop]:
         turns = _Turns(loop, _body(module, loop), tensors[scope_of(statement)])
         backwards = turns.need_each_other and _goes_backwards(loop)
         if turns.are_one_by_one and (backwards or not turns.need_each_other):
-            what = TensorLoop(turns.tensor, loop.lineno, backwards, turns.are_numbers)
+            what = TensorLoop(
+                turns.tensor,
+                loop.lineno,
+                goes_backwards=backwards,
+                of_numbers=turns.are_numbers,
+                of_one_column=turns.are_of_one_column,
+            )
             found |= dict.fromkeys(set(turns.lines()) - needed - found.keys(), what)
         if turns.need_each_other:
             needed.update(turns.body_lines())
@@ -129,6 +137,14 @@ class _Turns:
                     if any(map(self._is_of_turn, parts)):
                         return True
         return False
+
+    @property
+    def are_of_one_column(self) -> bool:
+        taken = [it.slice for it in self._walk() if self._takes(it)]
+        return bool(taken) and all(
+            isinstance(it, ast.Tuple) and all(isinstance(index, ast.Name) for index in it.elts)
+            for it in taken
+        )
 
     def lines(self) -> Iterator[int]:
         """Yield the lines that do the work, with the loop's own where it takes a tensor apart itself."""

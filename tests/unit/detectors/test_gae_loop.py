@@ -1,6 +1,12 @@
 from __future__ import annotations
 
-from rlprof.detectors.gae_loop import DETECTOR, MIN_SHARE, REMOVABLE, WIDE_REMOVABLE
+from rlprof.detectors.gae_loop import (
+    DETECTOR,
+    MIN_SHARE,
+    ONE_BY_ONE_REMOVABLE,
+    REMOVABLE,
+    WIDE_REMOVABLE,
+)
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, detect, lines_of, ranked
@@ -76,6 +82,30 @@ def test_promises_less_for_wide_rows():
     (finding,) = found(a_training(4.0).with_run(command=("python", "ppo.py", "--num-envs", "2048")))
 
     assert finding.savings[0].removable == WIDE_REMOVABLE
+
+
+def test_promises_more_for_environments_that_are_gone_through_one_by_one():
+    script = Script(
+        "ppo.py",
+        """
+        import torch
+
+        @torch.no_grad()
+        def advantages(rewards: torch.Tensor, values, dones):
+            found = torch.zeros_like(rewards)
+            for env in range(2048):
+                last = 0.0
+                for t in reversed(range(128)):
+                    last = rewards[t, env] - values[t, env] + 0.99 * (1.0 - dones[t, env]) * last
+                    found[t, env] = last
+            return found
+        """,
+    )
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, script.at("last = rewards", "advantages")).spends(6.0, "env.py:3 step")
+    (finding,) = found(run.with_run(command=("python", "ppo.py", "--num-envs", "2048")), script)
+
+    assert finding.savings[0].removable == ONE_BY_ONE_REMOVABLE
 
 
 def test_silent_on_the_same_loop_in_numpy():
