@@ -26,7 +26,7 @@ from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
 from rlprof.pricing import Priced, claimed_nodes, price, samples_behind, without_nodes
-from rlprof.torch_facts import launches_per_step, site_rows, window_rows
+from rlprof.torch_facts import compute_of, launches_per_step, site_rows, window_rows
 from rlprof.units import count
 from rlprof.window_pricing import with_windows
 
@@ -68,7 +68,8 @@ def build_report(
         waits=_wait_rows(recording, profile),
         resources=_resources(profile),
         memory=profile.memory,
-        torch_windows=window_rows(windows, profile),
+        torch_windows=window_rows(windows, profile, left_out=recording is not whole_run),
+        compute=compute_of(windows, profile),
         sync_sites=site_rows(sites, profile, total_steps),
         run_file=run_file,
     )

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rlprof.analysis.device.flops import count_flops
+from rlprof.analysis.device.peaks import mfu
 from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
 from rlprof.model.counters import KERNEL_LAUNCHES
 from rlprof.model.profile import Profile
 from rlprof.model.recording import SyncSite
-from rlprof.model.report import SyncSiteRow, TorchWindowRow
+from rlprof.model.report import Compute, SyncSiteRow, TorchWindowRow
 
 MOST_SITES: Final = 20
 """Places where tensors are read, in a report."""
 
 
-def window_rows(windows: Sequence[WindowView], profile: Profile) -> tuple[TorchWindowRow, ...]:
-    return tuple(_window_row(it, profile) for it in windows)
+def window_rows(
+    windows: Sequence[WindowView], profile: Profile, *, left_out: bool
+) -> tuple[TorchWindowRow, ...]:
+    """``left_out``: whether the figures of the report are without the windows."""
+    return tuple(_window_row(it, profile, left_out) for it in windows)
 
 
 def site_rows(
@@ -65,7 +70,41 @@ def launches_per_step(windows: Sequence[WindowView], profile: Profile) -> Mappin
     return {KERNEL_LAUNCHES: total / profile.steady_steps} if total else {}
 
 
-def _window_row(it: WindowView, profile: Profile) -> TorchWindowRow:
+def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | None:
+    """From the windows with shapes, one for each process that has such; the first is shown."""
+    found = [
+        (it, flops)
+        for it in windows
+        if it.view is not None
+        and it.window.kind in UPDATE_KINDS
+        and it.window.updates
+        and (flops := count_flops(it.view.trace)) is not None
+    ]
+    if not found or not profile.steady_us:
+        return None
+    per_s = sum(
+        flops.count
+        / it.window.updates
+        * profile.process_counts.get(it.window.process, {}).get("updates", 0.0)
+        / (profile.steady_us / 1e6)
+        for it, flops in found
+    )
+    first, flops = found[0]
+    assert first.view is not None, "flops are counted in views"
+    devices = {it.id: it.name for it in first.view.trace.header.devices}
+    used = first.view.busiest
+    name = devices.get(used.id, "") if used is not None else ""
+    own_per_s = per_s / len(found)
+    return Compute(
+        flops_per_update=flops.count / first.window.updates,
+        flops_per_s=per_s,
+        precision=flops.precision or "",
+        device=name,
+        utilisation=mfu(own_per_s, name, flops.precision) if name and flops.precision else None,
+    )
+
+
+def _window_row(it: WindowView, profile: Profile, left_out: bool) -> TorchWindowRow:
     window, view = it.window, it.view
     optimizer = view.optimizer if view is not None else None
     return TorchWindowRow(
@@ -75,6 +114,7 @@ def _window_row(it: WindowView, profile: Profile) -> TorchWindowRow:
         fate=window.fate if view is not None or window.fate != "written" else "unreadable",
         begun_s=window.begun_us / 1e6,
         cost_s=(window.ended_us - window.begun_us) / 1e6,
+        is_left_out=left_out,
         updates=window.updates,
         wall_s=view.wall.length / 1e6 if view is not None else 0.0,
         ops=len(view.trace.ops) if view is not None else 0,

@@ -48,6 +48,15 @@ def size(byte_count: float) -> str:
     raise AssertionError("unreachable")
 
 
+def flops(number: float) -> str:
+    """Floating-point operations in decimal units: ``1.2 MFLOP``, ``34 GFLOP``."""
+    for unit in ("", "k", "M", "G", "T"):
+        if number < 1000 or unit == "T":
+            return f"{number:.3g} {unit}FLOP"
+        number /= 1000
+    raise AssertionError("unreachable")
+
+
 def power(watts: float) -> str:
     """``310 W``."""
     return f"{watts:.0f} W"

@@ -46,6 +46,10 @@ def size(byte_count: float) -> str:
     return units.size(byte_count).replace(" ", GLUE)
 
 
+def flops(number: float) -> str:
+    return units.flops(number).replace(" ", GLUE)
+
+
 def power(watts: float) -> str:
     return units.power(watts).replace(" ", GLUE)
 

@@ -28,11 +28,6 @@ def at_own_pace(recording: Recording) -> Recording:
     return _without(recording, frozenset(slowed))
 
 
-def cut_us(recording: Recording) -> int:
-    """How much of the run :func:`at_own_pace` leaves out (µs)."""
-    return recording.run.wall_us - at_own_pace(recording).run.wall_us
-
-
 def _overlapping(windows: Sequence[Window], slowed: Iterable[TorchWindow]) -> Iterable[int]:
     spans = [(it.begun_us, it.ended_us) for it in slowed]
     for window in windows:

@@ -94,7 +94,9 @@ class TorchWindowRow:
     """``written``, ``given-up``, ``failed``, ``lost`` or ``unreadable``."""
     begun_s: float
     cost_s: float
-    """Until its trace was written; left out of every figure of the report."""
+    """Until its trace was written."""
+    is_left_out: bool
+    """Of every figure of the report; not where a run hardly lasted longer than its windows."""
     updates: int
     wall_s: float
     """Of the trace, as are all that follow."""
@@ -105,6 +107,21 @@ class TorchWindowRow:
     optimizer: str
     """Name and kind: ``Adam (for-loop)``; empty when none stepped."""
     compiling_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Floating-point operations of updates: products of matrices and convolutions."""
+
+    flops_per_update: float
+    flops_per_s: float
+    """Of the steady phase, by all processes that have such windows."""
+    precision: str
+    """Of most of it: ``fp32``, ``bf16`` or ``fp16``; empty where that is not known."""
+    device: str
+    """Name of the GPU; empty without one."""
+    utilisation: float | None
+    """Of the GPU's highest rate in that precision (MFU), 0 to 1; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +166,8 @@ class Report:
     """None without a steady phase."""
     memory: MemoryView | None = None
     torch_windows: tuple[TorchWindowRow, ...] = ()
+    compute: Compute | None = None
+    """None without a window that has shapes."""
     sync_sites: tuple[SyncSiteRow, ...] = ()
     """The longest waits first."""
     run_file: str = ""

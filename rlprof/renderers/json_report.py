@@ -22,6 +22,7 @@ from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryTrend, MemoryView
 from rlprof.model.profile import Interval, Phase, Throughput
 from rlprof.model.report import (
+    Compute,
     ProcessRow,
     Report,
     Resources,
@@ -78,6 +79,7 @@ def report_as_json(report: Report) -> dict[str, Json]:
         "resources": _resources(report.resources, report.processes),
         "memory": _memory(report.memory, report.processes),
         "torch_windows": [_torch_window(row) for row in report.torch_windows],
+        "compute": _compute(report.compute),
         "sync_sites": [_sync_site(row) for row in report.sync_sites],
         "counters_per_step": {name: number(value) for name, value in report.counters_per_step},
         "quality": _quality(report),
@@ -306,6 +308,7 @@ def _torch_window(row: TorchWindowRow) -> dict[str, Json]:
         "fate": row.fate,
         "begun_s": number(row.begun_s),
         "cost_s": number(row.cost_s),
+        "left_out": row.is_left_out,
         "updates": row.updates,
         "wall_s": number(row.wall_s),
         "ops": row.ops,
@@ -313,6 +316,18 @@ def _torch_window(row: TorchWindowRow) -> dict[str, Json]:
         "gpu_busy_share": _known(row.busy_share),
         "optimizer": row.optimizer,
         "compiling_s": number(row.compiling_s),
+    }
+
+
+def _compute(compute: Compute | None) -> dict[str, Json] | None:
+    if compute is None:
+        return None
+    return {
+        "flops_per_update": number(compute.flops_per_update),
+        "flops_per_s": number(compute.flops_per_s),
+        "precision": compute.precision,
+        "device": compute.device,
+        "utilisation": _known(compute.utilisation),
     }
 
 

@@ -173,5 +173,13 @@ def test_kernels_per_step_are_those_of_the_updates():
     assert counters["kernel_launches"] == pytest.approx(0.5)
 
 
+def test_windows_that_are_most_of_a_short_run_are_not_left_out():
+    long = a_training().torch_window(5.0, 5.1, trace=packed(ten_updates()))
+    short = a_training().torch_window(2.0, 8.0, trace=packed(ten_updates()))
+
+    assert [it.is_left_out for it in build_report(long.recording()).torch_windows] == [True]
+    assert [it.is_left_out for it in build_report(short.recording()).torch_windows] == [False]
+
+
 def test_the_detectors_of_traces_are_those_of_windows():
     assert {it.id for it in discover_device_detectors()} >= {"gpu-sync", "launch-bound"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof import wording
-from rlprof.model.report import Report, SyncSiteRow, TorchWindowRow
+from rlprof.model.report import Compute, Report, SyncSiteRow, TorchWindowRow
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.renderers.terminal.shapes import counted
 
@@ -26,6 +26,8 @@ def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
     """Yield (name, text) of the rows; none for a run without torch."""
     if report.torch_windows:
         yield "torch", _windows(report.torch_windows)
+    if report.compute is not None:
+        yield "Compute", _compute(report.compute)
     waiting = [row for row in report.sync_sites if row.device == "gpu"]
     if waiting:
         yield "GPU waits", _reads(waiting, report) + "; what of it can be saved is in the findings"
@@ -36,7 +38,10 @@ def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
 def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
     cost = sum(row.cost_s for row in rows)
     number = counted(len(rows), "window", "windows")
-    parts = [f"{number} of its profiler, {wording.duration(cost * 1e6)}, left out of every figure"]
+    figures = "left out of every figure"
+    if not all(row.is_left_out for row in rows):
+        figures = "in the figures, for the run is short: its own pace is higher"
+    parts = [f"{number} of its profiler, {wording.duration(cost * 1e6)}, {figures}"]
     parts += [_FATES[row.fate] for row in rows if row.fate in _FATES]
     told = next((row for row in rows if row.updates and row.ops), None)
     if told is not None:
@@ -53,6 +58,17 @@ def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
     if compiling:
         parts.append(f"{wording.duration(compiling * 1e6)} in torch.compile")
     return "; ".join(parts)
+
+
+def _compute(compute: Compute) -> str:
+    text = (
+        f"{wording.flops(compute.flops_per_update)} per update, "
+        f"{wording.flops(compute.flops_per_s)}/s in updates"
+    )
+    if compute.utilisation is not None:
+        share = wording.percent(compute.utilisation)
+        text += f": {share} of what {printable(compute.device)} can do in {compute.precision}"
+    return text
 
 
 def _reads(rows: list[SyncSiteRow], report: Report) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rlprof.analysis.own_pace import at_own_pace, cut_us
+from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from tests.factories import RunBuilder, a_run
 
@@ -31,7 +31,6 @@ def test_whole_windows_of_the_recording_go_and_what_follows_moves_up():
     at_pace = at_own_pace(recording)
 
     # 5.0 to 5.5, 8.0 to 8.5 and 8.5 to 9.0.
-    assert cut_us(recording) == 1.5 * SECOND
     assert at_pace.run.wall_us == 10.5 * SECOND
     assert [window.id for window in at_pace.windows] == list(range(21))
     assert all(
@@ -75,7 +74,6 @@ def test_cutting_twice_cuts_once():
 def test_a_run_that_hardly_lasts_longer_than_its_windows_is_kept_whole():
     recording = a_training().torch_window(2.0, 7.0).recording()
     assert at_own_pace(recording) is recording
-    assert cut_us(recording) == 0
 
 
 def test_a_process_that_began_within_a_cut_begins_where_it_ends():

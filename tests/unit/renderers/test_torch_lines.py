@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.model.report import SyncSiteRow, TorchWindowRow
+from rlprof.model.report import Compute, SyncSiteRow, TorchWindowRow
 from rlprof.renderers.terminal.torch import torch_lines
 from rlprof.wording import unglued
 from tests.report_factories import HOME, a_report
@@ -16,6 +16,7 @@ def a_window(**changes: object) -> TorchWindowRow:
         "fate": "written",
         "begun_s": 5.0,
         "cost_s": 0.02,
+        "is_left_out": True,
         "updates": 10,
         "wall_s": 0.012,
         "ops": 3030,
@@ -72,6 +73,21 @@ def test_on_a_gpu_they_tell_how_busy_it_was_and_stacks_do_not_count():
 
     assert "303 ops and 120 kernels per update" in text
     assert "GPU busy for 7.0 % to 25 % of them" in text
+
+
+def test_in_a_short_run_they_are_in_the_figures_and_that_is_told():
+    text = lines(a_window(is_left_out=False))["torch"]
+
+    assert "in the figures, for the run is short: its own pace is higher" in text
+
+
+def test_what_was_computed_is_set_against_what_the_gpu_can_do():
+    compute = Compute(1.2e9, 36e9, "bf16", "NVIDIA H200", 36e9 / 989.4e12)
+    report = a_report(seen={"compute": compute})
+
+    assert unglued(dict(torch_lines(report))["Compute"]) == (
+        "1.2 GFLOP per update, 36 GFLOP/s in updates: 0.0 % of what NVIDIA H200 can do in bf16"
+    )
 
 
 def test_a_window_that_came_to_nothing_says_why():

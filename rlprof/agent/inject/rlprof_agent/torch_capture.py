@@ -42,7 +42,12 @@ class Capture:
         if torch.cuda.is_initialized():
             activities.append(torch.profiler.ProfilerActivity.CUDA)
         with_stack = kind == layout.WINDOW_STACKS and _nobody_traces()
-        self._profile: Any = torch.profiler.profile(activities=activities, with_stack=with_stack)
+        # Shapes tell how much was computed; like stacks they cost the host time.
+        self._profile: Any = torch.profiler.profile(
+            activities=activities,
+            with_stack=with_stack,
+            record_shapes=kind == layout.WINDOW_STACKS,
+        )
         self._profile.start()
         self._make_way_for_others()
 
