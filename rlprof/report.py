@@ -1,34 +1,27 @@
-"""From a recording to a report: profile, detect, price, and say what was not seen."""
+"""From a recording to a report: what was found, how the run went, and what was not seen."""
 
 from __future__ import annotations
 
 import shlex
-import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.flame import build_flame
-from rlprof.analysis.origin import Origin, installed_package, origin_of_file
-from rlprof.analysis.own_pace import at_own_pace
-from rlprof.analysis.profile import build_profile
 from rlprof.analysis.quality import lifetime_us
 from rlprof.analysis.steps import count_steps
-from rlprof.analysis.torch_windows import WindowView, view_windows
-from rlprof.detectors.base import Detector, Need
-from rlprof.device_pricing import discover_device_detectors
-from rlprof.discovery import broken_plugins, discover_detectors
+from rlprof.analysis.torch_windows import WindowView
+from rlprof.discovery import broken_plugins
+from rlprof.findings import look_into
 from rlprof.model.counters import STEP_COUNTERS
-from rlprof.model.finding import Finding
 from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
-from rlprof.pricing import Priced, claimed_nodes, price, samples_behind, without_nodes
+from rlprof.pricing import Priced, samples_behind
 from rlprof.torch_facts import compute_of, launches_per_step, site_rows, window_rows
 from rlprof.units import count
-from rlprof.window_pricing import with_windows
 
 _SAMPLED: Final = frozenset({"sampled", "probe-only"})
 """Fates of the processes whose stacks were seen."""
@@ -45,110 +38,30 @@ def build_report(
     Raises ``UsageError`` when ``selection`` matches nothing. A detector that fails costs its own
     findings, and a note says so.
     """
-    whole_run, recording = recording, at_own_pace(recording)
-    profile = build_profile(recording)
-    priced, notes = find_and_price(profile, discover_detectors())
-    windows = view_windows(whole_run.torch_windows)
-    sites = whole_run.sync_sites
-    priced = with_windows(priced, windows, discover_device_detectors(), profile, sites)
-    total_steps = count_steps(whole_run).total
+    found = look_into(recording)
+    profile, priced, windows = found.profile, found.priced, found.windows
+    total_steps = count_steps(recording).total
     return Report(
-        run=whole_run.run,
+        run=recording.run,
         throughput=replace(profile.throughput, total_steps=total_steps),
         phases=profile.phases,
-        processes=_process_rows(recording, profile),
+        processes=_process_rows(found.at_pace, profile),
         findings=priced.listed,
         also_seen=priced.also_seen,
         overhead=_overhead(recording),
-        notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *notes),
-        flame=build_flame(recording, profile, selection or FlameSelection()),
+        notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *found.notes),
+        flame=build_flame(found.at_pace, profile, selection or FlameSelection()),
         counters_per_step=_counters_per_step(profile, windows),
         bound=profile.bound,
         components=profile.components,
-        waits=_wait_rows(recording, profile),
+        waits=_wait_rows(found.at_pace, profile),
         resources=_resources(profile),
         memory=profile.memory,
-        torch_windows=window_rows(windows, profile, left_out=recording is not whole_run),
+        torch_windows=window_rows(windows, profile, left_out=found.at_pace is not recording),
         compute=compute_of(windows, profile),
-        sync_sites=site_rows(sites, profile, total_steps),
+        sync_sites=site_rows(recording.sync_sites, profile, total_steps),
         run_file=run_file,
     )
-
-
-def find_and_price(
-    profile: Profile, detectors: Iterable[Detector]
-) -> tuple[Priced, tuple[Note, ...]]:
-    """Run ``detectors``; those that name only what nothing explains see what the others left."""
-    ordered = sorted(detectors, key=lambda detector: detector.id)
-    profile = replace(profile, sources=_sources_to_read(profile))
-    able = [detector for detector in ordered if not _unmet(detector, profile)]
-    known = [_detect(detector, profile) for detector in able if not detector.fallback]
-    findings = [finding for outcome in known for finding in outcome.findings]
-    claimed = claimed_nodes(price(findings, profile), PhaseKind.STEADY)
-    rest = without_nodes(profile, claimed)
-    fallback = [_detect(detector, rest) for detector in able if detector.fallback]
-    findings += [finding for outcome in fallback for finding in outcome.findings]
-    failures = [outcome.failure for outcome in known + fallback if outcome.failure is not None]
-    return price(findings, profile), (*_skipped(ordered, profile), *failures)
-
-
-def _sources_to_read(profile: Profile) -> Mapping[str, str]:
-    """The user's files, be they a project's or those of the installed package that was started.
-
-    Fixes are made there, and reading all of torch's takes seconds.
-    """
-    return {
-        file: text
-        for file, text in profile.sources.items()
-        if origin_of_file(file) is Origin.YOURS
-        or (profile.started_package and installed_package(file) == profile.started_package)
-    }
-
-
-class _Outcome(NamedTuple):
-    findings: tuple[Finding, ...]
-    failure: Note | None = None
-
-
-def _detect(detector: Detector, profile: Profile) -> _Outcome:
-    try:
-        return _Outcome(tuple(detector.detect(profile)))
-    # A detector may come from another package, and a bug in one must not cost the whole report.
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        return _Outcome(
-            (),
-            Note(
-                "error",
-                "detector-failed",
-                f"The detector {detector.id} failed ({type(error).__name__}: {error}, at "
-                f"{place.filename}:{place.lineno}): what it looks for is not in this report. "
-                "Please report it to its authors.",
-            ),
-        )
-
-
-def _unmet(detector: Detector, profile: Profile) -> frozenset[Need]:
-    there = {
-        Need.SAMPLES: profile.whole.total.wall_us > 0,
-        Need.SOURCES: bool(profile.sources),
-        Need.STEPS: profile.throughput.unit == "steps",
-    }
-    return frozenset(need for need in detector.needs if not there[need])
-
-
-def _skipped(detectors: Iterable[Detector], profile: Profile) -> Iterator[Note]:
-    """Yield one note for each kind of data that is missing, with the detectors that need it."""
-    detectors = tuple(detectors)
-    for need in Need:
-        ids = [detector.id for detector in detectors if need in _unmet(detector, profile)]
-        if ids:
-            yield Note(
-                "info",
-                "detector-skipped",
-                f"The recording has no {need.value}, so these detectors were left out: "
-                f"{', '.join(ids)}.",
-            )
 
 
 def _few_samples(profile: Profile, priced: Priced) -> tuple[Note, ...]:

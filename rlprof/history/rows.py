@@ -10,15 +10,12 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from rlprof import wording
-from rlprof.analysis.own_pace import at_own_pace
-from rlprof.analysis.profile import build_profile
 from rlprof.analysis.scaling import differ
-from rlprof.discovery import discover_detectors
 from rlprof.errors import RunFileError
+from rlprof.findings import look_into
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.profile import Interval
 from rlprof.model.recording import RunInfo
-from rlprof.report import find_and_price
 from rlprof.runfile.reader import read_run
 
 
@@ -105,12 +102,12 @@ def read_row(path: Path) -> Row | Unread:
         recording = read_run(path)
     except RunFileError as error:
         return Unread(str(path), error.message)
-    profile = build_profile(at_own_pace(recording))
-    priced, _ = find_and_price(profile, discover_detectors())
-    known = (f for f in priced.listed if f.finding.confidence is not Confidence.SUSPECTED)
+    found = look_into(recording)
+    profile = found.profile
+    known = (f for f in found.priced.listed if f.finding.confidence is not Confidence.SUSPECTED)
     return Row(
         file=str(path),
-        run=profile.run,
+        run=recording.run,
         sps=profile.throughput.steady_sps,
         why_no_sps=wording.unglued(wording.lack_of_rate(profile.throughput)),
         top=next(known, None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -209,6 +210,36 @@ if __name__ == '__main__':
     learners = {result.process("fork").id, result.process("spawn").id}
     assert {window.process for window in result.recording.torch_windows} == learners
     assert all(fate == "written" for _, fate in windows(result))
+
+
+def test_each_rank_of_a_distributed_training_has_its_own(write, rlprof_run, temporary):
+    script = write(
+        """\
+        import torch
+        torch.distributed.init_process_group("gloo")
+        torch.set_num_threads(1)
+        net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(400):
+            optimizer.zero_grad()
+            net(torch.ones(16, 8)).sum().backward()
+            optimizer.step()
+        torch.distributed.destroy_process_group()
+        """
+    )
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    result = rlprof_run(
+        "--",
+        *launcher,
+        script,
+        options=["--torch", "always", "--torch-steps", "5"],
+        env={"TMPDIR": str(temporary), "OMP_NUM_THREADS": "1"},
+    )
+    plain = [it for it in result.recording.torch_windows if it.kind == "plain"]
+
+    assert result.code == 0
+    assert len({it.process for it in plain}) == 2
+    assert all(it.fate == "written" and it.updates == 5 for it in plain)
 
 
 def test_workers_of_a_data_loader_do_their_work_in_a_window(train):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof import report as report_module
+from rlprof import findings
 from rlprof.detectors.base import Detector, Need
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -45,7 +45,7 @@ def a_broken_detector() -> Detector:
 @pytest.fixture
 def with_detectors(monkeypatch):
     def _with(*detectors: Detector) -> None:
-        monkeypatch.setattr(report_module, "discover_detectors", lambda: detectors)
+        monkeypatch.setattr(findings, "discover_detectors", lambda: detectors)
 
     return _with
 

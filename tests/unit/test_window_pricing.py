@@ -16,7 +16,7 @@ from rlprof.report import build_report
 from tests.factories import RunBuilder, a_run
 from tests.trace_factory import TraceBuilder, a_trace
 
-DETECTORS = "rlprof.report.discover_device_detectors"
+DETECTORS = "rlprof.findings.discover_device_detectors"
 
 
 def packed(trace: TraceBuilder) -> bytes:

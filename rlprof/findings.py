@@ -1,0 +1,122 @@
+"""From a recording to its findings: profile, detect, price."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from rlprof.analysis.origin import Origin, installed_package, origin_of_file
+from rlprof.analysis.own_pace import at_own_pace
+from rlprof.analysis.profile import build_profile
+from rlprof.analysis.torch_windows import WindowView, view_windows
+from rlprof.detectors.base import Detector, Need
+from rlprof.device_pricing import discover_device_detectors
+from rlprof.discovery import discover_detectors
+from rlprof.model.finding import Finding
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import Note, Recording
+from rlprof.pricing import Priced, claimed_nodes, price, without_nodes
+from rlprof.window_pricing import with_windows
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known of a run once it has been looked into."""
+
+    at_pace: Recording
+    """Without what windows of torch's profiler slowed down."""
+    profile: Profile
+    priced: Priced
+    windows: tuple[WindowView, ...]
+    notes: tuple[Note, ...]
+    """Of detectors that were left out, or failed."""
+
+
+def look_into(recording: Recording) -> Found:
+    """A detector that fails costs its own findings, and a note says so."""
+    at_pace = at_own_pace(recording)
+    profile = build_profile(at_pace)
+    priced, notes = find_and_price(profile, discover_detectors())
+    windows = view_windows(recording.torch_windows)
+    priced = with_windows(
+        priced, windows, discover_device_detectors(), profile, recording.sync_sites
+    )
+    return Found(at_pace, profile, priced, windows, notes)
+
+
+def find_and_price(
+    profile: Profile, detectors: Iterable[Detector]
+) -> tuple[Priced, tuple[Note, ...]]:
+    """Run ``detectors``; those that name only what nothing explains see what the others left."""
+    ordered = sorted(detectors, key=lambda detector: detector.id)
+    profile = replace(profile, sources=_sources_to_read(profile))
+    able = [detector for detector in ordered if not _unmet(detector, profile)]
+    known = [_detect(detector, profile) for detector in able if not detector.fallback]
+    findings = [finding for outcome in known for finding in outcome.findings]
+    claimed = claimed_nodes(price(findings, profile), PhaseKind.STEADY)
+    rest = without_nodes(profile, claimed)
+    fallback = [_detect(detector, rest) for detector in able if detector.fallback]
+    findings += [finding for outcome in fallback for finding in outcome.findings]
+    failures = [outcome.failure for outcome in known + fallback if outcome.failure is not None]
+    return price(findings, profile), (*_skipped(ordered, profile), *failures)
+
+
+def _sources_to_read(profile: Profile) -> Mapping[str, str]:
+    """The user's files, be they a project's or those of the installed package that was started.
+
+    Fixes are made there, and reading all of torch's takes seconds.
+    """
+    return {
+        file: text
+        for file, text in profile.sources.items()
+        if origin_of_file(file) is Origin.YOURS
+        or (profile.started_package and installed_package(file) == profile.started_package)
+    }
+
+
+class _Outcome(NamedTuple):
+    findings: tuple[Finding, ...]
+    failure: Note | None = None
+
+
+def _detect(detector: Detector, profile: Profile) -> _Outcome:
+    try:
+        return _Outcome(tuple(detector.detect(profile)))
+    # A detector may come from another package, and a bug in one must not cost the whole report.
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return _Outcome(
+            (),
+            Note(
+                "error",
+                "detector-failed",
+                f"The detector {detector.id} failed ({type(error).__name__}: {error}, at "
+                f"{place.filename}:{place.lineno}): what it looks for is not in this report. "
+                "Please report it to its authors.",
+            ),
+        )
+
+
+def _unmet(detector: Detector, profile: Profile) -> frozenset[Need]:
+    there = {
+        Need.SAMPLES: profile.whole.total.wall_us > 0,
+        Need.SOURCES: bool(profile.sources),
+        Need.STEPS: profile.throughput.unit == "steps",
+    }
+    return frozenset(need for need in detector.needs if not there[need])
+
+
+def _skipped(detectors: Iterable[Detector], profile: Profile) -> Iterator[Note]:
+    """Yield one note for each kind of data that is missing, with the detectors that need it."""
+    detectors = tuple(detectors)
+    for need in Need:
+        ids = [detector.id for detector in detectors if need in _unmet(detector, profile)]
+        if ids:
+            yield Note(
+                "info",
+                "detector-skipped",
+                f"The recording has no {need.value}, so these detectors were left out: "
+                f"{', '.join(ids)}.",
+            )
