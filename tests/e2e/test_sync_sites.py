@@ -25,7 +25,7 @@ def counted(result: Result, name: str) -> float:
 def test_planted_reads_are_found_at_their_lines(write, rlprof_run):
     script = write(
         """\
-        import torch
+        import numpy, torch
         from torch.distributions import Categorical
         t, many = torch.ones(()), torch.ones(4)
         for _ in range(100):
@@ -38,6 +38,7 @@ def test_planted_reads_are_found_at_their_lines(write, rlprof_run):
         for _ in range(7):
             weight.item()
             Categorical(logits=many)
+            numpy.asarray(many)
         """
     )
     result = rlprof_run(script)
@@ -49,6 +50,7 @@ def test_planted_reads_are_found_at_their_lines(write, rlprof_run):
     assert found[12, "item"] == 7
     # The check of the distribution's arguments.
     assert found[13, "__bool__"] == 7
+    assert found[14, "numpy"] == 7
     assert counted(result, "would_sync") == sum(found.values())
     assert {site.device for site in result.recording.sync_sites} == {"cpu"}
     assert counted(result, "gpu_syncs") == 0

@@ -29,8 +29,8 @@ READS = (
     "__int__",
     "__bool__",
     "__index__",
-    "__array__",
 )
+"""``np.asarray(t)`` goes through ``numpy``."""
 COPIES = ("to", "cuda", "copy_")
 
 _counted: list[CountedMethod] = []
