@@ -16,15 +16,18 @@ from typing import Final
 from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
 from rlprof.device_detectors.base import DeviceDetector
 from rlprof.device_pricing import find_in
-from rlprof.model.device import DeviceFinding, TracePlace
+from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import SyncSite
+from rlprof.model.recording import TO_THE_GPU, SyncSite
 from rlprof.pricing import WORTH_LISTING, Priced, ranked, rate_after
 from rlprof.units import count, duration
 
-READS: Final = frozenset({"gpu-sync", "gradscaler-sync", "distribution-validation"})
-"""Findings whose places the counted reads of tensors tell to the line."""
+READS: Final = "gpu-sync"
+"""The finding whose places the counted reads of tensors tell to the line."""
+
+WAITS_FOR_OTHERS: Final = "exposed-communication"
+"""The finding that a window of another rank makes: while that one's profiler works, this one waits for it."""
 
 MOST_SITES: Final = 3
 
@@ -47,25 +50,47 @@ def with_windows(
 ) -> Priced:
     """``priced`` with what the windows add, ranked anew."""
     listed, also_seen = list(priced.listed), list(priced.also_seen)
-    left = max(0.0, 1 - sum(_sold(entry) for entry in listed))
-    of_samples = {entry.finding.detector: entry for entry in (*listed, *also_seen)}
-    for process in dict.fromkeys(it.window.process for it in windows):
-        own = [it for it in windows if it.window.process == process]
-        merged = [_merged(seen) for seen in _by_detector(own, detectors, profile).values()]
-        for seen in sorted(merged, key=lambda it: (-it.share.high, it.found.detector)):
-            known = of_samples.get(seen.found.detector)
-            if known is not None:
-                # The same cause, priced from samples: the window is one more kind of evidence.
-                _add_evidence(listed, also_seen, known, seen)
-                continue
-            bound = min(seen.share.high, left)
-            entry = _entry(seen, Range(min(seen.share.low, bound), bound), profile, sites)
-            if bound >= WORTH_LISTING:
-                listed.append(entry)
-                left -= bound
-            else:
-                also_seen.append(entry)
+    sold = min(1.0, sum(_sold(entry) for entry in listed))
+    left = 1 - sold
+    for seen in _heaviest_of_each(windows, detectors, profile):
+        known = _entry_of(seen.found.detector, listed) or _entry_of(seen.found.detector, also_seen)
+        if known is not None:
+            # The same cause, priced from samples: the window is one more kind of evidence.
+            entries = listed if known in listed else also_seen
+            entries[entries.index(known)] = _with_evidence(known, seen)
+            continue
+        bound = min(left, seen.share.high - (sold if _is_host_work(seen.found) else 0.0))
+        bound = max(0.0, bound)
+        entry = _entry(seen, Range(min(seen.share.low, bound), bound), profile, sites)
+        if bound >= WORTH_LISTING:
+            listed.append(entry)
+            left -= bound
+        else:
+            also_seen.append(entry)
     return ranked(listed, also_seen)
+
+
+def _is_host_work(found: DeviceFinding) -> bool:
+    """Whether the GPU waits for what the host does: lines that samples may have sold already."""
+    return bool({IdleCause.DATA, IdleCause.LAUNCH_BOUND} & set(found.causes))
+
+
+def _heaviest_of_each(
+    windows: Sequence[WindowView], detectors: Sequence[DeviceDetector], profile: Profile
+) -> list[_Seen]:
+    """Each finding once, of the process that would gain most: ranks of one training do the same."""
+    heaviest: dict[str, _Seen] = {}
+    for process in dict.fromkeys(it.window.process for it in windows):
+        for detector, seen in _by_detector(process, windows, detectors, profile).items():
+            merged = _merged(seen)
+            before = heaviest.get(detector)
+            if before is None or merged.share.high > before.share.high:
+                heaviest[detector] = merged
+    return sorted(heaviest.values(), key=lambda it: (-it.share.high, it.found.detector))
+
+
+def _entry_of(detector: str, entries: Sequence[PricedFinding]) -> PricedFinding | None:
+    return next((it for it in entries if it.finding.detector == detector), None)
 
 
 def _sold(entry: PricedFinding) -> float:
@@ -74,21 +99,34 @@ def _sold(entry: PricedFinding) -> float:
 
 
 def _by_detector(
-    windows: Sequence[WindowView], detectors: Sequence[DeviceDetector], profile: Profile
+    process: int,
+    windows: Sequence[WindowView],
+    detectors: Sequence[DeviceDetector],
+    profile: Profile,
 ) -> Mapping[str, list[_Seen]]:
     found: dict[str, list[_Seen]] = {}
-    parts = _parts(windows, profile)
-    for window in windows:
+    own = [it for it in windows if it.window.process == process]
+    parts = _parts(own, profile)
+    for window in own:
         if window.view is None or not window.view.wall.length:
             continue
+        beside_others = any(_overlap(window, it) for it in windows if it not in own)
         findings = find_in(window.view, detectors)
         for each in (*findings.listed, *findings.also_seen):
+            if each.detector == WAITS_FOR_OTHERS and beside_others:
+                continue
             # Of what is only mentioned nothing can be gained, whatever its bound: the GPU is busy.
             is_worth_it = each in findings.listed
             part = parts[window.window.kind] / window.view.wall.length if is_worth_it else 0.0
             share = Range(each.saved_us.low * part, each.saved_us.high * part)
             found.setdefault(each.detector, []).append(_Seen(each, window, share))
     return found
+
+
+def _overlap(one: WindowView, other: WindowView) -> bool:
+    return (
+        one.window.begun_us < other.window.ended_us and other.window.begun_us < one.window.ended_us
+    )
 
 
 def _parts(windows: Sequence[WindowView], profile: Profile) -> Mapping[str, float]:
@@ -102,9 +140,10 @@ def _parts(windows: Sequence[WindowView], profile: Profile) -> Mapping[str, floa
         for it in windows
         if it.view is not None and it.window.kind == "plain" and it.window.updates
     ]
-    updating = 1.0
-    if lengths and profile.steady_us:
-        updating = min(1.0, updates * median(lengths) / profile.steady_us)
+    if not lengths or not profile.steady_us:
+        # With stacks updates take twice as long as they do.
+        return {**dict.fromkeys((*UPDATE_KINDS, "rollout"), 0.0), "timed": 1.0}
+    updating = min(1.0, updates * median(lengths) / profile.steady_us)
     return {"plain": updating, "stacks": updating, "rollout": 1 - updating, "timed": 1.0}
 
 
@@ -139,7 +178,7 @@ def _best_places(seen: Sequence[_Seen]) -> tuple[TracePlace, ...]:
 
 def _entry(seen: _Seen, share: Range, profile: Profile, sites: Sequence[SyncSite]) -> PricedFinding:
     found, window = seen.found, seen.window.window
-    reads = _reads(window.process, sites) if found.detector in READS else []
+    reads = _reads(window.process, sites) if found.detector == READS else []
     steady = profile.throughput.steady_sps
     return PricedFinding(
         finding=Finding(
@@ -170,7 +209,11 @@ def _where(seen: _Seen) -> str:
 
 def _reads(process: int, sites: Iterable[SyncSite]) -> list[SyncSite]:
     """Places where this process waits for a GPU to read a tensor, the longest waits first."""
-    own = [it for it in sites if it.process == process and it.device == "gpu"]
+    own = [
+        it
+        for it in sites
+        if it.process == process and it.device == "gpu" and TO_THE_GPU not in it.method
+    ]
     return sorted(own, key=lambda it: -it.wait_us)[:MOST_SITES]
 
 
@@ -211,11 +254,7 @@ def _locations(seen: _Seen) -> list[Location]:
     ]
 
 
-def _add_evidence(
-    listed: list[PricedFinding], also_seen: list[PricedFinding], known: PricedFinding, seen: _Seen
-) -> None:
-    text = f"{_where(seen)}: {seen.found.evidence[0]}" if seen.found.evidence else _where(seen)
+def _with_evidence(known: PricedFinding, seen: _Seen) -> PricedFinding:
+    text = ": ".join([_where(seen), *seen.found.evidence[:1]])
     finding = replace(known.finding, evidence=(*known.finding.evidence, text))
-    for entries in (listed, also_seen):
-        if known in entries:
-            entries[entries.index(known)] = replace(known, finding=finding)
+    return replace(known, finding=finding)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.analysis.origin import Origin, installed_package, origin
 from rlprof.analysis.source.gradients import switches_off_for_good, without_gradients
 from rlprof.analysis.source.graph_use import GraphUse, graph_use
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
@@ -32,6 +33,7 @@ SHOWN_LINES: Final = 4
 _MODULE: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]module\.py$")
 _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
 _FROZEN: Final = re.compile(r"requires_grad(_\(|\s*=\s*)False")
+_SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -88,6 +90,8 @@ class _Search:
             if _NO_GRAD.search(frame.file):
                 return None
             if not self.lines.is_yours(frame):
+                if not acts and self._may_switch_off(frame):
+                    return None
                 continue
             text = self._sources.get(frame.file, "")
             if not text or frame.line in without_gradients(text) or _FROZEN.search(text):
@@ -99,6 +103,16 @@ class _Search:
                 dropped = node if use is GraphUse.DROPPED else NO_PARENT
             acts = acts or (dropped != NO_PARENT and steps_environment(text, frame.line))
         return self.lines.line(dropped) if acts else None
+
+    def _may_switch_off(self, frame: Frame) -> bool:
+        """Whether code that is neither the user's nor torch's may run what it calls without gradients.
+
+        A ``with`` leaves no frame of its own, so only the source can tell that there is none.
+        """
+        if origin(frame) is Origin.RUNTIME or installed_package(frame.file) == "torch":
+            return False
+        text = self._sources.get(frame.file, "")
+        return not text or bool(_SWITCHES.search(text))
 
 
 def _is_network(frame: Frame) -> bool:

@@ -204,6 +204,10 @@ class MemoryGrowth(NamedTuple):
     released_bytes: int
 
 
+TO_THE_GPU: Final = " (to the GPU"
+"""In the name of a method that copied in that direction."""
+
+
 class SyncSite(NamedTuple):
     """A place of ``process`` that reads tensors on the host, over the whole run."""
 

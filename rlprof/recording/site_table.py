@@ -8,10 +8,7 @@ from typing import Final, NamedTuple
 
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.counters import D2H_BYTES, GPU_SYNCS, H2D_BYTES, WOULD_SYNC
-from rlprof.model.recording import SyncSite
-
-_TO_THE_DEVICE: Final = " (to the GPU"
-"""In the name of a method that copied in that direction."""
+from rlprof.model.recording import TO_THE_GPU, SyncSite
 
 _PAGEABLE: Final = "pageable"
 
@@ -63,7 +60,7 @@ class SiteTable:
             calls, _, size = self._totals(number)
             if site.device == "cpu":
                 totals[WOULD_SYNC] += calls
-            elif _TO_THE_DEVICE in site.method:
+            elif TO_THE_GPU in site.method:
                 totals[H2D_BYTES] += size
                 # Through pinned memory the host goes on at once.
                 totals[GPU_SYNCS] += calls if _PAGEABLE in site.method else 0

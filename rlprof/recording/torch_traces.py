@@ -52,6 +52,12 @@ _REMARKS: Final = {
         "Updates are made outside of the main thread of a process; windows of torch's profiler are of "
         "main threads alone.",
     ),
+    layout.TORCH_NO_PROBE: Note(
+        "info",
+        "torch-without-probe",
+        "Windows of torch's profiler were not taken: without the stack probe nothing would end one that "
+        "grows long.",
+    ),
     layout.TORCH_TOO_OLD: Note(
         "info",
         "torch-too-old",
@@ -157,7 +163,7 @@ class TraceCollector:
         except _TooLargeError:
             self._too_large += 1
             trace = b""
-        except OSError:
+        except (OSError, MemoryError):
             trace = b""
         fate = "failed" if window.fate == "written" and not trace else window.fate
         return TorchWindow(

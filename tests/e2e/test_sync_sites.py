@@ -73,8 +73,18 @@ def test_compiled_code_is_compiled_as_without_rlprof(write, rlprof_run, bare_run
         compiled = torch.compile(branch, backend="eager")
         whole = torch.compile(lambda x: x.to(torch.float64).cpu() + 1, backend="eager", fullgraph=True)
         step = torch.compile(optimizer.step, backend="eager", fullgraph=True)
+
+        class Tagged(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, function, types, arguments=(), options=None):
+                return super().__torch_function__(function, types, arguments, options or {})
+
+        tagged = torch.ones(4).as_subclass(Tagged)
+        through = torch.compile(lambda x: x.cpu().to(torch.float64) + 1, backend="eager", fullgraph=True)
+
         for _ in range(20):
             compiled(torch.ones(4))
+            through(tagged)
             whole(torch.ones(4))
             net(torch.ones(1, 4)).sum().backward()
             step()

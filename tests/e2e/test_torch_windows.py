@@ -182,7 +182,7 @@ train(10)
 assert module._prepare_profiler is not before
 child = os.fork()
 if child == 0:
-    print(module._prepare_profiler is before, flush=True)
+    print(module._prepare_profiler is before, torch._C._autograd._profiler_enabled(), flush=True)
     train(50)
     os._exit(7)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -190,8 +190,8 @@ train(10)
 """
     result = train(body, steps=1000)
 
-    assert (result.code, result.out) == (0, b"True\n7\n")
-    assert {window.process for window in result.recording.torch_windows} == {0}
+    assert (result.code, result.out) == (0, b"True False\n7\n")
+    assert result.recording.torch_windows[0].fate == "written"
 
 
 def test_each_learner_of_a_fork_or_spawn_has_its_own(train):
@@ -277,6 +277,15 @@ def test_a_long_window_ends_by_its_time(train):
     assert all(fate == "written" for _, fate in windows(result))
     for window in result.recording.torch_windows:
         assert window.updates < 1000 or window.ended_us - window.begun_us < 2_000_000
+
+
+def test_without_the_probe_there_are_none_and_a_note_says_so(write, rlprof_run):
+    lines = [line.removeprefix("    ") for line in TRAINING.splitlines()]
+    script = write("\n".join(lines) + "\ntrain(100)")
+    result = rlprof_run(script, options=["--torch", "always", "--no-probe"])
+
+    assert windows(result) == []
+    assert "torch-without-probe" in result.note_slugs
 
 
 def test_the_report_leaves_the_windows_out(train, write, rlprof_run):

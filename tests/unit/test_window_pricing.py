@@ -43,21 +43,28 @@ def a_training(*, updates_per_s: float = 500.0) -> RunBuilder:
     )
 
 
-def a_detector(saved_us: float, **changes: object) -> DeviceDetector:
+def a_detector(
+    saved_us: float,
+    *,
+    id_: str = "launch-bound",
+    causes: tuple[IdleCause, ...] = (IdleCause.LAUNCH_BOUND, IdleCause.SYNC),
+) -> DeviceDetector:
+    """One that always finds ``saved_us``, half of it for sure."""
+
     def detect(_view: object) -> list[DeviceFinding]:
         return [
             DeviceFinding(
-                "launch-bound",
+                id_,
                 "the GPU waits",
                 Range(saved_us / 2, saved_us),
                 ("many short kernels",),
                 "fuse",
                 Confidence.BOUNDED,
-                causes=tuple(IdleCause),
+                causes=causes,
             )
         ]
 
-    return DeviceDetector("launch-bound", "launches", detect)
+    return DeviceDetector(id_, "launches", detect)
 
 
 def of_windows(report: Report) -> list[PricedFinding]:
@@ -105,6 +112,43 @@ def test_a_rollout_counts_for_the_rest_of_the_time(monkeypatch):
     assert beside.saved_share.high == pytest.approx(0.5, rel=0.02)
 
 
+def test_stacks_alone_promise_nothing(monkeypatch):
+    monkeypatch.setattr(DETECTORS, lambda: (a_detector(4000.0),))
+    run = a_training().torch_window(5.0, 5.1, trace=packed(ten_updates()), kind="stacks")
+    (found,) = of_windows(build_report(run.recording()))
+
+    assert found.saved_share == Range(0.0, 0.0)
+
+
+def ranks(number: int) -> RunBuilder:
+    """Processes that train side by side, each with a window of its own at the same time."""
+    run = a_run("train.py", start_up_s=2.0, steady_s=10.0)
+    for _ in range(number):
+        run.process("rank", steps=10_000).spends(10.0, "train.py:9 update").counts("updates", 5000)
+        run.torch_window(5.0, 5.1, trace=packed(ten_updates()))
+    return run
+
+
+def test_ranks_that_do_the_same_have_one_finding(monkeypatch):
+    monkeypatch.setattr(DETECTORS, lambda: (a_detector(4000.0),))
+    (alone,) = of_windows(build_report(ranks(1).recording()))
+    (together,) = of_windows(build_report(ranks(4).recording()))
+
+    assert together.saved_share == alone.saved_share
+
+
+def test_a_wait_for_another_rank_in_its_window_is_no_finding(monkeypatch):
+    communication = a_detector(4000.0, id_="exposed-communication", causes=())
+    monkeypatch.setattr(DETECTORS, lambda: (communication,))
+
+    def ids(run: RunBuilder) -> set[str]:
+        report = build_report(run.recording())
+        return {it.finding.detector for it in (*report.findings, *report.also_seen)}
+
+    assert "exposed-communication" in ids(ranks(1))
+    assert "exposed-communication" not in ids(ranks(2))
+
+
 def test_a_process_that_holds_nothing_up_sells_nothing(monkeypatch):
     monkeypatch.setattr(DETECTORS, lambda: (a_detector(4000.0),))
     run = (
@@ -134,8 +178,9 @@ def test_no_time_is_sold_twice(monkeypatch):
     report = build_report(run.recording())
     steady = [it for it in report.findings if it.finding.confidence is not Confidence.SUSPECTED]
 
-    assert {it.finding.detector for it in steady} == {"omegaconf-in-loop", "launch-bound"}
-    assert sum(it.saved_share.high for it in steady) <= 1.0
+    # The GPU waits for what the host does, and that is sold.
+    assert {it.finding.detector for it in steady} == {"omegaconf-in-loop"}
+    assert [it.finding.detector for it in report.also_seen] == ["launch-bound"]
     assert [it.rank for it in report.findings] == list(range(1, len(report.findings) + 1))
 
 

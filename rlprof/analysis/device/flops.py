@@ -51,7 +51,10 @@ def count_flops(trace: Trace) -> Flops | None:
             by_type[kind] = by_type.get(kind, 0.0) + count
     if not total:
         return None
-    return Flops(total, _PRECISIONS.get(max(by_type, key=by_type.__getitem__)))
+    kind = max(by_type, key=by_type.__getitem__)
+    if kind == "float" and any("tf32" in it.name for it in trace.kernels):
+        return Flops(total, "tf32")
+    return Flops(total, _PRECISIONS.get(kind))
 
 
 def _of(op: Row) -> float:

@@ -29,9 +29,14 @@ _CUTS: Final = frozenset(
         "size",
         "dim",
     }
-    | {"numel", "len", "float", "int", "bool", "str", "repr", "print", "isinstance", "round"}
+    | {"numel", "int", "bool", "long"}
 )
-"""Calls whose result has no graph: numbers, indices, drawn actions."""
+"""Calls whose result has no graph: numbers, indices, drawn actions, whole numbers."""
+
+_CUTTING_BUILTINS: Final = frozenset(
+    {"len", "float", "str", "repr", "print", "isinstance", "round"}
+)
+"""They read a number; methods by these names, ``q.float()``, keep the graph."""
 
 _CUT_ATTRIBUTES: Final = frozenset({"data", "shape", "device", "dtype", "indices", "ndim"})
 _WITH_INDICES: Final = frozenset({"max", "min", "sort", "topk"})
@@ -70,7 +75,11 @@ def graph_use(text: str, line: int) -> GraphUse:
         (it for it in module.statements if it.function is call.function),
         key=lambda it: it.first_line,
     )
-    return _Graph(call).follow(statements)
+    try:
+        return _Graph(call).follow(statements)
+    # A sum of hundreds of terms, as generated code has them, is nested too deep to follow.
+    except RecursionError:
+        return GraphUse.KEPT
 
 
 class _Graph:
@@ -171,7 +180,8 @@ class _Graph:
 
     def _call_holds(self, call: ast.Call) -> bool:
         name = called_name(call)
-        if name in _CUTS:
+        is_builtin = isinstance(call.func, ast.Name) and name in _CUTTING_BUILTINS
+        if name in _CUTS or is_builtin:
             return False
         if self._holds_receiver(call) or any(map(self._holds, call.args)):
             return True

@@ -48,13 +48,24 @@ def _moves(statement: ast.stmt, loop: ast.For, state_names: frozenset[str]) -> b
     if _zips_parameters(loop.iter):
         if isinstance(statement, ast.Assign):
             return any(_is_data_of(it, names) for it in statement.targets)
-        return isinstance(statement, ast.Expr) and any(
-            isinstance(it, ast.Call) and called_name(it) in _IN_PLACE for it in ast.walk(statement)
-        )
+        return isinstance(statement, ast.Expr) and _changes_parameter(statement.value, names)
     if not _goes_through_state(loop.iter, state_names) or not isinstance(statement, ast.Assign):
         return False
     reads = [it for it in ast.walk(statement.value) if _is_item(it, names)]
     return bool(reads) and all(_is_item(it, names) for it in statement.targets)
+
+
+def _changes_parameter(expression: ast.expr, names: set[str]) -> bool:
+    """Whether it is in-place calls on a parameter or its ``data``, into which no gradient goes."""
+    if any(isinstance(it, ast.Attribute) and it.attr == "grad" for it in ast.walk(expression)):
+        return False
+    changed = expression
+    while isinstance(changed, ast.Call) and isinstance(changed.func, ast.Attribute):
+        if changed.func.attr not in _IN_PLACE:
+            return False
+        changed = changed.func.value
+    is_name = isinstance(changed, ast.Name) and changed.id in names
+    return changed is not expression and (is_name or _is_data_of(changed, names))
 
 
 def _is_one_call(statement: ast.stmt) -> bool:

@@ -57,8 +57,15 @@ class TensorLoop:
 def tensor_loops(text: str) -> Mapping[int, TensorLoop]:
     """The loops by the lines that do their work; empty when ``text`` cannot be read."""
     module = parse(text)
-    tensors = tensors_of(text)
-    if module is None or not tensors:
+    try:
+        return _found(module, tensors_of(text)) if module is not None else {}
+    # A sum of hundreds of terms, as generated code has them, is nested too deep to follow.
+    except RecursionError:
+        return {}
+
+
+def _found(module: SourceModule, tensors: Mapping[str, Tensors]) -> dict[int, TensorLoop]:
+    if not tensors:
         return {}
     found: dict[int, TensorLoop] = {}
     needed: set[int] = set()
@@ -118,7 +125,10 @@ class _Turns:
         if not self.tensor or _is_short(self._loop):
             return False
         for node in self._walk():
-            if isinstance(node, ast.Call) and called_name(node) in _ACTS:
+            if isinstance(node, ast.Call) and not self._is_for_all(node):
+                return False
+            # What the caller does with it, or waits for, comes between two turns.
+            if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
                 return False
             # Several rows of each turn are a batch of it.
             if isinstance(node, ast.Slice) and self._mentions_turn(node):
@@ -168,6 +178,16 @@ class _Turns:
         return any(isinstance(it, ast.expr) and is_mine(it) for it in nodes) and all(
             self._is_of_torch(it) for it in nodes if isinstance(it, ast.Call)
         )
+
+    def _is_for_all(self, call: ast.Call) -> bool:
+        """Whether the call could be made once for all turns.
+
+        What a function of the user's does with a turn (an update, say) the loop does not show. A
+        recursion is known by what it carries, whatever else is called in it.
+        """
+        if called_name(call) in _ACTS:
+            return False
+        return self.need_each_other or self._is_of_torch(call)
 
     def _is_of_torch(self, call: ast.Call) -> bool:
         if called_name(call) in _PLAIN or root_name(call.func) in TORCH | FUNCTIONAL:

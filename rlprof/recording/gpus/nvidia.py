@@ -21,6 +21,10 @@ _GONE: Final = frozenset({15, 16})
 
 _BY_POWER: Final = 0x4 | 0x80
 """Clock lowered to stay within the power limit, or by the brake of the power supply."""
+_REASONS: Final = "nvmlDeviceGetCurrentClocksThrottleReasons"
+_REASONS_SINCE_13: Final = "nvmlDeviceGetCurrentClocksEventReasons"
+"""The same under the name that stays when NVIDIA removes the first, with CUDA 13 or later."""
+
 _BY_HEAT: Final = 0x20 | 0x40
 """Clock lowered by the driver or by the hardware, because it is too hot."""
 
@@ -124,7 +128,8 @@ class NvidiaGpus:
         heat = self._try(nvml.nvmlDeviceGetTemperature, handle, _TEMPERATURE_GPU)
         if heat is not None:
             yield names.GPU_TEMPERATURE_C, heat
-        reasons = self._try(nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
+        ask_reasons = getattr(nvml, _REASONS, None) or getattr(nvml, _REASONS_SINCE_13, None)
+        reasons = None if ask_reasons is None else self._try(ask_reasons, handle)
         if reasons is not None:
             yield names.GPU_THROTTLED_BY_HEAT, float(reasons & _BY_HEAT != 0)
             yield names.GPU_THROTTLED_BY_POWER, float(reasons & _BY_POWER != 0)

@@ -32,7 +32,11 @@ def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
     if waiting:
         yield "GPU waits", _reads(waiting, report) + "; what of it can be saved is in the findings"
     elif would := [row for row in report.sync_sites if (row.per_step or 0.0) >= LEAST_PER_STEP]:
-        yield "Reads", "free on the CPU, each would make a GPU wait: " + _reads(would, report)
+        yield (
+            "Reads",
+            "free on the CPU; each would wait if its tensor were on a GPU: "
+            + _reads(would, report),
+        )
 
 
 def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
@@ -63,7 +67,7 @@ def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
 def _compute(compute: Compute) -> str:
     text = (
         f"{wording.flops(compute.flops_per_update)} per update, "
-        f"{wording.flops(compute.flops_per_s)}/s in updates"
+        f"{wording.flops(compute.flops_per_s)}/s on average"
     )
     if compute.utilisation is not None:
         share = wording.percent(compute.utilisation)

@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from rlprof.agent.inject.rlprof_agent import sync_sites
 from rlprof.agent.inject.rlprof_agent.counted import torch_syncs
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.model.recording import SyncSite
@@ -147,6 +148,40 @@ def test_cpu_then_numpy_is_one_read(reader):
     Tensor().cpu().numpy()
 
     assert only(reader.sites.sites(0)).method == "cpu"
+
+
+def test_each_cpu_of_a_tensor_is_a_read(reader):
+    tensor = Tensor()
+    for _ in range(10):
+        tensor.cpu()
+
+    assert only(reader.sites.sites(0)).calls == 10
+
+
+def test_a_tensor_that_does_not_tell_its_size_is_read_all_the_same(reader):
+    sparse = Tensor(cuda=True)
+    del sparse.nbytes
+
+    assert sparse.item() == 2.5
+    assert (only(reader.sites.sites(0)).calls, only(reader.sites.sites(0)).bytes) == (1, 0)
+
+
+def test_a_counted_method_is_equal_to_the_one_it_stands_for(mailbox):
+    held = vars(Tensor)["item"]
+
+    assert held == Tensor.item
+    assert hash(held) == hash(Tensor.item)
+
+
+def test_places_that_come_and_go_are_forgotten(reader, monkeypatch):
+    monkeypatch.setattr(sync_sites, "MAX_CODES", 10)
+    for number in range(50):
+        code = compile("tensor.item()", f"cell{number}.py", "exec")
+        exec(code, {"tensor": Tensor()})
+    held = vars(Tensor)["item"].sites[0]
+
+    assert len(held.slots) <= 10
+    assert reader.new_counts() == {"would_sync": 50}
 
 
 def test_copies_to_a_gpu_tell_whether_they_wait(reader):

@@ -86,7 +86,7 @@ def test_what_was_computed_is_set_against_what_the_gpu_can_do():
     report = a_report(seen={"compute": compute})
 
     assert unglued(dict(torch_lines(report))["Compute"]) == (
-        "1.2 GFLOP per update, 36 GFLOP/s in updates: 0.0 % of what NVIDIA H200 can do in bf16"
+        "1.2 GFLOP per update, 36 GFLOP/s on average: 0.0 % of what NVIDIA H200 can do in bf16"
     )
 
 
@@ -100,7 +100,7 @@ def test_reads_on_the_cpu_are_told_as_free():
     text = lines(sites=(a_site(), a_site(line=15, method="__bool__", per_step=0.5)))["Reads"]
 
     assert text == (
-        "free on the CPU, each would make a GPU wait: train.py:11 item (1 per step), "
+        "free on the CPU; each would wait if its tensor were on a GPU: train.py:11 item (1 per step), "
         "train.py:15 __bool__ (0.5 per step)"
     )
 

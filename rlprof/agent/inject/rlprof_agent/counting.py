@@ -24,7 +24,7 @@ def install(tell_custom_state: Tell) -> None:
         if torch_windows.are_wanted() or not name.startswith("torch.")
     }
     if torch_windows.are_wanted():
-        acts["torch._dynamo.eval_frame"] = dynamo.stay_out
+        acts["torch._dynamo.eval_frame"] = _unheard(dynamo.stay_out)
     module, colon, qualname = os.environ.get("RLPROF_STEPS_FROM", "").partition(":")
     if colon:
         tell_custom_state(layout.CUSTOM_NOT_IMPORTED)
@@ -36,14 +36,23 @@ def _counting_by(file: str, function: str) -> Callable[[ModuleType], None]:
     """Import ``counted/FILE.py`` when there is something to count, and no sooner."""
 
     def act(module: ModuleType) -> None:
-        try:
-            family = __import__("rlprof_agent.counted." + file, fromlist=[function])
-            dynamo.skip(family)
-            getattr(family, function)(module)
-        except Exception:
-            pass  # A version of the library that is built otherwise is not counted.
+        family = __import__("rlprof_agent.counted." + file, fromlist=[function])
+        dynamo.skip(family)
+        getattr(family, function)(module)
 
-    return act
+    return _unheard(act)
+
+
+def _unheard(act: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+    """``act``, failing in silence: a version of the library that is built otherwise is not counted."""
+
+    def try_to_act(module: ModuleType) -> None:
+        try:
+            act(module)
+        except Exception:
+            pass
+
+    return try_to_act
 
 
 def _counting_target(qualname: str, first: Any, tell_custom_state: Tell) -> Any:

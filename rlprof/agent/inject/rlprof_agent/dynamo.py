@@ -32,13 +32,14 @@ def count_compiles() -> None:
     """By dynamo's own callback, which there is not in every version of torch."""
     compiles = counter("torch_compiles")
 
-    def compiled(_: Any) -> None:
+    # Called with one argument, or with none by older versions.
+    def compiled(*_: Any) -> None:
         compiles.cell[0] += 1
 
     try:
         from torch._dynamo.callback import on_compile_end
     except ImportError:
-        return
+        return  # A version of torch that does not tell.
     on_compile_end(compiled)
 
 

@@ -136,10 +136,12 @@ TORCH_OTHER_PROFILER = 2
 TORCH_OTHER_PROCESSES = 3
 """As many other processes as may have windows have them."""
 TORCH_FAILED = 4
-TORCH_OTHER_THREAD = 6
-"""Updates are made outside of the main thread, where torch's profiler complains on stderr."""
 TORCH_TOO_OLD = 5
 """It has no hook after each optimizer step (before torch 2.1)."""
+TORCH_OTHER_THREAD = 6
+"""Updates are made outside of the main thread, where torch's profiler complains on stderr."""
+TORCH_NO_PROBE = 7
+"""Nothing would end a window that grows long: there is no stack probe, or it has yielded."""
 
 
 def window_cell(number: int, which: int) -> int:

@@ -86,6 +86,8 @@ class StackProbe:
     def pause(self, reason: int) -> None:
         """Stop firing; ``resume`` starts again."""
         if self.is_on and self._timer is not None:
+            if self.windows is not None:
+                self.windows.end()
             self._set_state(reason)
             self._timer.set_interval(0)
 

@@ -7,15 +7,18 @@ from . import layout
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import CodeType, FrameType
-    from typing import Optional
+    from typing import Any, Optional
 
     from .mailbox import Mailbox
 
 _LIBRARY = "/torch/"
 """Of the path of torch's own files: what they read is the doing of who called them."""
 
-_ON_THE_CPU_ANYWAY = "/torch/optim/"
-"""Optimizers keep their step counts on the CPU, wherever the parameters are."""
+_ON_THE_CPU_ANYWAY = ("/torch/optim/", "/torch/utils/data/")
+"""What these read stays on the CPU wherever the training is: step counts, orders of samples."""
+
+MAX_CODES = 10_000
+"""Code objects remembered before the tables start anew: a program may make ever new ones."""
 
 
 class SyncSites:
@@ -39,8 +42,14 @@ class SyncSites:
 
     def find(self, frame: FrameType) -> int:
         """The first cell for a call from ``frame``, which ``slots`` does not have."""
-        if self._device == "cpu" and _ON_THE_CPU_ANYWAY in frame.f_code.co_filename:
+        if self._device == "cpu" and any(
+            part in frame.f_code.co_filename for part in _ON_THE_CPU_ANYWAY
+        ):
             return layout.CELLS_PER_SITE * layout.SPARE_SITE
+        if len(self._codes) >= MAX_CODES:
+            self._codes.clear()
+            self._in_library.clear()
+            self.slots.clear()
         caller: Optional[FrameType] = frame
         while caller is not None and self._is_library(caller.f_code):
             caller = caller.f_back
@@ -51,13 +60,15 @@ class SyncSites:
             found = self.slots[key] = layout.CELLS_PER_SITE * self._new_site(site)
         return found
 
-    def add(self, frame: FrameType, wait_ns: int, size: int) -> None:
-        """Count a call from ``frame`` that took ``wait_ns`` and moved ``size`` bytes."""
-        first = self.find(frame)
+    def add(self, first: int, wait_ns: int, tensor: Any) -> None:
+        """Count a call at the site whose cells begin at ``first``, which moved ``tensor``."""
         cells = self.cells
         cells[first + layout.SITE_COUNT] += 1
         cells[first + layout.SITE_WAIT_NS] += wait_ns
-        cells[first + layout.SITE_BYTES] += size
+        try:
+            cells[first + layout.SITE_BYTES] += tensor.nbytes
+        except Exception:
+            pass  # A sparse tensor, or one that has no data yet, does not say.
 
     def _is_library(self, code: CodeType) -> bool:
         if id(code) not in self._codes:

@@ -24,6 +24,12 @@ def another_profiler_is_on() -> bool:
     return bool(_torch()._C._autograd._profiler_enabled())
 
 
+def is_bad_moment() -> bool:
+    """Whether the program records a CUDA graph: starting or stopping a profiler would spoil it."""
+    cuda = _torch().cuda
+    return bool(cuda.is_initialized() and cuda.is_current_stream_capturing())
+
+
 class Capture:
     """A window that is open, in the thread that opened it."""
 
@@ -49,7 +55,11 @@ class Capture:
             record_shapes=kind == layout.WINDOW_STACKS,
         )
         self._profile.start()
-        self._make_way_for_others()
+        try:
+            self._make_way_for_others()
+        except Exception:
+            self.abandon()
+            raise
 
     def close(self, path: str) -> None:
         """Stop, and write the trace; it has its name only when it is whole. Raises OSError."""
@@ -58,6 +68,16 @@ class Capture:
         profile.stop()
         profile.export_chrome_trace(path + ".tmp")
         os.rename(path + ".tmp", path)
+
+    def abandon(self) -> None:
+        """Stop, and keep nothing."""
+        self._restore()
+        profile, self._profile = self._profile, None
+        if profile is not None:
+            try:
+                profile.stop()
+            except Exception:
+                pass  # It has been stopped already, or never came so far.
 
     def forget(self) -> None:
         """In a forked child: the profiler is the parent's."""
@@ -81,14 +101,12 @@ class Capture:
         return start
 
     def _give_up(self) -> None:
-        self._restore()
-        profile, self._profile = self._profile, None
-        if profile is not None and self.thread == get_ident():
-            self.was_given_up = True
-            try:
-                profile.stop()
-            except Exception:
-                pass  # The program's own profiler says what it makes of that.
+        self.was_given_up = True
+        if self.thread == get_ident():
+            self.abandon()
+        else:
+            # Only its own thread can stop it, which it does at its next look.
+            self._restore()
 
     def _restore(self) -> None:
         module: Any = sys.modules["torch.autograd.profiler"]

@@ -67,7 +67,7 @@ class WindowPlan:
         before, last = self._bursts
         # A pause now and then makes no bursts: those of PPO are of one length.
         if self._taken == 2 and before == last > 1:
-            return layout.WINDOW_ROLLOUT if self._in_burst == last - 2 else None
+            return layout.WINDOW_ROLLOUT if self._in_burst == max(1, last - 2) else None
         return layout.WINDOW_PLAIN
 
     def due_without_updates(self, now_ns: int) -> Optional[int]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from .mailbox import Mailbox
+    from .stack_probe import StackProbe
     from .torch_capture import Capture
 
 MOST_PROCESSES = 8
@@ -84,8 +85,21 @@ class TorchWindows:
         # Never waited for: the probe's handler may come while its own thread is in here.
         self._lock = _thread.allocate_lock()
         self._set_state(layout.TORCH_WATCHED)
-        if agent.probe is not None:
-            agent.probe.windows = self
+        self._probe: Optional[StackProbe] = agent.probe
+        if self._probe is not None:
+            self._probe.windows = self
+
+    def end(self) -> None:
+        """End a window that is open now: what would end it in time goes."""
+        if self._is_stopped or _thread.get_ident() != self._main_thread:
+            return
+        if self._lock.acquire(False):
+            try:
+                self._close()
+            except Exception:
+                self._fail()
+            finally:
+                self._lock.release()
 
     def updated(self) -> None:
         """An optimizer has made a step."""
@@ -143,8 +157,12 @@ class TorchWindows:
         from . import torch_capture
 
         dynamo.skip(torch_capture)
+        if torch_capture.is_bad_moment():
+            return
         if torch_capture.another_profiler_is_on():
             self.stop(layout.TORCH_OTHER_PROFILER)
+        elif self._probe is None or not self._probe.is_on:
+            self._set_state(layout.TORCH_NO_PROBE)
         elif not self._claim():
             self.stop(layout.TORCH_OTHER_PROCESSES)
         else:
@@ -157,11 +175,12 @@ class TorchWindows:
     def _close(self) -> None:
         from . import torch_capture
 
-        capture, self._capture = self._capture, None
-        if capture is None:
+        if self._capture is None or torch_capture.is_bad_moment():
             return
+        capture, self._capture = self._capture, None
         fate = layout.WINDOW_GIVEN_UP if capture.was_given_up else layout.WINDOW_WRITTEN
         if capture.was_given_up:
+            capture.abandon()
             self.stop(layout.TORCH_OTHER_PROFILER)
         else:
             capture.close(os.path.join(self._folder, "%d-%d.json" % (os.getpid(), self._number)))
@@ -179,7 +198,7 @@ class TorchWindows:
         capture, self._capture = self._capture, None
         self.is_open = False
         if capture is not None:
-            capture.forget()
+            capture.abandon()
         self._tell(layout.WINDOW_ENDED_NS, time.monotonic_ns())
         self._tell(layout.WINDOW_FATE, layout.WINDOW_FAILED)
         self.stop(layout.TORCH_FAILED)
@@ -196,6 +215,8 @@ class TorchWindows:
                 continue
             self._has_claim = True
             self._close_at_exit()
+            # A profiler that is on in a forked child would record there for as long as it lives.
+            os.register_at_fork(before=self.end)
             return True
         return False
 

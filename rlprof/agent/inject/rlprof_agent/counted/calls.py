@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from _thread import get_ident
 
-from ..dynamo import replace_in_graphs
-
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import CodeType
@@ -121,7 +119,6 @@ def _dressed(wrapper: Any, original: Any) -> Any:
     from functools import update_wrapper
 
     update_wrapper(wrapper, original)
-    replace_in_graphs(wrapper, original)
     return wrapper
 
 

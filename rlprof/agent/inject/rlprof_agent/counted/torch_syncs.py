@@ -3,7 +3,7 @@
 On a GPU such a read makes the host wait; on the CPU it costs nothing, and is counted as one that
 *would*. A read is counted when its method is looked up, by a descriptor that then hands out torch's own:
 on the CPU no frame of ours is between the program and torch, where warnings and torch.compile would find
-it, and ``torch.Tensor.item`` is what it always was.
+it, and ``torch.Tensor.item`` gives what it always gave.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..sync_sites import SyncSites
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import FrameType, ModuleType
-    from typing import Any
+    from typing import Any, Optional
 
 READS = (
     "item",
@@ -32,6 +32,9 @@ READS = (
 )
 """``np.asarray(t)`` goes through ``numpy``."""
 COPIES = ("to", "cuda", "copy_")
+
+_PLAIN_TOO = {("torch.nn.parameter", "Parameter"), ("torch.nn.parameter", "Buffer")}
+"""Subclasses that behave like tensors; those without data yet do not."""
 
 _counted: list[CountedMethod] = []
 
@@ -60,7 +63,11 @@ def renew() -> None:
 
 
 class CountedMethod:
-    """A method of torch's class of tensors, in its place there."""
+    """A method of torch's class of tensors, in its place there.
+
+    It is equal to torch's own: torch.compile compares what a subclass has with that, to see whether the
+    subclass has a method of its own.
+    """
 
     def __init__(self, name: str, tensor: Any) -> None:
         self._tensor = tensor
@@ -69,6 +76,12 @@ class CountedMethod:
         self._torch_c = sys.modules["torch._C"]
         self._modes = self._torch_c._len_torch_function_stack
         self.sites: list[SyncSites] = []
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or bool(other == self._original)
+
+    def __hash__(self) -> int:
+        return hash(self._original)
 
     def _new_sites(self, name: str, device: str) -> SyncSites:
         self.sites.append(SyncSites(name, device))
@@ -79,7 +92,7 @@ class CountedMethod:
         have code of the program's run for that too.
         """
         kind = type(tensor)
-        if kind is not self._tensor and kind.__module__ != "torch.nn.parameter":
+        if kind is not self._tensor and (kind.__module__, kind.__name__) not in _PLAIN_TOO:
             return False
         modes = self._modes()
         if modes == 1:
@@ -104,17 +117,14 @@ class CountedRead(CountedMethod):
             return self._original
         if type(tensor) is not self._tensor or self._modes() or tensor.is_cuda:
             return self._of_a_rarer_kind(tensor, _getframe(1))
-        if _given_back[0] == id(tensor):
-            _given_back[0] = 0
-        else:
+        if self._gives_back or _given_back[0] != id(tensor):
             frame = _getframe(1)
             try:
                 first = self._slots[id(frame.f_code), frame.f_lasti]
             except KeyError:
                 first = self._on_cpu.find(frame)
             self._on_cpu.cells[first] += 1
-            if self._gives_back:
-                _given_back[0] = id(tensor)
+        _given_back[0] = id(tensor) if self._gives_back else 0
         return self._bind(self._original, tensor)
 
     def _of_a_rarer_kind(self, tensor: Any, frame: FrameType) -> Any:
@@ -124,12 +134,12 @@ class CountedRead(CountedMethod):
         if not tensor.is_cuda:
             self._on_cpu.cells[self._on_cpu.find(frame)] += 1
             return bound
-        sites, size = self._on_device, tensor.nbytes
+        sites = self._on_device
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             begun = perf_counter_ns()
             result = bound(*args, **kwargs)
-            sites.add(frame, perf_counter_ns() - begun, size)
+            sites.add(sites.find(_getframe(1)), perf_counter_ns() - begun, tensor)
             return result
 
         return timed
@@ -156,22 +166,26 @@ class CountedCopy(CountedMethod):
         # Before the program's first use of a GPU there is nowhere to copy to, but by this very call.
         if not getattr(cuda, "_initialized", False) or not self._is_plain(tensor):
             return bound
-        frame = _getframe(1)
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             begun = perf_counter_ns()
             result = bound(*args, **kwargs)
             waited = perf_counter_ns() - begun
             source = args[0] if self._takes_source and args else tensor
-            if self._is_plain(source) and source.is_cuda is not result.is_cuda:
-                self._copied(source, kwargs.get("non_blocking", False), waited, frame)
+            try:
+                sites = self._sites_of(source, result, kwargs.get("non_blocking", False))
+            except Exception:
+                return result  # A tensor of a kind that does not say where its memory is.
+            if sites is not None:
+                sites.add(sites.find(_getframe(1)), waited, source)
             return result
 
         return timed
 
-    def _copied(self, source: Any, non_blocking: bool, waited: int, frame: FrameType) -> None:
+    def _sites_of(self, source: Any, result: Any, non_blocking: bool) -> Optional[SyncSites]:
+        """Those of this kind of copy; None where nothing was copied that is counted."""
+        if not self._is_plain(source) or source.is_cuda is result.is_cuda:
+            return None
         if not source.is_cuda:
-            sites = self._pinned if source.is_pinned() else self._pageable
-            sites.add(frame, waited, source.nbytes)
-        elif not non_blocking:
-            self._to_host.add(frame, waited, source.nbytes)
+            return self._pinned if source.is_pinned() else self._pageable
+        return None if non_blocking else self._to_host
