@@ -205,6 +205,7 @@ def target_updates() -> Iterator[Replacement]:
         ("2 layers of 64", network(8, 64, 2)),
         ("2 layers of 256", network(8, 256, 2)),
         ("3 layers of 1024", network(376, 1024, 3)),
+        ("3 layers of 2048", network(376, 2048, 3)),
     ):
         slow = copy.deepcopy(fast)
         pairs = list(zip(slow.parameters(), fast.parameters(), strict=True))
@@ -212,6 +213,7 @@ def target_updates() -> Iterator[Replacement]:
         for how, move in (
             ("copy_ of a sum", lambda s, f: s.copy_(TAU * f + (1 - TAU) * s)),
             ("mul_ and add_", lambda s, f: s.mul_(1 - TAU).add_(TAU * f)),
+            ("mul_ and add_ with alpha", lambda s, f: s.mul_(1 - TAU).add_(f, alpha=TAU)),
             ("lerp_", lambda s, f: s.lerp_(f, TAU)),
         ):
             yield Replacement(

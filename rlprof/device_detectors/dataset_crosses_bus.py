@@ -1,18 +1,20 @@
-"""The same data copied to the device again and again, while the device waits for it."""
+"""Much data copied to the device at each step, while the device waits for it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
-from rlprof.analysis.device.intervals import Span, total, union, without
+from rlprof.analysis.device.intervals import Measure, Span, total, union, without
 from rlprof.analysis.device.timeline import device_of
-from rlprof.analysis.device.transfers import uploads
+from rlprof.analysis.device.transfers import find_transfers, uploads
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector, per_step
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
+from rlprof.model.trace import Row
 from rlprof.units import count, duration, percent, size
 
 MIN_SHARE: Final = 0.05
@@ -20,11 +22,12 @@ MIN_SHARE: Final = 0.05
 
 MIN_BYTES_PER_STEP: Final = 1 << 20
 FEWEST_STEPS: Final = 2
-"""In a single step there is no telling what is copied again."""
+"""A single step may be the one that brings what all others use."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
-    copies = [it for it in view.transfers if it.is_upload]
+    rows = _beside_rollouts(view)
+    copies = find_transfers(replace(view.trace, copies=rows))
     moved = sum(it.bytes for it in copies)
     on_host = sum(it.host_us for it in copies)
     on_device = sum(it.device_us for it in copies)
@@ -34,31 +37,44 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         or per_step(moved, view) < MIN_BYTES_PER_STEP
     ):
         return
-    alone = _without_kernels(view)
+    alone = _without_kernels(view, rows)
     number = sum(it.count for it in copies)
+    aside = ", observations left out" if view.round_trips else ""
     yield DeviceFinding(
         detector=DETECTOR.id,
         title=f"{size(per_step(moved, view))} are copied to the GPU at each step",
         saved_us=Range(0.0, alone),
         evidence=(
-            f"{count(number)} copies, {size(moved)}: {duration(on_device)} on the GPU, {duration(on_host)} on "
-            "the host",
+            f"{count(number)} copies, {size(moved)}{aside}: {duration(on_device)} on the GPU, "
+            f"{duration(on_host)} on the host",
             f"for {duration(alone)} of it, {percent(alone / on_device if on_device else 0.0)}, no kernel runs: "
             + ("copies and kernels never overlap" if alone > 0.9 * on_device else "they overlap"),
+            "whether the same data comes again the trace does not show",
         ),
-        fix="Keep the data set, replay or rollout storage on the GPU if it takes less than half of its memory; "
-        "images as uint8, converted there. Otherwise copy the next batch on a stream of its own, from "
-        "pinned memory, while this one is learned from.",
+        fix="If it does (a data set, replay, rollouts of several epochs), keep it on the GPU, where it takes "
+        "less than half of the memory. Data that is new at each step: images as uint8, converted there; the "
+        "next batch copied on a stream of its own, from pinned memory, while this one is learned from.",
         confidence=Confidence.BOUNDED,
         causes=(),
     )
 
 
-def _without_kernels(view: TraceView) -> float:
-    """Time in which a device copies and computes nothing, of the device with most of it."""
+def _beside_rollouts(view: TraceView) -> Sequence[Row]:
+    """The copies to the device, without those of observations, which are new each time."""
+    asking = Measure(union(trip.asking for trip in view.round_trips))
+    observed = {
+        call.args.correlation
+        for call in view.trace.calls
+        if call.args.correlation and asking.inside(call.ts, call.end)
+    }
+    return [it for it in uploads(view.trace) if it.args.correlation not in observed]
+
+
+def _without_kernels(view: TraceView, copies: Iterable[Row]) -> float:
+    """Time in which a device makes ``copies`` and computes nothing, of the device with most of it."""
     copying: dict[int, list[Span]] = defaultdict(list)
     computing: dict[int, list[Span]] = defaultdict(list)
-    for row in uploads(view.trace):
+    for row in copies:
         copying[device_of(row)].append((row.ts, row.end))
     for row in view.trace.kernels:
         computing[device_of(row)].append((row.ts, row.end))

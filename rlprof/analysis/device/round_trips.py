@@ -27,6 +27,8 @@ class RoundTrip:
     """The call that copies the action to the host."""
     away: Interval
     """From its end until the observation is on its way: the environment, mostly."""
+    asking: Interval
+    """From the read or the learning before until the read: observations that come in it are answered by it."""
 
 
 def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
@@ -47,7 +49,9 @@ def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
     loading = sorted(row.ts for row in trace.annotations if row.name.startswith(LOADER))
     found: list[RoundTrip] = []
     starts = [it.ts for it in back]
+    last_end = 0.0
     for read in away:
+        since, last_end = last_end, read.end
         at = bisect_left(starts, read.end)
         if not 0 < at < len(back):
             continue
@@ -60,7 +64,9 @@ def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
             and not _any_in(learning, Interval(before.ts, after.ts))
             and not (found and found[-1].away.end == gap.end)
         ):
-            found.append(RoundTrip(read, gap))
+            learned = bisect_left(learning, read.ts)
+            since = max(since, learning[learned - 1]) if learned else since
+            found.append(RoundTrip(read, gap, Interval(min(since, read.ts), read.ts)))
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from typing import Final
 
@@ -15,12 +16,22 @@ _IN_PLACE: Final = frozenset({"copy_", "mul_", "add_", "lerp_", "sub_"})
 _STATE: Final = frozenset({"state_dict", "keys", "items"})
 
 
+class MovedBy(Enum):
+    """How each parameter is moved."""
+
+    SUM = "sum"
+    """Tensors are made in between: ``tau * source``."""
+    CALLS = "calls"
+    """Some in place, without any: ``mul_`` and ``add_`` with ``alpha``."""
+    ONE_CALL = "one call"
+    """``lerp_``, ``copy_``."""
+
+
 @dataclass(frozen=True, slots=True)
 class TargetUpdate:
     line: int
     """Of the loop."""
-    in_one_call: bool
-    """Whether each parameter is moved by one call, without tensors in between: ``lerp_``, ``copy_``."""
+    moved_by: MovedBy
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -37,15 +48,18 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
         moves = [it for it in loop.body if _moves(it, loop, state_names)]
         if moves and len(moves) == len(loop.body):
             last = loop.end_lineno or loop.lineno
-            update = TargetUpdate(loop.lineno, len(moves) == 1 and _is_one_call(moves[0]))
+            update = TargetUpdate(loop.lineno, _moved_by(moves, _names_of(loop)))
             found |= dict.fromkeys(range(loop.lineno, last + 1), update)
     return found
 
 
 def _moves(statement: ast.stmt, loop: ast.For, state_names: frozenset[str]) -> bool:
     """Whether a statement of the loop changes a parameter of one network by that of another."""
-    names = {it.id for it in ast.walk(loop.target) if isinstance(it, ast.Name)}
+    names = _names_of(loop)
     if _zips_parameters(loop.iter):
+        # What a gradient moves is a network that learns.
+        if any(isinstance(it, ast.Attribute) and it.attr == "grad" for it in ast.walk(statement)):
+            return False
         if isinstance(statement, ast.Assign):
             return any(_is_data_of(it, names) for it in statement.targets)
         return isinstance(statement, ast.Expr) and _changes_parameter(statement.value, names)
@@ -56,9 +70,7 @@ def _moves(statement: ast.stmt, loop: ast.For, state_names: frozenset[str]) -> b
 
 
 def _changes_parameter(expression: ast.expr, names: set[str]) -> bool:
-    """Whether it is in-place calls on a parameter or its ``data``, into which no gradient goes."""
-    if any(isinstance(it, ast.Attribute) and it.attr == "grad" for it in ast.walk(expression)):
-        return False
+    """Whether it is in-place calls, one on what the other gives, on a parameter or its ``data``."""
     changed = expression
     while isinstance(changed, ast.Call) and isinstance(changed.func, ast.Attribute):
         if changed.func.attr not in _IN_PLACE:
@@ -68,15 +80,21 @@ def _changes_parameter(expression: ast.expr, names: set[str]) -> bool:
     return changed is not expression and (is_name or _is_data_of(changed, names))
 
 
-def _is_one_call(statement: ast.stmt) -> bool:
-    calls = [it for it in ast.walk(statement) if isinstance(it, ast.Call)]
-    arithmetic = any(isinstance(it, ast.BinOp) and _works(it) for it in ast.walk(statement))
-    return isinstance(statement, ast.Expr) and len(calls) == 1 and not arithmetic
+def _names_of(loop: ast.For) -> set[str]:
+    return {it.id for it in ast.walk(loop.target) if isinstance(it, ast.Name)}
 
 
-def _works(operation: ast.BinOp) -> bool:
+def _moved_by(moves: Iterable[ast.stmt], names: set[str]) -> MovedBy:
+    nodes = [it for statement in moves for it in ast.walk(statement)]
+    if any(isinstance(it, ast.BinOp) and _mentions(it, names) for it in nodes):
+        return MovedBy.SUM
+    in_place = [it for it in nodes if isinstance(it, ast.Call) and called_name(it) in _IN_PLACE]
+    return MovedBy.ONE_CALL if len(in_place) == 1 else MovedBy.CALLS
+
+
+def _mentions(operation: ast.BinOp, names: set[str]) -> bool:
     """Whether an operation is one on a parameter, and not ``1 - tau``."""
-    return any(isinstance(it, ast.Attribute) and it.attr == "data" for it in ast.walk(operation))
+    return any(isinstance(it, ast.Name) and it.id in names for it in ast.walk(operation))
 
 
 def _zips_parameters(iterated: ast.expr) -> bool:

@@ -26,6 +26,8 @@ def use(*body: str) -> GraphUse:
         ),
         ("value = net(obs)", "value = value.detach().numpy()", "values.append(value)"),
         ("if net(obs).argmax() > 3:", "    pass"),
+        ("value = net(obs)", "values.append(float(value))"),
+        ("logits = net(obs)", "actions.append(logits.sign().long())"),
     ],
 )
 def test_what_is_only_read_is_dropped(body):
@@ -43,6 +45,8 @@ def test_what_is_only_read_is_dropped(body):
         ("yield net(obs)",),
         ("accelerator.backward(net(obs).mean())",),
         ("value = net(obs)", "if done:", "    value = value.detach()", "values.append(value)"),
+        ("q = net(obs).float()", "loss = mse(q, wanted)", "loss.backward()"),
+        ("loss = mse(net(obs).round(), wanted)", "loss.backward()"),
         ("grads = torch.autograd.grad(net(obs).mean(), net.parameters())",),
     ],
 )
@@ -58,6 +62,11 @@ def test_what_is_returned_is_the_callers():
 def test_keeps_where_the_text_cannot_be_read():
     assert graph_use("def broken(:\n", 1) is GraphUse.KEPT
     assert graph_use("x = 1\n", 7) is GraphUse.KEPT
+
+
+@pytest.mark.parametrize("terms", [400, 1500])
+def test_keeps_where_an_expression_is_too_deep_to_follow(terms):
+    assert use("q = net(obs)", "y = " + " + ".join(["q.item()"] * terms)) is GraphUse.KEPT
 
 
 def test_knows_where_gradients_are_off():

@@ -42,6 +42,10 @@ def test_finds_what_takes_a_tensor_apart(body, line, tensor):
         "for i in range(n):\n    rows = t[i * 64 : (i + 1) * 64]\n    s += rows.sum()",
         "for epoch in range(n):\n    s += (t - u).mean()",
         "for i in range(n):\n    y = model(t[i])",
+        "for i in t:\n    rows = u[i]\n    update(rows)",
+        "for i in t:\n    rows = u[i]\n    loss = self.train_step(rows)",
+        "for i in range(n):\n    it = t[i] * 2\n    simulate(it)",
+        "for i in t:\n    yield u[i]",
         "for i in range(n):\n    t[i] = x",
         "for i in range(4):\n    s += t[i]",
         "for i in range(n):\n    h = torch.tanh(t[i] + h)",
@@ -56,6 +60,10 @@ def test_finds_what_takes_a_tensor_apart(body, line, tensor):
         "batches by number",
         "epochs",
         "a network asked",
+        "updates",
+        "updates by a method",
+        "simulations",
+        "generator of minibatches",
         "only written",
         "few turns",
         "recurrent",
@@ -66,6 +74,12 @@ def test_finds_what_takes_a_tensor_apart(body, line, tensor):
 )
 def test_silent_on_loops_that_are_no_such(body):
     assert loops(body) == {}
+
+
+def test_finds_a_loop_inside_of_one_that_updates():
+    body = "for i in range(n):\n    update(i)\n    for j in range(n):\n        s += t[j] * u[j]"
+
+    assert set(loops(body)) == {"s += t[j] * u[j]"}
 
 
 def test_an_element_that_decides_a_branch_or_is_read_is_a_number():
@@ -140,6 +154,12 @@ def test_follows_tensors_into_the_functions_of_the_file():
     """
 
     assert [it.tensor for it in tensor_loops(textwrap.dedent(text)).values()] == ["rewards"]
+
+
+def test_silent_on_a_file_with_an_expression_too_deep_to_follow():
+    body = "for i in range(n):\n    s = " + " + ".join(["t[i]"] * 1500)
+
+    assert loops(body) == {}
 
 
 @pytest.mark.parametrize("text", ["", "def broken(:\n    torch", "import torch\nx = '\0'", "x = 1"])

@@ -34,6 +34,16 @@ HEAD = DQN.at("self.head", "Network.forward")
 LEARNING = DQN.at("loss = network", "train")
 CALL = f"{SITE}/torch/nn/modules/module.py:1775 Module._wrapped_call_impl"
 LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
+ACTING = Script(
+    "sb3.py",
+    """
+    def act(env, model):
+        while True:
+            action, _ = model.predict(observation)
+            observation, reward = env.step(action)
+    """,
+)
+PREDICT = f"{SITE}/stable_baselines3/common/policies.py:3 BasePolicy.predict"
 NO_GRAD = f"{SITE}/torch/utils/_contextlib.py:120 context_decorator.<locals>.decorate_context"
 FORWARD = (CALL, HEAD, CALL, LINEAR)
 
@@ -80,6 +90,61 @@ def test_silent_where_gradients_are_off_or_may_be_needed(before, after):
     assert before in DQN.text
 
     assert found(a_training(6.0), DQN.text.replace(before, after)) == []
+
+
+def a_library_acting(*below: str) -> RunBuilder:
+    """Ten seconds, in six of which ``model.predict`` asks the network."""
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, ACTING.at("model.predict", "act"), PREDICT, *below, *FORWARD[:1], LINEAR)
+    return run.spends(4.0, ACTING.at("env.step", "act"), "env.py:3 step")
+
+
+def of_the_library(text: str) -> Script:
+    return Script(PREDICT.partition(":")[0], text)
+
+
+def test_silent_where_a_library_asks_the_network_and_its_source_is_not_known():
+    assert detect(DETECTOR, a_library_acting(), ACTING) == []
+
+
+def test_silent_where_a_library_switches_gradients_off():
+    text = """
+    def predict(self, observation):
+        with th.no_grad():
+            return self.network(observation), None
+    """
+
+    assert detect(DETECTOR, a_library_acting(), ACTING, of_the_library(text)) == []
+
+
+def test_fires_where_the_source_of_the_library_shows_that_it_does_not():
+    text = """
+    def predict(self, observation):
+        return self.network(observation).argmax(), None
+    """
+
+    (finding,) = detect(DETECTOR, a_library_acting(), ACTING, of_the_library(text))
+
+    assert lines_of(finding) == [ACTING.line("model.predict")]
+
+
+def test_silent_where_a_library_without_gradients_asks_a_policy_of_the_users():
+    policy = Script(
+        "policy.py",
+        """
+        def _predict(self, observation):
+            return self.network(observation).argmax()
+        """,
+    )
+    run = a_library_acting(policy.at("self.network", "Policy._predict"))
+
+    assert detect(DETECTOR, run, ACTING, policy) == []
+
+
+def test_fires_below_a_launcher_that_calls_the_script():
+    launched = a_training(6.0, f"{SITE}/hydra/main.py:94 decorated_main", ASKING)
+
+    assert len(found(launched)) == 1
 
 
 def test_silent_on_the_passes_that_are_learned_from():

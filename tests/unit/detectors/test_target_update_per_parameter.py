@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.analysis.source.target_updates import target_updates
+from rlprof.analysis.source.target_updates import MovedBy, target_updates
 from rlprof.detectors.target_update_per_parameter import (
+    CALLS_REMOVABLE,
     DETECTOR,
     MIN_SHARE,
     ONE_CALL_REMOVABLE,
     REMOVABLE,
 )
-from rlprof.model.finding import Finding
+from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, detect, lines_of, ranked
 
@@ -50,16 +51,31 @@ def test_names_the_loop_and_its_lines():
         "the source shows a Python loop over the parameters of two networks",
     )
     assert finding.savings[0].removable == REMOVABLE
+    assert finding.confidence is Confidence.MEASURED
 
 
-def test_promises_less_where_each_parameter_takes_one_call():
-    text = SAC.text.replace(
-        "copy_(TAU * fast.data + (1 - TAU) * slow.data)", "lerp_(fast.data, TAU)"
-    )
+@pytest.mark.parametrize(
+    ("move", "removable"),
+    [
+        ("lerp_(fast.data, TAU)", ONE_CALL_REMOVABLE),
+        ("mul_(1 - TAU).add_(fast.data, alpha=TAU)", CALLS_REMOVABLE),
+    ],
+)
+def test_promises_less_and_is_less_sure_where_the_sizes_decide(move, removable):
+    text = SAC.text.replace("copy_(TAU * fast.data + (1 - TAU) * slow.data)", move)
 
     (finding,) = found(a_training(4.0), text)
 
-    assert finding.savings[0].removable == ONE_CALL_REMOVABLE
+    assert finding.savings[0].removable == removable
+    assert finding.confidence is Confidence.BOUNDED
+
+
+def test_silent_on_gradients_that_are_added_up():
+    text = SAC.text.replace(
+        "slow.data.copy_(TAU * fast.data + (1 - TAU) * slow.data)", "slow.grad.add_(fast.grad)"
+    )
+
+    assert found(a_training(4.0), text) == []
 
 
 def test_silent_just_under_its_threshold():
@@ -83,14 +99,21 @@ STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
 
 
 @pytest.mark.parametrize(
-    ("code", "in_one_call"),
+    ("code", "moved_by"),
     [
-        (PAIRS + "b.data.mul_(1 - tau).add_(tau * a.data)", False),
-        (PAIRS + "b.data.mul_(1 - tau)\n    b.data.add_(tau * a.data)", False),
-        (PAIRS + "b.data = tau * a.data + (1 - tau) * b.data", False),
-        (PAIRS + "b.data.copy_(a.data)", True),
-        (PAIRS + "b.data.lerp_(a.data, 1 - tau)", True),
-        (STATES + "b[k] = a[k] * tau + b[k] * (1 - tau)", False),
+        (PAIRS + "b.data.mul_(1 - tau).add_(tau * a.data)", MovedBy.SUM),
+        (PAIRS + "b.data.mul_(1 - tau)\n    b.data.add_(tau * a.data)", MovedBy.SUM),
+        (PAIRS + "b.data = tau * a.data + (1 - tau) * b.data", MovedBy.SUM),
+        (PAIRS + "b.copy_(tau * a + (1 - tau) * b)", MovedBy.SUM),
+        (PAIRS + "b.mul_(1 - tau).add_(a, alpha=tau)", MovedBy.CALLS),
+        (PAIRS + "b.data.copy_(a.data)", MovedBy.ONE_CALL),
+        (PAIRS + "b.data.lerp_(a.data, 1 - tau)", MovedBy.ONE_CALL),
+        (STATES + "b[k] = a[k] * tau + b[k] * (1 - tau)", MovedBy.SUM),
+        (PAIRS + "b.grad.add_(a.grad)", None),
+        (PAIRS + "b.data.add_(a.grad, alpha=-rate)", None),
+        (PAIRS + "b.data = b.data - rate * a.grad", None),
+        (PAIRS + "b.grad.data.copy_(a)", None),
+        (PAIRS + "total.add_(a.data - b.data)", None),
         (PAIRS + "total += (a - b).norm()", None),
         (PAIRS + "assert a.shape == b.shape", None),
         ("for p in f.parameters():\n    p.data.clamp_(-1, 1)", None),
@@ -99,7 +122,7 @@ STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
         ("def broken(:\n    parameters()", None),
     ],
 )
-def test_reads_updates_off_the_source(code, in_one_call):
-    forms = {it.in_one_call for it in target_updates(code).values()}
+def test_reads_updates_off_the_source(code, moved_by):
+    forms = {it.moved_by for it in target_updates(code).values()}
 
-    assert forms == (set() if in_one_call is None else {in_one_call})
+    assert forms == (set() if moved_by is None else {moved_by})
