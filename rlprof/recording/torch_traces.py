@@ -85,16 +85,21 @@ class TraceCollector:
         self._packing: list[_Packing] = []
         self._packer: ThreadPoolExecutor | None = None
         self._too_large = 0
+        self._has_no_room = False
+        """Whether there is no folder for temporary files, and so no windows."""
 
     def environment(self) -> dict[str, str]:
         """What the agents read; nothing when no windows are wanted."""
         if self._settings.torch is TorchWindows.OFF:
             return {"RLPROF_TORCH": TorchWindows.OFF.value}
-        self._folder = Path(tempfile.mkdtemp(prefix="rlprof-"))
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix="rlprof-"))
+        except OSError:
+            self._has_no_room = True
         return {
             "RLPROF_TORCH": self._settings.torch.value,
             "RLPROF_TORCH_STEPS": str(self._settings.torch_steps),
-            "RLPROF_TORCH_DIR": str(self._folder),
+            "RLPROF_TORCH_DIR": "" if self._folder is None else str(self._folder),
             # torch 2.13 tells on stderr of each start and stop of its profiler otherwise. It is read
             # when torch is imported.
             "KINETO_LOG_LEVEL": os.environ.get("KINETO_LOG_LEVEL", "99"),
@@ -124,7 +129,8 @@ class TraceCollector:
 
     def notes(self, processes: Iterable[TrackedProcess]) -> list[Note]:
         """Why there are fewer windows than one would expect."""
-        states = {tracked.mailbox.torch_state for tracked in processes if tracked.mailbox}
+        states = {layout.TORCH_FAILED} if self._has_no_room else set()
+        states |= {tracked.mailbox.torch_state for tracked in processes if tracked.mailbox}
         notes = [remark for state, remark in _REMARKS.items() if state in states]
         if self._too_large:
             notes.append(

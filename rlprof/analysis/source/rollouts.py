@@ -29,11 +29,14 @@ def steps_environment(text: str, line: int) -> bool:
 def _stepping(text: str) -> frozenset[str]:
     """The functions that do, by qualified name; the module's own level is ``""``."""
     module = parse(text) if ".step(" in text else None
-    return frozenset(
-        it.function.qualname if it.function else ""
-        for it in (module.statements if module else ())
-        if any(isinstance(call, ast.Call) and _is_step(call) for call in it.walk())
-    )
+    try:
+        return frozenset(
+            it.function.qualname if it.function else ""
+            for it in (module.statements if module else ())
+            if any(isinstance(call, ast.Call) and _is_step(call) for call in it.walk())
+        )
+    except RecursionError:
+        return frozenset()  # An expression so deep is generated, not written.
 
 
 def _is_step(call: ast.Call) -> bool:

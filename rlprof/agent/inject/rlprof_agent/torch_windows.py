@@ -81,7 +81,7 @@ class TorchWindows:
         """Also while a window is being opened or closed, when torch's profiler may trace already."""
         self._number = 0
         self._has_claim = False
-        self._is_stopped = False
+        self._is_stopped = not self._folder
         # Never waited for: the probe's handler may come while its own thread is in here.
         self._lock = _thread.allocate_lock()
         self._set_state(layout.TORCH_WATCHED)
