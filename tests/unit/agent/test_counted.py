@@ -20,6 +20,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     pufferlib_envs,
     stable_baselines3_envs,
     standard_library,
+    torch_syncs,
     torch_training,
     torchrl_envs,
 )
@@ -528,7 +529,7 @@ def test_native_environments_of_pufferlib():
 
 
 def test_updates_and_batches_of_torch():
-    hooks = []
+    before, after = [], []
 
     class Iterator:
         def __next__(self):
@@ -541,10 +542,18 @@ def test_updates_and_batches_of_torch():
         def __next__(self):
             return next(self.left)
 
-    torch_training.count_updates(SimpleNamespace(register_optimizer_step_post_hook=hooks.append))
+    torch_training.count_updates(
+        SimpleNamespace(
+            register_optimizer_step_pre_hook=before.append,
+            register_optimizer_step_post_hook=after.append,
+        )
+    )
     torch_training.count_batches(SimpleNamespace(_BaseDataLoaderIter=Iterator))
 
-    hooks[0]("optimizer", (), {})
+    before[0]("optimizer", (), {})
+    assert torch_syncs.stays_here == [True]
+    after[0]("optimizer", (), {})
+    assert torch_syncs.stays_here == [False]
     batches = SingleProcess(3)
     for _ in range(3):
         next(batches)

@@ -48,6 +48,26 @@ def test_the_first_window_waits_for_the_warm_up():
     assert slow.next_window() == (19.0, layout.WINDOW_PLAIN, 20)
 
 
+def test_it_may_sleep_until_a_window_is_due_but_for_the_last():
+    training = Training()
+    training.plan.updated(100 * S)
+    assert training.plan.asleep_until() == 105 * S
+    training.plan.taken(20 * MS)
+    assert training.plan.asleep_until() == 115 * S
+    training.plan.taken(20 * MS)
+    assert training.plan.asleep_until() == 0
+
+
+def test_updates_that_it_slept_through_count_for_the_warm_up():
+    plan = WindowPlan(always=False)
+    plan.updated(100 * S)
+    for update in range(1, 21):
+        plan.passed(100 * S + 200 * MS * update)
+    plan.updated(105 * S)
+
+    assert plan.due_at_update(105 * S) == layout.WINDOW_PLAIN
+
+
 def test_there_are_three_and_the_second_has_stacks():
     training = Training()
     seen = []

@@ -66,8 +66,8 @@ def replace_in_graphs(function: Any, stand_in: Any) -> None:
     function._torchdynamo_inline = stand_in
 
 
-def after_update_in_graphs(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-    """Stands in for hooks after an optimizer's step."""
+def hook_in_graphs(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    """Stands in for hooks around an optimizer's step."""
 
 
 def _codes_in(code: Any) -> Iterator[CodeType]:

@@ -26,8 +26,8 @@ class SyncSites:
 
     def __init__(self, method: str, device: str) -> None:
         self.slots: dict[tuple[int, int], int] = {}
-        """Index of the first cell, by the ``id`` of the calling code and its instruction; only of code
-        that is not torch's."""
+        """Index of the first cell, by the ``id`` of the calling code and its instruction; none for
+        those functions of torch's whose callers are what counts."""
         self._method = method
         self._device = device
         self._codes: dict[int, CodeType] = {}
@@ -42,14 +42,15 @@ class SyncSites:
 
     def find(self, frame: FrameType) -> int:
         """The first cell for a call from ``frame``, which ``slots`` does not have."""
-        if self._device == "cpu" and any(
-            part in frame.f_code.co_filename for part in _ON_THE_CPU_ANYWAY
-        ):
-            return layout.CELLS_PER_SITE * layout.SPARE_SITE
         if len(self._codes) >= MAX_CODES:
             self._codes.clear()
             self._in_library.clear()
             self.slots.clear()
+        if self._device == "cpu" and self._reads_what_stays_here(frame.f_code):
+            spare = self.slots[id(frame.f_code), frame.f_lasti] = (
+                layout.CELLS_PER_SITE * layout.SPARE_SITE
+            )
+            return spare
         caller: Optional[FrameType] = frame
         while caller is not None and self._is_library(caller.f_code):
             caller = caller.f_back
@@ -69,6 +70,11 @@ class SyncSites:
             cells[first + layout.SITE_BYTES] += tensor.nbytes
         except Exception:
             pass  # A sparse tensor, or one that has no data yet, does not say.
+
+    def _reads_what_stays_here(self, code: CodeType) -> bool:
+        return self._is_library(code) and any(
+            part in code.co_filename for part in _ON_THE_CPU_ANYWAY
+        )
 
     def _is_library(self, code: CodeType) -> bool:
         if id(code) not in self._codes:

@@ -55,6 +55,17 @@ class WindowPlan:
             self._follow_bursts(now_ns - self._last_ns)
         self._last_ns = now_ns
 
+    def asleep_until(self) -> int:
+        """The time until which :meth:`passed` will do: bursts matter for the last window alone."""
+        if self._always or not self._updates or self._taken >= 2:
+            return 0
+        return self._first_ns + BEGIN_AFTER_S[self._taken] * _S
+
+    def passed(self, now_ns: int) -> None:
+        """An optimizer has made a step that need not be looked at."""
+        self._updates += 1
+        self._last_ns = now_ns
+
     def due_at_update(self, now_ns: int) -> Optional[int]:
         """The kind of the window that should begin right after an update; None for not yet."""
         after = ALWAYS_S if self._always else BEGIN_AFTER_S

@@ -42,7 +42,7 @@ def watch(optimizers: ModuleType, agent: Any) -> None:
         if _windows is not None:
             _windows.updated()
 
-    dynamo.replace_in_graphs(after_update, dynamo.after_update_in_graphs)
+    dynamo.replace_in_graphs(after_update, dynamo.hook_in_graphs)
     register(after_update)
 
 
@@ -79,6 +79,7 @@ class TorchWindows:
         self._capture: Optional[Capture] = None
         self.is_open = False
         """Also while a window is being opened or closed, when torch's profiler may trace already."""
+        self._asleep_until = 0
         self._number = 0
         self._has_claim = False
         self._is_stopped = not self._folder
@@ -103,16 +104,22 @@ class TorchWindows:
 
     def updated(self) -> None:
         """An optimizer has made a step."""
-        if self._is_stopped or not self._lock.acquire(False):
+        if self._is_stopped:
+            return
+        now = time.monotonic_ns()
+        if now < self._asleep_until:
+            self._plan.passed(now)
+            return
+        if not self._lock.acquire(False):
             return
         try:
-            now = time.monotonic_ns()
             if _thread.get_ident() != self._main_thread:
                 if self._capture is None:
                     self._set_state(layout.TORCH_OTHER_THREAD)
             elif self._capture is None:
                 self._plan.updated(now)
                 self._open_if(self._plan.due_at_update(now))
+                self._asleep_until = self._plan.asleep_until()
             else:
                 self._capture.updates += 1
                 is_full = self._capture.updates >= self._steps

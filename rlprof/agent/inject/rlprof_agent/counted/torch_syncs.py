@@ -38,6 +38,11 @@ _PLAIN_TOO = {("torch.nn.parameter", "Parameter"), ("torch.nn.parameter", "Buffe
 
 _counted: list[CountedMethod] = []
 
+stays_here = [False]
+"""Whether an optimizer makes its step. It reads its step counts, one for each parameter, which are on the
+CPU wherever the training is: not worth the counting, which would cost a small network's update 3 %. What
+other threads read meanwhile is missed."""
+
 _given_back = [0]
 """``id`` of the tensor that ``cpu`` was asked of, until something else is: ``t.cpu().numpy()`` is one
 read, for ``cpu`` gives back what is on the CPU already."""
@@ -115,6 +120,8 @@ class CountedRead(CountedMethod):
     def __get__(self, tensor: Any, owner: Any = None) -> Any:
         if tensor is None:
             return self._original
+        if stays_here[0]:
+            return self._bind(self._original, tensor)
         if type(tensor) is not self._tensor or self._modes() or tensor.is_cuda:
             return self._of_a_rarer_kind(tensor, _getframe(1))
         if self._gives_back or _given_back[0] != id(tensor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import current_agent, dynamo, torch_windows
 from ..counters import counter
+from . import torch_syncs
 from .class_methods import CountedMethods
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
 def count_updates(module: ModuleType) -> None:
     """By torch's own hook for all optimizers; there is none before torch 2.1."""
     updates = counter("updates")
+    stays_here = torch_syncs.stays_here
+
+    def begin_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        stays_here[0] = True
 
     def count_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        stays_here[0] = False
         updates.cell[0] += 1
 
-    dynamo.replace_in_graphs(count_update, dynamo.after_update_in_graphs)
+    dynamo.replace_in_graphs(begin_update, dynamo.hook_in_graphs)
+    dynamo.replace_in_graphs(count_update, dynamo.hook_in_graphs)
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
+        module.register_optimizer_step_pre_hook(begin_update)
         register(count_update)
     agent = current_agent()
     if agent is not None and torch_windows.are_wanted():
