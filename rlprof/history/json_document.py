@@ -7,7 +7,7 @@ from typing import Final
 import rlprof
 from rlprof.history.rows import Gain, History, Row
 from rlprof.model.finding import PricedFinding
-from rlprof.renderers.json_report import Json, as_json_text, number
+from rlprof.renderers.json_report.values import Json, as_json_text, number
 
 FORMAT: Final = "rlprof-history"
 FORMAT_VERSION: Final = 1

@@ -7,7 +7,7 @@ from typing import Final
 import rlprof
 from rlprof.analysis.scaling import Fit
 from rlprof.model.profile import Interval
-from rlprof.renderers.json_report import Json, as_json_text, number
+from rlprof.renderers.json_report.values import Json, as_json_text, number
 from rlprof.scaling.ladder import LadderRun, Rung
 from rlprof.scaling.study import Study
 

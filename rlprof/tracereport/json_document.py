@@ -10,7 +10,7 @@ from rlprof.analysis.device.transfers import Transfer
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_pricing import TraceFindings
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.renderers.json_report import Json, as_json_text, number
+from rlprof.renderers.json_report.values import Json, as_json_text, number
 
 FORMAT: Final = "rlprof-trace"
 FORMAT_VERSION: Final = 1

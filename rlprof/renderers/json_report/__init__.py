@@ -1,4 +1,4 @@
-"""The report as JSON, for programs. ``report.schema.json`` beside this file describes it.
+"""The report as JSON, for programs. ``report.schema.json`` in the folder above describes it.
 
 Within a format version keys are only ever added. Values that are not finite become
 ``null``; lone surrogates (of paths that are not UTF-8) are spelled out, since strict
@@ -7,9 +7,6 @@ readers refuse them.
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -21,26 +18,13 @@ from rlprof.model.finding import Location, PricedFinding, Range
 from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryTrend, MemoryView
 from rlprof.model.profile import Interval, Phase, Throughput
-from rlprof.model.report import (
-    Compute,
-    ProcessRow,
-    Report,
-    Resources,
-    SyncSiteRow,
-    TorchWindowRow,
-    WaitRow,
-)
+from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
+from rlprof.renderers.json_report.torch import compute_of, sync_site, torch_window
+from rlprof.renderers.json_report.values import Json, as_json_text, known, number, seconds
 
 FORMAT: Final = "rlprof-report"
 FORMAT_VERSION: Final = 1
 """1: the first."""
-
-_DIGITS: Final = 6
-"""Significant digits of a measured value: more than any measurement here has."""
-
-_UNUSUAL = re.compile(r"[^\n\x20-\x7e]")
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 @dataclass(frozen=True)
@@ -54,12 +38,6 @@ class JsonRenderer:
     def render(self, report: Report, options: Mapping[str, str]) -> str:
         indent = _indent(options.get("indent", "2"))
         return as_json_text(report_as_json(report), indent=indent)
-
-
-def as_json_text(document: Mapping[str, Json], *, indent: int = 2) -> str:
-    """``document`` as text that strict readers take; with ``indent`` 0 on one line."""
-    text = json.dumps(document, indent=indent or None, ensure_ascii=False, allow_nan=False)
-    return _UNUSUAL.sub(_spelled_out, text) + "\n"
 
 
 def report_as_json(report: Report) -> dict[str, Json]:
@@ -78,9 +56,9 @@ def report_as_json(report: Report) -> dict[str, Json]:
         "waits": [_wait(row) for row in report.waits],
         "resources": _resources(report.resources, report.processes),
         "memory": _memory(report.memory, report.processes),
-        "torch_windows": [_torch_window(row) for row in report.torch_windows],
-        "compute": _compute(report.compute),
-        "sync_sites": [_sync_site(row) for row in report.sync_sites],
+        "torch_windows": [torch_window(row) for row in report.torch_windows],
+        "compute": compute_of(report.compute),
+        "sync_sites": [sync_site(row) for row in report.sync_sites],
         "counters_per_step": {name: number(value) for name, value in report.counters_per_step},
         "quality": _quality(report),
     }
@@ -96,15 +74,6 @@ def _indent(text: str) -> int:
     return int(text)
 
 
-def _spelled_out(match: re.Match[str]) -> str:
-    """A character as a JSON escape when it is not printable; a lone surrogate as its name."""
-    character = match[0]
-    if character.isprintable():
-        return character
-    escaped = json.dumps(character)[1:-1]
-    return f"\\{escaped}" if "\ud800" <= character <= "\udfff" else escaped
-
-
 def _run(report: Report) -> dict[str, Json]:
     run = report.run
     started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
@@ -114,7 +83,7 @@ def _run(report: Report) -> dict[str, Json]:
         "script": run.script,
         "cwd": run.cwd,
         "started": started.isoformat(timespec="seconds"),
-        "wall_s": _seconds(run.wall_us),
+        "wall_s": seconds(run.wall_us),
         "exit_code": run.exit_code,
         "complete": run.complete,
         "label": run.label,
@@ -131,7 +100,7 @@ def _throughput(throughput: Throughput, report: Report) -> dict[str, Json]:
         "steady_sps": _interval(throughput.steady_sps),
         "total_steps": number(throughput.total_steps),
         "series": [
-            {"start_s": _seconds(start), "end_s": _seconds(end), "sps": number(sps)}
+            {"start_s": seconds(start), "end_s": seconds(end), "sps": number(sps)}
             for start, end, sps in throughput.series
         ],
         "phases": [_phase(phase) for phase in report.phases],
@@ -141,8 +110,8 @@ def _throughput(throughput: Throughput, report: Report) -> dict[str, Json]:
 def _phase(phase: Phase) -> dict[str, Json]:
     return {
         "name": phase.kind.value,
-        "start_s": _seconds(phase.start_us),
-        "end_s": _seconds(phase.end_us),
+        "start_s": seconds(phase.start_us),
+        "end_s": seconds(phase.end_us),
     }
 
 
@@ -174,10 +143,10 @@ def _finding(priced: PricedFinding) -> dict[str, Json]:
         "process_roles": list(priced.process_roles),
         "saved_share": _range(priced.saved_share),
         "sps_after": _range(priced.sps_after),
-        "saved_s": _seconds((priced.saved_us.low + priced.saved_us.high) / 2),
+        "saved_s": seconds((priced.saved_us.low + priced.saved_us.high) / 2),
         "saved_s_range": {
-            "low": _seconds(priced.saved_us.low),
-            "high": _seconds(priced.saved_us.high),
+            "low": seconds(priced.saved_us.low),
+            "high": seconds(priced.saved_us.high),
         },
         "locations": [_location(location) for location in finding.locations],
         "evidence": list(finding.evidence),
@@ -210,7 +179,7 @@ def _component(row: Component) -> dict[str, Json]:
         "name": row.name,
         "marked": row.is_marked,
         "share": number(row.share),
-        "cpu_per_step_s": _seconds(row.per_step_us),
+        "cpu_per_step_s": seconds(row.per_step_us),
         "parallel": number(row.parallel),
         "ceiling_sps": None if row.ceiling_sps is None else number(row.ceiling_sps),
     }
@@ -248,24 +217,20 @@ def _gpu(gpu: GpuUse, rows: Sequence[ProcessRow]) -> dict[str, Json]:
     return {
         "index": gpu.index,
         "name": gpu.name,
-        "utilisation": _known(gpu.utilisation),
-        "memory_bytes": _known(gpu.memory_bytes),
-        "memory_total_bytes": _known(gpu.memory_total_bytes),
-        "power_w": _known(gpu.power_w),
-        "power_limit_w": _known(gpu.power_limit_w),
-        "clock_share": _known(gpu.clock_share),
-        "temperature_c": _known(gpu.temperature_c),
-        "throttled_by_heat": _known(gpu.throttled_by_heat),
-        "throttled_by_power": _known(gpu.throttled_by_power),
+        "utilisation": known(gpu.utilisation),
+        "memory_bytes": known(gpu.memory_bytes),
+        "memory_total_bytes": known(gpu.memory_total_bytes),
+        "power_w": known(gpu.power_w),
+        "power_limit_w": known(gpu.power_limit_w),
+        "clock_share": known(gpu.clock_share),
+        "temperature_c": known(gpu.temperature_c),
+        "throttled_by_heat": known(gpu.throttled_by_heat),
+        "throttled_by_power": known(gpu.throttled_by_power),
         "processes": [
             {"pid": rows[process].pid, "role": rows[process].role, "memory_bytes": number(held)}
             for process, held in gpu.process_bytes
         ],
     }
-
-
-def _known(value: float | None) -> Json:
-    return None if value is None else number(value)
 
 
 def _memory(memory: MemoryView | None, rows: Sequence[ProcessRow]) -> dict[str, Json] | None:
@@ -297,53 +262,6 @@ def _memory(memory: MemoryView | None, rows: Sequence[ProcessRow]) -> dict[str, 
             }
             for it in memory.lines
         ],
-    }
-
-
-def _torch_window(row: TorchWindowRow) -> dict[str, Json]:
-    return {
-        "pid": row.pid,
-        "role": row.role,
-        "kind": row.kind,
-        "fate": row.fate,
-        "begun_s": number(row.begun_s),
-        "cost_s": number(row.cost_s),
-        "left_out": row.is_left_out,
-        "updates": row.updates,
-        "wall_s": number(row.wall_s),
-        "ops": row.ops,
-        "kernel_launches": row.launches,
-        "gpu_busy_share": _known(row.busy_share),
-        "optimizer": row.optimizer,
-        "compiling_s": number(row.compiling_s),
-    }
-
-
-def _compute(compute: Compute | None) -> dict[str, Json] | None:
-    if compute is None:
-        return None
-    return {
-        "flops_per_update": number(compute.flops_per_update),
-        "flops_per_s": number(compute.flops_per_s),
-        "precision": compute.precision,
-        "device": compute.device,
-        "utilisation": _known(compute.utilisation),
-    }
-
-
-def _sync_site(row: SyncSiteRow) -> dict[str, Json]:
-    return {
-        "pid": row.pid,
-        "role": row.role,
-        "file": row.file,
-        "line": row.line,
-        "function": row.function,
-        "method": row.method,
-        "device": row.device,
-        "calls": row.calls,
-        "per_step": _known(row.per_step),
-        "wait_s": number(row.wait_s),
-        "bytes": row.bytes,
     }
 
 
@@ -387,19 +305,6 @@ def _range(bounds: Range | None) -> Json:
     if bounds is None:
         return None
     return {"low": number(bounds.low), "high": number(bounds.high)}
-
-
-def _seconds(us: float) -> Json:
-    return number(us / 1_000_000)
-
-
-def number(value: float) -> Json:
-    """``value`` rounded to what can be known; whole numbers stay whole; infinite ones are null."""
-    if not math.isfinite(value):
-        return None
-    if value == int(value):
-        return int(value)
-    return float(f"{value:.{_DIGITS}g}")
 
 
 RENDERER: Final = JsonRenderer()
