@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import shutil
 import tempfile
 import time
@@ -100,9 +99,6 @@ class TraceCollector:
             "RLPROF_TORCH": self._settings.torch.value,
             "RLPROF_TORCH_STEPS": str(self._settings.torch_steps),
             "RLPROF_TORCH_DIR": "" if self._folder is None else str(self._folder),
-            # torch 2.13 tells on stderr of each start and stop of its profiler otherwise. It is read
-            # when torch is imported.
-            "KINETO_LOG_LEVEL": os.environ.get("KINETO_LOG_LEVEL", "99"),
         }
 
     def collect(self, processes: Iterable[TrackedProcess]) -> Iterator[TorchWindow]:

@@ -54,6 +54,7 @@ class Capture:
             with_stack=with_stack,
             record_shapes=kind == layout.WINDOW_STACKS,
         )
+        _be_silent()
         self._profile.start()
         try:
             self._make_way_for_others()
@@ -66,6 +67,7 @@ class Capture:
         self._restore()
         profile, self._profile = self._profile, None
         profile.stop()
+        _speak_again()
         profile.export_chrome_trace(path + ".tmp")
         os.rename(path + ".tmp", path)
 
@@ -78,6 +80,7 @@ class Capture:
                 profile.stop()
             except Exception:
                 pass  # It has been stopped already, or never came so far.
+            _speak_again()
 
     def forget(self) -> None:
         """In a forked child: the profiler is the parent's."""
@@ -113,6 +116,21 @@ class Capture:
         while self._restored:
             name, original = self._restored.popitem()
             setattr(module, name, original)
+
+
+_LOG_LEVEL = "KINETO_LOG_LEVEL"
+"""torch 2.13 tells on stderr of each start and stop of its profiler, unless this is high."""
+
+
+def _be_silent() -> None:
+    """For torch's library alone: ``os.environ`` stays the program's."""
+    if _LOG_LEVEL not in os.environ:
+        os.putenv(_LOG_LEVEL, "99")
+
+
+def _speak_again() -> None:
+    if _LOG_LEVEL not in os.environ:
+        os.unsetenv(_LOG_LEVEL)
 
 
 def _torch() -> Any:
