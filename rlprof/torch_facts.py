@@ -12,6 +12,7 @@ from rlprof.model.counters import KERNEL_LAUNCHES
 from rlprof.model.profile import Profile
 from rlprof.model.recording import SyncSite
 from rlprof.model.report import Compute, SyncSiteRow, TorchWindowRow
+from rlprof.tracefile.shapes import read_shapes
 
 MOST_SITES: Final = 20
 """Places where tensors are read, in a report."""
@@ -76,9 +77,9 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
         (it, flops)
         for it in windows
         if it.view is not None
-        and it.window.kind in UPDATE_KINDS
+        and it.window.kind == "stacks"
         and it.window.updates
-        and (flops := count_flops(it.view.trace)) is not None
+        and (flops := count_flops(read_shapes(it.window.trace))) is not None
     ]
     if not found or not profile.steady_us:
         return None

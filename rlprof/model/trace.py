@@ -26,11 +26,6 @@ class RowArgs(msgspec.Struct, frozen=True, gc=False):
     """Of an op, in traces of torch before 1.12: ``file(line): function;...``, innermost first."""
     sequence: int = msgspec.field(default=-1, name="Sequence number")
     """Of an op that autograd records: the op of the backward that belongs to it has the same."""
-    # Not decoded before they are asked for: few are, and they are half of such a trace.
-    shapes: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Dims")
-    types: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
-    concrete: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Concrete Inputs")
-    """Inputs that are no tensors: the stride of a convolution, for instance."""
 
 
 NO_ARGS = RowArgs()

@@ -6,7 +6,7 @@ convolution, nothing for the rest, which is little beside them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from rlprof.analysis.device.peaks import Precision
-from rlprof.model.trace import Row, RowArgs, Trace
+from rlprof.tracefile.shapes import ShapedArgs, ShapedOp
 
 _FACTORS: Final = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}
 """Products of matrices: the position of the first factor among the inputs."""
@@ -39,11 +39,13 @@ class Flops:
     """Of most of it; None where that has no name here."""
 
 
-def count_flops(trace: Trace) -> Flops | None:
+def count_flops(rows: Iterable[ShapedOp]) -> Flops | None:
     """None for a trace without shapes, or without any such op."""
+    uses_tf32 = False
     total = 0.0
     by_type: dict[str, float] = {}
-    for op in trace.ops:
+    for op in rows:
+        uses_tf32 = uses_tf32 or "tf32" in op.name
         count = _of(op)
         if count:
             total += count
@@ -52,12 +54,12 @@ def count_flops(trace: Trace) -> Flops | None:
     if not total:
         return None
     kind = max(by_type, key=by_type.__getitem__)
-    if kind == "float" and any("tf32" in it.name for it in trace.kernels):
+    if kind == "float" and uses_tf32:
         return Flops(total, "tf32")
     return Flops(total, _PRECISIONS.get(kind))
 
 
-def _of(op: Row) -> float:
+def _of(op: ShapedOp) -> float:
     first = _FACTORS.get(op.name)
     is_convolution = op.name in (_CONVOLUTION, _CONVOLUTION_BACKWARD)
     if first is None and not is_convolution:
@@ -78,7 +80,7 @@ def _of(op: Row) -> float:
         return 0.0  # Shapes of another kind than this op's: a version of torch that is not known.
 
 
-def _output(args: RowArgs, inputs: Sequence[int], weight: Sequence[int]) -> list[int]:
+def _output(args: ShapedArgs, inputs: Sequence[int], weight: Sequence[int]) -> list[int]:
     """The size of a convolution's output along each dimension of space.
 
     Raises ValueError where the trace does not tell.
@@ -97,7 +99,7 @@ def _output(args: RowArgs, inputs: Sequence[int], weight: Sequence[int]) -> list
     ]
 
 
-def _type_of(op: Row) -> str:
+def _type_of(op: ShapedOp) -> str:
     types = _values(op.args.types)
     position = _FACTORS.get(op.name, 0)
     return str(types[position]) if position < len(types) else ""

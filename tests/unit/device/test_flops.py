@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rlprof.analysis.device.flops import Flops, count_flops
-from rlprof.tracefile.reader import read_trace
+from rlprof.tracefile.shapes import read_shapes
 from tests.trace_factory import a_trace
 
 torch = pytest.importorskip("torch", reason="torch is missing (pip install torch)")
@@ -20,7 +21,7 @@ def counted(work: Callable[[], object], folder: Path, *, shapes: bool = True) ->
     with torch.profiler.profile(record_shapes=shapes) as profile:
         work()
     profile.export_chrome_trace(str(path))
-    return count_flops(read_trace(path))
+    return count_flops(read_shapes(gzip.compress(path.read_bytes())))
 
 
 def by_torch(work: Callable[[], object]) -> int:
@@ -71,11 +72,16 @@ def test_without_shapes_nothing_is_said(tmp_path):
     assert counted(a_policy(), tmp_path, shapes=False) is None
 
 
-def test_ops_of_other_shapes_than_theirs_count_nothing(tmp_path):
-    path = tmp_path / "trace.json"
+def test_ops_of_other_shapes_than_theirs_count_nothing():
     trace = a_trace().op("aten::mm", 0.0, 5.0).op("aten::convolution", 10.0, 5.0)
     for row, shapes in zip(trace.rows, ([[2]], [[1, 2], "x"]), strict=True):
         row["args"]["Input Dims"] = shapes
-    path.write_text(trace.text())
 
-    assert count_flops(read_trace(path)) is None
+    assert count_flops(read_shapes(gzip.compress(trace.text().encode()))) is None
+
+
+@pytest.mark.parametrize(
+    "packed", [b"", b"no gzip", gzip.compress(b"{]"), gzip.compress(b"{}")[:9]]
+)
+def test_a_damaged_trace_counts_nothing(packed):
+    assert count_flops(read_shapes(packed)) is None
