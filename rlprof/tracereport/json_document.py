@@ -10,7 +10,7 @@ from rlprof.analysis.device.transfers import Transfer
 from rlprof.analysis.device.view import TraceView
 from rlprof.device_pricing import TraceFindings
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.renderers.json_report.values import Json, as_json_text, number
+from rlprof.renderers.json_report.values import Json, as_json_text, number, seconds
 
 FORMAT: Final = "rlprof-trace"
 FORMAT_VERSION: Final = 1
@@ -24,13 +24,13 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "rlprof": rlprof.__version__,
-            "wall_s": _seconds(view.wall.length),
+            "wall_s": seconds(view.wall.length),
             "steps": view.step_count,
             "devices": [_device(device, view) for device in view.devices],
             "blocking_calls": {
                 "count": len(view.blocking.calls),
-                "wait_s": _seconds(view.blocking.wait_us),
-                "recoverable_s": _seconds(view.blocking.recoverable_us),
+                "wait_s": seconds(view.blocking.wait_us),
+                "recoverable_s": seconds(view.blocking.recoverable_us),
                 "sites": [
                     {
                         "file": it.site.file,
@@ -39,14 +39,14 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
                         "op": it.site.outer_op,
                         "call": it.calls[0].name,
                         "count": len(it.calls),
-                        "wait_s": _seconds(it.wait_us),
-                        "recoverable_s": _seconds(it.recoverable_us),
+                        "wait_s": seconds(it.wait_us),
+                        "recoverable_s": seconds(it.recoverable_us),
                     }
                     for it in view.waits
                 ],
             },
             "copies": [_transfer(it) for it in view.transfers],
-            "idle_causes": {cause.value: _seconds(view.idle_us(cause)) for cause in IdleCause},
+            "idle_causes": {cause.value: seconds(view.idle_us(cause)) for cause in IdleCause},
             "kernels": {
                 "count": view.kernels.count,
                 "launches": view.kernels.launches,
@@ -58,7 +58,7 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
             },
             "optimizer": _optimizer(view),
             "compile": {
-                "compiling_s": _seconds(view.compiling.compiling_us),
+                "compiling_s": seconds(view.compiling.compiling_us),
                 "regions": view.compiling.regions,
                 "regions_per_call": number(view.compiling.regions_per_call),
                 "recompiled": view.compiling.recompiled,
@@ -74,19 +74,15 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
     )
 
 
-def _seconds(us: float) -> Json:
-    return number(us / 1e6)
-
-
 def _device(device: DeviceTimeline, view: TraceView) -> dict[str, Json]:
     wall = view.wall.length
     return {
         "id": device.id,
         "name": device.name,
-        "wall_s": _seconds(wall),
-        "busy_s": _seconds(device.busy_us),
+        "wall_s": seconds(wall),
+        "busy_s": seconds(device.busy_us),
         "idle_share": number(1 - device.busy_us / wall if wall else 0.0),
-        "span_s": _seconds(device.span.length),
+        "span_s": seconds(device.span.length),
         "kernels": device.kernels,
         "short_kernel_share": number(device.short_kernels / max(1, device.kernels)),
         "streams": device.streams,
@@ -99,8 +95,8 @@ def _transfer(it: Transfer) -> dict[str, Json]:
         "memory": it.memory,
         "count": it.count,
         "bytes": it.bytes,
-        "host_s": _seconds(it.host_us),
-        "device_s": _seconds(it.device_us),
+        "host_s": seconds(it.host_us),
+        "device_s": seconds(it.device_us),
     }
 
 
@@ -112,7 +108,7 @@ def _optimizer(view: TraceView) -> dict[str, Json] | None:
         "name": facts.name,
         "kind": facts.kind.value,
         "steps": facts.steps,
-        "host_s": _seconds(facts.host_us),
+        "host_s": seconds(facts.host_us),
         "launches_per_step": number(facts.launches_per_step),
     }
 
@@ -129,7 +125,7 @@ def _finding(it: DeviceFinding, rank: int, view: TraceView, *, is_listed: bool) 
             "low": number(it.saved_us.low / wall),
             "high": number(it.saved_us.high / wall),
         },
-        "saved_s": {"low": _seconds(it.saved_us.low), "high": _seconds(it.saved_us.high)},
+        "saved_s": {"low": seconds(it.saved_us.low), "high": seconds(it.saved_us.high)},
         "locations": [
             {
                 "file": place.file,
@@ -137,7 +133,7 @@ def _finding(it: DeviceFinding, rank: int, view: TraceView, *, is_listed: bool) 
                 "function": place.function,
                 "op": place.op,
                 "count": place.count,
-                "time_s": _seconds(place.time_us),
+                "time_s": seconds(place.time_us),
             }
             for place in it.places
         ],

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.model.recording import TorchWindow
+from rlprof.report import build_report
 from tests.live_processes import Result
 
 pytest.importorskip("torch", reason="torch is missing (pip install torch)")
@@ -291,5 +292,10 @@ def test_without_the_probe_there_are_none_and_a_note_says_so(write, rlprof_run):
 def test_the_report_leaves_the_windows_out(train, write, rlprof_run):
     result = train("import rlprof\nfor _ in range(3000):\n    update()\n    rlprof.step()")
 
-    assert result.steps == 3000
-    assert len(result.recording.torch_windows) == 3
+    report = build_report(result.recording)
+
+    assert len(report.torch_windows) == 3
+    assert all(row.is_left_out for row in report.torch_windows)
+    assert report.throughput.total_steps == 3000
+    shown_us = max(phase.end_us for phase in report.phases)
+    assert shown_us < result.recording.run.wall_us

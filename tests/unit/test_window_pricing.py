@@ -7,7 +7,6 @@ import gzip
 import pytest
 
 from rlprof.device_detectors.base import DeviceDetector
-from rlprof.device_pricing import discover_device_detectors
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.recording import SyncSite
@@ -224,7 +223,3 @@ def test_windows_that_are_most_of_a_short_run_are_not_left_out():
 
     assert [it.is_left_out for it in build_report(long.recording()).torch_windows] == [True]
     assert [it.is_left_out for it in build_report(short.recording()).torch_windows] == [False]
-
-
-def test_the_detectors_of_traces_are_those_of_windows():
-    assert {it.id for it in discover_device_detectors()} >= {"gpu-sync", "launch-bound"}

@@ -23,8 +23,8 @@ def without_gradients(text: str) -> frozenset[int]:
     return frozenset(
         line
         for node in ast.walk(module.tree)
-        if any(map(_switches_off, _around(node)))
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)  # type: ignore[attr-defined]
+        if isinstance(node, ast.stmt) and any(map(_switches_off, _around(node)))
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     )
 
 

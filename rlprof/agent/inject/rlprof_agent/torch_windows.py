@@ -11,7 +11,6 @@ from . import dynamo, layout
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import ModuleType
     from typing import Any, Optional
 
     from .mailbox import Mailbox
@@ -28,22 +27,21 @@ def are_wanted() -> bool:
     return os.environ.get("RLPROF_TORCH", "off") != "off"
 
 
-def watch(optimizers: ModuleType, agent: Any) -> None:
-    """Take windows in this process, with the steps of ``torch.optim`` as the clock."""
+def watch(agent: Any) -> None:
+    """Take windows in this process, with :func:`updated` as the clock."""
     global _windows
-    register = getattr(optimizers, "register_optimizer_step_post_hook", None)
-    if register is None:
-        agent.mailbox.cells[layout.CELL_TORCH_STATE] = layout.TORCH_TOO_OLD
-        return
     _windows = TorchWindows(agent)
 
-    # Of the module, not of the object: a forked child has another one.
-    def after_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if _windows is not None:
-            _windows.updated()
 
-    dynamo.replace_in_graphs(after_update, dynamo.hook_in_graphs)
-    register(after_update)
+def updated() -> None:
+    """An optimizer has made a step."""
+    if _windows is not None:
+        _windows.updated()
+
+
+def are_impossible(agent: Any) -> None:
+    """Say that this torch has no hook after each optimizer step."""
+    agent.mailbox.cells[layout.CELL_TORCH_STATE] = layout.TORCH_TOO_OLD
 
 
 def renew(agent: Any) -> None:

@@ -40,8 +40,8 @@ _counted: list[CountedMethod] = []
 
 stays_here = [False]
 """Whether an optimizer makes its step. It reads its step counts, one for each parameter, which are on the
-CPU wherever the training is: not worth the counting, which would cost a small network's update 3 %. What
-other threads read meanwhile is missed."""
+CPU wherever the training is: not worth the counting, which would cost a small network more than all the
+rest of it. What other threads read meanwhile is missed."""
 
 _given_back = [0]
 """``id`` of the tensor that ``cpu`` was asked of, until something else is: ``t.cpu().numpy()`` is one

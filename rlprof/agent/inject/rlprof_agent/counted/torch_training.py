@@ -14,26 +14,31 @@ if TYPE_CHECKING:
 
 
 def count_updates(module: ModuleType) -> None:
-    """By torch's own hook for all optimizers; there is none before torch 2.1."""
+    """By torch's own hooks for all optimizers; there are none before torch 2.1."""
     updates = counter("updates")
     stays_here = torch_syncs.stays_here
+    agent = current_agent()
+    wants_windows = agent is not None and torch_windows.are_wanted()
 
     def begin_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         stays_here[0] = True
 
-    def count_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    def end_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         stays_here[0] = False
         updates.cell[0] += 1
+        torch_windows.updated()
 
-    dynamo.replace_in_graphs(begin_update, dynamo.hook_in_graphs)
-    dynamo.replace_in_graphs(count_update, dynamo.hook_in_graphs)
     register = getattr(module, "register_optimizer_step_post_hook", None)
-    if register is not None:
-        module.register_optimizer_step_pre_hook(begin_update)
-        register(count_update)
-    agent = current_agent()
-    if agent is not None and torch_windows.are_wanted():
-        torch_windows.watch(module, agent)
+    if register is None:
+        if wants_windows:
+            torch_windows.are_impossible(agent)
+        return
+    for hook in (begin_update, end_update):
+        dynamo.replace_in_graphs(hook, dynamo.hook_in_graphs)
+    module.register_optimizer_step_pre_hook(begin_update)
+    register(end_update)
+    if wants_windows:
+        torch_windows.watch(agent)
 
 
 def count_batches(module: ModuleType) -> None:
