@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
 DETECTOR_GROUP: Final = "rlprof.detectors"
 RENDERER_GROUP: Final = "rlprof.renderers"
-_RENDERER_MEMBERS: Final = ("name", "suffixes", "options", "render")
+_RENDERER_MEMBERS: Final = (
+    "name",
+    "suffixes",
+    "options",
+    "is_export",
+    "needs_detail",
+    "render",
+)
 
 
 class _Kind(NamedTuple):

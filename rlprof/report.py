@@ -12,6 +12,7 @@ from rlprof.analysis.flame import build_flame
 from rlprof.analysis.quality import lifetime_us
 from rlprof.analysis.steps import count_steps
 from rlprof.analysis.torch_windows import WindowView
+from rlprof.detail import build_detail
 from rlprof.discovery import broken_plugins
 from rlprof.findings import look_into
 from rlprof.model.counters import STEP_COUNTERS
@@ -31,9 +32,14 @@ _FEW_SAMPLES: Final = 200
 
 
 def build_report(
-    recording: Recording, *, selection: FlameSelection | None = None, run_file: str = ""
+    recording: Recording,
+    *,
+    selection: FlameSelection | None = None,
+    run_file: str = "",
+    detailed: bool = False,
 ) -> Report:
-    """Everything a renderer may show. ``selection`` narrows the flamegraph alone.
+    """Everything a renderer may show. ``selection`` narrows the flamegraph alone; ``detailed`` adds what
+    only pages and exports need.
 
     Raises ``UsageError`` when ``selection`` matches nothing. A detector that fails costs its own
     findings, and a note says so.
@@ -61,6 +67,7 @@ def build_report(
         compute=compute_of(windows, profile),
         sync_sites=site_rows(recording.sync_sites, profile, total_steps),
         run_file=run_file,
+        detail=build_detail(recording, found) if detailed else None,
     )
 
 
@@ -129,6 +136,7 @@ def _process_row(
         achieved_hz=process.clock_samples * main_part * 1e6 / covered if covered else 0.0,
         note=process.note,
         phases=phases,
+        started_s=process.started_us / 1e6,
     )
 
 

@@ -41,8 +41,8 @@ def run_path(given: Path | None) -> Path:
     return LATEST
 
 
-def write_output(path: Path, text: str, *, force: bool) -> None:
-    """Write ``text`` to ``path`` whole or not at all, making its folder.
+def write_output(path: Path, document: str | bytes, *, force: bool) -> None:
+    """Write ``document`` to ``path`` whole or not at all, making its folder.
 
     Raises ``UsageError`` when ``path`` exists and ``force`` is not set, ``OutputError``
     when it cannot be written; nothing half-written is left.
@@ -54,8 +54,8 @@ def write_output(path: Path, text: str, *, force: bool) -> None:
         # In the same folder, so that the rename cannot cross file systems.
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}-")
         temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(document.encode() if isinstance(document, str) else document)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
         temporary = None
@@ -99,11 +99,23 @@ def terminal_options(stream: TextIO) -> dict[str, str]:
     }
 
 
-def show(text: str, stream: TextIO | None = None) -> None:
-    """Print a document; what the stream's encoding lacks is replaced rather than fatal."""
+def show(document: str | bytes, stream: TextIO | None = None) -> None:
+    """Print a document; what the stream's encoding lacks is replaced rather than fatal.
+
+    Raises ``UsageError`` for bytes that would go to a terminal.
+    """
     stream = stream or sys.stdout
-    encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "replace").decode(encoding))
+    if isinstance(document, bytes):
+        if stream.isatty():
+            raise UsageError(
+                "this format is not text for a terminal",
+                slug="binary-to-terminal",
+                hint="name a file with -o, or send the output elsewhere",
+            )
+        stream.buffer.write(document)
+    else:
+        encoding = stream.encoding or "utf-8"
+        stream.write(document.encode(encoding, "replace").decode(encoding))
     stream.flush()
 
 

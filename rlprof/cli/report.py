@@ -57,7 +57,7 @@ def report(
     options = parse_options(option or (), renderer)
     if output is not None:
         check_output(output, force=force)
-    priced = load_report(run_path(run))
+    priced = load_report(run_path(run), detailed=renderer.needs_detail)
     if output is not None:
         write_output(output, renderer.render(priced, options), force=force)
     else:
@@ -65,12 +65,12 @@ def report(
         show(renderer.render(priced, {**defaults, **options}))
 
 
-def load_report(path: Path) -> Report:
-    """Read and price a run file."""
+def load_report(path: Path, *, detailed: bool = False) -> Report:
+    """Read and price a run file; ``detailed`` as for ``build_report``."""
     from rlprof.report import build_report
     from rlprof.runfile.reader import read_run
 
-    return build_report(read_run(path), run_file=str(path))
+    return build_report(read_run(path), run_file=str(path), detailed=detailed)
 
 
 def choose_renderer(format_name: str | None, output: Path | None) -> Renderer:

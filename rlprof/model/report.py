@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlprof.model.activity import NOT_BOUND, Bound, Component
+from rlprof.model.detail import Detail
 from rlprof.model.finding import PricedFinding
 from rlprof.model.flame import Flame
 from rlprof.model.gpus import GpuUse
@@ -31,6 +32,8 @@ class ProcessRow:
     note: str
     phases: tuple[Phase, ...] = ()
     """Its own start-up, then those of the run that it lives in."""
+    started_s: float = 0.0
+    """Since the start of the run."""
 
     @property
     def start_up_s(self) -> float:
@@ -172,3 +175,5 @@ class Report:
     """The longest waits first."""
     run_file: str = ""
     """Path of the run file, for the hints that name it; empty when not known."""
+    detail: Detail | None = None
+    """None unless asked for: it takes time to make, and words do not need it."""

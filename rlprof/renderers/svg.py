@@ -60,6 +60,8 @@ class SvgRenderer:
     name: str = "svg"
     suffixes: tuple[str, ...] = (".svg",)
     options: Mapping[str, str] = field(default_factory=dict)
+    is_export: bool = False
+    needs_detail: bool = False
 
     def render(self, report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG002 - contract
         head, top = _header(report)

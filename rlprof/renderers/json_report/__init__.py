@@ -34,6 +34,8 @@ class JsonRenderer:
     options: Mapping[str, str] = field(
         default_factory=lambda: {"indent": "spaces per level, 0 for one line (default 2)"}
     )
+    is_export: bool = False
+    needs_detail: bool = False
 
     def render(self, report: Report, options: Mapping[str, str]) -> str:
         indent = _indent(options.get("indent", "2"))

@@ -37,6 +37,8 @@ class TerminalRenderer:
             "color": "always or never (default never)",
         }
     )
+    is_export: bool = False
+    needs_detail: bool = False
 
     def render(self, report: Report, options: Mapping[str, str]) -> str:
         return as_text(_parts(report), width=_width(options), colored=_is_colored(options))
