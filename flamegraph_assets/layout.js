@@ -1,31 +1,110 @@
 // What a flamegraph computes before it draws: positions, search, walking, words. No DOM here.
 //
-// A tree is a set of columns in preorder; box 0 is the root. `width` is in the metric's µs,
-// `end` is one past the last box below a box.
+// A tree is a set of columns in preorder; box 0 is the root. `width` is the metric's column of
+// `wall`, `cpu` and `idle` (µs), `end` is one past the last box below a box, `self` what a box
+// does itself. `finding` is the rank of a finding or 0. A tree of a comparison has `change` (new
+// less base, as a share of the base's time per step) and `noise`, the half-width of what is noise.
 
-export function makeTree(frames, metric) {
-  const count = frames.parent.length;
-  const width = metric === "cpu" ? frames.cpu : frames.wall;
-  const depth = new Array(count).fill(0);
-  const start = new Array(count).fill(0);
-  const filled = new Array(count).fill(0);
-  const end = Array.from({ length: count }, (_, box) => box + 1);
+// `columns`: parent, wall, idle, cpu; label, file and short as places in `strings`, kind as a place
+// in `kinds`, line; where there are such: self, finding, ranks, change, noise, and `words` (places in
+// `strings`) that the tooltip says in place of the times.
+export function makeTree(columns, { metric, strings = [], kinds = [], lines = true, findings = [] }) {
+  const { parent } = columns;
+  const count = parent.length;
+  const width = columns[metric];
+  const depth = new Int32Array(count);
+  const start = new Float64Array(count);
+  const filled = new Float64Array(count);
+  const end = new Int32Array(count);
   for (let box = 1; box < count; box++) {
-    const parent = frames.parent[box];
-    depth[box] = depth[parent] + 1;
-    start[box] = start[parent] + filled[parent];
-    filled[parent] += width[box];
+    const caller = parent[box];
+    depth[box] = depth[caller] + 1;
+    start[box] = start[caller] + filled[caller];
+    filled[caller] += width[box];
   }
-  for (let box = count - 1; box > 0; box--) {
-    end[frames.parent[box]] = Math.max(end[frames.parent[box]], end[box]);
+  for (let box = count - 1; box >= 0; box--) {
+    if (end[box] === 0) end[box] = box + 1;
+    if (box > 0 && end[parent[box]] < end[box]) end[parent[box]] = end[box];
   }
-  return { count, parent: frames.parent, width, depth, start, end };
+  const self = columns.self ?? Float64Array.from(filled, (below, box) => width[box] - below);
+  const { label, file, short, line, kind } = columns;
+  return {
+    ...columns, count, metric, lines, findings, width, depth, start, end, self,
+    shade: columns.shade ?? shades(columns, strings, kinds),
+    finding: columns.finding ?? new Int32Array(count),
+    ranks: columns.ranks ?? new Map(), // of boxes that belong to findings: all of these
+    text: (box) => strings[label[box]],
+    file: (box) => strings[file[box]],
+    place: (box) => (strings[file[box]] ? `${strings[file[box]]}:${line[box]}` : ""),
+    shortPlace: (box) => (strings[file[box]] ? `${strings[short[box]]}:${line[box]}` : ""),
+    kindOf: (box) => kinds[kind[box]],
+    words: (box) => (columns.words ? strings[columns.words[box]] : ""),
+  };
+}
+
+// A shade that a function keeps from run to run, so that two graphs can be compared.
+function shades({ parent, label, file, kind }, strings, kinds) {
+  const known = new Map();
+  return Uint8Array.from(parent, (_, box) => {
+    if (!kinds.length || ["root", "process", "thread"].includes(kinds[kind[box]])) return 0;
+    const name = label[box] * strings.length + file[box];
+    if (!known.has(name)) known.set(name, shadeOf(strings[file[box]], strings[label[box]]));
+    return known.get(name);
+  });
+}
+
+export function shadeOf(file, label) {
+  return crc32(`${file}\0${label}`) % 6;
+}
+
+const CRC_OF_BYTE = Int32Array.from({ length: 256 }, (_, byte) => {
+  for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (byte & 1 ? 0xedb88320 : 0);
+  return byte;
+});
+const encoder = new TextEncoder();
+
+// As zlib has it: what is drawn without scripts has the same shades.
+function crc32(text) {
+  let crc = -1;
+  for (const byte of encoder.encode(text)) crc = (crc >>> 8) ^ CRC_OF_BYTE[(crc ^ byte) & 255];
+  return ~crc >>> 0;
 }
 
 export function ancestors(tree, box) {
   const found = [];
-  for (let up = tree.parent[box]; up >= 0; up = tree.parent[up]) found.unshift(up);
-  return found;
+  for (let up = tree.parent[box]; up >= 0; up = tree.parent[up]) found.push(up);
+  return found.reverse();
+}
+
+// The deepest box that all of `boxes` are, or lie below.
+export function commonAncestor(tree, boxes) {
+  if (boxes.length === 0) return 0;
+  const [first, last] = boxes.reduce(([low, high], box) => [Math.min(low, box), Math.max(high, box)], [tree.count, 0]);
+  let box = first;
+  while (tree.end[box] <= last) box = tree.parent[box];
+  return box;
+}
+
+// The names from below the root to `box`: they find it again in another tree of the same run.
+export function pathOf(tree, box) {
+  return [...ancestors(tree, box), box].slice(1).map((step) => keyOf(tree, step));
+}
+
+// The box that `path` leads to, or the last one on the way that is there.
+export function boxAtPath(tree, path) {
+  let box = 0;
+  for (const key of path) {
+    let child = box + 1;
+    while (child < tree.end[box] && keyOf(tree, child) !== key) child = tree.end[child];
+    if (child >= tree.end[box]) return box;
+    box = child;
+  }
+  return box;
+}
+
+// Where boxes are functions, their line is the hottest, which another choice of time changes.
+function keyOf(tree, box) {
+  return `${tree.text(box)} ${tree.lines ? tree.place(box) : tree.file(box)}`;
 }
 
 // The boxes to draw when `focus` fills `pixels`: its callers above it, as wide as it, and
@@ -46,6 +125,27 @@ export function layout(tree, focus, pixels, thinnest) {
   return boxes;
 }
 
+// What `layout` placed, row by row, each in order of x.
+export function rows(tree, placed) {
+  const found = [];
+  for (const it of placed) (found[tree.depth[it.box]] ??= []).push(it);
+  return found;
+}
+
+// The box of a row that covers x, or is nearest within `reach` pixels; -1 for none.
+export function boxInRow(row, x, reach) {
+  let low = 0;
+  let high = row.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (row[middle].x <= x) low = middle + 1;
+    else high = middle;
+  }
+  const before = row[low - 1];
+  if (before && x < before.x + before.width + reach) return before.box;
+  return low < row.length && row[low].x - x < reach ? row[low].box : -1;
+}
+
 // A pattern with a capital letter minds case; one that is no regular expression is taken literally.
 export function compile(pattern) {
   const flags = /[A-Z]/.test(pattern.replace(/\\./g, "")) ? "u" : "iu";
@@ -57,26 +157,25 @@ export function compile(pattern) {
   }
 }
 
-export function search(tree, text, expression) {
+export function search(tree, expression) {
   const matches = [];
-  for (let box = 0; box < tree.count; box++) if (expression.test(text(box))) matches.push(box);
+  for (let box = 0; box < tree.count; box++) {
+    if (expression.test(`${tree.text(box)} ${tree.place(box)}`)) matches.push(box);
+  }
   return matches;
 }
 
 // The part of `focus` spent in or below matching boxes. Time below two nested matches counts
 // once; a match above `focus` covers all of it.
 export function matchShare(tree, matches, focus) {
-  const matching = new Set(matches);
-  if ([...ancestors(tree, focus), focus].some((box) => matching.has(box))) return 1;
+  const matching = new Uint8Array(tree.count);
+  for (const box of matches) matching[box] = 1;
+  if (matching[focus] || ancestors(tree, focus).some((box) => matching[box])) return 1;
   let matched = 0;
   let box = focus + 1;
   while (box < tree.end[focus]) {
-    if (matching.has(box)) {
-      matched += tree.width[box];
-      box = tree.end[box];
-    } else {
-      box += 1;
-    }
+    if (matching[box]) matched += tree.width[box];
+    box = matching[box] ? tree.end[box] : box + 1;
   }
   return tree.width[focus] > 0 ? matched / tree.width[focus] : 0;
 }
@@ -145,4 +244,36 @@ export function duration(us) {
 export function percent(share) {
   const value = share * 100;
   return value < 9.95 ? `${value.toFixed(1)} %` : `${value.toFixed(0)} %`;
+}
+
+// The lines of a tooltip.
+export function describe(tree, box) {
+  const caller = tree.parent[box];
+  const parts = [`${percent(share(tree.width[box], tree.width[0]))} of all`];
+  if (caller >= 0 && tree.width[caller] > 0) parts.push(`${percent(tree.width[box] / tree.width[caller])} of its caller`);
+  const waits = tree.idle[box] > 0 ? `, waiting ${duration(tree.idle[box])}` : "";
+  const finding = tree.findings.find(({ rank }) => rank === tree.finding[box]);
+  return [
+    tree.text(box),
+    tree.place(box),
+    tree.words(box) || `wall ${duration(tree.wall[box])}, CPU ${duration(tree.cpu[box])}${waits}`,
+    parts.join(", "),
+    finding ? `finding ${finding.rank}: ${finding.title}` : "",
+    tree.change ? change(tree, box) : "",
+  ].filter(Boolean);
+}
+
+function change(tree, box) {
+  const noise = tree.noise ? tree.noise[box] : 0;
+  const says = `${signed(tree.change[box])} of the base's time per step`;
+  if (Math.abs(tree.change[box]) <= noise) return `${says}: within the noise (± ${percent(noise)})`;
+  return `${says}${noise > 0 ? ` (noise ± ${percent(noise)})` : ""}`;
+}
+
+function signed(value) {
+  return `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
+}
+
+function share(part, whole) {
+  return whole > 0 ? part / whole : 0;
 }

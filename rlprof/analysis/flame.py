@@ -6,7 +6,7 @@ what a reader goes on to edit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,8 +27,8 @@ from rlprof.model.recording import (
 )
 from rlprof.names import cut_middle
 
-THINNEST_SHARE: Final = 1 / 4000
-"""Of the root: under a third of a pixel on a wide screen, too thin to point at."""
+THINNEST_SHARE: Final = 1 / 10_000
+"""Of the root: too thin to see, and a box a hundred times wider still shows it when zoomed in on."""
 
 METRICS: Final = ("wall", "cpu")
 
@@ -281,14 +281,16 @@ def _laid_out(
     while pending:
         branch, parent, depth = pending.pop()
         position = len(frames)
-        frames.append(_flame_frame(branch, parent, depth))
+        left_out = 0
         children = sorted(branch.children.values(), key=_sibling_order, reverse=True)
         for child in children:
             width = child.width(metric)
             if width and width >= thinnest:
                 pending.append((child, position, depth + 1))
             else:
-                pruned += width
+                left_out += width
+        frames.append(_flame_frame(branch, parent, depth, left_out))
+        pruned += left_out
     return tuple(frames), pruned / total if total else 0.0
 
 
@@ -296,7 +298,7 @@ def _sibling_order(branch: _Branch) -> tuple[str, int, str]:
     return branch.label, branch.line, branch.file
 
 
-def _flame_frame(branch: _Branch, parent: int, depth: int) -> FlameFrame:
+def _flame_frame(branch: _Branch, parent: int, depth: int, left_out_us: int) -> FlameFrame:
     return FlameFrame(
         parent=parent,
         depth=depth,
@@ -307,7 +309,28 @@ def _flame_frame(branch: _Branch, parent: int, depth: int) -> FlameFrame:
         wall_us=branch.wall_us,
         idle_us=branch.idle_us,
         cpu_us=branch.cpu_us,
+        left_out_us=left_out_us,
     )
+
+
+def width_of(frame: FlameFrame, metric: str) -> int:
+    return frame.wall_us if metric == "wall" else frame.cpu_us
+
+
+def widest_frames(frames: Sequence[FlameFrame], metric: str, most: int) -> tuple[list[int], float]:
+    """The places of the ``most`` widest frames, each with its callers, and the share of the root in
+    the others, apart from what was left out of those before. Their time stays in their callers.
+    """
+    if not frames:
+        return [], 0.0
+    widths = [width_of(frame, metric) for frame in frames]
+    # Callers come first and are no thinner, so none is cut off while what it called is kept.
+    kept = sorted(sorted(range(len(frames)), key=lambda place: -widths[place])[:most])
+    is_kept = set(kept)
+    dropped = [place for place in range(len(frames)) if place not in is_kept]
+    pruned = sum(widths[place] for place in dropped if frames[place].parent in is_kept)
+    pruned -= sum(frames[place].left_out_us for place in dropped)
+    return kept, pruned / widths[0] if widths[0] else 0.0
 
 
 # --- words ---------------------------------------------------------------------------------

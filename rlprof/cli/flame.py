@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rlprof.cli.loading import read_recording
 from rlprof.cli.output import Force, check_output, run_path, write_output
 
 
@@ -59,7 +60,6 @@ def flame(
     from rlprof.model.profile import PhaseKind
     from rlprof.renderers.svg import RENDERER
     from rlprof.report import build_report
-    from rlprof.runfile.reader import read_run
 
     check_output(output, force=force)
     path = run_path(run)
@@ -69,6 +69,6 @@ def flame(
         thread=thread,
         phase=PhaseKind(phase.value) if phase else None,
     )
-    report = build_report(read_run(path), selection=selection, run_file=str(path))
+    report = build_report(read_recording(path), selection=selection, run_file=str(path))
     write_output(output, RENDERER.render(report, {}), force=force)
     typer.echo(f"wrote {output}")

@@ -22,6 +22,8 @@ class FlameFrame(NamedTuple):
     wall_us: int
     idle_us: int
     cpu_us: int
+    left_out_us: int = 0
+    """Of the metric: time of boxes right below it that are too thin to keep."""
 
 
 @dataclass(frozen=True, slots=True)

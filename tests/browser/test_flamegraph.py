@@ -156,6 +156,17 @@ def test_the_header_stays_in_sight(open_flamegraph: Open) -> None:
     assert 0 <= box["y"] < 40
 
 
+def test_scripts_draw_the_colours_that_are_there_without_them(open_flamegraph: Open) -> None:
+    colours = """() => Object.fromEntries(
+      [...document.querySelectorAll("#frames > g")].map((it) => [it.querySelector("text")?.textContent.slice(0, 5), it.getAttribute("class")])
+    )"""
+    with_scripts = open_flamegraph(a_story()).evaluate(colours)
+    without = open_flamegraph(a_story(), java_script_enabled=False).evaluate(colours)
+
+    assert len(without) > 8
+    assert {name: with_scripts.get(name) for name in without} == without
+
+
 def test_without_scripts_it_can_still_be_read(open_flamegraph: Open) -> None:
     page = open_flamegraph(a_story(), java_script_enabled=False)
 
@@ -192,23 +203,25 @@ CONTRASTS = """() => {
   };
   const page = channels(getComputedStyle(document.querySelector(".page")).fill);
   const found = {};
-  for (const kind of ["root", "process", "thread", "yours", "library", "stdlib", "runtime"])
-    for (let shade = 0; shade < 6; shade++)
-      for (const state of ["", "waiting", "above", "match"]) {
-        const box = document.querySelector("#frames > g").cloneNode(true);
-        box.setAttribute("class", `frame ${kind} j${shade} ${state}`);
-        document.getElementById("frames").append(box);
-        const text = box.querySelector("text");
-        const place = document.createElementNS("http://www.w3.org/2000/svg", "tspan");
-        place.setAttribute("class", "place");
-        text.append(place);
-        const style = getComputedStyle(box.querySelector("rect"));
-        const back = mixed(channels(style.fill), page, Number(style.fillOpacity));
-        const ink = channels(getComputedStyle(text).fill);
-        const faded = mixed(ink, back, Number(getComputedStyle(place).fillOpacity));
-        found[`${kind} j${shade} ${state}`] = Math.min(contrast(ink, back), contrast(faded, back));
-        box.remove();
-      }
+  const kinds = ["root", "process", "thread", "yours", "library", "stdlib", "runtime"].flatMap((kind) => [0, 1, 2, 3, 4, 5].map((shade) => `${kind} j${shade}`));
+  const findings = ["plain", ...[1, 2, 3, 4, 5, 6, 7, 8].map((rank) => `f${rank}`)];
+  const changes = ["same", ...[1, 2, 3].flatMap((level) => [`less${level}`, `more${level}`])];
+  for (const names of [...kinds, ...findings, ...changes])
+    for (const state of ["", "waiting", "above", "match"]) {
+      const box = document.querySelector("#frames > g").cloneNode(true);
+      box.setAttribute("class", `frame ${names} ${state}`);
+      document.getElementById("frames").append(box);
+      const text = box.querySelector("text");
+      const place = document.createElementNS("http://www.w3.org/2000/svg", "tspan");
+      place.setAttribute("class", "place");
+      text.append(place);
+      const style = getComputedStyle(box.querySelector("rect"));
+      const back = mixed(channels(style.fill), page, Number(style.fillOpacity));
+      const ink = channels(getComputedStyle(text).fill);
+      const faded = mixed(ink, back, Number(getComputedStyle(place).fillOpacity));
+      found[box.getAttribute("class")] = Math.min(contrast(ink, back), contrast(faded, back));
+      box.remove();
+    }
   for (const name of ["subtitle", "alert", "quiet"]) {
     const line = document.querySelector(`#header .${name}`);
     found[name] = contrast(channels(getComputedStyle(line).fill), page);
@@ -225,7 +238,7 @@ def test_text_has_the_contrast_of_wcag_aa_in_both_schemes(
 
     contrasts = page.evaluate(CONTRASTS)
 
-    assert len(contrasts) == 7 * 6 * 4 + 3
+    assert len(contrasts) == (7 * 6 + 9 + 7) * 4 + 3
     assert {name: value for name, value in contrasts.items() if value < 4.5} == {}
 
 

@@ -7,7 +7,7 @@ from rlprof.resources import asset, detector_ids_with_page, detector_page, examp
 
 
 def test_assets_and_examples_are_found_in_a_checkout() -> None:
-    assert "prefers-color-scheme" in asset("svg.css")
+    assert "prefers-color-scheme" in asset("flamegraph.css")
     assert (examples_dir() / "bandit").is_dir()
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.analysis.flame import build_flame
+from rlprof.analysis.flame import build_flame, widest_frames
 from rlprof.analysis.profile import build_profile
 from rlprof.errors import UsageError
 from rlprof.model.flame import Flame, FlameFrame, FlameSelection
@@ -221,6 +221,32 @@ def test_thin_boxes_go_and_their_time_stays_with_the_caller() -> None:
     assert "thin" not in labels(flame)
     assert the(flame, "f").wall_us == 10 * SECOND
     assert flame.pruned_share == pytest.approx(0.01)
+
+
+def test_what_is_left_out_twice_counts_once() -> None:
+    builder = (
+        a_run()
+        .process()
+        .spends(8, "a.py:1 wide")
+        .spends(1.5, "b.py:2 narrow")
+        .spends(0.5, "b.py:2 narrow", "b.py:3 thin")
+    )
+    flame = flame_of(builder, thinnest_share=0.1)
+
+    kept, further = widest_frames(flame.frames, "wall", len(flame.frames) - 1)
+
+    assert flame.pruned_share == pytest.approx(0.05)
+    assert [flame.frames[place].label for place in kept][3:] == ["wide"]
+    assert flame.pruned_share + further == pytest.approx(0.2)
+
+
+def test_the_widest_frames_come_with_their_callers() -> None:
+    flame = flame_of(a_run().process().spends(1, *(f"a.py:{n} f{n}" for n in range(50))))
+
+    kept, pruned = widest_frames(flame.frames, "wall", 20)
+
+    assert kept == list(range(20))
+    assert pruned == 1
 
 
 def test_a_stack_of_5000_frames_is_drawn_whole() -> None:

@@ -1,15 +1,23 @@
 from __future__ import annotations
 
 import json
+import random
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.model.recording import Note
+from rlprof.analysis.flame import build_flame
+from rlprof.analysis.profile import build_profile
+from rlprof.model.flame import Flame
+from rlprof.model.recording import Frame, Node, Note, Samples
 from rlprof.model.report import Report
 from rlprof.renderers.svg import RENDERER
+from rlprof.renderers.svg.document import MAX_BYTES, Drawing, svg_document
+from rlprof.renderers.svg.shapes import Change
+from tests.factories import a_run
 from tests.report_factories import SITE, a_flame, a_process, a_report, a_story
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -84,7 +92,7 @@ def test_a_name_is_elided_to_the_room_there_is() -> None:
 
 
 def test_boxes_too_thin_for_a_still_picture_are_there_for_the_script() -> None:
-    svg = drawn(a_report(flame=a_flame((9_999, "wide a.py:1 yours"), (1, "thin a.py:2 yours"))))
+    svg = drawn(a_report(flame=a_flame((999, "wide a.py:1 yours"), (1, "thin a.py:2 yours"))))
 
     assert "thin" in data(svg)["strings"]
     assert all("thin" not in b.findtext(f"{SVG}title", "") for b in boxes(svg))
@@ -143,6 +151,80 @@ def test_five_thousand_boxes_stay_under_a_megabyte() -> None:
 
     assert len(report.flame.frames) > 4_500
     assert len(RENDERER.render(report, {}).encode()) < 1_000_000
+
+
+def a_big_flame(*, nodes: int, name: str = "function", seed: int = 1) -> Flame:
+    """A recording of so many nodes, each a little of the time, as it is drawn."""
+    chance = random.Random(seed)
+    run = a_run().process("main", steps=1_000).recording()
+    tree = tuple(
+        Node(
+            number,
+            max(-1, number - 1 - int(2_000 * chance.random())),
+            Frame(f"{SITE}/package/{name}_{number % 700}.py", f"{name}_{number % 5_000}", number),
+        )
+        for number in range(nodes)
+    )
+    samples = Samples()
+    for number in range(nodes):
+        wall = int(chance.paretovariate(1.2) * 10)
+        samples.add(10, 0, number, wall, wall // 3, wall - wall // 3)
+    return build_flame(replace(run, nodes=tree, samples=samples), build_profile(run))
+
+
+def pruned_share(text: str) -> float:
+    """As the header of the file says it."""
+    return float(text.partition("left out (")[2].partition(" %")[0]) / 100
+
+
+def test_a_run_of_a_hundred_thousand_nodes_stays_under_a_megabyte_and_says_what_is_left_out() -> (
+    None
+):
+    flame = a_big_flame(nodes=100_000)
+
+    text = RENDERER.render(a_report(flame=flame), {})
+
+    assert len(text.encode()) < 1_000_000
+    columns = data(ElementTree.fromstring(text))["columns"]
+    assert columns["wall"][0] == flame.frames[0].wall_us
+    assert len(columns["parent"]) < len(flame.frames)
+    assert pruned_share(text) > flame.pruned_share > 0
+
+
+def test_very_long_names_make_fewer_boxes_and_not_a_larger_file() -> None:
+    text = RENDERER.render(a_report(flame=a_big_flame(nodes=20_000, name="ü" * 500)), {})
+
+    assert MAX_BYTES // 2 < len(text.encode()) < 1_000_000
+    assert pruned_share(text) > 0
+
+
+def test_a_recursion_thousands_deep_stays_under_a_megabyte() -> None:
+    deep = a_flame((1, " > ".join(f"f{n} a.py:{n} yours" for n in range(20_000))))
+
+    text = RENDERER.render(a_report(flame=deep), {})
+
+    assert len(text.encode()) < 1_000_000
+
+
+def test_a_comparison_is_coloured_by_what_changed() -> None:
+    flame = a_flame((2, "worse a.py:1 yours"), (1, "better a.py:2 yours"), (1, "same a.py:3 yours"))
+    changed = {"worse": 0.2, "better": -0.01, "same": 0.002}
+    changes = tuple(Change(changed.get(it.label, 0.0), 0.004, "5 ms → 4 ms") for it in flame.frames)
+
+    svg = ElementTree.fromstring(
+        svg_document(Drawing("a to b", "widths are b's", flame.frames, changes=changes))
+    )
+
+    classes = {name: box(svg, name).attrib["class"].split()[1] for name in changed}
+    assert classes == {"worse": "more3", "better": "less2", "same": "same"}
+    assert "within the noise" in all_text(svg)
+    assert "your code" not in all_text(svg)
+    assert (
+        box(svg, "better")
+        .findtext(f"{SVG}title", "")
+        .endswith(": 25 %, 5 ms → 4 ms, −1.0 % of the base (noise ± 0.4 %)")
+    )
+    assert data(svg)["colours"] == "change"
 
 
 @given(label=any_text, file=any_text, title=any_text, note=any_text, argument=any_text)

@@ -1,0 +1,66 @@
+"""The flamegraph as one self-contained, interactive SVG.
+
+The root is at the top (an icicle): names of processes and threads are then in sight at
+once, stacks are read downwards like a traceback, and a recursion a thousand frames deep
+grows the page at its end instead of pushing the start out of view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof import units, wording
+from rlprof.model.report import Report
+from rlprof.names import cut_middle, printable
+from rlprof.renderers.svg.document import LINE_CHARACTERS, Drawing, svg_document
+
+_NOTES: Final = 3
+
+
+@dataclass(frozen=True)
+class SvgRenderer:
+    name: str = "svg"
+    suffixes: tuple[str, ...] = (".svg",)
+    options: Mapping[str, str] = field(default_factory=dict)
+    is_export: bool = False
+    needs_detail: bool = False
+
+    def render(self, report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG002 - contract
+        flame = report.flame
+        return svg_document(
+            Drawing(
+                title=flame.title,
+                subtitle=_subtitle(report),
+                alerts=tuple(_not_seen(report)),
+                frames=flame.frames,
+                metric=flame.metric,
+                cwd=report.run.cwd,
+                pruned_share=flame.pruned_share,
+            )
+        )
+
+
+def _subtitle(report: Report) -> str:
+    what = "wall time" if report.flame.metric == "wall" else "time on a CPU"
+    speed = wording.unglued(wording.speed(report)) or "steps/s not known"
+    command = cut_middle(wording.command(report), LINE_CHARACTERS - 10)
+    selected = printable(report.flame.selection) or "all processes"
+    return f"{what} of {selected} · {speed} · ran {units.duration(report.run.wall_us)} · {command}"
+
+
+def _not_seen(report: Report) -> Iterable[str]:
+    missed = sum(not row.sampled for row in report.processes)
+    if missed:
+        yield f"Not seen: {missed} of {len(report.processes)} processes."
+    notes = [note for note in report.notes if note.level in ("warning", "error")]
+    for note in notes[:_NOTES]:
+        yield cut_middle(printable(note.text), 3 * LINE_CHARACTERS)
+    if len(notes) > _NOTES:
+        yield f"And {len(notes) - _NOTES} more remarks: see `rlprof report`."
+    if not wording.has_samples(report):
+        yield "No samples: there is nothing to draw."
+
+
+RENDERER: Final = SvgRenderer()
