@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+import re
+import sqlite3
+import webbrowser
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from rlprof.cli.flame import PhaseName
-from rlprof.cli.report import choose_renderer, parse_options
-from rlprof.errors import UsageError
+from rlprof.cli.formats import parse_options
+from rlprof.cli.output import LATEST
+from rlprof.cli.report import choose_renderer
+from rlprof.discovery import discover_renderers
+from rlprof.errors import EXIT_USAGE, UsageError
 from rlprof.model.profile import PhaseKind
+from tests.factories import a_run
+from tests.run_files import write_run
 
 
 def test_the_terminal_is_the_default() -> None:
@@ -48,3 +57,104 @@ def test_an_option_that_the_format_lacks_lists_its_own(text: str) -> None:
 
 def test_every_phase_can_be_drawn() -> None:
     assert [name.value for name in PhaseName] == [kind.value for kind in PhaseKind]
+
+
+# --- the page ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def a_run_file(tmp_path, monkeypatch) -> Path:
+    """``.rlprof/latest`` leads to it, from the working directory."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / ".rlprof" / "20261121-train.rlprof"
+    path.parent.mkdir()
+    recording = a_run().process(steps=1000).spends(10, "train.py:12 step").recording()
+    write_run(path, recording)
+    (tmp_path / LATEST).symlink_to(path.name)
+    return path
+
+
+@pytest.fixture
+def opened(monkeypatch) -> list[str]:
+    """What the browser was asked to open."""
+    addresses: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: not addresses.append(address))
+    return addresses
+
+
+def test_the_page_is_written_here_under_the_name_of_the_run(command_line, a_run_file, opened):
+    answer = command_line("report", "--html")
+
+    page = Path("20261121-train.html")
+    assert answer == (0, f"wrote {page} (open it: {page.resolve().as_uri()})\n", "")
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert opened == []
+
+
+def test_a_page_that_is_there_already_is_kept_unless_forced(command_line, a_run_file):
+    page = Path("20261121-train.html")
+    page.write_text("mine")
+
+    answer = command_line("report", "--html")
+
+    assert answer.exit_code == EXIT_USAGE
+    assert "--force" in answer.stderr
+    assert page.read_text() == "mine"
+    assert command_line("report", "--html", "--force").exit_code == 0
+    assert page.read_text() != "mine"
+
+
+def test_the_page_goes_where_it_is_told_to(command_line, a_run_file):
+    command_line("report", str(a_run_file), "--html", "-o", "out/page.html")
+
+    assert Path("out/page.html").exists()
+
+
+def test_the_page_is_opened_when_asked_to(command_line, a_run_file, opened):
+    answer = command_line("report", "--open")
+
+    assert answer.exit_code == 0
+    assert opened == [Path("20261121-train.html").resolve().as_uri()]
+
+
+def test_a_machine_without_a_browser_keeps_the_page_and_says_so(
+    command_line, a_run_file, monkeypatch
+):
+    monkeypatch.setattr(webbrowser, "open", lambda _: False)
+
+    answer = command_line("report", "--open")
+
+    assert answer.exit_code == 0
+    assert "no browser was found" in answer.stderr
+    assert Path("20261121-train.html").exists()
+
+
+def test_a_page_in_another_format_cannot_be_meant(command_line, a_run_file):
+    answer = command_line("report", "--html", "--format", "json")
+
+    assert answer.exit_code == EXIT_USAGE
+    assert "two-formats" in answer.stderr
+    assert not Path("20261121-train.html").exists()
+
+
+def test_the_help_names_every_format_that_is_a_report(command_line):
+    words = command_line("report", "--help").stdout
+
+    for renderer in discover_renderers():
+        if not renderer.is_export:
+            assert re.search(rf"\b{renderer.name}\b", words), renderer.name
+
+
+@pytest.mark.parametrize("version", [2, 1])
+def test_a_run_file_of_an_older_version_is_a_page_too(command_line, a_run_file, version):
+    removed = "DROP TABLE torch_window; DROP TABLE sync_site;"
+    removed += "DROP TABLE memory;" if version == 1 else ""
+    with closing(sqlite3.connect(a_run_file)) as db:
+        db.executescript(f"{removed} PRAGMA user_version={version}")
+
+    answer = command_line("report", "--html")
+
+    assert answer.exit_code == 0, answer.stderr
+    page = Path("20261121-train.html").read_text()
+    assert 'id="flamegraph-drawing"' in page
+    assert 'id="torch"' not in page

@@ -1,0 +1,103 @@
+"""``rlprof export``: a recorded run for other tools to open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rlprof.cli.formats import by_name, by_suffix, parse_options
+from rlprof.cli.loading import load_report
+from rlprof.cli.output import Force, check_output, run_path, show, write_output
+from rlprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlprof.renderers.base import Renderer
+
+
+def _exports() -> list[Renderer]:
+    from rlprof.discovery import discover_renderers
+
+    return [renderer for renderer in discover_renderers() if renderer.is_export]
+
+
+def _complete(beginning: str) -> list[str]:
+    return [it.name for it in _exports() if it.name.startswith(beginning)]
+
+
+def export(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RUN]",
+            help="Run file, or a profile by austin or py-spy. Without one: .rlprof/latest.",
+        ),
+    ] = None,
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="One of those above. Without it, the ending of -o decides.",
+            autocompletion=_complete,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to FILE instead of standard output."
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-p",
+            metavar="KEY=VALUE",
+            help="Option of the format, such as -p metric=cpu; repeatable.",
+        ),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write a recorded run in a format that other tools open.
+
+    \b
+    FORMAT      ending of FILE    what opens it
+    speedscope  .speedscope.json  www.speedscope.app, or: npx speedscope FILE
+    collapsed   .collapsed        flamegraph.pl FILE > out.svg; also ends in .folded
+    pprof       .pb.gz            go tool pprof -http=: FILE
+    chrome      .trace.json       ui.perfetto.dev or chrome://tracing: a timeline of
+                                  all processes, with the events of torch's profiler
+
+    \b
+    Options of a format (-p KEY=VALUE):
+    metric=wall|cpu|idle          speedscope, collapsed
+    lines=no                      speedscope, collapsed: by function, not by line
+    notes=no                      collapsed: stacks alone
+    samples=no, torch=no          chrome: smaller files
+    """  # noqa: D301 - the marks are click's, for lines that must not be joined
+    renderer = _chosen(format_name, output)
+    options = parse_options(option or (), renderer)
+    if output is not None:
+        check_output(output, force=force)
+    report = load_report(run_path(run), detailed=renderer.needs_detail)
+    document = renderer.render(report, options)
+    if output is not None:
+        write_output(output, document, force=force)
+        typer.echo(f"wrote {output}")
+    else:
+        show(document)
+
+
+def _chosen(format_name: str | None, output: Path | None) -> Renderer:
+    """Raises ``UsageError``, listing the formats, when none is named or there is no such one."""
+    if format_name is not None:
+        return by_name(_exports(), format_name)
+    if output is not None:
+        return by_suffix(_exports(), output)
+    raise UsageError(
+        "export needs to know the format",
+        slug="no-format",
+        hint=f"give --format, one of: {', '.join(it.name for it in _exports())}; or -o with its ending",
+    )

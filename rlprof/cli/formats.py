@@ -1,0 +1,59 @@
+"""The format of a document: by its name, or by the ending of its file; and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlprof.renderers.base import Renderer
+
+
+def by_name(renderers: Sequence[Renderer], name: str) -> Renderer:
+    """Raises ``UsageError``, listing the formats, when there is none of that name."""
+    for renderer in renderers:
+        if renderer.name == name:
+            return renderer
+    raise UsageError(
+        f"there is no format {name!r}",
+        slug="no-such-format",
+        hint=f"choose one of: {', '.join(sorted(it.name for it in renderers))}",
+    )
+
+
+def by_suffix(renderers: Sequence[Renderer], output: Path) -> Renderer:
+    """The renderer whose ending is the longest that ``output`` has: ``.speedscope.json`` before ``.json``.
+
+    Raises ``UsageError``, listing the endings, when no ending fits.
+    """
+    endings = [(suffix, it) for it in renderers for suffix in it.suffixes]
+    for suffix, renderer in sorted(endings, key=lambda it: -len(it[0])):
+        if output.name.endswith(suffix):
+            return renderer
+    listed = ", ".join(f"{suffix} ({it.name})" for suffix, it in endings)
+    raise UsageError(
+        f"the ending of {output} names no format",
+        slug="no-such-format",
+        hint=f"use one of {listed}, or give --format",
+    )
+
+
+def parse_options(given: Sequence[str], renderer: Renderer) -> Mapping[str, str]:
+    """The ``-p`` options as a mapping; raises ``UsageError`` for one that ``renderer`` lacks."""
+    options = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or key not in renderer.options:
+            known = "; ".join(f"{name}: {what}" for name, what in renderer.options.items())
+            raise UsageError(
+                f"-p {text}: the format {renderer.name} has no such option"
+                if equals
+                else f"-p {text}: the form is KEY=VALUE",
+                slug="bad-render-option",
+                hint=f"options of {renderer.name}: {known}" if known else "it takes none",
+            )
+        options[key] = value
+    return options

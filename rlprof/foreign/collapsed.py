@@ -1,0 +1,183 @@
+"""Collapsed stacks (``a;b;c 12``): of flamegraph.pl, inferno, perf and CPython's profiler, and py-spy's raw ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from rlprof.foreign import remarks
+from rlprof.foreign.base import ForeignFormat, without_time
+from rlprof.foreign.frames import frame_of, is_short
+from rlprof.foreign.opening import blocks_of_lines
+from rlprof.foreign.recorded import Told, begins_a_thread, recording_of
+from rlprof.foreign.sums import StackSums
+from rlprof.model.recording import NO_PARENT, NO_STACK_FUNCTION, Note, Recording
+from rlprof.recording.mailbox import readable
+
+ASSUMED_INTERVAL_US: Final = 10_000
+"""Of samples whose rate is not told: that of ``py-spy record`` unless it is given another."""
+
+_LINE: Final = re.compile(rb"(\S.*?) +(\d{1,15})(?:\.(\d{1,9})\d*)?\r?", re.DOTALL)
+_SNIFFED_LINES: Final = 50
+
+_PROCESS: Final = re.compile(rb'process (\d+):"(.*?)"(?:;|$)', re.DOTALL)
+_THREAD: Final = re.compile(rb"thread \((0x[0-9a-fA-F]+|\d+)\)(?:: ([^;]*))?(?:;|$)")
+_TID: Final = re.compile(rb"tid:(\d+);")
+"""Of CPython's own sampling profiler."""
+
+_OURS: Final = re.compile("# rlprof: (wall|cpu) time in µs".encode())
+"""What ``rlprof export --format collapsed`` writes first."""
+_OUR_HEAD: Final = re.compile(rb"([^;]*) (\d+);([^;]*?)(?: (\d+))?;")
+"""Role and pid; name and, but of a main thread, id."""
+
+_PY_SPY_FRAME: Final = re.compile(rb"[^;]+ \([^;]+?(?::\d+)?\)")
+
+_NO_STACK: Final = NO_STACK_FUNCTION.encode()
+
+_OTHER_THREADS: Final = -1
+"""The id of all threads but the main one, where stacks do not tell theirs."""
+
+_BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1a]")
+
+
+def _recognises(head: bytes) -> bool:
+    lines = _sniffed(head)
+    if not lines or _BINARY.search(head):
+        return False
+    stacks = [found[1] for line in lines if (found := _LINE.fullmatch(line))]
+    # "sps: 12" has a number at its end too. Of stacks, some are deeper than one frame, or name a file.
+    return 2 * len(stacks) >= len(lines) and any(
+        b";" in stack or frame_of(readable(stack)).file for stack in stacks
+    )
+
+
+def _sniffed(head: bytes) -> list[bytes]:
+    lines = head.split(b"\n")
+    # The last one goes on behind the head.
+    whole = lines[:-1] if len(lines) > 1 else lines
+    return [line for line in whole if line.strip() and not line.startswith(b"#")][:_SNIFFED_LINES]
+
+
+class _Lines:
+    """Takes lines into the sums; a stack that shares its start with another is parsed from there on."""
+
+    def __init__(self) -> None:
+        self.sums = StackSums()
+        self.bad = 0
+        self.from_py_spy = 0
+        self.good = 0
+        self.is_ours = False
+        self._children: dict[tuple[int, bytes], int] = {}
+
+    def take(self, line: bytes) -> None:
+        if line.startswith(b"#"):
+            self.is_ours = self.is_ours or _OURS.match(line) is not None
+            return
+        found = _LINE.fullmatch(line)
+        if found is None:
+            self.bad += bool(line.strip())
+            return
+        stack, whole, fraction = found.groups()
+        process, told, stack = self._headed(stack)
+        # py-spy sees processes that are ending with no frame at all.
+        frames = [text for text in stack.split(b";") if text] or [_NO_STACK]
+        counted = int(whole) + (float(b"0." + fraction) if fraction else 0.0)
+        us = round(counted if self.is_ours else counted * ASSUMED_INTERVAL_US)
+        node = self._node(frames)
+        thread = self._thread_of(process, told, frames[0])
+        self.sums.add(thread, node, busy_us=us, ticks=round(us / ASSUMED_INTERVAL_US))
+        self.good += 1
+        self.from_py_spy += _PY_SPY_FRAME.fullmatch(frames[-1]) is not None
+
+    def _headed(self, stack: bytes) -> tuple[int, tuple[int, str] | None, bytes]:
+        """The process of ``stack``, its thread where that is told, and its frames."""
+        if self.is_ours and (head := _OUR_HEAD.match(stack)):
+            pid, name, tid = int(head[2]), readable(head[3]), head[4]
+            return self.sums.process(pid), (int(tid or pid), name), stack[head.end() :]
+        process, stack = self._process(stack)
+        return process, *_thread(stack)
+
+    def _process(self, stack: bytes) -> tuple[int, bytes]:
+        """The number of the innermost process that heads ``stack``, and what is left of it."""
+        parent, parent_command = 0, b""
+        process: int | None = None
+        while head := _PROCESS.match(stack):
+            pid, command = int(head[1]), head[2]
+            how = "fork" if command == parent_command else "subprocess"
+            process = self.sums.process(
+                pid,
+                ppid=parent,
+                argv=readable(command).split(),
+                start_method=how if parent else "root",
+            )
+            parent, parent_command = pid, command
+            stack = stack[head.end() :]
+        return (self.sums.process(0) if process is None else process), stack
+
+    def _thread_of(self, process: int, told: tuple[int, str] | None, outermost: bytes) -> int:
+        if told is not None:
+            return self.sums.thread(process, *told)
+        if begins_a_thread(frame_of(readable(outermost))):
+            return self.sums.thread(process, _OTHER_THREADS, "other threads")
+        return self.sums.thread(process, 0, "MainThread")
+
+    def _node(self, frames: list[bytes]) -> int:
+        node = NO_PARENT
+        for text in frames:
+            known = self._children.get((node, text))
+            if known is None:
+                known = self._children[node, text] = self.sums.child(node, frame_of(readable(text)))
+            node = known
+        return node
+
+
+def _thread(stack: bytes) -> tuple[tuple[int, str] | None, bytes]:
+    """(id, name) of the thread that heads ``stack``, and what is left of it."""
+    if head := _THREAD.match(stack):
+        return (int(head[1], 0), readable(head[2] or b"")), stack[head.end() :]
+    if head := _TID.match(stack):
+        return (int(head[1]), ""), stack[head.end() :]
+    return None, stack
+
+
+def _read(file: BinaryIO, path: Path) -> Recording:
+    lines = _Lines()
+    for block in blocks_of_lines(file, path):
+        for line in block.split(b"\n"):
+            lines.take(line)
+    if not lines.sums.total_us:
+        raise without_time(path, "its stacks count nothing" if lines.good else "it has no stacks")
+    is_py_spy = lines.from_py_spy > lines.good // 2
+    told = Told(
+        interval_us=ASSUMED_INTERVAL_US,
+        has_whole_stacks=is_py_spy,
+        notes=tuple(_notes(lines, is_py_spy=is_py_spy)),
+    )
+    return recording_of(lines.sums, path, told)
+
+
+def _notes(lines: _Lines, *, is_py_spy: bool) -> Iterator[Note]:
+    idle = "Collapsed stacks do not tell who was idle"
+    if lines.is_ours:
+        by = "rlprof export, as collapsed stacks"
+    elif is_py_spy:
+        by = "py-spy, as raw stacks"
+        idle = "py-spy leaves idle threads out unless it is given -i, and marks none"
+    else:
+        by = "an unknown sampler, as collapsed stacks"
+    yield remarks.lacks(by)
+    if not lines.is_ours:
+        yield remarks.made_up_times(ASSUMED_INTERVAL_US)
+    yield remarks.waits_unknown(idle)
+    files = set(lines.sums.files())
+    if not files:
+        yield remarks.no_places()
+    elif any(map(is_short, files)):
+        yield remarks.short_names()
+    if lines.bad:
+        yield remarks.bad_lines(lines.bad)
+
+
+FORMAT: Final = ForeignFormat("collapsed stacks", _recognises, _read)

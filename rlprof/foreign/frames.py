@@ -1,0 +1,76 @@
+"""Frames of collapsed stacks, as the programs that write such stacks spell them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from rlprof.model.recording import Frame
+
+_PY_SPY: Final = re.compile(r"(?P<function>.+) \((?P<file>.+?)(?::(?P<line>\d+))?\)", re.DOTALL)
+_AUSTIN: Final = re.compile(r"(?P<file>.+\.pyx?|<.+>):(?P<function>[^:]+):(?P<line>\d+)", re.DOTALL)
+_PERF: Final = re.compile(r"py::(?P<function>[^:]+):(?P<file>.+)", re.DOTALL)
+"""Of perf, with the trampoline of Python 3.12: it tells no lines."""
+
+_FORMS: Final = (_AUSTIN, _PERF, _PY_SPY)
+
+SHORT_STDLIB: Final = "…/lib/python3.0/"
+"""Stands for the folder that was cut off; which version is not known."""
+SHORT_INSTALLED: Final = "…/site-packages/"
+
+_INSTALLED: Final = frozenset(
+    {
+        "absl", "accelerate", "ale_py", "brax", "cloudpickle", "cv2", "datasets", "dm_control",
+        "dm_env", "einops", "flax", "gym", "gymnasium", "hydra", "imageio", "jax", "jaxlib",
+        "joblib", "lightning", "matplotlib", "mlflow", "mujoco", "numba", "numpy", "omegaconf",
+        "optax", "pandas", "pettingzoo", "PIL", "psutil", "pufferlib", "pydantic", "ray", "rich",
+        "sample_factory", "scipy", "sklearn", "stable_baselines3", "tensorboard", "tensordict",
+        "tensorflow", "tianshou", "torch", "torchrl", "torchvision", "tqdm", "transformers",
+        "triton", "wandb", "yaml", "zmq",
+    }
+)  # fmt: skip
+"""Packages that training imports: a file in a folder of such a name is nobody's own."""
+
+
+@lru_cache(maxsize=65536)
+def frame_of(text: str) -> Frame:
+    """The frame that ``text`` spells; without a file when it names a function alone."""
+    for form in _FORMS:
+        found = form.fullmatch(text)
+        if found:
+            named = found.groupdict()
+            line = named.get("line")
+            return Frame(_file(named["file"]), named["function"], int(line) if line else 0)
+    return Frame("", text, 0)
+
+
+@lru_cache(maxsize=65536)
+def _file(name: str) -> str:
+    """``name`` as a path that tells whose it is; py-spy cuts off the folder of imports."""
+    if name.startswith(("/", "<")):
+        return name
+    if not name.endswith((".py", ".pyx")):
+        # A shared library, of which py-spy tells the name alone.
+        return SHORT_INSTALLED + name
+    here = Path.cwd() / name
+    if _is_file(here):
+        return str(here)
+    top = name.replace("\\", "/").partition("/")[0]
+    if top.removesuffix(".py") in sys.stdlib_module_names:
+        return SHORT_STDLIB + name
+    return SHORT_INSTALLED + name if top in _INSTALLED else name
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_short(file: str) -> bool:
+    """Whether the front of the name was cut off."""
+    return bool(file) and not file.startswith(("/", "<"))

@@ -1,0 +1,70 @@
+"""Open a profile, packed or not, and read it in blocks of whole lines."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+from rlprof.errors import RunFileError
+from rlprof.foreign.base import damaged
+
+HEAD_BYTES: Final = 1 << 16
+"""Enough of a file to tell its format: a stack a thousand frames deep has 60 kB."""
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_BLOCK_BYTES: Final = 1 << 20
+_LONGEST_LINE: Final = 16 << 20
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of ``path``, unpacked when it is gzipped.
+
+    Raises :class:`RunFileError` when it cannot be read, or its packing is damaged.
+    """
+    try:
+        with path.open("rb") as file:
+            packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+            file.seek(0)
+            yield cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise damaged(path, f"its gzip packing cannot be read ({error})") from error
+    except OSError as error:
+        raise RunFileError(
+            f"cannot read the run file {path}: {error.strerror or error}",
+            slug="run-file-missing",
+            hint="record one with `rlprof run train.py`, or give the path of an existing one",
+        ) from error
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of ``path``, unpacked; of a damaged packing, as many as there are."""
+    with opened(path) as file:
+        head = b""
+        try:
+            while len(head) < HEAD_BYTES and (more := file.read(HEAD_BYTES - len(head))):
+                head += more
+        except (EOFError, zlib.error):
+            if not head:
+                raise
+        return head
+
+
+def blocks_of_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the file in blocks that end with a line; the last line may lack its end.
+
+    Raises :class:`RunFileError` at a line that no profile has.
+    """
+    rest = b""
+    while block := file.read(_BLOCK_BYTES):
+        whole, newline, rest = (rest + block).rpartition(b"\n")
+        if newline:
+            yield whole + newline
+        if len(rest) > _LONGEST_LINE:
+            raise damaged(path, f"a line is longer than {_LONGEST_LINE >> 20} MiB")
+    if rest:
+        yield rest

@@ -1,0 +1,225 @@
+"""From the sums of a foreign profile to a recording of one window."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rlprof.analysis.origin import Origin, origin_of_file
+from rlprof.foreign.sources import sources_here
+from rlprof.foreign.sums import TORN_FRAME, StackSums
+from rlprof.model.recording import (
+    NO_PARENT,
+    Frame,
+    MemoryGrowth,
+    Note,
+    Process,
+    Recording,
+    RunInfo,
+    Samples,
+    Thread,
+    ThreadClock,
+    Window,
+)
+
+_POOL_FILES: Final = (
+    ("/multiprocessing/forkserver.py", "forkserver"),
+    ("/multiprocessing/spawn.py", "spawn"),
+    ("/multiprocessing/popen_fork.py", "fork"),
+)
+"""Files of ``multiprocessing`` that stand above a worker's own code, and how it was started then."""
+
+_POOL_PROCESS: Final = "/multiprocessing/process.py"
+_BOOTSTRAP: Final = re.compile(r"(.*\.)?_bootstrap")
+_PYTHON_VERSION: Final = re.compile(r"/lib(?:64)?/python(3\.[1-9]\d*)t?/")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a profile tells of itself, beside its stacks."""
+
+    interval_us: int = 0
+    """Between samples; 0 when it is not known."""
+    wall_us: int = 0
+    """Its length; 0 when it is not told."""
+    has_whole_stacks: bool = False
+    """Whether the sampler stopped the program while it looked, so that no stack is torn."""
+    notes: tuple[Note, ...] = ()
+
+
+def recording_of(sums: StackSums, path: Path, told: Told) -> Recording:
+    """One window, since none of the formats has a time axis. ``path`` is the profile's file."""
+    thread_us = _thread_times(sums)
+    mains = _main_threads(sums, thread_us)
+    wall_us = max(told.wall_us, max(thread_us.values(), default=0))
+    sources, source_notes = sources_here(sums, path)
+    return Recording(
+        run=_run(sums, path, wall_us),
+        processes=tuple(_processes(sums, told, {number: thread_us[number] for number in mains})),
+        threads=tuple(_threads(sums, mains)),
+        nodes=tuple(sums.nodes),
+        windows=(Window(0, 0, wall_us),) if wall_us else (),
+        samples=_samples(sums),
+        clocks=tuple(_clocks(sums)),
+        memory=tuple(_memory(sums)),
+        sources=sources,
+        notes=(*told.notes, *source_notes),
+    )
+
+
+def begins_a_thread(frame: Frame) -> bool:
+    """Whether an outermost frame is that of a thread which ``threading`` started."""
+    return frame.file.endswith("threading.py") and _BOOTSTRAP.fullmatch(frame.function) is not None
+
+
+def _run(sums: StackSums, path: Path, wall_us: int) -> RunInfo:
+    command = sums.processes[0].argv or (path.name,)
+    digest = hashlib.sha256(f"{path.name} {sums.total_us}".encode("utf-8", "replace"))
+    return RunInfo(
+        id=digest.hexdigest()[:16],
+        command=command,
+        script=path.name,
+        cwd=_cwd(sums),
+        # The file was closed when the program ended, or a little later.
+        started_unix_s=max(0.0, path.stat().st_mtime - wall_us / 1e6),
+        wall_us=wall_us,
+        exit_code=None,
+        complete=True,
+    )
+
+
+def _cwd(sums: StackSums) -> str:
+    """The folder rlprof runs in, if some of the user's files lie in it."""
+    here = str(Path.cwd())
+    mine = (file for file in sums.files() if origin_of_file(file) is Origin.YOURS)
+    return here if any(file.startswith(f"{here}/") for file in mine) else ""
+
+
+def _thread_times(sums: StackSums) -> Mapping[int, int]:
+    times: dict[int, int] = defaultdict(int)
+    for (thread, _), time in sums.times.items():
+        times[thread] += time.wall_us
+    return times
+
+
+def _main_threads(sums: StackSums, thread_us: Mapping[int, int]) -> frozenset[int]:
+    """One of each process: told by its id or name, else the longest that ``threading`` did not start."""
+    started = _started_threads(sums)
+    best: dict[int, tuple[tuple[bool, bool, int], int]] = {}
+    for number, thread in enumerate(sums.threads):
+        is_told = thread.name == "MainThread" or thread.tid == sums.processes[thread.process].pid
+        rank = (is_told, number not in started, thread_us.get(number, 0))
+        if thread.process not in best or rank > best[thread.process][0]:
+            best[thread.process] = rank, number
+    return frozenset(number for _, number in best.values())
+
+
+def _started_threads(sums: StackSums) -> set[int]:
+    """Threads that have a stack which begins in ``threading``."""
+    begins: list[bool] = []
+    for _, parent, frame in sums.nodes:
+        begins.append(begins_a_thread(frame) if parent == NO_PARENT else begins[parent])
+    return {thread for thread, node in sums.times if begins[node]}
+
+
+def _threads(sums: StackSums, mains: Collection[int]) -> Iterator[Thread]:
+    for number, it in enumerate(sums.threads):
+        is_main = number in mains
+        name = it.name or ("MainThread" if is_main else f"thread {it.tid}")
+        yield Thread(number, it.process, it.tid, name, is_main)
+
+
+def _processes(sums: StackSums, told: Told, main_us: Mapping[int, int]) -> Iterator[Process]:
+    """``main_us``: time of each main thread, by its number."""
+    methods = _start_methods(sums)
+    version = _python_version(sums)
+    covered = {sums.threads[number].process: us for number, us in main_us.items()}
+    torn = _torn_times(sums)
+    for number, it in enumerate(sums.processes):
+        yield Process(
+            id=number,
+            pid=it.pid,
+            ppid=it.ppid,
+            argv=it.argv,
+            executable="",
+            python=version,
+            start_method=methods.get(number, "root" if number == 0 else it.start_method),
+            started_us=0,
+            # How long it lived is not told, only for how long it was looked at.
+            ended_us=covered.get(number, 0),
+            exit_code=None,
+            fate="sampled",
+            requested_interval_us=told.interval_us,
+            clock_samples=it.ticks,
+            clock_invalid_us=torn.get(number, 0),
+            clock_covered_us=covered.get(number, 0),
+            # Such stacks are as good as the probe's.
+            probe_samples=it.ticks if told.has_whole_stacks else 0,
+        )
+
+
+def _start_methods(sums: StackSums) -> dict[int, str]:
+    """How ``multiprocessing`` started a process, where its stacks tell."""
+    methods: list[str] = []
+    is_pooled: list[bool] = []
+    for _, parent, frame in sums.nodes:
+        above, pooled = ("", False) if parent == NO_PARENT else (methods[parent], is_pooled[parent])
+        methods.append(next((how for end, how in _POOL_FILES if frame.file.endswith(end)), above))
+        is_pooled.append(
+            pooled
+            or (
+                frame.file.endswith(_POOL_PROCESS)
+                and _BOOTSTRAP.fullmatch(frame.function) is not None
+            )
+        )
+    return {
+        sums.threads[thread].process: methods[node] or "fork"
+        for thread, node in sums.times
+        if is_pooled[node]
+    }
+
+
+def _python_version(sums: StackSums) -> str:
+    """By the folder of the standard library; empty when there is none, or several."""
+    found = {version[1] for file in sums.files() if (version := _PYTHON_VERSION.search(file))}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _torn_times(sums: StackSums) -> Mapping[int, int]:
+    torn: dict[int, int] = defaultdict(int)
+    for (thread, node), time in sums.times.items():
+        if sums.nodes[node].frame == TORN_FRAME:
+            torn[sums.threads[thread].process] += time.busy_us
+    return torn
+
+
+def _samples(sums: StackSums) -> Samples:
+    samples = Samples()
+    for (thread, node), time in sorted(sums.times.items(), key=lambda item: item[0]):
+        # On a CPU or waiting for one: nobody asked the scheduler.
+        samples.add(0, thread, node, time.wall_us, time.idle_us, time.busy_us)
+    return samples
+
+
+def _clocks(sums: StackSums) -> Iterator[ThreadClock]:
+    rows = [[0, 0, 0] for _ in sums.threads]
+    for (thread, node), time in sums.times.items():
+        rows[thread][0] += time.wall_us
+        rows[thread][1] += time.idle_us
+        if sums.nodes[node].frame == TORN_FRAME:
+            rows[thread][2] += time.busy_us
+    for thread, (wall, idle, torn) in enumerate(rows):
+        if wall:
+            # Without time on a CPU: on how many of how many cores is not told.
+            yield ThreadClock(0, thread, wall, idle, torn, on_cpu_us=0, run_queue_us=0)
+
+
+def _memory(sums: StackSums) -> Iterator[MemoryGrowth]:
+    for (thread, node), time in sorted(sums.times.items(), key=lambda item: item[0]):
+        if time.grown_bytes or time.released_bytes:
+            yield MemoryGrowth(thread, node, time.grown_bytes, time.released_bytes)

@@ -1,0 +1,58 @@
+"""Events of Chrome's trace format, and the numbers of the tracks that they lie on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+Event: TypeAlias = dict[str, Any]
+
+FIRST_FREE: Final = 1 << 22
+"""Linux gives no process or thread a number as high, so tracks of our own cannot be taken for one."""
+
+RUN: Final = FIRST_FREE
+"""Stands for a process, and holds what is of the whole run."""
+
+
+class Numbers:
+    """Numbers for tracks that are neither a process nor a thread of the program."""
+
+    def __init__(self) -> None:
+        self._last = FIRST_FREE
+
+    def another(self) -> int:
+        self._last += 1
+        return self._last
+
+
+def complete(
+    name: str, category: str, start: float, end: float, pid: int, tid: int, **args: object
+) -> Event:
+    """An event with a length. Never a negative one, which readers refuse."""
+    event = {
+        "ph": "X",
+        "name": name,
+        "cat": category,
+        "ts": start,
+        "dur": max(0, end - start),
+        "pid": pid,
+        "tid": tid,
+    }
+    return {**event, "args": args} if args else event
+
+
+def process_named(pid: int, name: str, position: int, labels: str = "") -> Iterator[Event]:
+    """``position`` counts from 0, at the top."""
+    yield _about(pid, 0, "process_name", name=name)
+    yield _about(pid, 0, "process_sort_index", sort_index=position)
+    if labels:
+        yield _about(pid, 0, "process_labels", labels=labels)
+
+
+def thread_named(pid: int, tid: int, name: str, position: int = 0) -> Iterator[Event]:
+    yield _about(pid, tid, "thread_name", name=name)
+    yield _about(pid, tid, "thread_sort_index", sort_index=position)
+
+
+def _about(pid: int, tid: int, what: str, **args: object) -> Event:
+    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": args}

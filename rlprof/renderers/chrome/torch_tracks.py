@@ -1,0 +1,216 @@
+"""The events of torch's profiler, moved to where their windows lie in the run."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from rlprof.model.detail import TorchTrace
+from rlprof.model.report import Report
+from rlprof.names import printable
+from rlprof.renderers.chrome.clock import Clock, Inset
+from rlprof.renderers.chrome.events import Event, Numbers, process_named, thread_named
+from rlprof.tracefile.repair import NotATraceError, repaired
+
+_AFTER_THE_PROCESSES: Final = 100_000
+"""Position of GPUs and other tracks of torch's: there are never as many processes."""
+
+
+_OF_A_GPU: Final = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"})
+"""Categories of rows whose process is the number of a GPU."""
+
+
+class _File(msgspec.Struct):
+    rows: list[msgspec.Raw] = msgspec.field(name="traceEvents")
+    base_ns: int | float = msgspec.field(default=0, name="baseTimeNanoseconds")
+    """What times are since, in newer traces; in older ones they are since 1970."""
+
+
+_FILE: Final = msgspec.json.Decoder(_File)
+_ROW: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class TorchWindow:
+    """A window that can be drawn. Its rows are unpacked twice rather than kept: they take 50 MB at times."""
+
+    trace: TorchTrace
+    base_us: float
+    first: float
+    """Time of its first event, on the trace's own clock."""
+    length_us: int
+
+    def rows(self) -> Iterator[Event]:
+        return map(_ROW.decode, _unpacked(self.trace.trace).rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    window: TorchWindow
+    at_us: int
+    """On the clock of the report: before what is put in."""
+    offset_us: int
+    """From there on."""
+
+
+def read_windows(traces: Iterable[TorchTrace]) -> tuple[list[TorchWindow], list[str]]:
+    """The windows, and remarks on those that cannot be read."""
+    windows, remarks = [], []
+    for trace in traces:
+        try:
+            windows.append(_measured(trace))
+        except (NotATraceError, msgspec.DecodeError, OSError, EOFError, zlib.error) as reason:
+            remarks.append(
+                f"The torch trace {trace.number} of process {trace.pid} is left out: "
+                f"it cannot be read ({reason})."
+            )
+    return windows, remarks
+
+
+def placed_windows(report: Report, windows: Sequence[TorchWindow]) -> tuple[list[Placed], Clock]:
+    """Where each window goes, and the clock with room for them.
+
+    Where the report leaves out the time of its windows, they are put in again at the moment at which they
+    were cut out; those of one moment as far apart as they were.
+    """
+    if not any(row.is_left_out for row in report.torch_windows):
+        return [Placed(it, it.trace.begun_us, 0) for it in windows], Clock()
+    placed, insets = [], []
+    by_moment: dict[int, list[TorchWindow]] = defaultdict(list)
+    for window in windows:
+        by_moment[window.trace.begun_us].append(window)
+    for at_us, together in sorted(by_moment.items()):
+        first = min(it.base_us + it.first for it in together)
+        longest = 0
+        for window in together:
+            offset = round(window.base_us + window.first - first)
+            if offset > report.run.wall_us:
+                # Clocks that do not agree: one behind the other then.
+                offset = longest
+            placed.append(Placed(window, at_us, offset))
+            longest = max(longest, offset + window.length_us)
+        insets.append(Inset(at_us, longest))
+    return placed, Clock(insets)
+
+
+def torch_tracks(
+    report: Report, placed: Iterable[Placed], clock: Clock, numbers: Numbers
+) -> Iterator[Event]:
+    tracks = _Tracks({row.pid for row in report.processes}, numbers)
+    flows: dict[tuple[int, object], int] = {}
+    for number, each in enumerate(placed):
+        window = each.window
+        start = clock.end(each.at_us) + each.offset_us
+        names = {}
+        for row in window.rows():
+            if row.get("ph") == "M":
+                if str(row.get("name", "")).startswith("thread_"):
+                    names[row.get("pid"), row.get("tid"), row["name"]] = row
+                continue
+            at = _number(row.get("ts"))
+            if at is None:
+                continue
+            row["ts"] = round(start + at - window.first, 3)
+            row["pid"], row["tid"] = tracks.of(window.trace.pid, row)
+            if "id" in row:
+                # Every trace counts its arrows from the start.
+                row["id"] = flows.setdefault((number, str(row["id"])), len(flows) + 1)
+            if "name" in row:
+                row["name"] = printable(str(row["name"]), 1_000)
+            yield row
+        yield from tracks.named(window.trace.pid, names)
+    yield from tracks.processes_named()
+
+
+class _Tracks:
+    """Numbers of processes and threads: the process's own are kept, so that they join what else is drawn
+    of it. GPUs are numbered from 0 by every process, and other groups have names in place of numbers.
+    """
+
+    def __init__(self, pids: set[int], numbers: Numbers) -> None:
+        self._taken = set(pids)
+        self._numbers = numbers
+        self._pids: dict[tuple[int, object], int] = {}
+        self._tids: dict[tuple[int, object], int] = {}
+        self._gpus: set[int] = set()
+
+    def of(self, owner: int, row: Event) -> tuple[int, int]:
+        pid, tid = row.get("pid"), row.get("tid")
+        found = self._pids.get((owner, pid))
+        if found is None:
+            found = self._pids[owner, pid] = self._pid(owner, pid)
+        if row.get("cat") in _OF_A_GPU:
+            self._gpus.add(found)
+        if (found, tid) not in self._tids:
+            self._tids[found, tid] = tid if isinstance(tid, int) else self._numbers.another()
+        return found, self._tids[found, tid]
+
+    def _pid(self, owner: int, pid: object) -> int:
+        if pid == owner:
+            return owner
+        if isinstance(pid, int) and pid not in self._taken:
+            self._taken.add(pid)
+            return pid
+        return self._numbers.another()
+
+    def named(self, owner: int, names: Mapping[tuple[Any, ...], Event]) -> Iterator[Event]:
+        """Yield the trace's own names of the threads that have events."""
+        for (pid, tid, _), row in names.items():
+            known = self._pids.get((owner, pid))
+            if known is not None and (known, tid) in self._tids:
+                row.pop("ts", None)
+                yield {**row, "pid": known, "tid": self._tids[known, tid]}
+
+    def processes_named(self) -> Iterator[Event]:
+        position = _AFTER_THE_PROCESSES
+        for (owner, pid), found in self._pids.items():
+            if pid != owner:
+                position += 1
+                what = f"GPU {pid}" if found in self._gpus else printable(str(pid)) or "profiler"
+                yield from process_named(found, f"{what}, torch windows of pid {owner}", position)
+        for (found, tid), number in self._tids.items():
+            if not isinstance(tid, int):
+                yield from thread_named(found, number, printable(str(tid)) or "marks")
+
+
+def _measured(trace: TorchTrace) -> TorchWindow:
+    unpacked = _unpacked(trace.trace)
+    first, last = float("inf"), float("-inf")
+    for row in map(_ROW.decode, unpacked.rows):
+        at = _number(row.get("ts"))
+        if row.get("ph") == "X" and at is not None:
+            first = min(first, at)
+            last = max(last, at + (_number(row.get("dur")) or 0.0))
+    if last < first:
+        raise NotATraceError("it has no events")
+    return TorchWindow(trace, unpacked.base_ns / 1e3, first, round(last - first))
+
+
+def _unpacked(packed: bytes) -> _File:
+    data = gzip.decompress(packed)
+    try:
+        return _FILE.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        document = repaired(data).document
+    rows = document.get("traceEvents", []) if isinstance(document, dict) else document
+    base_ns = document.get("baseTimeNanoseconds", 0) if isinstance(document, dict) else 0
+    if not isinstance(rows, list):
+        raise NotATraceError("its traceEvents are no list")
+    encoded = [msgspec.Raw(msgspec.json.encode(row)) for row in rows if isinstance(row, dict)]
+    return _File(encoded, base_ns)
+
+
+def _number(value: object) -> float | None:
+    """A time, which old versions of torch wrote as text."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, (int, float)) else None

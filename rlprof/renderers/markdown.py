@@ -1,0 +1,368 @@
+"""Markdown, for ``$GITHUB_STEP_SUMMARY`` and comments on pull requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from itertools import takewhile
+from typing import Final
+
+from rlprof import wording
+from rlprof.errors import UsageError
+from rlprof.model.finding import Confidence, Location, PricedFinding, Range
+from rlprof.model.report import Report
+from rlprof.names import cut_middle, printable, short_path
+from rlprof.own_paths import ROOT_OPTION, as_uri, own_path, root_of
+
+MOST_CHARACTERS: Final = 60_000
+"""Of a document: GitHub refuses comments of more than 65 536."""
+
+_ROOM_FOR_REMARKS: Final = 300
+"""Of those characters, for the sentence that says what was left out."""
+
+PAGES: Final = "https://github.com/rlprof/rlprof/blob/main/docs"
+
+_MOST_ROWS: Final = 20
+_MOST_HOT_LINES: Final = 5
+_MOST_EVIDENCE: Final = 5
+_MOST_NOTES: Final = 12
+_MOST_PARTS: Final = 12
+_MOST_ALSO_SEEN: Final = 5
+_LEAST_PART: Final = 0.005
+_LINE_LIMIT: Final = 160
+_NOTE_LIMIT: Final = 400
+
+_URL: Final = re.compile(r"https?://[^\s<>()\"'`\\|]+")
+_MEANT: Final = re.compile(r"([\\`*_~|\[\]$#])")
+"""Characters with a meaning of their own in Markdown; those of HTML become entities."""
+_LIST_MARK: Final = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
+_MENTION: Final = re.compile(r"([@#])(?=\w)")
+"""Before a name or a number: somebody would be told, or an issue linked."""
+
+_CERTAINTY: Final = {
+    Confidence.MEASURED: "measured",
+    Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
+    Confidence.SUSPECTED: "suspected",
+}
+_SIGNS: Final = {"error": "❌", "warning": "⚠️"}
+"""The level in a word would be lost among those of the note."""
+
+
+@dataclass(frozen=True)
+class MarkdownRenderer:
+    name: str = "markdown"
+    suffixes: tuple[str, ...] = (".md",)
+    options: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "source-url": "what links to lines start with, such as https://github.com/OWNER/REPOSITORY/blob/COMMIT",
+            "root": ROOT_OPTION,
+        }
+    )
+    is_export: bool = False
+    needs_detail: bool = True
+
+    def render(self, report: Report, options: Mapping[str, str]) -> str:
+        places = _Places(report, root_of(report, options), _source_url(options))
+        # What stands last goes before the details, of which the first tell most.
+        room = _Room(MOST_CHARACTERS - _ROOM_FOR_REMARKS)
+        head = room.fitting(_head(report, places))
+        tail = room.fitting(_tail(report, places))
+        details = room.leading(_detail(it, report, places) for it in wording.known_causes(report))
+        parts = [*head, *details, *_left_out(report, len(details), room), *tail]
+        return "\n\n".join(parts) + "\n"
+
+
+def _source_url(options: Mapping[str, str]) -> str:
+    url = options.get("source-url", "").rstrip("/")
+    if url and not _URL.fullmatch(url):
+        raise UsageError(
+            f"the option source-url of the Markdown report is {url!r}",
+            slug="bad-render-option",
+            hint="give -p source-url=https://github.com/OWNER/REPOSITORY/blob/COMMIT",
+        )
+    return url
+
+
+@dataclass
+class _Room:
+    """Characters that are left for a document."""
+
+    left: int
+    is_short: bool = False
+    """Whether there was not enough for something."""
+
+    def fitting(self, parts: Iterable[str]) -> list[str]:
+        """Those of ``parts`` that fit."""
+        return [part for part in map(_unbroken, parts) if self._takes(part)]
+
+    def leading(self, parts: Iterable[str]) -> list[str]:
+        """``parts`` up to the first that does not fit."""
+        return list(takewhile(self._takes, map(_unbroken, parts)))
+
+    def _takes(self, part: str) -> bool:
+        fits = len(part) + 2 <= self.left
+        self.left -= len(part) + 2 if fits else 0
+        self.is_short = self.is_short or not fits
+        return fits
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Lines as links, where it is known to what."""
+
+    report: Report
+    root: str
+    url: str
+
+    def linked(self, place: Location) -> str:
+        name = f"{printable(short_path(place.file, self.report.run.cwd))}:{place.line}"
+        shown = _code(cut_middle(name, _LINE_LIMIT))
+        path = own_path(place.file, self.root)
+        if not self.url or path is None or place.line < 1:
+            return shown
+        return f"[{shown}]({self.url}/{as_uri(path)}#L{place.line})"
+
+
+# --- text ----------------------------------------------------------------------------------
+
+
+def _prose(text: str, limit: int = 400) -> str:
+    """``text`` with nothing in it that Markdown, HTML or GitHub would take for its own."""
+    escaped = _MEANT.sub(r"\\\1", escape(printable(text, limit).strip(), quote=False))
+    return _quiet(_LIST_MARK.sub(r"\1\\\2", escaped))
+
+
+def _in_html(text: str) -> str:
+    """The same within a line of HTML, where Markdown has no say."""
+    return _quiet(escape(printable(text), quote=False))
+
+
+def _quiet(text: str) -> str:
+    return _MENTION.sub(r"\1<!-- -->", text)
+
+
+def _unbroken(text: str) -> str:
+    """With spaces that narrow columns do not break numbers at."""
+    return text.replace(wording.GLUE, "\N{NO-BREAK SPACE}")
+
+
+def _code(text: str) -> str:
+    """``text`` as code, in tables and links too."""
+    shown = printable(text)
+    if "`" in shown or "|" in shown or not shown.strip():
+        return f"<code>{_prose(shown)}</code>"
+    return f"`{shown}`"
+
+
+def _fenced(lines: Sequence[str]) -> str:
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}python", *lines, fence])
+
+
+def _table(headings: Sequence[str], right: frozenset[int], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---:" if column in right else "---" for column in range(len(headings))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, rule, *rows))
+
+
+# --- what stands first ---------------------------------------------------------------------
+
+
+def _head(report: Report, places: _Places) -> Iterator[str]:
+    speed = wording.speed(report)
+    yield f"### rlprof: {f'{speed}. ' if speed else ''}{wording.advice(report)}"
+    yield _run_line(report)
+    if report.bound.text:
+        yield f"Bound by {_prose(report.bound.text)}."
+    if report.throughput.steady_sps is None:
+        yield _prose(wording.unglued(wording.why_no_speed(report)))
+    known = wording.known_causes(report)
+    if known:
+        yield _table(
+            ("", "What", "Saves", "Then", "Where"),
+            frozenset({0}),
+            (_row(priced, report, places) for priced in known[:_MOST_ROWS]),
+        )
+    if len(known) > _MOST_ROWS:
+        yield f"And {len(known) - _MOST_ROWS} more, which save less."
+
+
+def _run_line(report: Report) -> str:
+    run = report.run
+    number = len(report.processes)
+    parts = [
+        _code(cut_middle(wording.command(report), _LINE_LIMIT)),
+        wording.duration(run.wall_us),
+        f"{number} {'process' if number == 1 else 'processes'}",
+    ]
+    if run.label:
+        parts.append(_prose(run.label))
+    if run.exit_code:
+        parts.append(f"exit code {run.exit_code}")
+    if not run.complete:
+        parts.append("recording was cut off")
+    return " · ".join(parts)
+
+
+def _row(priced: PricedFinding, report: Report, places: _Places) -> tuple[str, ...]:
+    after = priced.sps_after
+    place = next(iter(priced.finding.locations), None)
+    return (
+        str(priced.rank),
+        _prose(priced.finding.title, _LINE_LIMIT),
+        f"**{wording.share_range(priced.saved_share)}** of {wording.of_what(priced)}",
+        wording.between(after, wording.rate_unit(report.throughput)) if after else "",
+        places.linked(place) if place else "",
+    )
+
+
+# --- what each finding says ----------------------------------------------------------------
+
+
+def _left_out(report: Report, written: int, room: _Room) -> Iterator[str]:
+    left = len(wording.known_causes(report)) - written
+    if left or room.is_short:
+        what = (
+            f"the details of {left} {'finding' if left == 1 else 'findings'}" if left else "remarks"
+        )
+        yield f"Comments have a limit, so {what} are left out here: `rlprof report` shows all."
+
+
+def _detail(priced: PricedFinding, report: Report, places: _Places) -> str:
+    finding = priced.finding
+    lines = [
+        f"<details><summary>{priced.rank}. {_in_html(finding.title)}</summary>",
+        f"{wording.between(_seconds(priced), 's')} of this run{_roles(priced)}; "
+        f"{_CERTAINTY[finding.confidence]}.",
+    ]
+    if finding.locations:
+        main = finding.locations[0]
+        lines.append(f"{places.linked(main)} in {_code(cut_middle(main.function, _LINE_LIMIT))}")
+        lines += _excerpt(main, report)
+        lines += _other_places(finding.locations[1:], places)
+    if finding.evidence:
+        lines.append("\n".join(f"- {_prose(text)}" for text in finding.evidence[:_MOST_EVIDENCE]))
+    lines.append(f"**Fix:** {_prose(finding.fix)}")
+    lines.append(f"[More about it]({PAGES}/detectors/{as_uri(finding.detector)}.md)")
+    lines.append("</details>")
+    return "\n\n".join(lines)
+
+
+def _seconds(priced: PricedFinding) -> Range:
+    return Range(priced.saved_us.low / 1e6, priced.saved_us.high / 1e6)
+
+
+def _roles(priced: PricedFinding) -> str:
+    roles = ", ".join(priced.process_roles)
+    return f" in {roles}" if roles and roles != "main" else ""
+
+
+def _excerpt(place: Location, report: Report) -> Iterator[str]:
+    """The source around the place if it is there, else its line alone."""
+    excerpt = report.detail.excerpts.get((place.file, place.line)) if report.detail else None
+    if excerpt is None:
+        if place.source:
+            yield _fenced([printable(place.source, _LINE_LIMIT)])
+        return
+    last = excerpt.first_line + len(excerpt.lines) - 1
+    yield _fenced(
+        [
+            f"{'>' if number == place.line else ' '} {number:>{len(str(last))}}  "
+            f"{printable(line.expandtabs(4), _LINE_LIMIT)}".rstrip()
+            for number, line in enumerate(excerpt.lines, start=excerpt.first_line)
+        ]
+    )
+
+
+def _other_places(others: Sequence[Location], places: _Places) -> Iterator[str]:
+    if not others:
+        return
+    shown = ", ".join(
+        f"{places.linked(place)} ({wording.percent(place.share)})" for place in others[:3]
+    )
+    more = len(others) - 3
+    yield f"Also {shown}{f' and {more} more' if more > 0 else ''}."
+
+
+# --- what stands last ----------------------------------------------------------------------
+
+
+def _tail(report: Report, places: _Places) -> Iterator[str]:
+    yield from _hot_lines(report, places)
+    yield from _not_seen(report)
+    yield from _parts_of_training(report)
+    yield from _also_seen(report, places)
+
+
+def _hot_lines(report: Report, places: _Places) -> Iterator[str]:
+    hot = [priced for priced in wording.hot_lines(report) if priced.finding.locations]
+    if not hot:
+        return
+    yield "#### Hot lines with no known cause"
+    yield _table(
+        ("Of the time", "Where", ""),
+        frozenset({0}),
+        (_hot_row(priced.finding.locations[0], places) for priced in hot[:_MOST_HOT_LINES]),
+    )
+
+
+def _hot_row(place: Location, places: _Places) -> tuple[str, ...]:
+    source = _code(cut_middle(place.source, _LINE_LIMIT)) if place.source.strip() else ""
+    return wording.percent(place.share), places.linked(place), source
+
+
+def _parts_of_training(report: Report) -> Iterator[str]:
+    parts = [row for row in report.components if row.share >= _LEAST_PART][:_MOST_PARTS]
+    if len(parts) < 2:
+        return
+    rows = (
+        (
+            f"phase {_prose(row.name)}" if row.is_marked else _prose(row.name),
+            wording.percent(row.share),
+        )
+        for row in parts
+    )
+    table = _table(("Part", "Of the time"), frozenset({1}), rows)
+    yield _folded("Where the time goes", table)
+
+
+def _also_seen(report: Report, places: _Places) -> Iterator[str]:
+    if not report.also_seen:
+        return
+    lines = []
+    for priced in report.also_seen[:_MOST_ALSO_SEEN]:
+        at = f" at {places.linked(priced.finding.locations[0])}" if priced.finding.locations else ""
+        lines.append(f"- {_prose(priced.finding.title, _LINE_LIMIT)}{at}")
+    yield _folded("Also seen: worth knowing, but no steps per second", "\n".join(lines))
+
+
+def _not_seen(report: Report) -> Iterator[str]:
+    """Warnings in sight, remarks folded away."""
+    graver = [note for note in report.notes if note.level in _SIGNS]
+    lines = [
+        f"- {_SIGNS[note.level]} {_prose(note.text, _NOTE_LIMIT)}" for note in graver[:_MOST_NOTES]
+    ]
+    missed = [row for row in report.processes if not row.sampled]
+    if missed:
+        pids = ", ".join(str(row.pid) for row in missed[:_MOST_NOTES])
+        lines.insert(
+            0, f"- ⚠️ Not seen: {len(missed)} of {len(report.processes)} processes (pid {pids})"
+        )
+    if len(graver) > _MOST_NOTES:
+        lines.append(f"- and {len(graver) - _MOST_NOTES} more: `rlprof report` shows all")
+    if lines:
+        yield "#### What was not seen, or not surely"
+        yield "\n".join(lines)
+    others = [note for note in report.notes if note.level not in _SIGNS]
+    if others:
+        remarks = "\n".join(f"- {_prose(note.text, _NOTE_LIMIT)}" for note in others[:_MOST_NOTES])
+        yield _folded("Remarks on the recording", remarks)
+
+
+def _folded(summary: str, text: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
+RENDERER: Final = MarkdownRenderer()

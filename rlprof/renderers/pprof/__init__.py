@@ -1,0 +1,115 @@
+"""A profile for ``pprof``: gzipped, in the format of its ``profile.proto``."""
+
+from __future__ import annotations
+
+import gzip
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof import wording
+from rlprof.model.detail import Detail
+from rlprof.model.report import Report
+from rlprof.names import printable
+from rlprof.renderers.pprof import wire
+from rlprof.renderers.pprof.tables import MAPPING, Locations, Strings
+from rlprof.thread_stacks import METRICS, StackPaths, ThreadStacks, caveats, threads_with_time
+
+UNIT: Final = "nanoseconds"
+_NS: Final = 1_000
+"""Per µs."""
+
+
+@dataclass(frozen=True)
+class PprofRenderer:
+    name: str = "pprof"
+    suffixes: tuple[str, ...] = (".pb.gz",)
+    options: Mapping[str, str] = field(default_factory=dict)
+    is_export: bool = True
+    needs_detail: bool = True
+
+    def render(self, report: Report, options: Mapping[str, str]) -> bytes:  # noqa: ARG002 - contract
+        # A time of making in the file's head would make every file another one.
+        return gzip.compress(_profile(report), mtime=0)
+
+
+def _profile(report: Report) -> bytes:
+    strings = Strings()
+    locations = Locations(strings, report.run.cwd)
+    parts = [wire.message(1, _kind(strings, metric)) for metric in METRICS]
+    parts += [wire.message(2, sample) for sample in _samples(report, strings, locations)]
+    parts += [wire.message(3, _mapping(report, strings)), locations.encoded()]
+    run = _about_the_run(report, strings)
+    # What was said last may have added strings.
+    return b"".join([*parts, strings.encoded(), run])
+
+
+def _kind(strings: Strings, metric: str) -> bytes:
+    return wire.number(1, strings.number(metric)) + wire.number(2, strings.number(UNIT))
+
+
+def _samples(report: Report, strings: Strings, locations: Locations) -> Iterator[bytes]:
+    """Yield one sample for each stack of each thread in each phase."""
+    detail = report.detail or Detail()
+    paths = StackPaths(detail.nodes)
+    stacks: dict[int, bytes] = {}
+    for thread in threads_with_time(report):
+        sums: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+        for time in thread.times:
+            phase = detail.slices[time.slice].phase
+            of_stack = sums[phase.value if phase else "", time.node]
+            for position, metric in enumerate(METRICS):
+                of_stack[position] += time.of(metric)
+        for (phase_name, node), times in sums.items():
+            if node not in stacks:
+                frames = (detail.nodes[it].frame for it in reversed(paths.to(node)))
+                stacks[node] = wire.numbers(1, map(locations.number, frames))
+            yield (
+                stacks[node]
+                + wire.numbers(2, (us * _NS for us in times))
+                + _labels(thread, phase_name, strings)
+            )
+
+
+def _labels(thread: ThreadStacks, phase: str, strings: Strings) -> bytes:
+    row = thread.process
+    labels = {
+        "process": thread.process_name,
+        "role": printable(row.role),
+        "pid": str(row.pid),
+        "thread": thread.name,
+        "phase": phase,
+    }
+    return b"".join(
+        wire.message(3, wire.number(1, strings.number(key)) + wire.number(2, strings.number(value)))
+        for key, value in labels.items()
+        if value
+    )
+
+
+def _mapping(report: Report, strings: Strings) -> bytes:
+    name = printable(report.run.script) or wording.command(report) or "a run"
+    # The flags say that functions, files and lines are known: no reader looks for a binary then.
+    known = b"".join(wire.number(flag, 1) for flag in (7, 8, 9))
+    return wire.number(1, MAPPING) + wire.number(5, strings.number(name)) + known
+
+
+def _about_the_run(report: Report, strings: Strings) -> bytes:
+    slices = report.detail.slices if report.detail else ()
+    length_us = slices[-1].end_us - slices[0].start_us if slices else 0
+    hz = max((row.requested_hz for row in report.processes if row.sampled), default=0.0)
+    remarks = [f"command: {wording.command(report)}", *caveats(report)]
+    return b"".join(
+        (
+            wire.number(9, round(report.run.started_unix_s * 1e9)),
+            wire.number(10, length_us * _NS),
+            wire.message(11, _kind(strings, "wall")),
+            wire.number(12, round(1e9 / hz) if hz else 0),
+            wire.numbers(13, [strings.number(it) for it in remarks]),
+            wire.number(14, strings.number("wall")),
+        )
+    )
+
+
+RENDERER: Final = PprofRenderer()

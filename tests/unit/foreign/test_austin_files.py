@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from rlprof.errors import RunFileError
+from rlprof.foreign.reading import read_foreign
+from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, Frame, Recording
+from tests.mojo_stream import MojoStream
+
+TRAIN = "/home/researcher/train.py"
+HEADER = "# austin: 3.7.0\n# interval: 10000\n# mode: full\n\n"
+FOOTER = "\n# duration: 2000000\n"
+POOL = "/usr/lib/python3.11/multiprocessing"
+
+
+def written(folder: Path, text: str | bytes, name: str = "profile") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def times(recording: Recording) -> dict[tuple[int, str, str], tuple[int, int]]:
+    """(pid, thread, stack of functions): (wall, idle) in µs."""
+    found = {}
+    for _, thread, node, wall, idle, _ in recording.samples.rows():
+        names = []
+        while node != NO_PARENT:
+            names.append(recording.nodes[node].frame.function)
+            node = recording.nodes[node].parent
+        of = recording.threads[thread]
+        pid = recording.processes[of.process].pid
+        found[pid, of.name, ">".join(reversed(names))] = (wall, idle)
+    return found
+
+
+def slugs(recording: Recording) -> set[str]:
+    return {note.slug for note in recording.notes}
+
+
+def test_full_metrics_tell_work_waits_and_memory(tmp_path):
+    path = written(
+        tmp_path,
+        HEADER + f"P7;T0:7;{TRAIN}:<module>:9;{TRAIN}:step:3 100,0,4096\n"
+        f"P7;T0:7;{TRAIN}:<module>:9;{TRAIN}:step:3 30,1,-8\n"
+        f"P7;T0:8;{TRAIN}:reads:5 50,1,0\n" + FOOTER,
+    )
+
+    recording = read_foreign(path)
+
+    assert times(recording) == {
+        (7, "MainThread", "<module>>step"): (130, 30),
+        (7, "thread 8", "reads"): (50, 50),
+    }
+    assert recording.run.wall_us == 2_000_000
+    assert recording.processes[0].requested_interval_us == 10_000
+    assert [(it.grown_bytes, it.released_bytes) for it in recording.memory] == [(4096, 8)]
+    assert "foreign-waits" not in slugs(recording)
+
+
+def test_times_alone_are_read_and_waits_said_to_be_unknown(tmp_path):
+    path = written(tmp_path, f"# austin: 3.7.0\n# mode: wall\n\nP7;T0:7;{TRAIN}:step:3 100\n")
+
+    recording = read_foreign(path)
+
+    assert times(recording) == {(7, "MainThread", "step"): (100, 0)}
+    assert "foreign-waits" in slugs(recording)
+
+
+def test_mojo2austin_says_full_and_writes_times_alone(tmp_path):
+    path = written(tmp_path, HEADER + f"P7;T0:7;{TRAIN}:step:3 100\n")
+
+    assert times(read_foreign(path)) == {(7, "MainThread", "step"): (100, 0)}
+
+
+def test_threads_without_interpreter_and_lines_of_windows(tmp_path):
+    path = written(tmp_path, f"P7;T7;{TRAIN}:step:3 100,0,0\r\nP7;T0x1f;{TRAIN}:reads:3 5,0,0\r\n")
+
+    recording = read_foreign(path)
+
+    assert [thread.tid for thread in recording.threads] == [7, 31]
+    assert times(recording)[7, "thread 31", "reads"] == (5, 0)
+
+
+def test_a_pool_is_known_by_its_stacks(tmp_path):
+    started = f"{POOL}/popen_fork.py:Popen._launch:71;{POOL}/process.py:BaseProcess._bootstrap:314"
+    path = written(
+        tmp_path,
+        HEADER + f"P7;T0:7;{TRAIN}:main:9 10,0,0\n"
+        f"P8;T0:8;{TRAIN}:main:9;{started};{TRAIN}:work:3 10,0,0\n"
+        f"P9;T0:9;<string>:<module>:1;{POOL}/spawn.py:spawn_main:120;"
+        f"{POOL}/process.py:BaseProcess._bootstrap:314;{TRAIN}:work:3 10,0,0\n",
+    )
+
+    recording = read_foreign(path)
+
+    assert [it.start_method for it in recording.processes] == ["root", "fork", "spawn"]
+    assert {it.python for it in recording.processes} == {"3.11"}
+
+
+def test_torn_stacks_and_those_of_threads_about_to_start(tmp_path):
+    path = written(
+        tmp_path,
+        HEADER + f"P7;T0:7;{TRAIN}:step:3;:INVALID: 40,0,0\nP7;T0:7;{TRAIN}:step:3 60,0,0\n"
+        "P7;T0:7 9,0,0\nP7;T0:8 5,0,0\n",
+    )
+
+    recording = read_foreign(path)
+
+    assert times(recording) == {
+        (7, "MainThread", INVALID_FUNCTION): (40, 0),
+        (7, "MainThread", "step"): (60, 0),
+        (7, "thread 8", ":NO STACK:"): (5, 0),
+    }
+    assert recording.processes[0].clock_invalid_us == 40
+
+
+def test_a_file_that_was_cut_is_read_as_far_as_it_goes(tmp_path):
+    path = written(
+        tmp_path, HEADER + f"P7;T0:7;{TRAIN}:step:3 100,0,0\nP7;T0:7;{TRAIN}:step:3 100,0,0"
+    )
+
+    recording = read_foreign(path)
+
+    assert times(recording) == {(7, "MainThread", "step"): (100, 0)}
+    assert "foreign-lines" in slugs(recording)
+
+
+def test_packed_files_are_read_too(tmp_path):
+    text = HEADER + f"P7;T0:7;{TRAIN}:step:3 100,0,0\n"
+    path = written(tmp_path, gzip.compress(text.encode()))
+
+    assert times(read_foreign(path)) == {(7, "MainThread", "step"): (100, 0)}
+
+
+def test_many_blocks_add_up(tmp_path):
+    line = f"P7;T0:7;{TRAIN}:step:3;{'/a/long/path.py:f:1;' * 20}/x.py:g:1 100,0,0\n"
+    count = 3_000_000 // len(line)
+    path = written(tmp_path, HEADER + line * count)
+
+    recording = read_foreign(path)
+
+    assert recording.samples.wall_us.tolist() == [100 * count]
+    assert "foreign-lines" not in slugs(recording)
+
+
+def test_mojo_of_several_processes(tmp_path):
+    stream = MojoStream()
+    step, work = Frame(TRAIN, "step", 3), Frame(TRAIN, "work", 5)
+    stream.sample(7, [step], 100, pid=7)
+    stream.sample(7, [step], 30, pid=7, idle=True)
+    stream.sample(8, [work], 50, pid=8, gc=True)
+    path = written(tmp_path, stream.bytes(), "renamed.txt")
+
+    assert times(read_foreign(path)) == {
+        (7, "MainThread", "step"): (130, 30),
+        (8, "MainThread", "work>:GC:"): (50, 0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "slug", "words"),
+    [
+        (b"", "not-a-profile", "empty"),
+        (b"MOJ\x02abc", "profile-damaged", "version 2"),
+        (b"MOJ\x03\x7f", "profile-damaged", "0x7f"),
+        (b"MOJ\x03\x02\x01\x00xyz\x00\x09\x01\x02\x01\x00xyz\x00", "profile-damaged", "fit"),
+        (b"MOJ\x03", "profile-without-time", "no whole sample"),
+        (b"# austin: 3.7.0\n# mode: full\n\n", "profile-without-time", "no whole sample"),
+        (b"# austin: 3.7.0\n# mode: memory\n\nP1;T0:1;a.py:f:1 4096\n", "profile-without-time", "memory"),
+        (gzip.compress(b"P1;T0:1;a.py:f:1 10,0,0\n" * 9)[:-9], "profile-damaged", "gzip"),
+        (b"\x1f\x8b\x00\x00", "profile-damaged", "gzip"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused_with_the_reason(tmp_path, content, slug, words):
+    path = written(tmp_path, content)
+
+    with pytest.raises(RunFileError, match=words) as raised:
+        read_foreign(path)
+
+    assert raised.value.slug == slug
+    assert str(path) in raised.value.message
+    assert raised.value.hint
