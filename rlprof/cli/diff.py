@@ -1,0 +1,164 @@
+"""``rlprof diff``: what changed from one run to another."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from rlprof.cli.loading import load_report
+from rlprof.cli.output import (
+    LATEST,
+    Force,
+    check_output,
+    run_path,
+    show,
+    terminal_options,
+    write_output,
+)
+from rlprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlprof.comparison.compare import Comparison
+
+PAGE: Final = Path("diff.html")
+"""Where ``--html`` writes without ``-o``."""
+
+
+class Format(str, Enum):
+    TERMINAL = "terminal"
+    HTML = "html"
+    SVG = "svg"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+class Metric(str, Enum):
+    WALL = "wall"
+    CPU = "cpu"
+
+
+_ENDINGS: Final = {
+    ".txt": Format.TERMINAL,
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".svg": Format.SVG,
+    ".json": Format.JSON,
+    ".md": Format.MARKDOWN,
+}
+
+
+def diff(
+    base: Annotated[
+        str, typer.Argument(metavar="BASE", help="Run file, or the label of a run in .rlprof.")
+    ],
+    new: Annotated[
+        str | None,
+        typer.Argument(metavar="[NEW]", help="Likewise. Without one: .rlprof/latest."),
+    ] = None,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", "-f", help="Without it, the ending of -o decides; else terminal."),
+    ] = None,
+    html: Annotated[
+        bool,
+        typer.Option("--html", help="Write one HTML page, by itself; without -o to diff.html."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to FILE instead of the terminal."
+        ),
+    ] = None,
+    metric: Annotated[
+        Metric, typer.Option(help="What is compared by function: wall time, or time on a CPU.")
+    ] = Metric.WALL,
+    force: Force = False,
+) -> None:
+    """Show what changed from one run to another.
+
+    It compares rates, findings, the time of each function per step, and counters. What the runs themselves vary by is not called a change. One run a side cannot tell a change of
+    the program from one of the machine.
+    """
+    form = _format_of(format_, output, is_page=html)
+    if html and output is None:
+        output = PAGE
+    if output is not None:
+        check_output(output, force=force)
+    paths = _run_file(base), run_path(None) if new is None else _run_file(new)
+    from rlprof.comparison.compare import compare
+
+    reports = [load_report(path, detailed=True) for path in paths]
+    document = _document(compare(*reports, metric=metric.value), form, to_terminal=output is None)
+    if output is None:
+        show(document)
+        return
+    write_output(output, document, force=force)
+    if html:
+        typer.echo(f"wrote {output} (open it: {output.resolve().as_uri()})")
+
+
+def _format_of(format_: Format | None, output: Path | None, *, is_page: bool) -> Format:
+    if is_page:
+        if format_ not in (None, Format.HTML):
+            raise UsageError(
+                f"--html makes a page, and --format asks for {format_.value}",
+                slug="two-formats",
+                hint="give one of them",
+            )
+        return Format.HTML
+    if format_ is not None:
+        return format_
+    if output is None:
+        return Format.TERMINAL
+    if output.suffix in _ENDINGS:
+        return _ENDINGS[output.suffix]
+    raise UsageError(
+        f"the ending of {output} names no format",
+        slug="no-such-format",
+        hint=f"use one of {', '.join(_ENDINGS)}, or give --format",
+    )
+
+
+def _run_file(given: str) -> Path:
+    """A path as it is; else the last run here with that label."""
+    path = Path(given)
+    if path.exists() or path.suffix == ".rlprof":
+        return path
+    from rlprof.runfile.labels import labelled
+
+    found = labelled(given, LATEST.parent)
+    if not found:
+        raise UsageError(
+            f"there is no file {given}, and no run with that label in {LATEST.parent} "
+            f"(from {Path.cwd()})",
+            slug="no-run",
+            hint="see `rlprof history` for the runs here and their labels",
+        )
+    return found[0]
+
+
+def _document(found: Comparison, form: Format, *, to_terminal: bool) -> str:
+    if form is Format.JSON:
+        from rlprof.comparison.json_document import comparison_as_json
+
+        return comparison_as_json(found)
+    if form is Format.MARKDOWN:
+        from rlprof.comparison.markdown import comparison_as_markdown
+
+        return comparison_as_markdown(found)
+    if form is Format.HTML:
+        from rlprof.comparison.html import comparison_as_html
+
+        return comparison_as_html(found)
+    if form is Format.SVG:
+        from rlprof.comparison.svg import comparison_as_svg
+
+        return comparison_as_svg(found)
+    from rlprof.comparison.terminal import comparison_as_text
+
+    look = terminal_options(sys.stdout) if to_terminal else {"width": "110", "color": "never"}
+    return comparison_as_text(found, width=int(look["width"]), colored=look["color"] == "always")

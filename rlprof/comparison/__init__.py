@@ -1,0 +1,1 @@
+"""Two runs compared: what the second does differently, and its output formats."""

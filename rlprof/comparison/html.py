@@ -1,0 +1,221 @@
+"""A comparison as one HTML file, from ``diff.html.jinja``: it opens anywhere, with the network off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from markupsafe import Markup
+
+import rlprof
+from rlprof import wording
+from rlprof.browser_scripts import bundle
+from rlprof.comparison import words
+from rlprof.comparison.calltree import ChangeTree, Cost, FunctionChange
+from rlprof.comparison.compare import Comparison
+from rlprof.comparison.findings import Fate, FindingChange
+from rlprof.comparison.flamecolumns import document_of
+from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
+from rlprof.model.report import Report
+from rlprof.names import printable
+from rlprof.renderers.html.drawings import Part, bar
+from rlprof.renderers.html.page import _environment as environment
+from rlprof.renderers.html.page import _raw as inlined
+from rlprof.renderers.html.page import policy
+from rlprof.resources import asset
+
+STYLES: Final = ("page.css", "flamegraph.css", "interactive.css", "diff.css")
+
+MOST_ROWS: Final = 40
+MOST_FUNCTIONS: Final = 30
+MOST_WAITS: Final = 10
+_DEEPEST: Final = 6
+"""Steps of indentation that the page's styles know."""
+_MIDDLE: Final = 0.006
+"""Width of the line in the middle of a bar, as a part of it."""
+
+_LOOKS: Final = {
+    Fate.APPEARED: "more-word",
+    Fate.GREW: "more-word",
+    Fate.SHRANK: "less-word",
+    Fate.VANISHED: "less-word",
+}
+
+
+def comparison_as_html(found: Comparison) -> str:
+    tree = found.tree
+    shown = drawn(tree) if tree is not None else None
+    styles = "\n".join(asset(name) for name in STYLES)
+    scripts = [asset("theme.js"), *([bundle("diff.js")] if tree is not None else [])]
+    rate = found.rate
+    claimed = [it for it in found.findings if it.fate in words.CLAIMED]
+    return str(
+        environment()
+        .get_template("diff.html.jinja")
+        .render(
+            policy=Markup(policy(scripts, styles)),
+            styles=inlined(styles, "</style"),
+            scripts=[inlined(script, "</script") for script in scripts],
+            data="" if tree is None or shown is None else _data(tree, shown),
+            version=rlprof.__version__,
+            title=_title(found),
+            times=words.times(rate) if rate is not None else "",
+            times_range=words.times_range(rate) if rate is not None else "",
+            is_clear=rate is not None and rate.is_clear,
+            verdict=words.verdict(found),
+            findings_verdict=words.findings_verdict(found),
+            runs=[_run("BASE", found.base), _run("NEW", found.new)],
+            warnings=[note for note in found.notes if note.level != "info"],
+            findings=[_finding(it, found) for it in claimed],
+            unchanged=words.finding_names(found, Fate.UNCHANGED),
+            unclear=words.finding_names(found, Fate.UNCLEAR),
+            tree=None if tree is None or shown is None else _tree(tree, shown),
+            figures=_figures(found),
+            notes=found.notes,
+        )
+    )
+
+
+def _title(found: Comparison) -> str:
+    names = [it.run.label or words.command_of(it) or "a run" for it in (found.base, found.new)]
+    return " → ".join(printable(name, 80) for name in names)
+
+
+def _run(name: str, report: Report) -> dict[str, str]:
+    return {
+        "name": name,
+        "rate": words.rate_of(report),
+        "command": words.command_of(report),
+        "told": words.run_of(report),
+    }
+
+
+def _finding(it: FindingChange, found: Comparison) -> dict[str, str]:
+    is_news = it.fate in (Fate.APPEARED, Fate.GREW)
+    return {
+        "fate": words.FATES[it.fate],
+        "look": _LOOKS[it.fate],
+        "id": words.finding_name(it),
+        "title": it.shown.finding.title,
+        "place": words.finding_place(it, found),
+        "fix": it.shown.finding.fix if is_news else "",
+        "base": words.finding_cost(it, it.base_cost),
+        "new": words.finding_cost(it, it.new_cost),
+        "unit": words.finding_unit(it),
+    }
+
+
+# --- the tree ------------------------------------------------------------------------------
+
+
+def _tree(tree: ChangeTree, shown: Drawn) -> dict[str, Any]:
+    clear = [it for it in tree.functions if it.is_clear]
+    what = f"{words.metric(tree)} {words.per(tree)}"
+    return {
+        "what": f"{what[0].upper()}{what[1:]}",
+        "pruned": _pruned(shown.pruned_share),
+        "outline": _outline(tree, shown, outline(tree, MOST_ROWS)),
+        "functions": _functions(tree, [it for it in clear if not it.is_waiting][:MOST_FUNCTIONS]),
+        "waits": _functions(tree, [it for it in clear if it.is_waiting][:MOST_WAITS]),
+    }
+
+
+def _pruned(share: float) -> str:
+    if share < 0.0005:
+        return ""
+    return (
+        f"Boxes too thin to see are left out ({wording.percent(share)} in all); their time stays with "
+        "their callers."
+    )
+
+
+def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list[dict[str, Any]]:
+    return [
+        {
+            **_costs(
+                tree, row.box.base, row.box.new, _largest((it.box.base, it.box.new) for it in rows)
+            ),
+            "depth": min(row.depth, _DEEPEST),
+            "callers": words.callers(row),
+            "label": row.box.label,
+            "place": _place(row.box.place, row.box.line),
+            "box": shown.places.get(row.at),
+        }
+        for row in rows
+    ]
+
+
+def _functions(tree: ChangeTree, functions: Sequence[FunctionChange]) -> list[dict[str, Any]]:
+    largest = _largest((it.base, it.new) for it in functions)
+    return [
+        {
+            **_costs(tree, it.base, it.new, largest),
+            "depth": 0,
+            "callers": "",
+            "label": it.label,
+            "place": words.place(it.place, 80),
+            "box": None,
+        }
+        for it in functions
+    ]
+
+
+def _place(file: str, line: int) -> str:
+    text = words.place(file, 80)
+    return f"{text}:{line}" if text and line else text
+
+
+def _largest(pairs: Iterable[tuple[Cost, Cost]]) -> float:
+    return max((abs(new.us - base.us) for base, new in pairs), default=0.0)
+
+
+def _costs(tree: ChangeTree, base: Cost, new: Cost, largest: float) -> dict[str, Any]:
+    return {
+        "base": words.cost(tree, base.us),
+        "new": words.cost(tree, new.us),
+        "change": words.change(base.us, new.us),
+        "bar": change_bar(new.us - base.us, largest),
+    }
+
+
+def change_bar(change: float, largest: float) -> Markup:
+    """To the left of the middle for less, to the right for more."""
+    part = abs(change) / largest / 2 if largest else 0.0
+    middle = Part(0.5 - _MIDDLE / 2, 0.5 + _MIDDLE / 2, "middle")
+    if change < 0:
+        return bar((Part(0.5 - part, 0.5, "less"), middle), "change")
+    return bar((Part(0.5, 0.5 + part, "more"), middle), "change")
+
+
+# --- figures and data ----------------------------------------------------------------------
+
+
+def _figures(found: Comparison) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [
+        {
+            "name": it.name,
+            "base": words.quantity(it, it.base),
+            "new": words.quantity(it, it.new),
+            "change": "" if it.base is None or it.new is None else words.change(it.base, it.new),
+            "is_clear": False,
+        }
+        for it in found.quantities
+    ]
+    rows += [
+        {
+            "name": f"{printable(it.name, 60)} per step",
+            "base": words.counter(it, it.base),
+            "new": words.counter(it, it.new),
+            "change": words.change(it.base or 0.0, it.new or 0.0),
+            "is_clear": it.is_clear,
+        }
+        for it in found.counters
+    ]
+    return rows
+
+
+def _data(tree: ChangeTree, shown: Drawn) -> Markup:
+    """JSON that cannot end its element: no ``<`` in it."""
+    text = json.dumps(document_of(tree, shown), separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))

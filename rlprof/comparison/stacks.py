@@ -1,0 +1,273 @@
+"""The steady stacks of one run as a tree of functions: the time of each, in blocks of time.
+
+Lines of one function under one caller are one box, and so are all processes of one role: line
+numbers move and pids differ from run to run, functions stay.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.analysis import roles as roles_of_processes
+from rlprof.analysis.flame import PSEUDO_FRAMES
+from rlprof.analysis.origin import is_import_machinery, origin
+from rlprof.model.detail import Detail, Slice
+from rlprof.model.profile import PhaseKind
+from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, NO_STACK_FUNCTION, Frame
+from rlprof.model.report import Report
+from rlprof.names import short_path
+
+MOST_BLOCKS: Final = 10
+"""Blocks of the steady phase: few enough for neighbours not to depend on each other (batch means),
+enough for a variance."""
+FEWEST_BLOCKS: Final = 4
+"""Below it nothing is said of how a function varies over the run."""
+
+ROOT_LABEL: Final = "all processes"
+
+UNLOCATED: Final = frozenset(PSEUDO_FRAMES[it] for it in (INVALID_FUNCTION, NO_STACK_FUNCTION))
+"""Labels of time of which no function is known."""
+
+_WORKING: Final = frozenset(
+    {
+        roles_of_processes.WORKER,
+        roles_of_processes.LEARNER,
+        roles_of_processes.ENVIRONMENT_WORKER,
+        roles_of_processes.INFERENCE,
+        roles_of_processes.DATA_LOADER,
+        roles_of_processes.LOGGER,
+    }
+)
+"""Roles of what is a plain worker until its work is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackBox:
+    """A function below one caller, in all processes of a role. Times in µs of the steady phase."""
+
+    parent: int
+    label: str
+    place: str
+    """The file as a reader knows it, the same in two checkouts; empty for roles and pseudo-frames."""
+    line: int
+    """The one in which most of its time passed, below it included; 0 for roles and pseudo-frames."""
+    kind: str
+    """As of ``FlameFrame``."""
+    blocks: tuple[int, ...]
+    """Its own time in each block, of the metric."""
+    idle_us: int
+    """Its own waiting time; 0 when the metric is CPU time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """Of one run; parents come before their children, box 0 is the root."""
+
+    boxes: tuple[StackBox, ...]
+    box_of_node: Mapping[int, frozenset[int]]
+    """The boxes that hold a node of ``Detail.nodes``: one for each role in which it has time."""
+    block_us: tuple[int, ...]
+    """Length of each block."""
+    block_steps: tuple[float, ...]
+    """Steps made in each block, as far as they were counted by window."""
+    interval_us: float
+    """Mean time between two samples of a process."""
+
+    @property
+    def block_time_us(self) -> tuple[int, ...]:
+        """All that was seen in each block, of the metric."""
+        return tuple(map(sum, zip(*(box.blocks for box in self.boxes), strict=True)))
+
+    @property
+    def total_us(self) -> int:
+        return sum(self.block_time_us)
+
+
+def steady_stacks(report: Report, metric: str, roles: Sequence[str]) -> Stacks | None:
+    """What ``report`` holds of its steady phase; None without one. ``roles`` are the names to merge
+    processes by, one for each row of ``report.processes``.
+    """
+    detail = report.detail
+    if detail is None:
+        return None
+    block_of, lengths = _blocks(detail.slices)
+    if not lengths:
+        return None
+    growing = _Growing(detail, roles, report.run.cwd, len(lengths))
+    samples = detail.samples
+    for slice_, thread, node, wall_us, idle_us, cpu_us in samples.rows():
+        block = block_of.get(slice_)
+        us = wall_us if metric == "wall" else cpu_us
+        if block is not None and us:
+            process = detail.threads[thread].process
+            growing.add(process, node, block, us, idle_us if metric == "wall" else 0)
+    return Stacks(
+        boxes=growing.boxes(),
+        box_of_node=growing.box_of_node(),
+        block_us=tuple(lengths),
+        block_steps=_steps_by_block(report, detail.slices, block_of, len(lengths)),
+        interval_us=_interval_us(report),
+    )
+
+
+def roles_to_compare(base: Report, new: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names for the processes of two runs, by which the same processes meet.
+
+    What a worker is called depends on what it spends its time on, and that is close to a threshold
+    at times. Unless the runs agree, all workers are ``worker``.
+    """
+    of_base, of_new = ([row.role for row in it.processes] for it in (base, new))
+    working = [Counter(it for it in roles if it in _WORKING) for roles in (of_base, of_new)]
+    counts = [sum(it.values()) for it in working]
+    agree = set(working[0]) == set(working[1]) and (
+        working[0] == working[1] or counts[0] != counts[1]
+    )
+    if agree:
+        return tuple(of_base), tuple(of_new)
+    return tuple(map(_plain_role, of_base)), tuple(map(_plain_role, of_new))
+
+
+def _plain_role(role: str) -> str:
+    return roles_of_processes.WORKER if role in _WORKING else role
+
+
+def _blocks(slices: Sequence[Slice]) -> tuple[dict[int, int], list[int]]:
+    """The block of each steady slice, and the lengths of the blocks: equal as far as slices let."""
+    steady = [(at, it) for at, it in enumerate(slices) if it.phase is PhaseKind.STEADY]
+    whole = sum(it.end_us - it.start_us for _, it in steady)
+    count = min(MOST_BLOCKS, len(steady))
+    block_of: dict[int, int] = {}
+    lengths = [0] * count
+    gone = 0
+    for at, it in steady:
+        length = it.end_us - it.start_us
+        block = min(count - 1, int((gone + length / 2) / whole * count))
+        block_of[at] = block
+        lengths[block] += length
+        gone += length
+    # A slice longer than a block leaves some of them empty.
+    kept = [block for block, length in enumerate(lengths) if length]
+    new = {block: at for at, block in enumerate(kept)}
+    return {at: new[it] for at, it in block_of.items()}, [lengths[it] for it in kept]
+
+
+def _steps_by_block(
+    report: Report, slices: Sequence[Slice], block_of: Mapping[int, int], count: int
+) -> tuple[float, ...]:
+    """Steps of each window, in the block that its middle lies in."""
+    steps = [0.0] * count
+    starts = [it.start_us for it in slices]
+    for start, end, rate in report.throughput.series:
+        block = block_of.get(bisect_right(starts, (start + end) / 2) - 1)
+        if block is not None:
+            steps[block] += rate * (end - start) / 1e6
+    return tuple(steps)
+
+
+def _interval_us(report: Report) -> float:
+    rates = [row.achieved_hz for row in report.processes if row.achieved_hz > 0]
+    return 1e6 * len(rates) / sum(rates) if rates else 10_000.0
+
+
+class _Box:
+    __slots__ = ("blocks", "idle_us", "kind", "label", "line", "parent", "place")
+
+    def __init__(self, parent: int, label: str, place: str, kind: str, blocks: int) -> None:
+        self.parent = parent
+        self.label = label
+        self.place = place
+        self.line = 0
+        self.kind = kind
+        self.blocks = [0] * blocks
+        self.idle_us = 0
+
+
+class _Growing:
+    """The tree while samples come in."""
+
+    def __init__(self, detail: Detail, roles: Sequence[str], cwd: str, blocks: int) -> None:
+        self._nodes = detail.nodes
+        self._roles = roles
+        self._cwd = cwd
+        self._count = blocks
+        self._importing = _importing(detail)
+        self._boxes = [_Box(NO_PARENT, ROOT_LABEL, "", "root", blocks)]
+        self._index: dict[tuple[int, str, str], int] = {}
+        self._of_node: dict[tuple[str, int], int] = {}
+        self._node_us: dict[tuple[str, int], int] = {}
+
+    def add(self, process: int, node: int, block: int, us: int, idle_us: int) -> None:
+        """Imports are left out: they belong to start-up, whenever they happen."""
+        if node in self._importing:
+            return
+        role = self._roles[process] if process < len(self._roles) else "process"
+        box = self._boxes[self._find(role, node)]
+        box.blocks[block] += us
+        box.idle_us += idle_us
+        self._node_us[role, node] = self._node_us.get((role, node), 0) + us
+
+    def _find(self, role: str, node: int) -> int:
+        path = []
+        while node != NO_PARENT and (role, node) not in self._of_node:
+            path.append(node)
+            node = self._nodes[node].parent
+        at = self._of_node[role, node] if node != NO_PARENT else self._below(0, role, "", "process")
+        for it in reversed(path):
+            at = self._below(at, *_named(self._nodes[it].frame, self._cwd))
+            self._of_node[role, it] = at
+        return at
+
+    def _below(self, parent: int, label: str, place: str, kind: str) -> int:
+        key = (parent, label, place)
+        at = self._index.get(key)
+        if at is None:
+            at = self._index[key] = len(self._boxes)
+            self._boxes.append(_Box(parent, label, place, kind, self._count))
+        return at
+
+    def boxes(self) -> tuple[StackBox, ...]:
+        self._find_lines()
+        return tuple(
+            StackBox(it.parent, it.label, it.place, it.line, it.kind, tuple(it.blocks), it.idle_us)
+            for it in self._boxes
+        )
+
+    def _find_lines(self) -> None:
+        """Of each box the line that took longest, with what it called."""
+        for role, node in sorted(self._of_node, key=lambda it: -it[1]):
+            parent = self._nodes[node].parent
+            if parent != NO_PARENT:
+                above = (role, parent)
+                self._node_us[above] = self._node_us.get(above, 0) + self._node_us.get(
+                    (role, node), 0
+                )
+        longest: dict[int, int] = {}
+        for (role, node), at in sorted(self._of_node.items(), key=lambda it: it[0][1]):
+            us = self._node_us.get((role, node), 0)
+            if us > longest.get(at, 0):
+                longest[at] = us
+                self._boxes[at].line = self._nodes[node].frame.line
+
+    def box_of_node(self) -> Mapping[int, frozenset[int]]:
+        found: dict[int, set[int]] = {}
+        for (_, node), box in self._of_node.items():
+            found.setdefault(node, set()).add(box)
+        return {node: frozenset(boxes) for node, boxes in found.items()}
+
+
+def _named(frame: Frame, cwd: str) -> tuple[str, str, str]:
+    if not frame.file:
+        return PSEUDO_FRAMES.get(frame.function, frame.function), "", "runtime"
+    return frame.function, short_path(frame.file, cwd), origin(frame).value
+
+
+def _importing(detail: Detail) -> frozenset[int]:
+    importing: set[int] = set()
+    for node in detail.nodes:
+        if node.parent in importing or is_import_machinery(node.frame):
+            importing.add(node.id)
+    return frozenset(importing)

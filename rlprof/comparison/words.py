@@ -1,0 +1,217 @@
+"""A comparison in words, the same in every format."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from datetime import datetime, timezone
+from pathlib import PurePosixPath
+from typing import Final
+
+from rlprof import units, wording
+from rlprof.comparison.calltree import MIN_EFFECT, ChangeTree
+from rlprof.comparison.compare import Comparison, CounterChange, Quantity
+from rlprof.comparison.findings import Fate, FindingChange
+from rlprof.comparison.outline import OutlineRow
+from rlprof.comparison.rates import RateChange
+from rlprof.model.finding import Range
+from rlprof.model.report import Report
+from rlprof.names import printable, short_path
+
+NOTHING: Final = "–"
+MINUS: Final = "−"
+
+FATES: Final = {
+    Fate.APPEARED: "appeared",
+    Fate.GREW: "grew",
+    Fate.SHRANK: "shrank",
+    Fate.VANISHED: "gone",
+    Fate.UNCHANGED: "unchanged",
+    Fate.UNCLEAR: "in one run only",
+}
+CLAIMED: Final = (Fate.APPEARED, Fate.GREW, Fate.SHRANK, Fate.VANISHED)
+
+_NAME_LIMIT: Final = 80
+_CALLER_LIMIT: Final = 40
+_ROUNDED: Final = 0.0005
+"""Relative change that reads as 0.0 %."""
+
+
+def verdict(found: Comparison) -> str:
+    """What the rates say, in a sentence."""
+    rate = found.rate
+    if rate is None:
+        return "The rates of the two runs cannot be compared."
+    unit = "updates per second" if found.base.throughput.unit == "updates" else "steps per second"
+    measured = f"NEW makes {times(rate)} times the {unit} of BASE{_in_brackets(times_range(rate))}"
+    if rate.is_clear:
+        return f"{measured}."
+    return f"No clear change: {measured}, which is {_why_unclear(rate)}."
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _why_unclear(rate: RateChange) -> str:
+    if rate.ratio.low <= 1 <= rate.ratio.high:
+        return "no more than noise"
+    if abs(rate.crowding_ratio - 1) > abs(rate.ratio.median - 1) / 3:
+        return "as much as other programs on the machine may explain"
+    return (
+        f"too little for one run a side (less than {wording.percent(MIN_EFFECT)} is never claimed)"
+    )
+
+
+def findings_verdict(found: Comparison) -> str:
+    fates = Counter(change.fate for change in found.findings)
+    parts = [
+        f"{fates[fate]} {'finding' if fates[fate] == 1 else 'findings'} {word}"
+        for fate, word in FATES.items()
+        if fate in CLAIMED and fates[fate]
+    ]
+    return f"{', '.join(parts)}." if parts else "No finding appeared, grew, shrank or went."
+
+
+def times(rate: RateChange) -> str:
+    return f"{rate.ratio.median:.3g}"
+
+
+def times_range(rate: RateChange) -> str:
+    """Empty where both ends read the same."""
+    low, high = f"{rate.ratio.low:.3g}", f"{rate.ratio.high:.3g}"
+    return "" if low == high else f"{low} to {high}"
+
+
+def rate_of(report: Report) -> str:
+    """``657 sps (640 to 670)``; why there is none otherwise."""
+    steady = report.throughput.steady_sps
+    if steady is None:
+        return wording.lack_of_rate(report.throughput)
+    unit = wording.rate_unit(report.throughput)
+    return f"{wording.rate(steady.median)}{wording.GLUE}{unit} ({wording.rate_range(steady)})"
+
+
+def run_of(report: Report) -> str:
+    """What tells the run from others: label, commit, time."""
+    run = report.run
+    started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
+    parts = [run.label, run.git, f"{started:%Y-%m-%d %H:%M} UTC", report.run_file]
+    return " · ".join(printable(it, _NAME_LIMIT) for it in parts if it)
+
+
+def command_of(report: Report) -> str:
+    """As one would type it, without the interpreter."""
+    program, *arguments = report.run.command or ("",)
+    name = PurePosixPath(program).name
+    return printable(shlex.join(arguments if name.startswith("python") else [name, *arguments]))
+
+
+def cost(tree: ChangeTree, us: float) -> str:
+    """``2.06 µs``; of steady time where it is not per step."""
+    return small_duration(us) if tree.per == "step" else wording.percent(us / 1e6)
+
+
+def per(tree: ChangeTree) -> str:
+    return "per step" if tree.per == "step" else "of steady time"
+
+
+def metric(tree: ChangeTree) -> str:
+    return "wall time" if tree.metric == "wall" else "CPU time"
+
+
+def small_duration(us: float) -> str:
+    """With three digits, however short: what a step costs is often under a microsecond."""
+    if us <= 0:
+        return "0"
+    if us < 1:
+        return f"{us * 1000:.3g}{wording.GLUE}ns"
+    if us < 1000:
+        return f"{us:.3g}{wording.GLUE}µs"
+    return wording.duration(us)
+
+
+def change(base: float, new: float) -> str:
+    """``−81 %``; ``3.4×`` from three times on; ``new`` and ``gone`` where there is nothing to divide by."""
+    if base <= 0:
+        return "new" if new > 0 else NOTHING
+    if new <= 0:
+        return "gone"
+    if new >= 3 * base:
+        return f"{wording.rate(new / base)}×"
+    share = new / base - 1
+    if abs(share) < _ROUNDED:
+        return "±0"
+    sign = MINUS if share < 0 else "+"
+    return f"{sign}{wording.percent(abs(share))}"
+
+
+def callers(row: OutlineRow) -> str:
+    """``train › … ›`` before the name of a row whose callers were left out; the reader's own first."""
+    if not row.through:
+        return ""
+    first = next((it for it in row.through if it.kind == "yours"), row.through[0])
+    more = "… › " if len(row.through) > 1 else ""
+    return f"{printable(first.label, _CALLER_LIMIT)} › {more}"
+
+
+def place(file: str, limit: int = 40) -> str:
+    """The end of a path, which tells most."""
+    text = printable(file)
+    return text if len(text) <= limit else f"…{text[len(text) - limit + 1 :]}"
+
+
+def finding_name(it: FindingChange) -> str:
+    return printable(it.shown.finding.detector, _NAME_LIMIT)
+
+
+def finding_names(found: Comparison, fate: Fate) -> list[str]:
+    """Each once."""
+    return list(dict.fromkeys(finding_name(it) for it in found.findings if it.fate is fate))
+
+
+def finding_place(it: FindingChange, found: Comparison) -> str:
+    """``train.py:12 step``, of the run that has it; empty when it names no line."""
+    report = found.base if it.new is None else found.new
+    locations = it.shown.finding.locations
+    if not locations:
+        return ""
+    first = locations[0]
+    file = place(short_path(first.file, report.run.cwd), 50)
+    return f"{file}:{first.line} {printable(first.function, _NAME_LIMIT)}"
+
+
+def finding_cost(it: FindingChange, value: Range | None) -> str:
+    """What the fix would save, as a range."""
+    if value is None:
+        return NOTHING
+    if it.unit == "share":
+        return wording.share_range(value)
+    low, high = small_duration(value.low), small_duration(value.high)
+    if value.low < value.high / 1000:
+        return f"up to {high}"
+    if low.rpartition(wording.GLUE)[2] == high.rpartition(wording.GLUE)[2]:
+        low = low.rpartition(wording.GLUE)[0]
+    return f"{low} to {high}"
+
+
+def finding_unit(it: FindingChange) -> str:
+    return {"step": "per step", "share": "of steady time", "run": "of the run"}[it.unit]
+
+
+def quantity(it: Quantity, value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    if it.unit == "bytes":
+        return wording.size(value)
+    if it.unit == "cores":
+        return f"{value:.2f}"
+    return small_duration(value)
+
+
+def counter(it: CounterChange, value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    if it.name.endswith("_bytes"):
+        return wording.size(value) if value >= 1024 else f"{value:.3g}{wording.GLUE}B"
+    return units.count(value).replace(" ", wording.GLUE)
