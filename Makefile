@@ -12,10 +12,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTHON ?=
 
-.PHONY: help demo test lint format types imports unit e2e slow gpu wheel bench accuracy clean browser
+.PHONY: help demo test lint format types imports unit e2e slow gpu wheel bench accuracy clean browser docs-images
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Set-up: a stamp file per environment, renewed when what it was made from changes.
 
@@ -71,6 +71,9 @@ slow: $(VENV)/.dev-installed ## the tests that take minutes
 gpu: $(VENV)/.dev-installed ## the tests that need a GPU (and torch with CUDA or ROCm); skipped without
 	$(BIN)/pytest -q -rs -m gpu tests/gpu
 
+docs-images: $(VENV)/.dev-installed browser ## the pictures of the documentation, from recordings made right now
+	$(BIN)/python docs/make_images.py
+
 wheel: $(VENV)/.dev-installed ## build the wheel, install it alone, record and report with it
 	.ci/check-wheel $(BIN)/python
 
@@ -85,7 +88,8 @@ clean: ## remove everything that make made
 	rm -rf $(VENV) .clean-venv build dist bandit.svg
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-# Debian's chromium drives the browser tests; they skip without it.
+# Debian's chromium drives the browser tests, and packages of npm check what it shows; what is
+# missing is skipped.
 browser:
 	@if ! command -v chromium >/dev/null; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -94,4 +98,13 @@ browser:
 		else \
 			echo "no chromium: the browser tests are skipped (sudo apt-get install chromium)"; \
 		fi; \
+	fi
+	@if ! command -v npm >/dev/null; then \
+		echo "no npm: the browser tests that need its packages are skipped (sudo apt-get install npm)"; \
+	elif [ ! build/browser-packages/.installed -nt tests/browser/package.json ]; then \
+		mkdir -p build/browser-packages; \
+		cp tests/browser/package.json build/browser-packages/; \
+		npm install --silent --ignore-scripts --no-audit --no-fund --no-package-lock --prefix build/browser-packages \
+			&& touch build/browser-packages/.installed \
+			|| echo "npm's registry could not be reached: the browser tests that need its packages are skipped"; \
 	fi

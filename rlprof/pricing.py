@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import prod, sqrt
 from typing import Final
 
 from rlprof.analysis.critical import UNLOCATED
@@ -279,6 +279,18 @@ def rate_after(rate: float, saved: Range) -> Range:
     after are compared on the same machine and day.
     """
     return Range(rate / (1 - _clip(saved.low)), rate / (1 - _clip(saved.high)))
+
+
+def saved_together(findings: Sequence[PricedFinding]) -> Range:
+    """What the fixes of several findings save of the same time.
+
+    No time is sold twice, so shares add up. Their upper ends do not: where one is true, less is left
+    for the others than they were priced at.
+    """
+    low = sum(it.saved_share.low for it in findings)
+    middle = sum((it.saved_share.low + it.saved_share.high) / 2 for it in findings)
+    left = prod(1 - _clip(it.saved_share.high) for it in findings)
+    return Range(_clip(low), _clip(max(low, middle, 1 - left)))
 
 
 def _priced(finding: Finding, found: _Price, profile: Profile, measure: _Measure) -> PricedFinding:

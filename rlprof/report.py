@@ -188,7 +188,8 @@ def _wait_rows(recording: Recording, profile: Profile) -> tuple[WaitRow, ...]:
 
 def _resources(profile: Profile) -> Resources | None:
     load = profile.load
-    if not load.there_is_us:
+    # A profile of another program has windows but no clocks of processors.
+    if not load.there_is_us or not load.got_us:
         return None
     length = load.there_is_us / load.cores
     by_role: dict[str, list[float]] = {}

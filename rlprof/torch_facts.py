@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rlprof.analysis.device.flops import count_flops
 from rlprof.analysis.device.peaks import mfu
+from rlprof.analysis.device.view import TraceView
 from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
 from rlprof.model.counters import KERNEL_LAUNCHES
+from rlprof.model.device import IdleCause
 from rlprof.model.profile import Profile
 from rlprof.model.recording import SyncSite
-from rlprof.model.report import Compute, SyncSiteRow, TorchWindowRow
+from rlprof.model.report import Compute, SyncSiteRow, TorchOp, TorchWindowRow
 from rlprof.tracefile.shapes import read_shapes
 
 MOST_SITES: Final = 20
 """Places where tensors are read, in a report."""
+
+MOST_OPS: Final = 10
+"""Operations of a window, in a report."""
 
 
 def window_rows(
@@ -123,4 +129,31 @@ def _window_row(it: WindowView, profile: Profile, left_out: bool) -> TorchWindow
         busy_share=view.busy_share if view is not None and view.has_device else None,
         optimizer=f"{optimizer.name} ({optimizer.kind.value})" if optimizer is not None else "",
         compiling_s=view.compiling.compiling_us / 1e6 if view is not None else 0.0,
+        idle=_idle(view) if view is not None else (),
+        top_ops=_heaviest_ops(view) if view is not None else (),
+        top_kernels=_heaviest_kernels(view) if view is not None else (),
     )
+
+
+def _idle(view: TraceView) -> tuple[tuple[str, float], ...]:
+    """Of the busiest device, so that its causes and its busy share add up to the trace."""
+    busiest = view.busiest
+    if busiest is None or not view.has_device or not view.wall.length:
+        return ()
+    idle = next(it for it in view.idle if it.device == busiest.id)
+    shares = [(cause.value, idle.us(cause) / view.wall.length) for cause in IdleCause]
+    return tuple(pair for pair in shares if pair[1] > 0)
+
+
+def _heaviest_ops(view: TraceView) -> tuple[TorchOp, ...]:
+    times: dict[str, list[float]] = defaultdict(list)
+    for op in view.outermost_ops:
+        times[op.name].append(op.dur)
+    ranked = sorted(times.items(), key=lambda it: (-sum(it[1]), it[0]))[:MOST_OPS]
+    return tuple(TorchOp(name, len(us), sum(us) / 1e6) for name, us in ranked)
+
+
+def _heaviest_kernels(view: TraceView) -> tuple[TorchOp, ...]:
+    if not view.has_device:
+        return ()
+    return tuple(TorchOp(name, count, us / 1e6) for name, count, us in view.kernels.heaviest)

@@ -9,15 +9,17 @@ report = a_report(
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rlprof.model.activity import Bound, BoundBy, Component
+from rlprof.model.detail import Detail, Excerpt, Slice, TimeSeries
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.flame import Flame, FlameFrame
 from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import Interval, Phase, PhaseKind, Throughput
-from rlprof.model.recording import Note, RunInfo
+from rlprof.model.recording import NO_PARENT, Frame, Node, Note, RunInfo, Samples, Thread
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
 
 SECOND = 1_000_000
@@ -192,6 +194,109 @@ def a_bandit_flame() -> Flame:
     )  # fmt: skip
 
 
+def a_detail(
+    *steady: tuple[str, float, str],
+    start_up: Sequence[tuple[str, float, str]] = (),
+    **changes: Any,
+) -> Detail:
+    """Slices of one second, of which the first 2 are start-up and the last 10 steady.
+
+    Each stack is ("0 MainThread", seconds, "a > b > c"): the place of its process in the report and
+    the thread, the time over the whole phase, spread evenly, and the frames as for ``a_flame``. What
+    does not wait is on a CPU for nine tenths.
+    """
+    slices = tuple(
+        Slice(n * SECOND, (n + 1) * SECOND, PhaseKind.START_UP if n < 2 else PhaseKind.STEADY)
+        for n in range(12)
+    )
+    threads: dict[str, Thread] = {}
+    nodes: dict[tuple[int, Frame], Node] = {}
+    rows = []
+    for stacks, window_numbers in ((start_up, range(2)), (steady, range(2, 12))):
+        for thread_name, seconds, text in stacks:
+            thread = threads.setdefault(thread_name, _a_thread(len(threads), thread_name))
+            node = _a_node(nodes, text)
+            wall = round(seconds * SECOND / len(window_numbers))
+            idle = wall if text.endswith("~") else 0
+            cpu = (wall - idle) * 9 // 10
+            rows += [(window, thread.id, node, wall, idle, cpu) for window in window_numbers]
+    samples = Samples()
+    for row in sorted(rows):
+        samples.add(*row)
+    values: dict[str, Any] = {
+        "slices": slices,
+        "threads": tuple(threads.values()),
+        "nodes": tuple(nodes.values()),
+        "samples": samples,
+        "points_us": tuple((it.start_us, it.end_us) for it in slices),
+        **changes,
+    }
+    return Detail(**values)
+
+
+def _a_thread(number: int, text: str) -> Thread:
+    process, _, name = text.partition(" ")
+    is_main = name == "MainThread"
+    return Thread(
+        number, int(process), 1000 + int(process) if is_main else 5000 + number, name, is_main
+    )
+
+
+def _a_node(nodes: dict[tuple[int, Frame], Node], text: str) -> int:
+    parent = NO_PARENT
+    for part in text.rstrip("~ ").split(" > "):
+        function, place, _ = part.split(" ")
+        file, _, line = place.rpartition(":")
+        key = (parent, Frame(file, function, int(line)))
+        parent = nodes.setdefault(key, Node(len(nodes), *key)).id
+    return parent
+
+
+def a_bandit_detail() -> Detail:
+    """Where the time of ``a_story`` went: its main process as in ``a_bandit_flame``, and two workers."""
+    main = f"<module> {HOME}/train.py:31 yours > train {HOME}/train.py:12 yours"
+    read = f"step {HOME}/bandit/env.py:42 yours > __getattr__ {SITE}/omegaconf/dictconfig.py:355 library"
+    work = f"<module> {HOME}/train.py:31 yours > work {HOME}/bandit/worker.py:17 yours"
+    detail = a_detail(
+        ("0 MainThread", 3.1, f"{main} > {read} > _get_impl {SITE}/omegaconf/dictconfig.py:442 library"),
+        ("0 MainThread", 2.4, f"{main} > {read} > _resolve {SITE}/omegaconf/base.py:717 library"),
+        ("0 MainThread", 1.2, f"{main} > {read} > deepcopy {LIB}/copy.py:146 stdlib"),
+        ("0 MainThread", 1.6, f"{main} > choose {HOME}/bandit/agent.py:27 yours > argmax {HOME}/bandit/agent.py:9 yours"),
+        ("0 MainThread", 0.9, f"{main} > collect {HOME}/train.py:20 yours > recv {LIB}/multiprocessing/connection.py:250 stdlib ~"),
+        ("0 MainThread", 0.4, f"{main} > :GC: :0 runtime"),
+        ("0 writer", 9.8, f"write {HOME}/bandit/log.py:8 yours ~"),
+        ("1 MainThread", 6.7, f"{work} > recv {LIB}/multiprocessing/connection.py:250 stdlib ~"),
+        ("1 MainThread", 3.1, f"{work} > pull {HOME}/bandit/worker.py:31 yours"),
+        ("2 MainThread", 6.6, f"{work} > recv {LIB}/multiprocessing/connection.py:250 stdlib ~"),
+        ("2 MainThread", 3.2, f"{work} > pull {HOME}/bandit/worker.py:31 yours"),
+        start_up=[("0 MainThread", 1.9, f"<module> {HOME}/train.py:3 yours > _find_and_load <frozen_importlib._bootstrap>:1176 stdlib")],
+        steady_steps=6570.0,
+        series=(
+            TimeSeries("rate", "sps", "sps", (None, None, *(657.0 + n % 3 for n in range(10)))),
+            TimeSeries("cores", "worker", "cores", (0.0, 0.4, *(2.5 + n % 2 / 10 for n in range(10)))),
+            TimeSeries("cores", "main", "cores", (0.9,) * 12),
+            TimeSeries("memory", "main", "bytes", tuple(4e8 + n * 7e7 for n in range(12))),
+            TimeSeries("gpu", "GPU 0", "share", (None, None, *(0.37,) * 10)),
+        ),
+        excerpts={
+            (f"{HOME}/bandit/env.py", 42): Excerpt(
+                40,
+                (
+                    "    def step(self, action):",
+                    "        self.steps += 1",
+                    "        reward = self.cfg.env.reward_scale * self.rng.normal()",
+                    "        return reward, self.steps >= self.limit",
+                ),
+            )
+        },
+    )  # fmt: skip
+    touched = [
+        frozenset(it.id for it in detail.nodes if "/omegaconf/" in it.frame.file),
+        frozenset(it.id for it in detail.nodes if it.frame.function == "argmax"),
+    ]
+    return replace(detail, finding_nodes=((1, touched[0]), (3, touched[1])))
+
+
 def a_report(
     *,
     sps: float | None = 657.0,
@@ -314,6 +419,7 @@ def a_story() -> Report:
                 lines=(GrownLine(f"{HOME}/train.py", 20, "collect", "self.episodes.append(episode)", 6_000_000, 0.9, 0.1),),
             ),
             "resources": Resources(8, 3.4, 0.2, 0.0, False, (("worker", 8, 2.5), ("main", 1, 0.9))),
+            "detail": a_bandit_detail(),
         },
         notes=[
             Note("warning", "process-missed", "Process 2000 was not sampled: it ended before the sampler could attach."),

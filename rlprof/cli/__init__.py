@@ -12,9 +12,11 @@ import typer
 from typer.core import TyperCommand
 
 import rlprof
+from rlprof.cli.diff import diff
 from rlprof.cli.doctor import doctor
 from rlprof.cli.examples import examples
 from rlprof.cli.explain import explain
+from rlprof.cli.export import export
 from rlprof.cli.flame import flame
 from rlprof.cli.history import history
 from rlprof.cli.report import report
@@ -67,6 +69,7 @@ COMMANDS: Final = (
         report,
         (
             "rlprof report",
+            "rlprof report --html --open",
             "rlprof report runs/baseline.rlprof --format json -o report.json",
         ),
     ),
@@ -78,6 +81,14 @@ COMMANDS: Final = (
         ),
     ),
     _Command(
+        export,
+        (
+            "rlprof export --format speedscope -o run.speedscope.json",
+            "rlprof export runs/baseline.rlprof -o baseline.trace.json",
+            "rlprof export --format collapsed -p metric=cpu | flamegraph.pl > cpu.svg",
+        ),
+    ),
+    _Command(
         scale,
         (
             "rlprof scale --workers 1,2,4,8 train.py --envs {}",
@@ -85,6 +96,14 @@ COMMANDS: Final = (
         ),
         TargetCommand,
         TARGET_USAGE,
+    ),
+    _Command(
+        diff,
+        (
+            "rlprof diff baseline",
+            "rlprof diff runs/before.rlprof runs/after.rlprof --html",
+            "rlprof diff before.rlprof after.rlprof --metric cpu -o diff.svg",
+        ),
     ),
     _Command(
         history,

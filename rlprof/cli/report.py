@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlprof.cli.formats import by_name, by_suffix, parse_options
+from rlprof.cli.loading import FileKind, kind_of, load_report, show_trace
 from rlprof.cli.output import Force, check_output, run_path, show, terminal_options, write_output
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rlprof.model.report import Report
     from rlprof.renderers.base import Renderer
 
 DEFAULT_FORMAT = "terminal"
+PAGE_FORMAT = "html"
 
 
 def report(
     run: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN]", help="Run file. Without one: .rlprof/latest."),
+        typer.Argument(
+            metavar="[RUN]",
+            help="Run file, or a profile by austin or py-spy. Without one: .rlprof/latest.",
+        ),
     ] = None,
     format_name: Annotated[
         str | None,
@@ -30,9 +34,20 @@ def report(
             "--format",
             "-f",
             metavar="FORMAT",
-            help="terminal, json or svg. Without it, the ending of -o decides; else terminal.",
+            help="terminal, html, json, markdown, sarif or svg. Without it, the ending of -o decides; else "
+            "terminal.",
         ),
     ] = None,
+    html: Annotated[
+        bool,
+        typer.Option(
+            "--html",
+            help="Write one HTML page, by itself; without -o into this folder, as RUN.html.",
+        ),
+    ] = False,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="As --html, and open the page in the browser.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -53,24 +68,52 @@ def report(
 
     Needs the run file alone: not the machine, the GPU or the source tree of the training.
     """
-    renderer = choose_renderer(format_name, output)
+    is_page = html or open_page
+    renderer = choose_renderer(_format_of(format_name, is_page=is_page), output)
     options = parse_options(option or (), renderer)
+    path = run_path(run)
+    if is_page and output is None:
+        output = page_beside(path)
     if output is not None:
         check_output(output, force=force)
-    priced = load_report(run_path(run), detailed=renderer.needs_detail)
+    if kind_of(path) is FileKind.TRACE:
+        show_trace(path, renderer.name, output, force=force)
+        return
+    priced = load_report(path, detailed=renderer.needs_detail)
     if output is not None:
         write_output(output, renderer.render(priced, options), force=force)
+        if is_page:
+            _hand_over(output, is_opened=open_page)
     else:
         defaults = terminal_options(sys.stdout) if renderer.name == DEFAULT_FORMAT else {}
         show(renderer.render(priced, {**defaults, **options}))
 
 
-def load_report(path: Path, *, detailed: bool = False) -> Report:
-    """Read and price a run file; ``detailed`` as for ``build_report``."""
-    from rlprof.report import build_report
-    from rlprof.runfile.reader import read_run
+def page_beside(run: Path) -> Path:
+    """Where the page of a run goes by itself: the working directory, under the run's own name."""
+    # .rlprof/latest is a link to the run.
+    return Path(f"{run.resolve().stem}.html")
 
-    return build_report(read_run(path), run_file=str(path), detailed=detailed)
+
+def _format_of(format_name: str | None, *, is_page: bool) -> str | None:
+    if is_page and format_name not in (None, PAGE_FORMAT):
+        raise UsageError(
+            f"--html and --open make a page, and --format asks for {format_name}",
+            slug="two-formats",
+            hint="give one of them",
+        )
+    return PAGE_FORMAT if is_page else format_name
+
+
+def _hand_over(page: Path, *, is_opened: bool) -> None:
+    """Say where the page is, and open it if asked to; a machine without a browser is no error."""
+    address = page.resolve().as_uri()
+    typer.echo(f"wrote {page} (open it: {address})")
+    if is_opened:
+        import webbrowser
+
+        if not webbrowser.open(address):
+            typer.echo("no browser was found here: copy the file to where there is one", err=True)
 
 
 def choose_renderer(format_name: str | None, output: Path | None) -> Renderer:
@@ -80,44 +123,6 @@ def choose_renderer(format_name: str | None, output: Path | None) -> Renderer:
     """
     from rlprof.discovery import discover_renderers
 
-    renderers = {renderer.name: renderer for renderer in discover_renderers()}
     if format_name is None and output is not None:
-        return _by_suffix(list(renderers.values()), output)
-    name = format_name or DEFAULT_FORMAT
-    if name not in renderers:
-        raise UsageError(
-            f"there is no format {name!r}",
-            slug="no-such-format",
-            hint=f"choose one of: {', '.join(sorted(renderers))}",
-        )
-    return renderers[name]
-
-
-def _by_suffix(renderers: Sequence[Renderer], output: Path) -> Renderer:
-    for renderer in renderers:
-        if output.name.endswith(renderer.suffixes):
-            return renderer
-    endings = ", ".join(f"{suffix} ({r.name})" for r in renderers for suffix in r.suffixes)
-    raise UsageError(
-        f"the ending of {output} names no format",
-        slug="no-such-format",
-        hint=f"use one of {endings}, or give --format",
-    )
-
-
-def parse_options(given: Sequence[str], renderer: Renderer) -> Mapping[str, str]:
-    """The ``-p`` options as a mapping; raises ``UsageError`` for one that ``renderer`` lacks."""
-    options = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not equals or key not in renderer.options:
-            known = "; ".join(f"{name}: {what}" for name, what in renderer.options.items())
-            raise UsageError(
-                f"-p {text}: the format {renderer.name} has no such option"
-                if equals
-                else f"-p {text}: the form is KEY=VALUE",
-                slug="bad-render-option",
-                hint=f"options of {renderer.name}: {known}" if known else "it takes none",
-            )
-        options[key] = value
-    return options
+        return by_suffix(discover_renderers(), output)
+    return by_name(discover_renderers(), format_name or DEFAULT_FORMAT)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlprof.cli.loading import load_report
 from rlprof.cli.output import LATEST, show, terminal_options
-from rlprof.cli.report import load_report
 from rlprof.cli.target import Target, TargetKind, target_of
 from rlprof.errors import LaunchError, OutputError, RlprofError, UsageError
 from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlprof.model.activity import NOT_BOUND, Bound, Component
 from rlprof.model.detail import Detail
@@ -85,6 +86,14 @@ class Resources:
     gpus: tuple[GpuUse, ...] = ()
 
 
+class TorchOp(NamedTuple):
+    """An operation of the host or a kernel of a GPU, in one window of torch's profiler."""
+
+    name: str
+    calls: int
+    time_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class TorchWindowRow:
     """A short stretch of one process under torch's profiler. Times in seconds."""
@@ -110,6 +119,13 @@ class TorchWindowRow:
     optimizer: str
     """Name and kind: ``Adam (for-loop)``; empty when none stepped."""
     compiling_s: float
+    idle: tuple[tuple[str, float], ...] = ()
+    """(cause, part of the trace) for which the busiest GPU had nothing to do, by the names of
+    ``model/device.py``; empty without rows of one."""
+    top_ops: tuple[TorchOp, ...] = ()
+    """Operations that the program called itself, by the host's time in them, the heaviest first."""
+    top_kernels: tuple[TorchOp, ...] = ()
+    """The heaviest first."""
 
 
 @dataclass(frozen=True, slots=True)

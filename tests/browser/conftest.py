@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rlprof.model.report import Report
+from rlprof.renderers.html import RENDERER as PAGE
 from rlprof.renderers.svg import RENDERER
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -51,6 +52,45 @@ def open_flamegraph(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]
             lambda request: request.url.startswith("file://") or errors.append(request.url),
         )
         page.goto(path.as_uri())
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Open the HTML report of a report, from its file and without a network; the test fails on any
+    error that the page logs, and on anything that it asks for.
+    """
+    contexts = []
+    errors: list[str] = []
+
+    def open_it(
+        report: Report,
+        *,
+        width: int = 1280,
+        view: str = "",
+        ready: bool = True,
+        path: Path | None = None,
+        **settings: Any,
+    ) -> Any:
+        if path is None:
+            path = tmp_path / f"page-{len(contexts)}.html"
+            path.write_text(PAGE.render(report, {}), encoding="utf-8")
+        context = browser.new_context(viewport={"width": width, "height": 800}, **settings)
+        contexts.append(context)
+        context.set_offline(True)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda it: it.url.startswith("file://") or errors.append(it.url))
+        page.goto(path.as_uri() + view)
+        if ready:
+            page.wait_for_selector("html[data-ready=yes]", state="attached")
         return page
 
     yield open_it

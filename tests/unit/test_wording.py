@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from rlprof import wording
-from rlprof.model.profile import Throughput
+from rlprof.model.activity import Bound, BoundBy
+from rlprof.model.finding import Confidence, PricedFinding
+from rlprof.model.profile import PhaseKind, Throughput
 from rlprof.model.report import Report
-from tests.report_factories import a_report
+from tests.report_factories import a_finding, a_report
 
 
 def why(throughput: Throughput) -> str:
@@ -19,3 +22,55 @@ def test_why_there_is_no_rate_tells_what_was_missing():
     assert "nothing counted steps" in why(Throughput("none", "none", None))
     assert "12 steps were counted" in why(Throughput("steps", "rlprof.step", None, total_steps=12))
     assert "too few rates" in why(printed)
+
+
+def the_verdict(*findings: PricedFinding, **changes: Any) -> str:
+    bound = Bound(BoundBy.PROCESS, (0,), 0.93, "the learner")
+    report = a_report(findings=findings, seen={"bound": bound}, **changes)
+    return wording.unglued(wording.verdict(report))
+
+
+def saving(low: float, high: float, **changes: Any) -> PricedFinding:
+    return a_finding(saves=(low, high), **changes)
+
+
+def test_the_verdict_adds_up_what_the_first_findings_save():
+    one, two, three, four = (saving(0.2, 0.25) for _ in range(4))
+
+    assert the_verdict(one) == (
+        "Bound by the learner; fixing the first finding gives 1.2× to 1.3×."
+    )
+    assert "the first two gives 1.7× to 1.8×" in the_verdict(one, two)
+    assert "the first three gives 2.5× to 3.1×" in the_verdict(one, two, three, four)
+
+
+def test_the_verdict_promises_nothing_that_is_not_sure():
+    assert "gives up to 1.3×" in the_verdict(saving(0.0, 0.25))
+    assert "×" not in the_verdict(saving(0.0, 0.03))
+
+
+def test_the_verdict_does_not_add_up_upper_ends_that_cannot_be_true_at_once():
+    assert "gives 2.1× to 22×" in the_verdict(
+        saving(0.49, 0.94), saving(0.016, 0.13), saving(0.014, 0.13)
+    )
+
+
+def test_the_verdict_never_promises_that_all_time_goes():
+    assert "gives 50× to 100×" in the_verdict(saving(0.49, 0.6), saving(0.49, 0.6))
+
+
+def test_the_verdict_counts_no_start_up_no_guess_and_no_run_without_steps():
+    start_up = saving(0.5, 0.6, phase=PhaseKind.START_UP, sps_after=None)
+    guess = saving(0.0, 0.5, confidence=Confidence.SUSPECTED)
+
+    assert the_verdict(start_up) == (
+        "Bound by the learner. Fixing the first finding saves 50 to 60 % of the run."
+    )
+    assert "×" not in the_verdict(guess)
+    assert "×" not in the_verdict(saving(0.5, 0.6, sps_after=None), sps=None)
+
+
+def test_the_verdict_of_a_run_with_nothing_to_fix_says_that():
+    assert the_verdict() == (
+        "Bound by the learner. Nothing worth fixing was found: no known cause costs 1.0 % of the time or more."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.model.report import Compute, SyncSiteRow, TorchWindowRow
+from rlprof.model.report import Compute, SyncSiteRow, TorchOp, TorchWindowRow
 from rlprof.renderers.json_report.values import Json, known, number
 
 
@@ -22,7 +22,14 @@ def torch_window(row: TorchWindowRow) -> dict[str, Json]:
         "gpu_busy_share": known(row.busy_share),
         "optimizer": row.optimizer,
         "compiling_s": number(row.compiling_s),
+        "gpu_idle": {cause: number(share) for cause, share in row.idle},
+        "heaviest_ops": [_op(op) for op in row.top_ops],
+        "heaviest_kernels": [_op(op) for op in row.top_kernels],
     }
+
+
+def _op(op: TorchOp) -> dict[str, Json]:
+    return {"name": op.name, "calls": op.calls, "time_s": number(op.time_s)}
 
 
 def compute_of(compute: Compute | None) -> dict[str, Json] | None:

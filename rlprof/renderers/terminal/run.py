@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
@@ -43,34 +43,39 @@ LARGEST: Final = 3
 def how_the_run_went(report: Report) -> Iterable[RenderableType]:
     yield heading("The run")
     table = grid(2)
-    table.add_row("Phases", _phases(report))
+    for name, text in run_facts(report):
+        table.add_row(name, text)
+    yield table
+    if report.processes:
+        yield Text()
+        yield _processes(report.processes)
+    yield from _waits(report)
+
+
+def run_facts(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of what is known of the run beside its findings."""
+    yield "Phases", _phases(report)
     throughput = report.throughput
     if throughput.steady_sps is not None:
         interval = Range(throughput.steady_sps.low, throughput.steady_sps.high)
-        table.add_row(
+        yield (
             "Steps",
             f"{wording.count(throughput.total_steps)} counted by {throughput.source}; steady "
             f"{wording.speed(report)} "
             f"({wording.between(interval, wording.rate_unit(throughput))})",
         )
     if rates := _other_rates(throughput):
-        table.add_row("Also", rates)
+        yield "Also", rates
     if report.resources is not None:
-        table.add_row("CPU", _cpu(report.resources))
+        yield "CPU", _cpu(report.resources)
         for gpu in report.resources.gpus:
-            table.add_row(f"GPU {gpu.index}", _gpu(gpu))
+            yield f"GPU {gpu.index}", _gpu(gpu)
     if report.memory is not None:
-        table.add_row("Memory", _memory(report.memory, report))
-    for name, text in torch_lines(report):
-        table.add_row(name, text)
+        yield "Memory", _memory(report.memory, report)
+    yield from torch_lines(report)
     for name, value in report.counters_per_step:
-        table.add_row(printable(name), f"{wording.count(value)} per step")
-    table.add_row("rlprof", _overhead(report))
-    yield table
-    if report.processes:
-        yield Text()
-        yield _processes(report.processes)
-    yield from _waits(report)
+        yield printable(name), f"{wording.count(value)} per step"
+    yield "rlprof", _overhead(report)
 
 
 def _other_rates(throughput: Throughput) -> str:
@@ -149,21 +154,31 @@ def _memory(memory: MemoryView, report: Report) -> str:
 
 
 def _waits(report: Report) -> Iterable[RenderableType]:
-    """Who waits for whom, the longest first; processes of one role are one line."""
+    lines = wait_lines(report)
+    if not lines:
+        return
+    yield heading("Who waits for whom")
+    table = grid(3)
+    for who, what, whom in lines:
+        table.add_row(Text(who), Text(what), Text(whom, style="dim"))
+    yield table
+
+
+def wait_lines(report: Report) -> list[tuple[str, str, str]]:
+    """Who waits, how long in what, and for whom, the longest first; processes of one role are one line."""
     alike: dict[tuple[str, str, str], list[WaitRow]] = {}
     for row in report.waits:
         alike.setdefault((row.role, row.thread, row.kind), []).append(row)
     groups = [rows for rows in alike.values() if max(row.share for row in rows) >= LEAST_WAIT]
     if len(report.processes) < 2 or not groups:
-        return
-    yield heading("Who waits for whom")
-    table = grid(3)
+        return []
+    lines = []
     for rows in groups[:MOST_WAITS]:
         thread = f" ({printable(rows[0].thread)})" if rows[0].thread else ""
         who = f"{rows[0].role} {rows[0].pid}" if len(rows) == 1 else f"{len(rows)} {rows[0].role}s"
         what = f"{_spread_of_shares([row.share for row in rows])} in {rows[0].kind}"
-        table.add_row(Text(who + thread), Text(what), Text(_whom(rows), style="dim"))
-    yield table
+        lines.append((who + thread, what, _whom(rows)))
+    return lines
 
 
 def _whom(rows: Sequence[WaitRow]) -> str:
@@ -213,19 +228,20 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
     table.add_column("", style="dim")
     for (role, _, sampled, note), group in alike.items():
         name = f"{role} {group[0].pid}" if len(group) == 1 else f"{len(group)} {role}s"
-        rate = _spread([row.achieved_hz for row in group], "{:.0f}") if sampled else "not sampled"
+        rate = spread([row.achieved_hz for row in group], "{:.0f}") if sampled else "not sampled"
         table.add_row(
             Text(name),
-            _spread([row.wall_s for row in group], "{:.1f}"),
-            _spread([row.start_up_s for row in group], "{:.1f}"),
-            _spread([row.cpu_s for row in group], "{:.1f}"),
+            spread([row.wall_s for row in group], "{:.1f}"),
+            spread([row.start_up_s for row in group], "{:.1f}"),
+            spread([row.cpu_s for row in group], "{:.1f}"),
             Text(rate, style="" if sampled else "yellow"),
             Text(printable(note)),
         )
     return table
 
 
-def _spread(values: Sequence[float], form: str) -> str:
+def spread(values: Sequence[float], form: str) -> str:
+    """``3.9 to 4.0``; one figure when both ends read the same."""
     low, high = form.format(min(values)), form.format(max(values))
     return low if low == high else f"{low} to {high}"
 

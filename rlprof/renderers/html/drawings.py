@@ -1,0 +1,165 @@
+"""Small pictures of a page that need no script, as SVG: bars of prices, lives and causes.
+
+Colours come from classes, as the page's policy allows no style of an element's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from markupsafe import Markup, escape
+
+from rlprof.model.finding import Range
+from rlprof.units import percent
+
+BAR: Final = 1000
+"""Units in the width of a bar; it is as wide on the page as there is room."""
+
+
+class Part(NamedTuple):
+    """A part of a bar, 0 to 1."""
+
+    start: float
+    end: float
+    look: str
+    """Its class."""
+
+
+def bar(parts: Iterable[Part], look: str) -> Markup:
+    """A bar from parts. Words beside it say the same, so readers of the screen are spared it."""
+    shapes = Markup("").join(
+        Markup('<rect class="{}" x="{}" width="{}" height="10"/>').format(
+            part.look, _units(part.start), _units(max(0.0, part.end - part.start))
+        )
+        for part in parts
+    )
+    return Markup(
+        '<svg class="bar {}" viewBox="0 0 {} 10" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
+    ).format(look, BAR, shapes)
+
+
+def price_bar(share: Range) -> Markup:
+    """What is saved for sure, what may be saved, and what stays."""
+    low, high = _clip(share.low), _clip(max(share.low, share.high))
+    return bar(
+        (Part(0, 1, "rest"), Part(0, high, "maybe"), Part(0, low, "sure")),
+        "price",
+    )
+
+
+def share_bar(share: float, look: str = "share") -> Markup:
+    return bar((Part(0, 1, "rest"), Part(0, _clip(share), "part")), look)
+
+
+def life_bar(lives: Sequence[tuple[float, float, float]]) -> Markup:
+    """(start, end of the start-up, end) of processes, each 0 to 1 of the run, one below the other."""
+    tall = 10 / max(1, len(lives))
+    shapes = Markup("").join(
+        Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>').format(
+            look, _units(start), round(row * tall, 3), _units(end - start), round(tall, 3)
+        )
+        for row, (begun, ready, ended) in enumerate(lives)
+        for look, start, end in (("start-up", begun, ready), ("living", ready, ended))
+        if end > start
+    )
+    return Markup(
+        '<svg class="bar life" viewBox="0 0 {} 10" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="rest" width="{}" height="10"/>{}</svg>'
+    ).format(BAR, BAR, shapes)
+
+
+class Edge(NamedTuple):
+    """One waits for another, both by their place among the names."""
+
+    start: int
+    end: int
+    share: float
+    kind: str
+
+
+GRAPH_WIDTH: Final = 400
+GRAPH_ROW: Final = 46
+_NAME_END: Final = 190
+"""Where names end and arcs begin."""
+_LABEL_ROW: Final = 14
+_DEEPEST: Final = 130
+"""How far arcs are drawn to at most."""
+_NEAREST: Final = 44
+_UPWARDS: Final = 28
+
+
+def wait_graph(names: Sequence[str], edges: Sequence[Edge]) -> Markup:
+    """Names below each other, and an arc from each that waits to what it waits for."""
+    texts = Markup("").join(
+        Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+            _NAME_END - 8, _row(number) + 4, escape(name)
+        )
+        for number, name in enumerate(names)
+    )
+    arcs = Markup("").join(_arc(edge, len(names)) for edge in edges)
+    lowest, labels = _labels(edges, len(names))
+    height = max(GRAPH_ROW * len(names), lowest + 8)
+    told = ". ".join(
+        f"{names[it.start]}, {percent(it.share)} in {it.kind}, for {names[it.end]}" for it in edges
+    )
+    return Markup(
+        '<svg class="graph" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="Waits: {}">'
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8"'
+        ' markerUnits="userSpaceOnUse" orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>'
+        "{}{}{}</svg>"
+    ).format(GRAPH_WIDTH, height, GRAPH_WIDTH, height, escape(told), texts, arcs, labels)
+
+
+def _arc(edge: Edge, names: int) -> Markup:
+    start, end = _ends(edge)
+    out = _NAME_END + _reach(edge, names)
+    return Markup(
+        '<path class="wait" d="M{} {}C{} {} {} {} {} {}" stroke-width="{}" marker-end="url(#arrow)"/>'
+    ).format(
+        _NAME_END, start, out, start, out, end, _NAME_END + 2, end,
+        round(0.8 + 2.6 * _clip(edge.share), 2),
+    )  # fmt: skip
+
+
+def _labels(edges: Sequence[Edge], names: int) -> tuple[int, Markup]:
+    """The shares, at the arcs and below each other; and how far down that goes."""
+    middles = sorted(edges, key=lambda it: (sum(_ends(it)), it.end - it.start))
+    lowest = -_LABEL_ROW
+    texts = Markup("")
+    for edge in middles:
+        lowest = max(sum(_ends(edge)) // 2 + 4, lowest + _LABEL_ROW)
+        # A curve of this kind goes out to three quarters of where it is drawn to.
+        texts += Markup('<text class="label" x="{}" y="{}">{}</text>').format(
+            round(_NAME_END + 0.75 * _reach(edge, names) - 8, 1), lowest, percent(edge.share)
+        )
+    return lowest, texts
+
+
+def _ends(edge: Edge) -> tuple[int, int]:
+    """From a little below the middle of a row to a little above that of another: arcs of both
+    directions stay apart.
+    """
+    if edge.start == edge.end:
+        return _row(edge.start) - 6, _row(edge.end) + 6
+    return _row(edge.start) + 5, _row(edge.end) - 5
+
+
+def _reach(edge: Edge, names: int) -> float:
+    """How far to the right an arc is drawn: the longer the farther, and upwards farther than down."""
+    far = abs(edge.end - edge.start) / max(1, names - 1)
+    return round(
+        _NEAREST + (_DEEPEST - _NEAREST) * far + (_UPWARDS if edge.end < edge.start else 0), 1
+    )
+
+
+def _row(number: int) -> int:
+    return GRAPH_ROW * number + GRAPH_ROW // 2
+
+
+def _clip(share: float) -> float:
+    return min(1.0, max(0.0, share))
+
+
+def _units(part: float) -> float:
+    return round(BAR * part, 1)

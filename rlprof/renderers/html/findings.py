@@ -1,0 +1,238 @@
+"""The findings of a page: what each is worth, where it is, and what to change."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+
+from rlprof import wording
+from rlprof.errors import UsageError
+from rlprof.model.finding import Confidence, Location, PricedFinding, Range
+from rlprof.model.report import Report
+from rlprof.names import cut_middle, printable, short_path
+from rlprof.renderers.html.drawings import price_bar
+from rlprof.resources import detector_page
+
+CONFIDENCE: Final = {
+    Confidence.MEASURED: "samples and other evidence agree on the cause",
+    Confidence.BOUNDED: "the cause is known, what the fix leaves only within limits",
+    Confidence.SUSPECTED: "time is spent there; whether it can be saved is not known",
+}
+
+LEAST_SAVED: Final = 0.0005
+"""Saved share that would be shown as 0.0 %."""
+
+_SOURCE_LIMIT: Final = 160
+"""Characters of a source line shown; what is longer is generated, or data."""
+
+_OTHER_PLACES: Final = 5
+
+_SNIPPET: Final = re.compile(
+    r"^(?P<which>Before|After):\n\n```python\n(?P<code>.+?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    number: int
+    text: str
+    is_marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line that a finding names."""
+
+    at: str
+    """``train.py:12``."""
+    function: str
+    share: str
+    source: tuple[SourceLine, ...]
+    """Empty where the source is not in the run file."""
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What to write instead, in general: from the detector's page."""
+
+    before: tuple[str, ...]
+    """Lines."""
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    rank: int
+    detector: str
+    title: str
+    bar: Markup
+    saves: str
+    rate: str
+    """``1 240 to 1 310 sps``; empty where it makes no steps faster."""
+    seconds: str
+    roles: str
+    confidence: str
+    confidence_words: str
+    place: Place | None
+    other_places: tuple[str, ...]
+    evidence: tuple[str, ...]
+    fix: str
+    change: Change | None
+    has_frames: bool
+    """Whether its places in the call tree are known: then the flamegraph can show them."""
+
+
+def finding_views(report: Report) -> list[FindingView]:
+    return [_view(priced, report) for priced in wording.known_causes(report)]
+
+
+@dataclass(frozen=True, slots=True)
+class HotLine:
+    rank: int
+    place: Place | None
+    title: str
+    evidence: tuple[str, ...]
+    has_frames: bool
+
+
+def hot_lines(report: Report) -> list[HotLine]:
+    """Lines where time goes for no known reason. Their first evidence only repeats the share."""
+    return [
+        HotLine(
+            rank=priced.rank,
+            place=_first_place(priced, report),
+            title=priced.finding.title,
+            evidence=priced.finding.evidence[1:],
+            has_frames=_has_frames(priced, report),
+        )
+        for priced in wording.hot_lines(report)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenView:
+    """A cause that was seen, and is worth (nearly) nothing."""
+
+    rank: int
+    title: str
+    at: str
+    price: str
+    detector: str
+    has_frames: bool
+
+
+def also_seen(report: Report) -> list[SeenView]:
+    views = []
+    for priced in report.also_seen:
+        most = priced.saved_share.high
+        locations = priced.finding.locations
+        views.append(
+            SeenView(
+                rank=priced.rank,
+                title=priced.finding.title,
+                at=place_of(locations[0], report) if locations else "",
+                price=f"saves at most {wording.percent(most)}"
+                if most >= LEAST_SAVED
+                else "costs no steps",
+                detector=priced.finding.detector,
+                has_frames=_has_frames(priced, report),
+            )
+        )
+    return views
+
+
+def place_of(location: Location, report: Report) -> str:
+    path = printable(short_path(location.file, report.run.cwd))
+    return f"{cut_middle(path, 80)}:{location.line}"
+
+
+def _view(priced: PricedFinding, report: Report) -> FindingView:
+    found = priced.finding
+    rate = ""
+    if priced.sps_after is not None and report.throughput.steady_sps is not None:
+        rate = wording.between(priced.sps_after, wording.rate_unit(report.throughput))
+    seconds = Range(priced.saved_us.low / 1e6, priced.saved_us.high / 1e6)
+    return FindingView(
+        rank=priced.rank,
+        detector=found.detector,
+        title=found.title,
+        bar=price_bar(priced.saved_share),
+        saves=f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}",
+        rate=rate,
+        seconds=wording.between(seconds, "s"),
+        roles=", ".join(priced.process_roles),
+        confidence=found.confidence.value,
+        confidence_words=CONFIDENCE[found.confidence],
+        place=_first_place(priced, report),
+        other_places=_other_places(found.locations[1:], report),
+        evidence=found.evidence,
+        fix=found.fix,
+        change=change_of(found.detector),
+        has_frames=_has_frames(priced, report),
+    )
+
+
+def _has_frames(priced: PricedFinding, report: Report) -> bool:
+    detail = report.detail
+    return detail is not None and any(rank == priced.rank for rank, _ in detail.finding_nodes)
+
+
+def _first_place(priced: PricedFinding, report: Report) -> Place | None:
+    location = next(iter(priced.finding.locations), None)
+    if location is None:
+        return None
+    source = _source(location, report)
+    return Place(
+        at=place_of(location, report),
+        function=location.function,
+        share=wording.percent(location.share),
+        source=source,
+        note="" if source else "its source is not in the run file",
+    )
+
+
+def _source(location: Location, report: Report) -> tuple[SourceLine, ...]:
+    """The lines around ``location``, else its own alone, without the indentation that all share."""
+    excerpts = report.detail.excerpts if report.detail is not None else {}
+    excerpt = excerpts.get((location.file, location.line))
+    if excerpt is None:
+        own = location.source
+        return (SourceLine(location.line, _cut(own), is_marked=True),) if own else ()
+    text = "\n".join(line.expandtabs(4) for line in excerpt.lines)
+    lines = textwrap.dedent(text).split("\n")
+    return tuple(
+        SourceLine(number, _cut(line), is_marked=number == location.line)
+        for number, line in enumerate(lines, start=excerpt.first_line)
+    )
+
+
+def _cut(line: str) -> str:
+    return printable(line.expandtabs(4), _SOURCE_LIMIT)
+
+
+def _other_places(locations: Sequence[Location], report: Report) -> tuple[str, ...]:
+    shown = [
+        f"{place_of(at, report)} ({wording.percent(at.share)})" for at in locations[:_OTHER_PLACES]
+    ]
+    more = len(locations) - len(shown)
+    return (*shown, f"and {more} more") if more else tuple(shown)
+
+
+def change_of(detector: str) -> Change | None:
+    """The first snippets before and after on the detector's page; None where there is none."""
+    try:
+        text = detector_page(detector)
+    except UsageError:
+        return None  # Detectors of other packages have no page here.
+    first: dict[str, tuple[str, ...]] = {}
+    for snippet in _SNIPPET.finditer(text):
+        first.setdefault(snippet["which"], tuple(snippet["code"].rstrip("\n").split("\n")))
+    if len(first) < 2:
+        return None
+    return Change(before=first["Before"], after=first["After"])

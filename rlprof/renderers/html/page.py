@@ -1,0 +1,248 @@
+"""A report poured into ``page.html.jinja``, with its scripts, styles and data inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from rlprof import wording
+from rlprof.browser_scripts import bundle
+from rlprof.model.activity import Component
+from rlprof.model.recording import Note
+from rlprof.model.report import Report
+from rlprof.names import cut_middle, printable
+from rlprof.renderers.html import findings, processes, torch
+from rlprof.renderers.html.drawings import share_bar
+from rlprof.renderers.html.rundata import pack
+from rlprof.renderers.terminal.run import run_facts, wait_lines
+from rlprof.renderers.terminal.step import LEAST_SHOWN
+from rlprof.resources import asset
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STYLES: Final = ("vendor/uplot/uPlot.min.css", "page.css", "flamegraph.css", "interactive.css")
+TIMELINE: Final = "vendor/uplot/uPlot.iife.min.js"
+
+_LONGEST_TEXT: Final = 1_000
+"""Characters of any text on the page; what is longer is data, or hostile."""
+
+_LONGEST_UNSEEN: Final = 240
+_MOST_UNSEEN: Final = 4
+"""Remarks in the head; the rest is told at the end of the page."""
+
+_LEVELS: Final = ("error", "warning", "info")
+
+_NOT_EXECUTED: Final = "application/octet-stream"
+
+
+def page(report: Report) -> str:
+    draws = report.detail is not None and len(report.detail.samples) > 0
+    data, pruned_share = pack(report) if draws else ("", 0.0)
+    styles = "\n".join(asset(name) for name in STYLES)
+    scripts = [asset("theme.js"), *([asset(TIMELINE), bundle("page.js")] if draws else [])]
+    template = _environment().get_template("page.html.jinja")
+    return template.render(
+        report=report,
+        policy=Markup(policy(scripts, styles)),
+        styles=_raw(styles, "</style"),
+        scripts=[_raw(script, "</script") for script in scripts],
+        data_type=_NOT_EXECUTED,
+        data=Markup(data),
+        pruned=_pruned(pruned_share),
+        draws=draws,
+        why_no_drawings=_why_no_drawings(report),
+        title=_title(report),
+        command=wording.command(report),
+        speed=wording.speed(report),
+        interval=_interval(report),
+        verdict=wording.verdict(report),
+        why_no_speed="" if report.throughput.steady_sps else wording.why_no_speed(report),
+        head_facts=_head_facts(report),
+        unseen=_unseen(report),
+        findings=findings.finding_views(report),
+        hot_lines=findings.hot_lines(report),
+        nothing_found=wording.advice(report),
+        also_seen=findings.also_seen(report),
+        components=_components(report),
+        run_facts=list(run_facts(report)),
+        host_facts=_host_facts(report),
+        lasted=wording.duration(report.run.wall_us),
+        groups=processes.process_groups(report),
+        every_process=processes.every_process(report),
+        graph=processes.graph_of_waits(report),
+        wait_lines=wait_lines(report),
+        windows=torch.window_views(report),
+        any_device=any(row.busy_share is not None for row in report.torch_windows),
+        idle_legend=torch.legend(),
+        ops=torch.heaviest_ops(report),
+        kernels=torch.heaviest_kernels(report),
+        sites=torch.site_views(report),
+        notes=_notes(report.notes),
+    )
+
+
+def policy(scripts: Iterable[str], styles: str) -> str:
+    """What the page may load and run: nothing but what is in it, as it is now."""
+    allowed = " ".join(_hash(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(styles)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _raw(text: str, end: str) -> Markup:
+    """An asset as it is: a browser takes the hash of what lies between the tags, to the letter."""
+    assert end not in text.lower(), f"an asset of rlprof itself would end its element: {end}"
+    assert "<!--" not in text, "what follows <!-- in a script is read in another way"
+    assert "\r" not in text, "browsers change the ends of lines before they take the hash"
+    return Markup(text)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        loader=FunctionLoader(asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        finalize=_shown,
+    )
+
+
+def _shown(value: Any) -> Any:
+    """Every text of the page goes through here, before it is escaped: names can hold anything."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    parts = value.split(wording.GLUE)
+    return "\u00a0".join(printable(part, _LONGEST_TEXT) for part in parts)
+
+
+# --- the head ------------------------------------------------------------------------------
+
+
+def _title(report: Report) -> str:
+    run = report.run
+    # `rlprof run -- python train.py` names python as what it starts.
+    script = next((it for it in run.command if it.endswith(".py")), run.script)
+    name = run.label or PurePosixPath(script).name or wording.command(report) or "a run"
+    return cut_middle(printable(name), 80)
+
+
+def _interval(report: Report) -> str:
+    steady = report.throughput.steady_sps
+    return f"{wording.rate_range(steady)} (95 % interval)" if steady else ""
+
+
+def _head_facts(report: Report) -> list[str]:
+    run = report.run
+    started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
+    number = len(report.processes)
+    facts = [
+        f"ran {wording.duration(run.wall_us)}",
+        f"{number} process{'' if number == 1 else 'es'}",
+        f"{started:%Y-%m-%d %H:%M} UTC",
+    ]
+    if run.git:
+        facts.append(f"git {printable(run.git, 60)}")
+    if run.exit_code:
+        facts.append(f"exit code {run.exit_code}")
+    return facts
+
+
+def _unseen(report: Report) -> list[str]:
+    """What the reader has to know before believing the rest."""
+    rows = report.processes
+    missed = sum(not row.sampled for row in rows)
+    lines = []
+    if not report.run.complete:
+        lines.append("The recording was cut off: its last moments are missing.")
+    if missed:
+        was = "was" if missed == 1 else "were"
+        lines.append(f"{missed} of {len(rows)} processes {was} not sampled.")
+    if not wording.has_samples(report):
+        lines.append("No samples were taken.")
+    notes = [note for note in _notes(report.notes) if note.level in ("error", "warning")]
+    lines += [cut_middle(printable(note.text), _LONGEST_UNSEEN) for note in notes[:_MOST_UNSEEN]]
+    more = len(notes) - _MOST_UNSEEN
+    if more > 0:
+        lines.append(f"And {more} more remarks.")
+    return lines
+
+
+def _why_no_drawings(report: Report) -> str:
+    if report.detail is None:
+        return (
+            "This page was made without the detail that the timeline, the flamegraph and the table of "
+            "functions are drawn from: make it again with `rlprof report --html`."
+        )
+    return "No samples were taken: there is no timeline, no flamegraph and no table of functions."
+
+
+def _pruned(share: float) -> str:
+    if share < 0.0005:
+        return ""
+    return (
+        f"Calls too short to see are left out ({wording.percent(share)} of the time in all); their time "
+        "stays with their callers."
+    )
+
+
+# --- the run -------------------------------------------------------------------------------
+
+
+def _components(report: Report) -> list[dict[str, Any]]:
+    rows = [row for row in report.components if row.share >= LEAST_SHOWN]
+    return [_component(row, report) for row in rows] if len(rows) > 1 else []
+
+
+def _component(row: Component, report: Report) -> dict[str, Any]:
+    unit = wording.rate_unit(report.throughput)
+    ceiling = row.ceiling_sps
+    return {
+        "name": f"phase {row.name}" if row.is_marked else row.name,
+        "share": wording.percent(row.share),
+        "bar": share_bar(row.share),
+        "per_step": wording.duration(row.per_step_us) if row.per_step_us else "",
+        "ceiling": f"{wording.rate(ceiling)} {unit}" if ceiling else "",
+    }
+
+
+_HOST_WORDS: Final = {
+    "cpu_model": "Processor",
+    "cores": "Cores of the machine",
+    "usable_cores": "Cores it may use",
+    "memory_bytes": "Memory of the machine",
+    "name": "Name of the machine",
+}
+
+
+def _host_facts(report: Report) -> list[tuple[str, str]]:
+    facts = []
+    for key, value in report.run.host.items():
+        is_size = key.endswith("_bytes") and value.isdecimal()
+        words = wording.size(int(value)) if is_size else value
+        facts.append((_HOST_WORDS.get(key, key.replace("_", " ")), words))
+    return facts
+
+
+def _notes(notes: Iterable[Note]) -> list[Note]:
+    """The gravest first."""
+    weight = {level: number for number, level in enumerate(_LEVELS)}
+    return sorted(notes, key=lambda note: weight.get(note.level, len(weight)))

@@ -1,0 +1,189 @@
+"""What a page shows of torch: windows of its profiler, the heaviest operations, and reads of tensors."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+
+from rlprof import wording
+from rlprof.model.report import Report, SyncSiteRow, TorchOp, TorchWindowRow
+from rlprof.names import cut_middle, printable, short_path
+from rlprof.renderers.html.drawings import Part, bar
+
+CAUSES: Final = {
+    "sync": "after a wait for a result",
+    "blocking_copy": "after a blocking copy",
+    "allocator": "allocating device memory",
+    "data": "data, environments, Python outside of torch",
+    "compile": "compiling",
+    "launch_bound": "the host inside of torch, launching",
+    "other": "other",
+}
+"""Why a device had nothing to do, by ``model/device.py``'s names."""
+
+FATES: Final = {
+    "written": "read",
+    "given-up": "given up: the program started a profiler of its own",
+    "failed": "failed",
+    "lost": "lost: the process ended in it",
+    "unreadable": "not readable",
+}
+
+KINDS: Final = {
+    "plain": "updates",
+    "stacks": "updates, with Python stacks",
+    "rollout": "from updates into the rollout",
+    "timed": "a stretch of time",
+}
+
+MOST_OPS: Final = 12
+LEAST_CAUSE: Final = 0.001
+"""Part of a window below which a cause is not named."""
+
+_PATH_LIMIT: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class WindowView:
+    process: str
+    kind: str
+    begun: str
+    length: str
+    fate: str
+    busy: str
+    """Share of the busiest GPU; empty without rows of one."""
+    bar: Markup | None
+    causes: tuple[tuple[str, str], ...]
+    """(cause, share in words), the largest first."""
+    made_of: tuple[str, ...]
+    """Ops, kernels, the optimizer and compiling, each in words."""
+
+
+def window_views(report: Report) -> list[WindowView]:
+    return [_window(row) for row in report.torch_windows]
+
+
+def legend() -> list[tuple[str, str]]:
+    """(class, words) of the colours in the bars of windows."""
+    return [("busy", "busy"), *((_look(cause), words) for cause, words in CAUSES.items())]
+
+
+def _look(cause: str) -> str:
+    return f"idle-{cause.replace('_', '-')}"
+
+
+def _window(row: TorchWindowRow) -> WindowView:
+    idle = sorted(row.idle, key=lambda it: -it[1])
+    return WindowView(
+        process=f"{row.role} {row.pid}",
+        kind=KINDS.get(row.kind, row.kind),
+        begun=wording.duration(row.begun_s * 1e6),
+        length=wording.duration(row.wall_s * 1e6) if row.wall_s else "",
+        fate=FATES.get(row.fate, row.fate),
+        busy=wording.percent(row.busy_share) if row.busy_share is not None else "",
+        bar=_bar(row) if row.busy_share is not None else None,
+        causes=tuple(
+            (CAUSES.get(cause, cause), wording.percent(share))
+            for cause, share in idle
+            if share >= LEAST_CAUSE
+        ),
+        made_of=tuple(_made_of(row)),
+    )
+
+
+def _made_of(row: TorchWindowRow) -> Iterator[str]:
+    for number, what in ((row.ops, "ops"), (row.launches, "kernels")):
+        if number and row.updates:
+            each = float(f"{number / row.updates:.3g}")
+            yield f"{wording.count(each)} {what} per update"
+        elif number:
+            yield f"{wording.count(number)} {what}"
+    if row.optimizer:
+        yield row.optimizer
+    if row.compiling_s:
+        yield f"{wording.duration(row.compiling_s * 1e6)} compiling"
+
+
+def _bar(row: TorchWindowRow) -> Markup:
+    parts = [Part(0.0, row.busy_share or 0.0, "busy")]
+    for cause, share in row.idle:
+        parts.append(Part(parts[-1].end, parts[-1].end + share, _look(cause)))
+    return bar(parts, "device")
+
+
+# --- the heaviest operations ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OpView:
+    name: str
+    calls: str
+    time: str
+    share: str
+    """Of the windows' time."""
+
+
+def heaviest_ops(report: Report) -> list[OpView]:
+    """Operations that the program called, by the host's time in them, over all windows."""
+    return _summed([it for row in report.torch_windows for it in row.top_ops], report)
+
+
+def heaviest_kernels(report: Report) -> list[OpView]:
+    return _summed([it for row in report.torch_windows for it in row.top_kernels], report)
+
+
+def _summed(ops: Sequence[TorchOp], report: Report) -> list[OpView]:
+    sums: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
+    for op in ops:
+        sums[op.name][0] += op.calls
+        sums[op.name][1] += op.time_s
+    whole = sum(row.wall_s for row in report.torch_windows)
+    heaviest = sorted(sums.items(), key=lambda it: (-it[1][1], it[0]))[:MOST_OPS]
+    return [
+        OpView(
+            name=cut_middle(printable(name), 90),
+            calls=wording.count(count),
+            time=wording.duration(seconds * 1e6),
+            share=wording.percent(seconds / whole) if whole else "",
+        )
+        for name, (count, seconds) in heaviest
+    ]
+
+
+# --- reads of tensors ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SiteView:
+    at: str
+    function: str
+    method: str
+    process: str
+    device: str
+    calls: str
+    per_step: str
+    waited: str
+    size: str
+
+
+def site_views(report: Report) -> list[SiteView]:
+    return [_site(row, report) for row in report.sync_sites]
+
+
+def _site(row: SyncSiteRow, report: Report) -> SiteView:
+    path = cut_middle(printable(short_path(row.file, report.run.cwd)), _PATH_LIMIT)
+    return SiteView(
+        at=f"{path}:{row.line}",
+        function=row.function,
+        method=row.method,
+        process=f"{row.role} {row.pid}",
+        device="GPU" if row.device == "gpu" else "CPU",
+        calls=wording.count(row.calls),
+        per_step=wording.count(float(f"{row.per_step:.2g}")) if row.per_step is not None else "",
+        waited=wording.duration(row.wait_s * 1e6) if row.wait_s else "",
+        size=wording.size(row.bytes) if row.bytes else "",
+    )

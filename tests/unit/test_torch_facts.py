@@ -1,0 +1,67 @@
+"""What a report shows of the windows of torch's profiler."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from rlprof.model.report import TorchWindowRow
+from rlprof.report import build_report
+from tests.factories import a_run
+from tests.trace_factory import TraceBuilder, a_trace
+
+
+def the_window(trace: TraceBuilder) -> TorchWindowRow:
+    run = (
+        a_run()
+        .process(steps=1000)
+        .spends(10, "train.py:12 step")
+        .torch_window(5.0, 5.1, trace=gzip.compress(trace.text().encode()))
+    )
+    (row,) = build_report(run.recording()).torch_windows
+    return row
+
+
+def test_busy_and_idle_time_of_the_gpu_add_up_to_the_window():
+    row = the_window(
+        a_trace()
+        .ops(["aten::mm"] * 20, 0.0)
+        .read(200.0, 100.0)
+        .kernel(310.0, 320.0, 80.0)
+        .region("enumerate(DataLoader)#next", 400.0, 100.0)
+    )
+
+    assert row.busy_share is not None
+    assert row.busy_share + sum(share for _, share in row.idle) == pytest.approx(1)
+    assert {"data", "launch_bound"} <= {cause for cause, _ in row.idle}
+    assert dict(row.idle)["data"] == pytest.approx(100 / row.wall_s / 1e6)
+
+
+def test_the_heaviest_operations_are_those_that_the_program_calls():
+    row = the_window(
+        a_trace()
+        .op("aten::linear", 0.0, 50.0)
+        .op("aten::addmm", 10.0, 30.0)
+        .op("aten::add", 60.0, 8.0)
+        .op("aten::add", 70.0, 9.0)
+        .kernel(1.0, 5.0, 40.0, "gemm")
+        .kernel(61.0, 64.0, 2.0, "add_kernel")
+        .kernel(71.0, 75.0, 2.0, "add_kernel")
+    )
+
+    assert [(it.name, it.calls) for it in row.top_ops] == [("aten::linear", 1), ("aten::add", 2)]
+    assert [it.time_s for it in row.top_ops] == pytest.approx([50e-6, 17e-6])
+    assert [tuple(it) for it in row.top_kernels] == [
+        ("gemm", 1, pytest.approx(40e-6)),
+        ("add_kernel", 2, pytest.approx(4e-6)),
+    ]
+
+
+def test_a_window_without_a_gpu_has_operations_and_no_idle_gpu():
+    row = the_window(a_trace().op("aten::linear", 0.0, 50.0))
+
+    assert row.busy_share is None
+    assert row.idle == ()
+    assert row.top_kernels == ()
+    assert [it.name for it in row.top_ops] == ["aten::linear"]
