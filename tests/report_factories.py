@@ -20,7 +20,15 @@ from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import Interval, Phase, PhaseKind, Throughput
 from rlprof.model.recording import NO_PARENT, Frame, Node, Note, RunInfo, Samples, Thread
-from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
+from rlprof.model.report import (
+    Overhead,
+    ProcessRow,
+    Report,
+    Resources,
+    SyncSiteRow,
+    TorchWindowRow,
+    WaitRow,
+)
 
 SECOND = 1_000_000
 
@@ -122,6 +130,43 @@ def a_gpu(index: int = 0, **changes: Any) -> GpuUse:
         "process_bytes": ((0, 11.0 * 2**30),),
     }
     return GpuUse(index, **{**values, **changes})
+
+
+def a_torch_window(**changes: Any) -> TorchWindowRow:
+    row: dict[str, Any] = {
+        "pid": 10,
+        "role": "main",
+        "kind": "plain",
+        "fate": "written",
+        "begun_s": 5.0,
+        "cost_s": 0.02,
+        "is_left_out": True,
+        "updates": 10,
+        "wall_s": 0.012,
+        "ops": 3030,
+        "launches": 0,
+        "busy_share": None,
+        "optimizer": "Adam (for-loop)",
+        "compiling_s": 0.0,
+    }
+    return TorchWindowRow(**{**row, **changes})
+
+
+def a_sync_site(**changes: Any) -> SyncSiteRow:
+    row: dict[str, Any] = {
+        "pid": 10,
+        "role": "main",
+        "file": f"{HOME}/train.py",
+        "line": 11,
+        "function": "act",
+        "method": "item",
+        "device": "cpu",
+        "calls": 16_000,
+        "per_step": 1.0,
+        "wait_s": 0.0,
+        "bytes": 0,
+    }
+    return SyncSiteRow(**{**row, **changes})
 
 
 def a_report_with_gpus(*gpus: GpuUse) -> Report:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from rlprof.analysis.fold import importing_nodes
 from rlprof.analysis.origin import Origin, is_import_machinery, origin
 from rlprof.errors import UsageError
 from rlprof.model.flame import Flame, FlameFrame, FlameSelection
@@ -152,14 +153,14 @@ def _costs(
 ) -> dict[int, dict[int, list[int]]]:
     """Self time [wall, idle, cpu] of each node of each selected thread."""
     phase_of = _phase_of_windows(recording, profile)
-    importing = _importing_nodes(recording) if selection.phase else frozenset()
+    importing = importing_nodes(recording.nodes)
     costs: dict[int, dict[int, list[int]]] = {thread: {} for thread in sorted(threads)}
     for window, thread, node, wall, idle, cpu in recording.samples.rows():
         of_thread = costs.get(thread)
         if of_thread is None:
             continue
         if selection.phase is not None:
-            phase = PhaseKind.START_UP if node in importing else phase_of.get(window)
+            phase = PhaseKind.START_UP if importing[node] else phase_of.get(window)
             if phase is not selection.phase:
                 continue
         cost = of_thread.setdefault(node, [0, 0, 0])
@@ -179,15 +180,6 @@ def _phase_of_windows(recording: Recording, profile: Profile) -> dict[int, Phase
                 found[window.id] = phase.kind
                 break
     return found
-
-
-def _importing_nodes(recording: Recording) -> frozenset[int]:
-    """Nodes at or below the import system: start-up work, whenever it happens."""
-    importing: set[int] = set()
-    for node in recording.nodes:
-        if node.parent in importing or is_import_machinery(node.frame):
-            importing.add(node.id)
-    return frozenset(importing)
 
 
 # --- merging -------------------------------------------------------------------------------

@@ -19,10 +19,8 @@ from rlprof.comparison.flamecolumns import document_of
 from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
 from rlprof.model.report import Report
 from rlprof.names import printable
+from rlprof.renderers.html.document import environment, inlined, policy
 from rlprof.renderers.html.drawings import Part, bar
-from rlprof.renderers.html.page import _environment as environment
-from rlprof.renderers.html.page import _raw as inlined
-from rlprof.renderers.html.page import policy
 from rlprof.resources import asset
 
 STYLES: Final = ("page.css", "flamegraph.css", "interactive.css", "diff.css")

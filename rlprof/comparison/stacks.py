@@ -14,7 +14,8 @@ from typing import Final
 
 from rlprof.analysis import roles as roles_of_processes
 from rlprof.analysis.flame import PSEUDO_FRAMES
-from rlprof.analysis.origin import is_import_machinery, origin
+from rlprof.analysis.fold import importing_nodes
+from rlprof.analysis.origin import origin
 from rlprof.model.detail import Detail, Slice
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, NO_STACK_FUNCTION, Frame
@@ -194,7 +195,7 @@ class _Growing:
         self._roles = roles
         self._cwd = cwd
         self._count = blocks
-        self._importing = _importing(detail)
+        self._importing = importing_nodes(detail.nodes)
         self._boxes = [_Box(NO_PARENT, ROOT_LABEL, "", "root", blocks)]
         self._index: dict[tuple[int, str, str], int] = {}
         self._of_node: dict[tuple[str, int], int] = {}
@@ -202,7 +203,7 @@ class _Growing:
 
     def add(self, process: int, node: int, block: int, us: int, idle_us: int) -> None:
         """Imports are left out: they belong to start-up, whenever they happen."""
-        if node in self._importing:
+        if self._importing[node]:
             return
         role = self._roles[process] if process < len(self._roles) else "process"
         box = self._boxes[self._find(role, node)]
@@ -263,11 +264,3 @@ def _named(frame: Frame, cwd: str) -> tuple[str, str, str]:
     if not frame.file:
         return PSEUDO_FRAMES.get(frame.function, frame.function), "", "runtime"
     return frame.function, short_path(frame.file, cwd), origin(frame).value
-
-
-def _importing(detail: Detail) -> frozenset[int]:
-    importing: set[int] = set()
-    for node in detail.nodes:
-        if node.parent in importing or is_import_machinery(node.frame):
-            importing.add(node.id)
-    return frozenset(importing)

@@ -17,7 +17,7 @@ from rlprof.model.profile import Interval
 from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.renderers.terminal import as_text
-from rlprof.renderers.terminal.shapes import bullet, counted, heading
+from rlprof.renderers.terminal.shapes import bullet, heading
 from rlprof.scaling.ladder import Rung
 from rlprof.scaling.study import Study, named_peak
 
@@ -49,10 +49,10 @@ def _parts(study: Study, width: int) -> Iterable[RenderableType]:
 
 def _verdict(best: Rung, enough: Rung, first: Rung) -> Text:
     rate = f"{wording.rate(best.sps.median)}{wording.GLUE}sps ({wording.rate_range(best.sps)})"
-    text = f"{counted(best.workers, 'worker', 'workers')}: {rate}, the highest"
+    text = f"{wording.counted(best.workers, 'worker', 'workers')}: {rate}, the highest"
     if enough is not best:
         return Text(
-            f"{text}. {counted(enough.workers, 'worker does', 'workers do')} as well within the "
+            f"{text}. {wording.counted(enough.workers, 'worker does', 'workers do')} as well within the "
             "spread.",
             style="bold",
         )

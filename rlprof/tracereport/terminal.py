@@ -15,8 +15,8 @@ from rlprof.device_pricing import TraceFindings
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.terminal import as_text
-from rlprof.renderers.terminal.shapes import bullet, counted, grid, heading
-from rlprof.wording import count, duration, percent, size
+from rlprof.renderers.terminal.shapes import bullet, grid, heading
+from rlprof.wording import count, counted, duration, percent, size
 
 _CAUSES: Final = {
     IdleCause.SYNC: "after a wait for a result",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable
 from datetime import datetime, timezone
-from functools import cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -19,20 +16,14 @@ from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.html import findings, processes, torch
+from rlprof.renderers.html.document import environment, inlined, policy
 from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
-from rlprof.renderers.terminal.run import run_facts, wait_lines
-from rlprof.renderers.terminal.step import LEAST_SHOWN
 from rlprof.resources import asset
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from rlprof.wording.run import parts_of_a_step, run_facts, wait_lines
 
 STYLES: Final = ("vendor/uplot/uPlot.min.css", "page.css", "flamegraph.css", "interactive.css")
 TIMELINE: Final = "vendor/uplot/uPlot.iife.min.js"
-
-_LONGEST_TEXT: Final = 1_000
-"""Characters of any text on the page; what is longer is data, or hostile."""
 
 _LONGEST_UNSEEN: Final = 240
 _MOST_UNSEEN: Final = 4
@@ -48,12 +39,12 @@ def page(report: Report) -> str:
     data, pruned_share = pack(report) if draws else ("", 0.0)
     styles = "\n".join(asset(name) for name in STYLES)
     scripts = [asset("theme.js"), *([asset(TIMELINE), bundle("page.js")] if draws else [])]
-    template = _environment().get_template("page.html.jinja")
+    template = environment().get_template("page.html.jinja")
     return template.render(
         report=report,
         policy=Markup(policy(scripts, styles)),
-        styles=_raw(styles, "</style"),
-        scripts=[_raw(script, "</script") for script in scripts],
+        styles=inlined(styles, "</style"),
+        scripts=[inlined(script, "</script") for script in scripts],
         data_type=_NOT_EXECUTED,
         data=Markup(data),
         pruned=_pruned(pruned_share),
@@ -87,51 +78,6 @@ def page(report: Report) -> str:
         sites=torch.site_views(report),
         notes=_notes(report.notes),
     )
-
-
-def policy(scripts: Iterable[str], styles: str) -> str:
-    """What the page may load and run: nothing but what is in it, as it is now."""
-    allowed = " ".join(_hash(script) for script in scripts)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src {_hash(styles)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _raw(text: str, end: str) -> Markup:
-    """An asset as it is: a browser takes the hash of what lies between the tags, to the letter."""
-    assert end not in text.lower(), f"an asset of rlprof itself would end its element: {end}"
-    assert "<!--" not in text, "what follows <!-- in a script is read in another way"
-    assert "\r" not in text, "browsers change the ends of lines before they take the hash"
-    return Markup(text)
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    return Environment(
-        loader=FunctionLoader(asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-        finalize=_shown,
-    )
-
-
-def _shown(value: Any) -> Any:
-    """Every text of the page goes through here, before it is escaped: names can hold anything."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    parts = value.split(wording.GLUE)
-    return "\u00a0".join(printable(part, _LONGEST_TEXT) for part in parts)
 
 
 # --- the head ------------------------------------------------------------------------------
@@ -208,8 +154,7 @@ def _pruned(share: float) -> str:
 
 
 def _components(report: Report) -> list[dict[str, Any]]:
-    rows = [row for row in report.components if row.share >= LEAST_SHOWN]
-    return [_component(row, report) for row in rows] if len(rows) > 1 else []
+    return [_component(row, report) for row in parts_of_a_step(report)]
 
 
 def _component(row: Component, report: Report) -> dict[str, Any]:

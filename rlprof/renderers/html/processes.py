@@ -11,7 +11,7 @@ from markupsafe import Markup
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.html.drawings import Edge, life_bar, wait_graph
-from rlprof.renderers.terminal.run import LEAST_WAIT, spread
+from rlprof.wording.run import LEAST_WAIT, spread
 
 MOST_LIVES: Final = 60
 """Processes drawn one below the other in the bar of their group: thinner lines are not seen."""

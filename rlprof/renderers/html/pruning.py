@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.analysis.flame import IMPORT_LABEL
+from rlprof.analysis.fold import importing_nodes
 from rlprof.analysis.origin import is_import_machinery
 from rlprof.model.detail import Detail
 from rlprof.model.recording import NO_PARENT, Frame, Node
@@ -28,7 +29,7 @@ class KeptNode(NamedTuple):
     parent: int
     frame: Frame
     importing: bool
-    """Whether it is at or below the import system."""
+    """Whether its time belongs to an import, as ``analysis/fold.py`` tells."""
 
 
 class Cells(NamedTuple):
@@ -82,6 +83,7 @@ class _Merged(NamedTuple):
 
 
 def _merge_imports(nodes: Sequence[Node]) -> _Merged:
+    importing = importing_nodes(nodes)
     merged = _Merged([], [], [], [])
     imports: dict[int, int] = {}
     for node in nodes:
@@ -98,7 +100,7 @@ def _merge_imports(nodes: Sequence[Node]) -> _Merged:
         merged.of_node.append(len(merged.parent))
         merged.parent.append(parent)
         merged.frame.append(IMPORT if is_import else node.frame)
-        merged.importing.append(is_import or (parent != NO_PARENT and merged.importing[parent]))
+        merged.importing.append(bool(importing[node.id]))
     return merged
 
 

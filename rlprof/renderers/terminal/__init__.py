@@ -20,7 +20,7 @@ from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.terminal.findings import also_seen, finding, hot_lines
 from rlprof.renderers.terminal.run import how_the_run_went, notes
-from rlprof.renderers.terminal.shapes import counted, heading
+from rlprof.renderers.terminal.shapes import heading
 from rlprof.renderers.terminal.step import step_table
 
 DEFAULT_WIDTH: Final = 80
@@ -125,7 +125,7 @@ def _run_line(report: Report) -> Text:
     parts = [
         wording.command(report),
         wording.duration(run.wall_us),
-        counted(len(report.processes), "process", "processes"),
+        wording.counted(len(report.processes), "process", "processes"),
     ]
     if run.label:
         parts.append(printable(run.label))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from statistics import fmean
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rich import box
@@ -11,33 +10,15 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rlprof import wording
-from rlprof.model.finding import Range
-from rlprof.model.gpus import GpuUse
-from rlprof.model.memory import MemoryView
-from rlprof.model.profile import Throughput
 from rlprof.model.recording import Note
-from rlprof.model.report import ProcessRow, Report, Resources, WaitRow
-from rlprof.names import printable, short_path
+from rlprof.model.report import ProcessRow, Report
+from rlprof.names import printable
 from rlprof.renderers.terminal.shapes import bullet, grid, heading
-from rlprof.renderers.terminal.torch import torch_lines
+from rlprof.wording.run import run_facts, spread, wait_lines
 
 _NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
 """The gravest level first."""
 _NOTE_LIMIT: Final = 1_000
-
-LEAST_CORES: Final = 0.05
-"""Of a core, from which on a role is named."""
-
-LEAST_WAIT: Final = 0.1
-"""Of the steady phase, from which on a wait is shown."""
-MOST_WAITS: Final = 8
-
-LEAST_THROTTLED: Final = 0.05
-"""Of the steady phase, from which on a GPU's lowered clock is told."""
-
-LARGEST: Final = 3
-"""Processes and lines named for their memory."""
 
 
 def how_the_run_went(report: Report) -> Iterable[RenderableType]:
@@ -52,107 +33,6 @@ def how_the_run_went(report: Report) -> Iterable[RenderableType]:
     yield from _waits(report)
 
 
-def run_facts(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of what is known of the run beside its findings."""
-    yield "Phases", _phases(report)
-    throughput = report.throughput
-    if throughput.steady_sps is not None:
-        interval = Range(throughput.steady_sps.low, throughput.steady_sps.high)
-        yield (
-            "Steps",
-            f"{wording.count(throughput.total_steps)} counted by {throughput.source}; steady "
-            f"{wording.speed(report)} "
-            f"({wording.between(interval, wording.rate_unit(throughput))})",
-        )
-    if rates := _other_rates(throughput):
-        yield "Also", rates
-    if report.resources is not None:
-        yield "CPU", _cpu(report.resources)
-        for gpu in report.resources.gpus:
-            yield f"GPU {gpu.index}", _gpu(gpu)
-    if report.memory is not None:
-        yield "Memory", _memory(report.memory, report)
-    yield from torch_lines(report)
-    for name, value in report.counters_per_step:
-        yield printable(name), f"{wording.count(value)} per step"
-    yield "rlprof", _overhead(report)
-
-
-def _other_rates(throughput: Throughput) -> str:
-    """Updates and batches per second, where they were counted."""
-    parts = [
-        f"{wording.count(rate.median)} {what}/s"
-        for rate, what in (
-            (throughput.updates_per_s, "updates"),
-            (throughput.batches_per_s, "batches"),
-        )
-        if rate is not None
-    ]
-    return ", ".join(parts)
-
-
-def _cpu(resources: Resources) -> str:
-    roles = ", ".join(
-        f"{role if number == 1 else f'{number} {role}s'} {used:.1f}"
-        for role, number, used in resources.by_role
-        if used >= LEAST_CORES
-    )
-    text = f"{resources.used:.1f} of {resources.cores:g} cores while steady ({roles})"
-    if resources.queued >= LEAST_CORES:
-        text += f"; {resources.queued:.1f} more threads ready to run, without a core"
-    if resources.native >= LEAST_CORES:
-        text += f"; {resources.native:.1f} cores by threads that run no Python"
-    return text
-
-
-def _gpu(gpu: GpuUse) -> str:
-    """What is known of it, in the order in which it is asked about."""
-    parts = []
-    if gpu.utilisation is not None:
-        parts.append(f"some kernel ran for {wording.percent(gpu.utilisation)} of the steady phase")
-    if gpu.memory_bytes is not None:
-        parts.append(_of_most(gpu.memory_bytes, gpu.memory_total_bytes, wording.size))
-    if gpu.power_w is not None:
-        parts.append(_of_most(gpu.power_w, gpu.power_limit_w, wording.power))
-    if gpu.clock_share is not None:
-        parts.append(f"clock at {wording.percent(gpu.clock_share)} of its highest")
-    for share, why in (
-        (gpu.throttled_by_heat, "because it was too hot"),
-        (gpu.throttled_by_power, "because of its power limit"),
-    ):
-        if share is not None and share >= LEAST_THROTTLED:
-            parts.append(f"slowed down for {wording.percent(share)} of the time {why}")
-    name = f"{printable(gpu.name)}: " if gpu.name else ""
-    return name + ", ".join(parts)
-
-
-def _of_most(value: float, most: float | None, words: Callable[[float], str]) -> str:
-    return words(value) if most is None else f"{words(value)} of {words(most)}"
-
-
-def _memory(memory: MemoryView, report: Report) -> str:
-    """Peak, the largest processes, growth, and the lines that it was seen on."""
-    most = "" if memory.is_shared_out else "at most "
-    parts = [f"peak {most}{wording.size(memory.peak_bytes)}"]
-    pids = [row.pid for row in report.processes]
-    if len(memory.processes) > 1:
-        largest = ", ".join(
-            f"{it.role} {pids[it.process]} {wording.size(it.peak_rss_bytes)}"
-            for it in memory.processes[:LARGEST]
-        )
-        parts.append(f"largest: {largest}")
-    if memory.trend is not None and memory.trend.is_steady:
-        per_step = memory.bytes_per_step
-        grown = f"grows by {wording.size(memory.trend.bytes_per_hour)} an hour"
-        parts.append(grown + (f", {wording.size(per_step)} a step" if per_step else ""))
-        parts += [
-            f"{printable(short_path(it.file, report.run.cwd))}:{it.line} "
-            f"{wording.percent(it.share_of_growth)} of the growth"
-            for it in memory.lines[:LARGEST]
-        ]
-    return "; ".join(parts)
-
-
 def _waits(report: Report) -> Iterable[RenderableType]:
     lines = wait_lines(report)
     if not lines:
@@ -162,58 +42,6 @@ def _waits(report: Report) -> Iterable[RenderableType]:
     for who, what, whom in lines:
         table.add_row(Text(who), Text(what), Text(whom, style="dim"))
     yield table
-
-
-def wait_lines(report: Report) -> list[tuple[str, str, str]]:
-    """Who waits, how long in what, and for whom, the longest first; processes of one role are one line."""
-    alike: dict[tuple[str, str, str], list[WaitRow]] = {}
-    for row in report.waits:
-        alike.setdefault((row.role, row.thread, row.kind), []).append(row)
-    groups = [rows for rows in alike.values() if max(row.share for row in rows) >= LEAST_WAIT]
-    if len(report.processes) < 2 or not groups:
-        return []
-    lines = []
-    for rows in groups[:MOST_WAITS]:
-        thread = f" ({printable(rows[0].thread)})" if rows[0].thread else ""
-        who = f"{rows[0].role} {rows[0].pid}" if len(rows) == 1 else f"{len(rows)} {rows[0].role}s"
-        what = f"{_spread_of_shares([row.share for row in rows])} in {rows[0].kind}"
-        lines.append((who + thread, what, _whom(rows)))
-    return lines
-
-
-def _whom(rows: Sequence[WaitRow]) -> str:
-    """``for 8 workers (working 40 %)``: the part of the wait in which those waited for worked."""
-    by_role: dict[str, dict[int, list[float]]] = {}
-    for row in rows:
-        for pid, role, part in row.on:
-            by_role.setdefault(role, {}).setdefault(pid, []).append(part)
-    parts = []
-    for role, pids in by_role.items():
-        name = f"{role} {next(iter(pids))}" if len(pids) == 1 else f"{len(pids)} {role}s"
-        shares = [fmean(values) for values in pids.values()]
-        parts.append(f"{name} (at work for {_spread_of_shares(shares)} of it)")
-    return f"for {', '.join(parts)}" if parts else ""
-
-
-def _spread_of_shares(shares: Sequence[float]) -> str:
-    low, high = wording.percent(min(shares)), wording.percent(max(shares))
-    return low if low == high else f"{low.removesuffix(f'{wording.GLUE}%')} to {high}"
-
-
-def _phases(report: Report) -> str:
-    wall = report.run.wall_us
-    parts = []
-    for phase in report.phases:
-        length = phase.end_us - phase.start_us
-        share = f" ({wording.percent(length / wall)})" if wall else ""
-        parts.append(f"{phase.kind.value} {wording.duration(length)}{share}")
-    return ", ".join(parts) or "none seen"
-
-
-def _overhead(report: Report) -> str:
-    cost = report.overhead
-    total = cost.samplers_cpu_s + cost.recorder_cpu_s + cost.probe_cpu_s
-    return f"cost {wording.duration(total * 1e6)} of CPU itself, {wording.percent(cost.share_of_cores)} of the cores"
 
 
 def _processes(rows: Sequence[ProcessRow]) -> Table:
@@ -238,12 +66,6 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
             Text(printable(note)),
         )
     return table
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """``3.9 to 4.0``; one figure when both ends read the same."""
-    low, high = form.format(min(values)), form.format(max(values))
-    return low if low == high else f"{low} to {high}"
 
 
 def notes(notes: Sequence[Note]) -> Iterable[RenderableType]:

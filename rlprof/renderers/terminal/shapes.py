@@ -33,7 +33,3 @@ def bullet(mark: str, text: Text, *, style: str = "") -> Table:
 def place(location: Location, report: Report) -> str:
     path = printable(short_path(location.file, report.run.cwd))
     return f"{cut_middle(path, 60)}:{location.line}"
-
-
-def counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from rich import box
 from rich.console import RenderableType
@@ -15,15 +14,13 @@ from rlprof.model.activity import Component
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.terminal.shapes import heading
-
-LEAST_SHOWN: Final = 0.005
-"""Of the critical time; what is less and costs less than that per step is not shown."""
+from rlprof.wording.run import parts_of_a_step
 
 
 def step_table(report: Report) -> Iterable[RenderableType]:
     """Components of training; the program's own phases stand first."""
-    rows = [row for row in report.components if row.share >= LEAST_SHOWN]
-    if len(rows) < 2:
+    rows = parts_of_a_step(report)
+    if not rows:
         return
     yield heading("Where the time goes")
     counted = any(row.per_step_us for row in rows)

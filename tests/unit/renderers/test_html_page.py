@@ -28,8 +28,9 @@ from tests.report_factories import (
     a_process,
     a_report,
     a_story,
+    a_sync_site,
+    a_torch_window,
 )
-from tests.unit.renderers.test_torch_lines import a_site, a_window
 
 VOID = {"meta", "rect", "path", "input", "br", "img", "line"}
 
@@ -165,9 +166,9 @@ def test_names_are_shown_and_never_read_as_markup(name):
         seen={
             "detail": a_bandit_detail(),
             "torch_windows": (
-                a_window(role=name, optimizer=name, top_ops=(TorchOp(name, 1, 0.1),)),
+                a_torch_window(role=name, optimizer=name, top_ops=(TorchOp(name, 1, 0.1),)),
             ),
-            "sync_sites": (a_site(function=name, method=name, file=name),),
+            "sync_sites": (a_sync_site(function=name, method=name, file=name),),
         },
     )
     plain = Page(a_report(findings=[a_finding()], seen={"detail": a_bandit_detail()}))
@@ -254,7 +255,7 @@ def test_source_that_is_not_in_the_run_file_is_said_to_be_missing():
 
 def test_what_the_terminal_report_says_of_the_run_is_on_the_page():
     story = replace(
-        a_story(), torch_windows=(a_window(),), sync_sites=(a_site(),),
+        a_story(), torch_windows=(a_torch_window(),), sync_sites=(a_sync_site(),),
         counters_per_step=(("kernel_launches", 12.0),),
     )  # fmt: skip
     terminal = TERMINAL.render(story, {"width": "10000"})
@@ -276,11 +277,11 @@ def test_what_the_terminal_report_says_of_the_run_is_on_the_page():
 
 
 def test_windows_of_torch_show_why_the_gpu_was_idle_and_what_ran():
-    window = a_window(
+    window = a_torch_window(
         busy_share=0.25, launches=1200, idle=(("sync", 0.5), ("launch_bound", 0.25)),
         top_ops=(TorchOp("aten::item", 10, 0.006),), top_kernels=(TorchOp("gemm", 400, 0.003),),
     )  # fmt: skip
-    page = Page(a_report(seen={"torch_windows": (window,), "sync_sites": (a_site(),)}))
+    page = Page(a_report(seen={"torch_windows": (window,), "sync_sites": (a_sync_site(),)}))
     text = page.text.replace("\xa0", " ")
 
     assert "50 % after a wait for a result" in text

@@ -37,7 +37,10 @@ def test_a_small_run_keeps_every_node_that_has_time():
 
 
 def test_the_frames_of_an_import_are_one_box():
-    module, torch = Frame("train.py", "<module>", 3), Frame("torch.py", "<module>", 1)
+    module, torch = (
+        Frame("train.py", "<module>", 3),
+        Frame("/venv/lib/python3.11/site-packages/torch/__init__.py", "<module>", 1),
+    )
     find = Frame("<frozen importlib._bootstrap>", "_find_and_load", 1176)
     spec = Frame("<frozen importlib._bootstrap>", "_find_spec", 940)
     nodes = ((NO_PARENT, module), (0, find), (1, spec), (0, spec), (3, torch))

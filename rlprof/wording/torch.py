@@ -1,4 +1,4 @@
-"""The lines of the terminal report about torch: windows of its profiler, and reads of tensors."""
+"""torch in words: the windows of its profiler, and reads of tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Final
 from rlprof import wording
 from rlprof.model.report import Compute, Report, SyncSiteRow, TorchWindowRow
 from rlprof.names import cut_middle, printable, short_path
-from rlprof.renderers.terminal.shapes import counted
 
 MOST_SITES: Final = 3
 LEAST_PER_STEP: Final = 0.001
@@ -41,7 +40,7 @@ def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
 
 def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
     cost = sum(row.cost_s for row in rows)
-    number = counted(len(rows), "window", "windows")
+    number = wording.counted(len(rows), "window", "windows")
     figures = "left out of every figure"
     if not all(row.is_left_out for row in rows):
         figures = "in the figures, for the run is short: its own pace is higher"
@@ -83,7 +82,7 @@ def _reads(rows: list[SyncSiteRow], report: Report) -> str:
 
 def _read(row: SyncSiteRow, report: Report) -> str:
     path = cut_middle(printable(short_path(row.file, report.run.cwd)), 40)
-    often = counted(row.calls, "time", "times")
+    often = wording.counted(row.calls, "time", "times")
     if row.per_step is not None:
         often = f"{wording.count(float(f'{row.per_step:.2g}'))} per step"
     waited = f", {wording.duration(row.wait_s * 1e6)} in all" if row.wait_s else ""

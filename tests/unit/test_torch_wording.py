@@ -1,48 +1,11 @@
-"""What the terminal report says of torch."""
+"""What reports say of torch."""
 
 from __future__ import annotations
 
 from rlprof.model.report import Compute, SyncSiteRow, TorchWindowRow
-from rlprof.renderers.terminal.torch import torch_lines
 from rlprof.wording import unglued
-from tests.report_factories import HOME, a_report
-
-
-def a_window(**changes: object) -> TorchWindowRow:
-    row: dict[str, object] = {
-        "pid": 10,
-        "role": "main",
-        "kind": "plain",
-        "fate": "written",
-        "begun_s": 5.0,
-        "cost_s": 0.02,
-        "is_left_out": True,
-        "updates": 10,
-        "wall_s": 0.012,
-        "ops": 3030,
-        "launches": 0,
-        "busy_share": None,
-        "optimizer": "Adam (for-loop)",
-        "compiling_s": 0.0,
-    }
-    return TorchWindowRow(**{**row, **changes})  # type: ignore[arg-type]
-
-
-def a_site(**changes: object) -> SyncSiteRow:
-    row: dict[str, object] = {
-        "pid": 10,
-        "role": "main",
-        "file": f"{HOME}/train.py",
-        "line": 11,
-        "function": "act",
-        "method": "item",
-        "device": "cpu",
-        "calls": 16_000,
-        "per_step": 1.0,
-        "wait_s": 0.0,
-        "bytes": 0,
-    }
-    return SyncSiteRow(**{**row, **changes})  # type: ignore[arg-type]
+from rlprof.wording.torch import torch_lines
+from tests.report_factories import a_report, a_sync_site, a_torch_window
 
 
 def lines(*windows: TorchWindowRow, sites: tuple[SyncSiteRow, ...] = ()) -> dict[str, str]:
@@ -55,7 +18,7 @@ def test_without_torch_there_is_no_line():
 
 
 def test_windows_tell_what_they_cost_and_what_an_update_is_made_of():
-    text = lines(a_window(), a_window(kind="stacks", cost_s=0.08))["torch"]
+    text = lines(a_torch_window(), a_torch_window(kind="stacks", cost_s=0.08))["torch"]
 
     assert text == (
         "2 windows of its profiler, 100 ms, left out of every figure; "
@@ -65,9 +28,9 @@ def test_windows_tell_what_they_cost_and_what_an_update_is_made_of():
 
 def test_on_a_gpu_they_tell_how_busy_it_was_and_stacks_do_not_count():
     windows = (
-        a_window(busy_share=0.25, launches=1200),
-        a_window(kind="stacks", busy_share=0.1, launches=1200),
-        a_window(kind="rollout", busy_share=0.07, updates=2),
+        a_torch_window(busy_share=0.25, launches=1200),
+        a_torch_window(kind="stacks", busy_share=0.1, launches=1200),
+        a_torch_window(kind="rollout", busy_share=0.07, updates=2),
     )
     text = lines(*windows)["torch"]
 
@@ -76,7 +39,7 @@ def test_on_a_gpu_they_tell_how_busy_it_was_and_stacks_do_not_count():
 
 
 def test_in_a_short_run_they_are_in_the_figures_and_that_is_told():
-    text = lines(a_window(is_left_out=False))["torch"]
+    text = lines(a_torch_window(is_left_out=False))["torch"]
 
     assert "in the figures, for the run is short: its own pace is higher" in text
 
@@ -91,13 +54,15 @@ def test_what_was_computed_is_set_against_what_the_gpu_can_do():
 
 
 def test_a_window_that_came_to_nothing_says_why():
-    text = lines(a_window(fate="given-up", ops=0, updates=0))["torch"]
+    text = lines(a_torch_window(fate="given-up", ops=0, updates=0))["torch"]
 
     assert "given up: the program started a profiler of its own" in text
 
 
 def test_reads_on_the_cpu_are_told_as_free():
-    text = lines(sites=(a_site(), a_site(line=15, method="__bool__", per_step=0.5)))["Reads"]
+    text = lines(sites=(a_sync_site(), a_sync_site(line=15, method="__bool__", per_step=0.5)))[
+        "Reads"
+    ]
 
     assert text == (
         "free on the CPU; each would wait if its tensor were on a GPU: train.py:11 item (1 per step), "
@@ -106,8 +71,8 @@ def test_reads_on_the_cpu_are_told_as_free():
 
 
 def test_waits_for_a_gpu_come_with_their_time_and_no_promise():
-    site = a_site(device="gpu", wait_s=1.5, bytes=64_000)
-    told = lines(sites=(site, a_site(line=20)))
+    site = a_sync_site(device="gpu", wait_s=1.5, bytes=64_000)
+    told = lines(sites=(site, a_sync_site(line=20)))
 
     assert "Reads" not in told
     assert told["GPU waits"] == (
@@ -116,4 +81,4 @@ def test_waits_for_a_gpu_come_with_their_time_and_no_promise():
 
 
 def test_reads_now_and_then_are_not_worth_a_line():
-    assert lines(sites=(a_site(per_step=0.0001),)) == {}
+    assert lines(sites=(a_sync_site(per_step=0.0001),)) == {}

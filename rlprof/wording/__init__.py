@@ -61,6 +61,11 @@ def power(watts: float) -> str:
     return units.power(watts).replace(" ", GLUE)
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """``1 window``, ``3 windows``."""
+    return f"{number} {one if number == 1 else many}"
+
+
 def duration(us: float) -> str:
     return units.duration(us).replace(" ", GLUE)
 
