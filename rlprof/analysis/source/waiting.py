@@ -34,6 +34,9 @@ SLEEPS: Final = frozenset({"sleep", "sched_yield"})
 _CHEAP: Final = POLLS | CLOCKS | SLEEPS | {"any", "all", "len", "item", "bool", "int", "float"}
 """Calls that a loop may make and still do nothing but wait."""
 
+SHORT_S: Final = 0.05
+"""Time-out of a wait, in seconds, below which a loop around it asks again and again."""
+
 _LOCK: Final = re.compile(r"lock|mutex|sem(aphore)?|guard|cond(ition)?$", re.IGNORECASE)
 _MUTEX: Final = re.compile(r"lock|mutex|guard", re.IGNORECASE)
 _QUEUE: Final = re.compile(r"queue|(^|_)q(s|_|$)|mailbox|inbox|outbox", re.IGNORECASE)
@@ -83,6 +86,8 @@ def polled(text: str, first: int, last: int) -> tuple[str, ...]:
 
 
 def _waiting_blocks(node: ast.AST) -> Iterator[tuple[int, int, WaitKind]]:
+    if isinstance(node, ast.While) and _blocks(node.test):
+        return  # ``while not done.wait(timeout=1.0)`` looks around once a second: no polling.
     if isinstance(node, ast.While) and _only_waits(node.body):
         kind = WaitKind.POLL if _asks(node) else WaitKind.SLEEP
         yield node.lineno, node.end_lineno or node.lineno, kind
@@ -93,6 +98,24 @@ def _waiting_blocks(node: ast.AST) -> Iterator[tuple[int, int, WaitKind]]:
             elif isinstance(inner, ast.Try) and _asks_without_success(inner):
                 for handler in inner.handlers:
                     yield handler.lineno, handler.end_lineno or handler.lineno, WaitKind.POLL
+
+
+def _blocks(test: ast.expr) -> bool:
+    """Whether each round of a loop begins with a wait that lasts until something happens."""
+    return any(
+        isinstance(call, ast.Call)
+        and _kind_of_call(call) not in (None, WaitKind.SLEEP)
+        and not _has_short_timeout(call)
+        for call in ast.walk(test)
+    )
+
+
+def _has_short_timeout(call: ast.Call) -> bool:
+    given = [*call.args, *(it.value for it in call.keywords)]
+    return any(
+        isinstance(it, ast.Constant) and isinstance(it.value, int | float) and it.value < SHORT_S
+        for it in given
+    )
 
 
 def _only_waits(body: list[ast.stmt]) -> bool:

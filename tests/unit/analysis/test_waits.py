@@ -110,6 +110,16 @@ def test_a_line_that_waits_in_c_says_so_by_its_names(line, kind):
         pytest.param(
             "while not done.is_set():\n        agent.act(env)", None, id="a training loop"
         ),
+        pytest.param(
+            "while not done.wait(timeout=1.0):\n        worker.is_alive()",
+            WaitKind.EVENT,
+            id="a wait that looks around now and then",
+        ),
+        pytest.param(
+            "while not done.wait(0.001):\n        worker.is_alive()",
+            WaitKind.POLL,
+            id="a wait too short to be one",
+        ),
     ],
 )  # fmt: skip
 def test_a_loop_that_does_nothing_but_ask_polls(loop, kind):

@@ -1,0 +1,97 @@
+"""A page's ``Before`` really runs and is found; its ``After`` runs and is not."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from rlprof.discovery import discover_detectors
+from rlprof.model.finding import Finding
+from tests.detector_pages import snippets
+from tests.factories import a_run
+from tests.line_tracer import LineTracer, Spent, Stack
+from tests.page_programs import PROGRAMS, program
+from tests.profile_factory import Script, detect
+
+SCRIPT = "/home/researcher/project/train.py"
+STEPS = 100
+STEADY_S = 10
+DETECTORS = {it.id: it for it in discover_detectors()}
+pytestmark = pytest.mark.filterwarnings("ignore:Creating a tensor from a list:UserWarning")
+NEEDS = {"import torch": "torch", "from omegaconf": "omegaconf", "import numpy": "numpy"}
+
+
+def run(source: str) -> Mapping[Stack, Spent]:
+    """Time by stack of the program's ``main``, once all that happens but once has happened."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    exec(compile(source, SCRIPT, "exec"), names)
+    main = names["main"]
+    assert callable(main)
+    main(2)
+    gc.collect()
+    gc.freeze()  # What the other tests made is not the program's.
+    tracer = LineTracer()
+    with tracer.on():
+        main(STEPS)
+    gc.unfreeze()
+    return tracer.stacks()
+
+
+def found(detector_id: str, source: str) -> list[Finding]:
+    stacks = run(source)
+    whole = sum(spent.busy_s + spent.idle_s for spent in stacks.values())
+    times = STEADY_S / whole  # as if the loop had gone on as it went
+    story = a_run(SCRIPT, steady_s=STEADY_S).process(steps=STEPS * times)
+    for stack, spent in stacks.items():
+        story.spends(spent.busy_s * times, *stack)
+        story.spends(spent.idle_s * times, *stack, idle=True)
+    return detect(DETECTORS[detector_id], story, Script(SCRIPT, source))
+
+
+def test_time_is_told_by_the_line_that_takes_it():
+    source = """
+import time
+
+def main(n):
+    sum(range(9 * n))
+    time.sleep(0.01)
+    return [sum(range(1000 * n)) for _ in [1]]
+"""
+
+    stacks = run(source)
+
+    heaviest = max(stacks, key=lambda stack: stacks[stack].busy_s)
+    assert heaviest[0] == f"{SCRIPT}:7 main"
+    assert stacks[heaviest].busy_s > 10 * stacks[f"{SCRIPT}:5 main",].busy_s
+    assert stacks[f"{SCRIPT}:6 main",].idle_s > 0.005
+
+
+@pytest.fixture(autouse=True)
+def _undisturbed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    yield
+    if torch := sys.modules.get("torch"):
+        torch.distributions.Distribution.set_default_validate_args(True)
+
+
+@pytest.fixture(params=sorted(PROGRAMS))
+def detector_id(request):
+    for line, module in NEEDS.items():
+        if line in PROGRAMS[request.param]:
+            pytest.importorskip(module, reason=f"{module} is missing (make test installs it)")
+    return request.param
+
+
+def test_what_is_to_be_changed_is_found(detector_id):
+    (_, before), _ = snippets(detector_id)
+
+    assert found(detector_id, program(detector_id, before))
+
+
+def test_what_it_is_changed_into_is_not_found(detector_id):
+    _, (_, after) = snippets(detector_id)
+
+    assert found(detector_id, program(detector_id, after)) == []
