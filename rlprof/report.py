@@ -137,6 +137,7 @@ def _process_row(
         note=process.note,
         phases=phases,
         started_s=process.started_us / 1e6,
+        is_left_out=process.fate == "left-out",
     )
 
 

@@ -83,24 +83,27 @@ def _bound_by_wait(
         return NOT_BOUND
     if most == lock:
         return Bound(
-            BoundBy.LOCK, tuple(sorted(own)), lock, f"a lock: {who} waits for it {percent(lock)}"
+            BoundBy.LOCK,
+            tuple(sorted(own)),
+            lock,
+            f"a lock: {who} {_do(own, 'wait')} for it {percent(lock)}",
         )
     if most == gil:
-        text = f"the interpreter lock: the main thread of {who} waits for it {percent(gil)}"
+        text = f"the interpreter lock: {_main_threads(own, who)} {_do(own, 'wait')} for it {percent(gil)}"
         return Bound(BoundBy.LOCK, tuple(sorted(own)), gil, text)
     awaited = _awaited(own, waits)
     if most == for_others and awaited and awaited <= set(own):
-        text = f"threads of {who}, for which its main thread waits {percent(for_others)}"
+        text = f"threads beside {_main_threads(own, who)}, which {_do(own, 'wait')} for them {percent(for_others)}"
         return Bound(BoundBy.PROCESS, tuple(sorted(own)), for_others, text)
     if most == for_others and awaited:
-        text = f"{_named(awaited, roles, processes)}, for which {who} waits {percent(for_others)}"
+        text = f"{_named(awaited, roles, processes)}, for which {who} {_do(own, 'wait')} {percent(for_others)}"
         return Bound(BoundBy.PROCESS, tuple(sorted(awaited)), for_others, text)
     if most == for_others:
         text = (
             f"waits between processes in which none of them works ({percent(for_others)} of {who})"
         )
         return Bound(BoundBy.UNKNOWN, tuple(sorted(own)), for_others, text)
-    text = f"no part of this run: {who} sleeps {percent(asleep)} of the time"
+    text = f"no part of this run: {who} {_do(own, 'sleep')} {percent(asleep)} of the time"
     return Bound(BoundBy.OUTSIDE, tuple(sorted(own)), asleep, text)
 
 
@@ -114,6 +117,14 @@ def _awaited(own: Collection[int], waits: Sequence[Wait]) -> set[int]:
             for process, part in wait.on:
                 worked[process] += part * wait.wall_us
     return {it for it, us in worked.items() if us >= WORKED_MEANWHILE * waited}
+
+
+def _do(ids: Collection[int], verb: str) -> str:
+    return f"{verb}s" if len(ids) == 1 else verb
+
+
+def _main_threads(ids: Collection[int], who: str) -> str:
+    return f"the main thread{'' if len(ids) == 1 else 's'} of {who}"
 
 
 def _named(ids: Collection[int], roles: Mapping[int, str], processes: Sequence[Process]) -> str:

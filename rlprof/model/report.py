@@ -35,6 +35,8 @@ class ProcessRow:
     """Its own start-up, then those of the run that it lives in."""
     started_s: float = 0.0
     """Since the start of the run."""
+    is_left_out: bool = False
+    """Not sampled on purpose, as ``note`` says: nothing of the training runs in it."""
 
     @property
     def start_up_s(self) -> float:

@@ -344,7 +344,7 @@ def _not_seen(report: Report) -> Iterator[str]:
     lines = [
         f"- {_SIGNS[note.level]} {_prose(note.text, _NOTE_LIMIT)}" for note in graver[:_MOST_NOTES]
     ]
-    missed = [row for row in report.processes if not row.sampled]
+    missed = wording.missed(report)
     if missed:
         pids = ", ".join(str(row.pid) for row in missed[:_MOST_NOTES])
         lines.insert(

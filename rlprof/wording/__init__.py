@@ -10,7 +10,7 @@ from typing import Final
 from rlprof import units
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import Interval, PhaseKind, Throughput
-from rlprof.model.report import Report
+from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
 from rlprof.pricing import WORTH_LISTING, rate_after, saved_together
 
@@ -25,6 +25,9 @@ _FIRST_FIXES: Final = 3
 
 _LEAST_TIMES: Final = 1.05
 """What rounds to no more than the rate now is not called a gain."""
+
+_MOST_TIMES: Final = 25.0
+"""Above it, less than 4 % of the time is left: a part that no price knows to within a factor of two."""
 
 _COUNT_STEPS: Final = (
     "Steps per second are not known: nothing counted steps. Call rlprof.step(n) where the "
@@ -115,6 +118,11 @@ def hot_lines(report: Report) -> list[PricedFinding]:
     return [f for f in report.findings if f.finding.confidence is Confidence.SUSPECTED]
 
 
+def missed(report: Report) -> list[ProcessRow]:
+    """Processes that should have been sampled and were not."""
+    return [row for row in report.processes if not row.sampled and not row.is_left_out]
+
+
 def has_samples(report: Report) -> bool:
     return bool(report.flame.frames) and report.flame.frames[0].wall_us > 0
 
@@ -189,10 +197,14 @@ def first_gain(report: Report) -> str:
 
 
 def times_range(times: Range) -> str:
-    """``2.1× to 2.4×``; one figure when both ends read the same; ``up to 1.3×`` from nothing."""
+    """``2.1× to 2.4×``; one figure when both ends read the same; ``up to 1.3×`` from nothing; ``at least
+    8.0×`` where next to nothing may be left, of which nobody can say how little.
+    """
     low, high = (f"{it:.0f}×" if it >= 10 else f"{it:.1f}×" for it in times)
     if times.low < _LEAST_TIMES:
         return f"up to {high}"
+    if times.high > max(_MOST_TIMES, 2 * times.low):
+        return f"at least {low}"
     return low if low == high else f"{low} to {high}"
 
 

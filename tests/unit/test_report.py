@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof import findings
+from rlprof import findings, wording
 from rlprof.detectors.base import Detector, Need
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -139,6 +139,15 @@ def test_processes_are_shown_with_role_rate_and_cpu(with_detectors):
     assert main.achieved_hz == pytest.approx(50)
     assert main.command == "python train.py"
     assert (worker.role, worker.sampled) == ("worker", False)
+
+
+def test_what_was_left_out_on_purpose_was_not_missed(with_detectors):
+    with_detectors()
+    run = a_training().process("worker", fate="missed").process("tracker", fate="left-out")
+
+    report = build_report(run.recording())
+
+    assert [row.pid for row in wording.missed(report)] == [1001]
 
 
 def test_cpu_time_of_other_than_python_s_threads_is_counted(with_detectors):

@@ -55,6 +55,10 @@ def test_the_verdict_does_not_add_up_upper_ends_that_cannot_be_true_at_once():
     )
 
 
+def test_the_verdict_says_no_upper_end_that_nobody_can_know():
+    assert "gives at least 8.0×" in the_verdict(saving(0.875, 0.99), saving(0.0, 0.5))
+
+
 def test_the_verdict_never_promises_that_all_time_goes():
     assert "gives 50× to 100×" in the_verdict(saving(0.49, 0.6), saving(0.49, 0.6))
 

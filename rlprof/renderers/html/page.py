@@ -115,7 +115,7 @@ def _head_facts(report: Report) -> list[str]:
 def _unseen(report: Report) -> list[str]:
     """What the reader has to know before believing the rest."""
     rows = report.processes
-    missed = sum(not row.sampled for row in rows)
+    missed = len(wording.missed(report))
     lines = []
     if not report.run.complete:
         lines.append("The recording was cut off: its last moments are missing.")

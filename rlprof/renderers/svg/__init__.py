@@ -51,7 +51,7 @@ def _subtitle(report: Report) -> str:
 
 
 def _not_seen(report: Report) -> Iterable[str]:
-    missed = sum(not row.sampled for row in report.processes)
+    missed = len(wording.missed(report))
     if missed:
         yield f"Not seen: {missed} of {len(report.processes)} processes."
     notes = [note for note in report.notes if note.level in ("warning", "error")]

@@ -149,7 +149,10 @@ def test_bound_by_a_lock():
         run.process(name, steps=500)
         run.spends(6.0, "train.py:12 add", ACQUIRE, idle=True).spends(4.0, "train.py:14 step")
 
-    assert build_profile(run.recording()).bound.by is BoundBy.LOCK
+    bound = build_profile(run.recording()).bound
+
+    assert bound.by is BoundBy.LOCK
+    assert "a lock: 3 worker processes wait for it 60 %" in bound.text
 
 
 def test_bound_by_nothing_in_the_run_when_it_sleeps():
