@@ -118,7 +118,11 @@ class _Search:
 
     def _look(self, node: int, loop: tuple[EnvLoop, str]) -> None:
         statement = self.lines.statement(self.tree.frame(node))
-        calls = [it for it in statement.walk() if isinstance(it, ast.Call)] if statement else []
+        calls = [
+            it
+            for it in (statement.walk() if statement else ())
+            if isinstance(it, ast.Call) and (it.lineno, it.col_offset) in loop[0].calls
+        ]
         if any(is_of_its_own(call, loop[0].targets) for call in calls):
             return
         asks = any(asks_a_policy(call) for call in calls)

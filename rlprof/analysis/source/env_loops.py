@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -35,6 +35,22 @@ _TENSOR_METHODS: Final = frozenset(
     {"detach", "unsqueeze", "squeeze", "log_prob", "no_grad", "inference_mode", "cpu", "item"}
 )
 
+_MAKES_TENSORS: Final = frozenset(
+    {
+        "tensor",
+        "as_tensor",
+        "from_numpy",
+        "stack",
+        "cat",
+        "concat",
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+    }
+)
+"""What takes data to a policy, or gathers what it said."""
+
 _ANY_LOOP: Final = re.compile(
     r"\bin\b[^\n]*?(env|games|worlds|simulators|obs|states)", re.IGNORECASE
 )
@@ -59,6 +75,8 @@ class EnvLoop:
     """Variables that change with the environment."""
     trains: bool
     """Whether its body does backward passes: then each turn depends on the one before."""
+    calls: frozenset[tuple[int, int]]
+    """(line, column) of the calls that are made once for each environment, not around the loop."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -78,6 +96,7 @@ def _loops(node: ast.AST) -> Iterator[EnvLoop]:
             node.iter,
             _names(node.target),
             _trains(node),
+            _calls(node.body),
         )
     elif isinstance(node, _Comprehension) and _goes_over_envs(node.generators[0].iter):
         yield EnvLoop(
@@ -86,6 +105,7 @@ def _loops(node: ast.AST) -> Iterator[EnvLoop]:
             node.generators[0].iter,
             _names(node.generators[0].target),
             _trains(node),
+            _calls(_elements(node)),
         )
 
 
@@ -111,6 +131,20 @@ def _names(target: ast.expr) -> frozenset[str]:
     return frozenset(it.id for it in ast.walk(target) if isinstance(it, ast.Name))
 
 
+def _elements(node: _Comprehension) -> list[ast.expr]:
+    made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    return made + [condition for it in node.generators for condition in it.ifs]
+
+
+def _calls(body: Sequence[ast.AST]) -> frozenset[tuple[int, int]]:
+    return frozenset(
+        (it.lineno, it.col_offset)
+        for top in body
+        for it in ast.walk(top)
+        if isinstance(it, ast.Call)
+    )
+
+
 def _trains(node: ast.AST) -> bool:
     return any(
         isinstance(it, ast.Call) and called_name(it) in ("backward", "zero_grad")
@@ -129,7 +163,9 @@ def is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
 
 def asks_a_policy(call: ast.Call) -> bool:
     """Whether a call is of a policy, by its name, or works on tensors."""
-    if root_name(call.func) in TENSOR_MODULES or called_name(call) in _TENSOR_METHODS:
+    if root_name(call.func) in TENSOR_MODULES:
+        return called_name(call) not in _MAKES_TENSORS
+    if called_name(call) in _TENSOR_METHODS:
         return True
     if _POLICY.match(called_name(call)):
         return True

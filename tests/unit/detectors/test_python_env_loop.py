@@ -245,3 +245,19 @@ def test_few_plain_environments_are_left_alone():
     few = Script("grid.py", PLAIN.text.replace("range(128)", "range(16)"))
 
     assert found(stepping(8.0, "self.x = min"), few) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "return torch.tensor([list(map(float, o)) for o in obs])",
+        "return torch.stack([torch.as_tensor(o) for o in obs])",
+        "return policy(torch.stack([torch.from_numpy(o) for o in obs]))",
+    ],
+)
+def test_data_made_ready_for_one_call_asks_no_policy(line):
+    script = Script("train.py", f"import torch\n\ndef batch(policy, obs):\n    {line}\n")
+    run = a_training().spends(9.0, script.at("return", "batch"))
+    run.spends(1.0, script.at("return", "batch"), FORWARD)
+
+    assert found(run, script) == []
