@@ -243,10 +243,14 @@ def _with_ancestors(nodes: tuple[Node, ...], wanted: Iterable[int]) -> list[int]
     return sorted(found)
 
 
+def frame_label(frame: Frame) -> str:
+    """The function, or what a pseudo-frame stands for."""
+    return frame.function if frame.file else PSEUDO_FRAMES.get(frame.function, frame.function)
+
+
 def _frame_branch(frame: Frame) -> _Branch:
-    label = frame.function if frame.file else PSEUDO_FRAMES.get(frame.function, frame.function)
     kind = Origin.STDLIB if frame.function == IMPORT_LABEL and not frame.file else origin(frame)
-    return _Branch(label, frame.file, frame.line, kind.value)
+    return _Branch(frame_label(frame), frame.file, frame.line, kind.value)
 
 
 def _sum_up(top: _Branch) -> None:

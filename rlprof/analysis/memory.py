@@ -6,21 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from rlprof.analysis.profiler_memory import Series, growth_without_windows, without_windows
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.trend import HOUR_US, memory_trend
 from rlprof.model import gauges as names
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import NO_PARENT, Recording, Window
+from rlprof.model.recording import NO_PARENT, MemoryGrowth, Recording, Window
 
 LIVED_THROUGH: Final = 0.8
 """Part of the steady phase for which a process must have been there to have a trend of its own."""
 
 MIN_LINE_SHARE: Final = 0.05
 """Of the growth seen: lines with less are not listed."""
-
-Series = Mapping[int, float]
-"""A gauge of one process: its value by window."""
 
 _Memory = Mapping[int, Series]
 """Bytes by process and window."""
@@ -38,7 +36,7 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
     peak_window = max(sums, key=lambda window: (sums[window], -window))
     processes = _processes(recording, profile, steady, rss, pss)
     # Not of what is shared out: that changes with processes outside of the run that map the same files.
-    trend = _trend(_sum_up(rss), steady)
+    trend = _trend(_sum_up(without_windows(recording, rss)), steady)
     available = _by_process(recording, names.HOST_MEMORY_AVAILABLE_BYTES).get(0, {})
     total = recording.run.host.get("memory_bytes", "")
     return MemoryView(
@@ -48,7 +46,7 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
         processes=processes,
         trend=trend,
         bytes_per_step=_per_step(trend, profile),
-        lines=_grown_lines(recording, profile, _growing(processes)),
+        lines=_grown_lines(growth_without_windows(recording, rss), profile, _growing(processes)),
         available_bytes=_last(available, steady),
         available_trend=_trend(available, steady),
         total_bytes=float(total) if total.isdigit() else None,
@@ -116,13 +114,14 @@ def _processes(
 ) -> tuple[ProcessMemory, ...]:
     peaks = _by_process(recording, names.PEAK_RSS_BYTES)
     virtual = _by_process(recording, names.VIRTUAL_BYTES)
+    own = without_windows(recording, rss)
     found = [
         ProcessMemory(
             process=process,
             role=profile.process_roles.get(process, ""),
             peak_rss_bytes=max([*series.values(), *peaks.get(process, {}).values()]),
             peak_pss_bytes=max(pss.get(process, {}).values(), default=None),
-            trend=_trend(series, steady),
+            trend=_trend(own.get(process, {}), steady),
             virtual_trend=_trend(virtual.get(process, {}), steady),
         )
         for process, series in rss.items()
@@ -148,7 +147,7 @@ def _last(series: Series, steady: Iterable[Window]) -> float | None:
 
 
 def _grown_lines(
-    recording: Recording, profile: Profile, growing: frozenset[int]
+    growth: Iterable[MemoryGrowth], profile: Profile, growing: frozenset[int]
 ) -> tuple[GrownLine, ...]:
     """The user's lines with growth, of places that run in the steady phase too.
 
@@ -166,7 +165,7 @@ def _grown_lines(
                 line = running[activity.thread, node] = lines.line(owner)
                 busy[line] += cost.busy_us
     grown: dict[Line, int] = defaultdict(int)
-    for row in recording.memory:
+    for row in growth:
         found = running.get((row.thread, row.node))
         if found is not None:
             grown[found] += row.grown_bytes - row.released_bytes

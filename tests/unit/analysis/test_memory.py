@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.model import gauges
 from rlprof.model.memory import MemoryView
@@ -126,3 +127,32 @@ def test_where_nothing_grows_steadily_the_lines_of_all_are_told():
     memory = view(a_worker(run, 50 * MIB).remembers(90 * MIB, "env.py:3 step"))
 
     assert [it.function for it in memory.lines] == ["step", "act"]
+
+
+TORCH_STEP = (*KEEP, "/venv/lib/python3.11/site-packages/torch/optim/optimizer.py:538 step")
+TORCH_IMPORT = (
+    "train.py:1 <module>",
+    "<frozen importlib._bootstrap>:1176 _find_and_load",
+    "/venv/lib/python3.11/site-packages/torch/__init__.py:9 <module>",
+)
+
+
+def a_profiled_learner() -> RunBuilder:
+    """Grows by 10 MiB by itself; in the middle a window of torch's profiler takes 40 MiB more."""
+    own = [100 + 10 * window / 59 for window in range(60)]
+    run = a_learner(*[(it + 40 * (number > 28)) * MIB for number, it in enumerate(own)])
+    run.remembers(10 * MIB, *ACT).spends(1.0, *TORCH_STEP).remembers(40 * MIB, *TORCH_STEP)
+    run.spends(1.0, *TORCH_IMPORT, start_up=True).remembers(200 * MIB, *TORCH_IMPORT)
+    return run.torch_window(16.0, 16.4)
+
+
+def test_what_a_window_of_torchs_profiler_takes_is_no_growth_of_the_program():
+    memory = build_profile(at_own_pace(a_profiled_learner().recording())).memory
+
+    assert memory is not None
+    assert memory.trend is not None
+    assert memory.trend.grown_bytes == pytest.approx(10 * MIB, rel=0.25)
+    (line,) = memory.lines
+    assert (line.line, line.share_of_growth) == (3, 1.0)
+    # It was taken, though: the peak is what it was.
+    assert memory.peak_bytes == pytest.approx(150 * MIB, rel=0.01)
