@@ -12,6 +12,7 @@ from rlprof.analysis.origin import Origin, origin
 from rlprof.analysis.source.conversions import Conversion, Kind, find_conversions
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.module import Function, called_name
+from rlprof.analysis.source.replay import replay_lines_by_file
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -80,11 +81,14 @@ class _Search:
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._by_line: dict[tuple[str, int], Conversion] = {}
+        # Batches drawn from Python objects have a fix of their own: `replay-sampling`.
+        of_batches = replay_lines_by_file(profile.sources)
         for file in sorted(profile.sources):
             module = self.lines.module(file)
             for conversion in find_conversions(module) if module else ():
                 for line in conversion.lines:
-                    self._by_line.setdefault((file, line), conversion)
+                    if line not in of_batches.get(file, {}):
+                        self._by_line.setdefault((file, line), conversion)
         self._functions = {
             (file, id(it.function)) for (file, _), it in self._by_line.items() if it.function
         }

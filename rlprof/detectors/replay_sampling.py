@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.replay import (
     Part,
     ReplayLine,
-    drawing_functions,
-    find_replay_lines,
+    replay_lines_by_file,
 )
 from rlprof.detectors.base import Detector, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -62,7 +61,7 @@ class _Found:
         self.drawing_us = 0.0
         """Inside ``random.sample`` itself."""
         self.of_tensors = False
-        self._by_file = _lines_by_file(profile.sources)
+        self._by_file = replay_lines_by_file(profile.sources)
         for node in self.tree.hot_nodes() if self._by_file else ():
             frame = self.tree.frame(node)
             line = self._by_file.get(frame.file, {}).get(frame.line)
@@ -95,12 +94,6 @@ class _Found:
 
     def us(self, part: Part) -> float:
         return sum(self.tree.self_cost(node).wall_us for node in self.nodes[part])
-
-
-def _lines_by_file(sources: Mapping[str, str]) -> dict[str, Mapping[int, ReplayLine]]:
-    drawing = drawing_functions(sources.values())
-    found = {file: find_replay_lines(text, drawing) for file, text in sources.items()}
-    return {file: lines for file, lines in found.items() if lines}
 
 
 def _is_draw(frame: Frame) -> bool:

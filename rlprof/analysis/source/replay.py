@@ -68,6 +68,13 @@ def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, Replay
     return found
 
 
+def replay_lines_by_file(sources: Mapping[str, str]) -> dict[str, Mapping[int, ReplayLine]]:
+    """The lines of all files that draw or gather batches; files without any are left out."""
+    drawing = drawing_functions(sources.values())
+    found = {file: find_replay_lines(text, drawing) for file, text in sources.items()}
+    return {file: lines for file, lines in found.items() if lines}
+
+
 @lru_cache(maxsize=PARSED_FILES)
 def _drawing_functions(text: str) -> frozenset[str]:
     names: set[str] = set()

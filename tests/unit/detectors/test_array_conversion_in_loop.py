@@ -322,3 +322,28 @@ def test_without_steps_a_conversion_outside_every_loop_is_left_alone():
     run.spends(9.0, "plot.py:3 <module>", script.at("np.array", "plot"))
 
     assert found(run, script) == []
+
+
+def test_arrays_of_a_batch_drawn_from_objects_are_left_to_the_replay_buffers_finding():
+    script = Script(
+        "dqn.py",
+        """
+        import random
+        import torch
+
+        def sample(memory, n):
+            batch = random.sample(memory, n)
+            states, rewards = zip(*batch)
+            return torch.tensor([list(map(float, it)) for it in states])
+
+        def train(memory):
+            while True:
+                sample(memory, 64)
+        """,
+    )
+    run = a_training()
+    run.spends(8.0, script.at("sample(memory, 64)", "train"), script.at("torch.tensor", "sample"))
+    run.spends(2.0, script.at("sample(memory, 64)", "train"), ENV_STEP)
+
+    assert found(run, script) == []
+    assert ranked(run, script)[0].finding.detector == "replay-sampling"
