@@ -1,7 +1,8 @@
 // Boxes of a tree under construction, callers before what they call, and their order for drawing.
 //
 // Columns: `parent`, `node` and `key` (what is merged by; both -1 for what is no frame), and times. `heads`
-// has name and kind of what is no frame, `ranks` the findings of boxes that belong to any.
+// has name and kind of what is no frame, `ranks` the findings of boxes that belong to any: Map(rank -> the
+// time that the finding has there itself, in the metric at hand).
 
 export const TIMES = ["wall", "idle", "cpu"];
 const SELF_TIMES = ["selfWall", "selfIdle", "selfCpu"];
@@ -61,10 +62,10 @@ function slotOf(boxes, parent, key) {
   }
 }
 
-export function addRanks(ranks, at, added) {
-  const before = ranks.get(at) ?? [];
-  const both = [...new Set([...before, ...added])];
-  if (both.length > before.length) ranks.set(at, both.sort((a, b) => a - b));
+// `own` is [rank, time] of each finding.
+export function addRanks(ranks, at, own) {
+  const times = ranks.get(at) ?? ranks.set(at, new Map()).get(at);
+  for (const [rank, time] of own) times.set(rank, (times.get(rank) ?? 0) + time);
 }
 
 // Preorder. Boxes with nothing in `width` are left out (null keeps all); siblings stand in the order of

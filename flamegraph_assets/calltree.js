@@ -47,7 +47,7 @@ export function boxesOfFinding(tree, rank) {
   const found = [];
   let end = 0;
   for (const [box, ranks] of tree.ranks) {
-    if (box < end || !ranks.includes(rank)) continue;
+    if (box < end || !ranks.has(rank)) continue;
     found.push(box);
     end = tree.end[box];
   }
@@ -67,27 +67,42 @@ function finished(boxes, data, view) {
     }
     return values;
   };
+  const self = { wall: boxes.selfWall, idle: boxes.selfIdle, cpu: boxes.selfCpu }[view.metric];
   const columns = {
     parent: boxes.parent, wall: boxes.wall, idle: boxes.idle, cpu: boxes.cpu, ranks: boxes.ranks,
-    self: { wall: boxes.selfWall, idle: boxes.selfIdle, cpu: boxes.selfCpu }[view.metric],
+    self,
     label: column(nodes.label, imported), kind: column(nodes.kind, kinds.indexOf("stdlib")),
     file: column(nodes.file, nothing), short: column(nodes.short, nothing), line: column(nodes.line, 0),
     shade: Uint8Array.from(boxes.key, (key) => (key < 0 ? 0 : shade[key])),
-    finding: new Int32Array(boxes.count),
+    finding: findingsOf(boxes, self, boxes[view.metric]),
   };
   for (const [box, { name, kind }] of boxes.heads) {
     columns.label[box] = strings.push(name) - 1;
     columns.kind[box] = kinds.indexOf(kind);
   }
-  for (const [box, ranks] of boxes.ranks) columns.finding[box] = ranks[0];
   return makeTree(columns, { metric: view.metric, strings, kinds, lines: view.lines, findings: data.findings });
 }
 
-function emptyRow({ nodes, strings, kinds }, tree, box, isImport) {
+// The first finding that has more than half of what a box does itself, and of all the time in it; else 0. A box
+// can stand for many lines, and be wide for what it calls: a part that is a finding's says nothing of the rest.
+function findingsOf(boxes, self, whole) {
+  const found = new Int32Array(boxes.count);
+  const ranks = new Set([...boxes.ranks.values()].flatMap((times) => [...times.keys()]));
+  for (const rank of [...ranks].sort((one, other) => other - one)) {
+    const within = new Float64Array(boxes.count);
+    for (const [box, times] of boxes.ranks) within[box] = times.get(rank) ?? 0;
+    const mostOfOwn = [...boxes.ranks.keys()].filter((box) => self[box] > 0 && 2 * within[box] > self[box]);
+    for (let box = boxes.count - 1; box > 0; box--) within[boxes.parent[box]] += within[box];
+    for (const box of mostOfOwn) if (2 * within[box] > whole[box]) found[box] = rank;
+  }
+  return found;
+}
+
+function emptyRow({ nodes, strings }, tree, box, isImport) {
   const node = tree.node[box];
   const named = isImport
-    ? { label: IMPORT, file: "", short: "", line: 0, kind: "stdlib" }
-    : { label: strings[nodes.label[node]], file: strings[nodes.file[node]], short: strings[nodes.short[node]], line: nodes.line[node], kind: kinds[nodes.kind[node]] };
+    ? { label: IMPORT, file: "", short: "", line: 0 }
+    : { label: strings[nodes.label[node]], file: strings[nodes.file[node]], short: strings[nodes.short[node]], line: nodes.line[node] };
   return { ...named, heaviest: 0, wall: 0, idle: 0, cpu: 0, selfWall: 0, selfIdle: 0, selfCpu: 0 };
 }
 

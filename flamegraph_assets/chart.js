@@ -2,8 +2,7 @@
 /* global uPlot */
 import { MOST_LINES, markFinding, markWindows, shadePhases } from "./chartmarks.js";
 import { make } from "./elements.js";
-import { BYTE_STEPS, TIME_STEPS, clock, unitWords } from "./figures.js";
-import { ceiling, linesOf, seconds, stacked } from "./timescale.js";
+import { BYTE_STEPS, TIME_STEPS, ceiling, clock, linesOf, seconds, stacked, unitWords } from "./timescale.js";
 
 const PLOT_HEIGHT = 92;
 const NAMES_HEIGHT = 26; // of the phases' names and a finding's marks, above the first chart

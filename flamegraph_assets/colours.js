@@ -1,6 +1,8 @@
 // What the colour of a box says: whose code it is, which finding it belongs to, or what it costs
 // more or less than before. The colours themselves are in flamegraph.css.
 
+import { isFrameless } from "./layout.js";
+
 const FINDINGS_APART = 7; // more colours than these cannot be told apart
 // Of the base's time per step: where a stronger colour begins.
 const MUCH = [0.005, 0.02];
@@ -23,15 +25,11 @@ const CHANGES = [
 ];
 
 export function classOf(tree, box, colours) {
-  if (colours === "change" && tree.change) return ofChange(tree.change[box], tree.noise ? tree.noise[box] : 0);
+  if (colours === "change" && tree.change) return ofChange(tree.change[box], tree.clear[box]);
   const kind = tree.kindOf(box);
   if (colours === "finding" && !isFrameless(kind)) return ofFinding(tree.finding[box]);
   const names = `${kind} j${tree.shade[box]}`;
   return isMostlyWaiting(tree, box) ? `${names} waiting` : names;
-}
-
-function isFrameless(kind) {
-  return kind === "root" || kind === "process" || kind === "thread";
 }
 
 function isMostlyWaiting(tree, box) {
@@ -42,10 +40,9 @@ function ofFinding(rank) {
   return rank > 0 ? `f${Math.min(rank, FINDINGS_APART + 1)}` : "plain";
 }
 
-function ofChange(change, noise) {
-  const size = Math.abs(change);
-  if (size <= noise || size === 0) return "same";
-  const level = 1 + MUCH.filter((least) => size >= least).length;
+function ofChange(change, isClear) {
+  if (!isClear) return "same";
+  const level = 1 + MUCH.filter((least) => Math.abs(change) >= least).length;
   return `${change < 0 ? "less" : "more"}${level}`;
 }
 

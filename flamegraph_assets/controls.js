@@ -1,5 +1,6 @@
 // The controls of the flamegraph: what it shows, how it is coloured, search, and the way back.
 import { button, choice, make, segments, tick } from "./elements.js";
+import { searchField } from "./searchfield.js";
 
 // `on` holds what the buttons do: search(pattern), nextMatch(step), back(), reset(), clearRange(), toFinding().
 export function createControls(container, phases, store, on) {
@@ -39,38 +40,6 @@ export function createControls(container, phases, store, on) {
       finding.hidden = state.finding === 0;
       finding.textContent = `Back to finding ${state.finding}`;
       search.show(state.search);
-    },
-  };
-}
-
-function searchField(on) {
-  const input = make("input", { type: "search", spellcheck: "false", autocomplete: "off", placeholder: "Search, press /", "aria-label": "Search frames by regular expression" });
-  const result = make("output", { "aria-live": "polite" });
-  const previous = button("‹", { title: "Previous match (N)", "aria-label": "Previous match" }, () => on.nextMatch(-1));
-  const next = button("›", { title: "Next match (n)", "aria-label": "Next match" }, () => on.nextMatch(1));
-  input.addEventListener("input", () => on.search(input.value));
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") {
-      event.preventDefault();
-      on.nextMatch(event.shiftKey ? -1 : 1);
-    } else if (event.key === "Escape" && input.value) {
-      event.preventDefault();
-      input.value = "";
-      on.search("");
-    }
-  });
-  return {
-    form: make("div", { class: "search", role: "search" }, input, previous, next, result),
-    focus() {
-      input.focus();
-      input.select();
-    },
-    show(pattern) {
-      if (input.value !== pattern) input.value = pattern;
-    },
-    tell(words, hasMatches) {
-      result.textContent = words;
-      previous.disabled = next.disabled = !hasMatches;
     },
   };
 }

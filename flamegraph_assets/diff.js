@@ -1,16 +1,17 @@
 // The page of `rlprof diff`: the flamegraph of both runs, its controls, and rows that lead to its boxes.
 import { button, make, segments } from "./elements.js";
 import { createFlamegraph } from "./flamegraph.js";
-import { percent } from "./layout.js";
+import { percent } from "./figures.js";
 import { describeChange, treesOf } from "./difftrees.js";
+import { searchField } from "./searchfield.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const trees = treesOf(data);
 const controls = document.getElementById("flamegraph-controls");
 const section = document.getElementById("flamegraph");
+const drawing = document.getElementById("flamegraph-drawing");
 
-const input = make("input", { type: "search", spellcheck: "false", autocomplete: "off", placeholder: "Search, press /", "aria-label": "Search frames by regular expression" });
-const result = make("output", { "aria-live": "polite" });
+const search = searchField({ search: (pattern) => graph.search(pattern), nextMatch: (step) => graph.nextMatch(step) });
 const back = button("Back", { title: "Back to the former zoom (Escape)" }, () => graph.zoomOut());
 const reset = button("Reset zoom", { title: "Show everything again (0)" }, () => graph.reset());
 const legend = make("div", { class: "legend" });
@@ -18,11 +19,11 @@ const widths = segments("Widths", "widths", [["both", "mean of both"], ["base", 
 
 section.hidden = false;
 controls.replaceChildren(
-  make("div", { class: "row" }, widths.field, make("div", { class: "search", role: "search" }, input, result), back, reset),
+  make("div", { class: "row" }, widths.field, search.form, back, reset),
   legend,
 );
 
-const graph = createFlamegraph(document.getElementById("flamegraph-drawing"), {
+const graph = createFlamegraph(drawing, {
   colours: "change",
   describe: (box) => describeChange(data, box),
   legend,
@@ -30,11 +31,8 @@ const graph = createFlamegraph(document.getElementById("flamegraph-drawing"), {
   label: "Flamegraph of both runs, coloured by change",
   onZoom: tellZoom,
   onMatches: tellMatches,
-  onSearchKey() {
-    input.focus();
-    input.select();
-  },
-  onSearchCleared: () => (input.value = ""),
+  onSearchKey: search.focus,
+  onSearchCleared: () => search.show(""),
 });
 
 function showWidths(which) {
@@ -48,18 +46,7 @@ function tellZoom(box) {
 
 function tellMatches({ share, count, literal, pattern }) {
   const words = count > 0 ? `${percent(share)} of this view` : "no match";
-  result.textContent = pattern ? `${words}${literal ? ", taken literally" : ""}` : "";
-}
-
-function pressedInSearch(event) {
-  if (event.key === "Enter") {
-    event.preventDefault();
-    graph.nextMatch(event.shiftKey ? -1 : 1);
-  } else if (event.key === "Escape" && input.value) {
-    event.preventDefault();
-    input.value = "";
-    graph.search("");
-  }
+  search.tell(pattern ? `${words}${literal ? ", taken literally" : ""}` : "", count > 0);
 }
 
 // Boxes have the same places whatever their widths say; what is not drawn in one run is in the mean.
@@ -68,13 +55,10 @@ function leadTo(box) {
   graph.show(trees.both, { keepFocus: true });
   graph.zoomTo(box);
   graph.highlight([box]);
-  const drawing = document.getElementById("flamegraph-drawing");
   section.scrollIntoView();
   drawing.focus({ preventScroll: true });
 }
 
-input.addEventListener("input", () => graph.search(input.value));
-input.addEventListener("keydown", pressedInSearch);
 for (const row of document.querySelectorAll("button.show-box")) {
   row.hidden = false;
   row.addEventListener("click", () => leadTo(Number(row.dataset.box)));

@@ -1,7 +1,9 @@
 // What a flamegraph of two runs draws, and what it says of a box. No DOM here.
 //
 // `data`: strings, kinds, per ("step" or "second"), metric, and columns: parent, label, file, line, kind, base,
-// new (µs per step, or per second of steady time), baseIdle, newIdle, noise (half-width, as base).
+// new (µs per step, or per second of steady time), baseIdle, newIdle, noise (half-width, as base), clear
+// (whether the change is more than noise).
+import { count, duration, percent } from "./figures.js";
 import { makeTree } from "./layout.js";
 
 // Three trees of the same boxes: as wide as the mean of both runs, as in BASE, as in NEW.
@@ -38,14 +40,13 @@ export function describeChange({ columns, strings, per, metric }, box) {
   const file = strings[columns.file[box]];
   const line = columns.line[box];
   const unit = per === "step" ? "per step" : "of steady time";
-  const cost = (us) => (per === "step" ? smallDuration(us) : `${((us / 1e6) * 100).toFixed(1)} %`);
-  const clear = Math.abs(now - base) > noise;
+  const cost = (us) => (per === "step" ? smallDuration(us) : percent(us / 1e6));
   const waits = Math.max(columns.baseIdle[box], columns.newIdle[box]) > 0;
   return [
     strings[columns.label[box]],
     file && (line ? `${file}:${line}` : file),
     `${cost(base)} → ${cost(now)} ${metric} time ${unit} (${relative(base, now)})`,
-    clear ? "more than noise" : `within the noise of ±${cost(noise)}`,
+    columns.clear[box] ? "more than noise" : `within the noise of ±${cost(noise)}`,
     waits ? `of that waiting: ${cost(columns.baseIdle[box])} → ${cost(columns.newIdle[box])}` : "",
   ].filter(Boolean);
 }
@@ -53,18 +54,16 @@ export function describeChange({ columns, strings, per, metric }, box) {
 // As rlprof/comparison/words.py says them.
 export function smallDuration(us) {
   if (us <= 0) return "0";
-  if (us < 1) return `${Number((us * 1000).toPrecision(3))} ns`;
-  if (us < 1000) return `${Number(us.toPrecision(3))} µs`;
-  if (us < 1e6) return `${Number((us / 1000).toPrecision(3))} ms`;
-  return `${(us / 1e6).toFixed(1)} s`;
+  if (us < 0.9995) return `${Number((us * 1000).toPrecision(3))} ns`;
+  if (us < 999.5) return `${Number(us.toPrecision(3))} µs`;
+  return duration(us);
 }
 
 export function relative(base, now) {
   if (base <= 0) return now > 0 ? "new" : "–";
   if (now <= 0) return "gone";
-  if (now >= 3 * base) return `${Number((now / base).toPrecision(3))}×`;
+  if (now >= 3 * base) return `${count(Number((now / base).toPrecision(3)))}×`;
   const share = now / base - 1;
   if (Math.abs(share) < 0.0005) return "±0";
-  const value = Math.abs(share) * 100;
-  return `${share < 0 ? "−" : "+"}${value < 9.95 ? value.toFixed(1) : value.toFixed(0)} %`;
+  return `${share < 0 ? "−" : "+"}${percent(Math.abs(share))}`;
 }

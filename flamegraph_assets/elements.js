@@ -1,7 +1,7 @@
-// Elements of the page made by scripts. Texts go in as text nodes: a name is never read as markup.
+// Elements of HTML made by scripts, in an SVG file too. Texts go in as text nodes: a name is never read as markup.
 
 export function make(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
+  const element = document.createElementNS("http://www.w3.org/1999/xhtml", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   element.append(...children);
   return element;

@@ -1,4 +1,4 @@
-// Figures of the timeline and tables in words, as rlprof/units.py says them. No DOM here.
+// Figures in words, as rlprof/units.py says them. No DOM here.
 
 export function count(number) {
   if (Math.abs(number) >= 100 || Number.isInteger(number)) {
@@ -15,27 +15,18 @@ export function size(bytes) {
   }
 }
 
-// A point in time on an axis: "12 s", "0.5 s", and in runs of more than two minutes "4:05" or "1:02:00".
-export function clock(second, longest) {
-  if (longest <= 120) return `${Number(second.toFixed(longest < 1 ? 3 : longest < 10 ? 2 : 1))} s`;
-  const whole = Math.round(second);
-  const parts = [Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, "0"));
-  const hours = Math.floor(whole / 3600);
-  return hours > 0 ? `${hours}:${parts.join(":")}` : `${Number(parts[0])}:${parts[1]}`;
+export function duration(us) {
+  if (us < 999.5) return `${us.toFixed(0)} µs`;
+  if (us < 999_500) return `${Number((us / 1000).toPrecision(3))} ms`;
+  const seconds = us / 1e6;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${String(whole % 60).padStart(2, "0")} s`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
 
-// Steps between the marks of an axis of time, in seconds.
-export const TIME_STEPS = [
-  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30,
-  60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800,
-];
-
-// ... of an axis of bytes: powers of two, so that marks are whole MiB or GiB.
-export const BYTE_STEPS = Array.from({ length: 50 }, (_, power) => 2 ** power);
-
-// The words for values of a unit that a series has.
-export function unitWords(unit) {
-  if (unit === "bytes") return (value) => size(value);
-  if (unit === "share") return (value) => `${Math.round(value * 100)} %`;
-  return (value) => count(value);
+export function percent(share) {
+  const value = share * 100;
+  return value < 9.95 ? `${value.toFixed(1)} %` : `${value.toFixed(0)} %`;
 }

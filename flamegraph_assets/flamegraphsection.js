@@ -2,13 +2,12 @@
 import { boxesOfFinding, buildTree } from "./calltree.js";
 import { createControls } from "./controls.js";
 import { make } from "./elements.js";
-import { clock } from "./figures.js";
+import { percent } from "./figures.js";
+import { createFindingFrames } from "./findingframes.js";
 import { createFlamegraph } from "./flamegraph.js";
-import { commonAncestor, percent } from "./layout.js";
-import { spanOf } from "./timescale.js";
+import { commonAncestor } from "./layout.js";
+import { rangeWords, spanOf, wholeSpan } from "./timescale.js";
 import { DEFAULTS, SHAPES_TREE, WHOLE } from "./viewstate.js";
-
-const ROW = 18; // pixels: of the outlined frames, one or two have to be in sight
 
 export function viewOf(state, slices) {
   const { metric, group, lines, inverted } = state;
@@ -17,11 +16,10 @@ export function viewOf(state, slices) {
 }
 
 export function createFlamegraphSection(data, store, { section, controls: container, drawing, told }) {
-  const longest = (data.slices.end[data.slices.end.length - 1] ?? 0) / 1e6;
-  const phases = [...new Set(data.phases.map(({ name }) => name))];
+  const longest = wholeSpan(data).end / 1e6;
   let tree = null;
   let isShowing = false; // a new tree moves the zoom by itself
-  const controls = createControls(container, phases, store, {
+  const controls = createControls(container, [...new Set(data.phases.map(({ name }) => name))], store, {
     search: (search) => store.set({ search }, "typing"),
     nextMatch: (step) => graph.nextMatch(step),
     back: () => graph.zoomOut(),
@@ -29,29 +27,28 @@ export function createFlamegraphSection(data, store, { section, controls: contai
     clearRange: () => store.set(WHOLE),
     toFinding,
   });
-  // A recursion a thousand calls deep scrolls in a window of its own.
-  const viewport = make("div", { class: "flamegraph-window" });
-  drawing.before(viewport);
-  viewport.append(drawing);
+  const viewport = windowAround(drawing);
   const graph = createFlamegraph(drawing, {
     viewport,
     legend: controls.legend,
     announcer: told,
     label: "Flamegraph of all processes",
     onZoom: () => isShowing || follow(),
-    onMatches: tellMatches,
+    onMatches: (found) => controls.search.tell(matchWords(found), found.count > 0),
     onSearchKey: () => controls.search.focus(),
     onSearchCleared: () => store.set({ search: "" }, "typing"),
   });
+  const frames = createFindingFrames(graph, { drawing, viewport, told });
   store.subscribe(update);
   update(store.get(), new Set(Object.keys(DEFAULTS)));
 
   function update(state, changed) {
+    const isOtherTree = SHAPES_TREE.some((key) => changed.has(key));
     if (changed.has("colours")) graph.setColours(state.colours);
-    if (SHAPES_TREE.some((key) => changed.has(key))) show(state, changed.has("zoom"));
+    if (isOtherTree) show(state, changed.has("zoom"));
     else if (changed.has("zoom")) zoomTo(state.zoom);
     if (changed.has("search") && graph.state().pattern !== state.search) graph.search(state.search);
-    if (changed.has("finding")) graph.highlight(state.finding > 0 ? boxesOfFinding(tree, state.finding) : []);
+    if (isOtherTree || changed.has("finding")) frames.mark(tree, state);
     showControls();
   }
 
@@ -60,7 +57,6 @@ export function createFlamegraphSection(data, store, { section, controls: contai
     tree = buildTree(data, viewOf(state, data.slices.start.length));
     graph.show(tree, { keepFocus: !hasZoom });
     if (hasZoom) zoomTo(state.zoom);
-    if (state.finding > 0) graph.highlight(boxesOfFinding(tree, state.finding));
     isShowing = false;
     follow();
   }
@@ -80,19 +76,8 @@ export function createFlamegraphSection(data, store, { section, controls: contai
 
   function showControls() {
     const state = store.get();
-    controls.show(state, { canGoBack: graph.state().canGoBack, rangeWords: rangeWords(state) });
-  }
-
-  function rangeWords({ from, to }) {
-    if (to === 0) return "";
-    const { start, end } = spanOf(data.slices, from, to);
-    return `${clock(start / 1e6, longest)} to ${clock(end / 1e6, longest)}`;
-  }
-
-  function tellMatches({ share, count, literal, pattern }) {
-    if (pattern === "") return controls.search.tell("", false);
-    const words = count > 0 ? `${percent(share)} in ${count === 1 ? "1 box" : `${count} boxes`}` : "no match";
-    return controls.search.tell(literal ? `${words}, taken literally` : words, count > 0);
+    const words = state.to > 0 ? rangeWords(spanOf(data.slices, state.from, state.to), longest) : "";
+    controls.show(state, { canGoBack: graph.state().canGoBack, rangeWords: words });
   }
 
   // To the frames of a finding: everything that hides them is taken away first.
@@ -101,20 +86,10 @@ export function createFlamegraphSection(data, store, { section, controls: contai
     if (boxesOfFinding(tree, rank).length === 0) store.set({ metric: DEFAULTS.metric, phase: "", ...WHOLE });
     const boxes = boxesOfFinding(tree, rank);
     if (boxes.length > 0) zoomTo(commonAncestor(tree, boxes));
-    graph.highlight(boxes);
+    frames.mark(tree, store.get());
     section.scrollIntoView({ block: "start" });
-    bringIntoView(drawing.querySelector(".highlighted"));
+    frames.bringIntoView();
     drawing.focus({ preventScroll: true });
-    const share = boxes.reduce((sum, box) => sum + tree.width[box], 0) / Math.max(1, tree.width[0]);
-    const places = boxes.length === 1 ? "1 box is outlined" : `${boxes.length} boxes are outlined`;
-    told.textContent = boxes.length > 0 ? `Finding ${rank}: ${places}, ${percent(share)} of all that is shown.` : `Finding ${rank} has no time of its own in the flamegraph.`;
-  }
-
-  // The frames of a finding can lie under a screen of callers. Without frames the outline is empty.
-  function bringIntoView(outline) {
-    const { top, height } = outline.getBoundingClientRect();
-    const lowest = Math.min(window.innerHeight, viewport.getBoundingClientRect().bottom);
-    if (height > 0 && top + 2 * ROW > lowest) outline.scrollIntoView({ block: height > lowest / 2 ? "start" : "center" });
   }
 
   // Forgets the finding: its outline goes, and the reader is where they came from.
@@ -135,4 +110,18 @@ export function createFlamegraphSection(data, store, { section, controls: contai
   }
 
   return { find, showFinding };
+}
+
+// A recursion a thousand calls deep scrolls in a window of its own.
+function windowAround(drawing) {
+  const viewport = make("div", { class: "flamegraph-window" });
+  drawing.before(viewport);
+  viewport.append(drawing);
+  return viewport;
+}
+
+function matchWords({ share, count, literal, pattern }) {
+  if (pattern === "") return "";
+  const words = count > 0 ? `${percent(share)} in ${count === 1 ? "1 box" : `${count} boxes`}` : "no match";
+  return literal ? `${words}, taken literally` : words;
 }

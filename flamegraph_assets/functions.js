@@ -1,9 +1,11 @@
 // The table of functions: sorted by any column, filtered by name, and a way into the flamegraph.
 import { button, make } from "./elements.js";
 import { functionRows } from "./calltree.js";
-import { compile, duration, percent } from "./layout.js";
+import { duration, percent } from "./figures.js";
+import { compile, literally } from "./layout.js";
+import { compareTexts } from "./nodenames.js";
 
-export const COLUMNS = [
+const COLUMNS = [
   { key: "label", title: "Function" },
   { key: "self", title: "Self", isTime: true },
   { key: "total", title: "Total", isTime: true },
@@ -19,11 +21,6 @@ export function sortRows(rows, key, isFalling) {
   return [...rows].sort((a, b) => sign * order(a, b));
 }
 
-// By code points: the same on every machine.
-function compareTexts(a, b) {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 export function filterRows(rows, pattern) {
   if (!pattern) return rows;
   const { expression } = compile(pattern);
@@ -32,10 +29,9 @@ export function filterRows(rows, pattern) {
 
 // A search of the flamegraph that finds this function and, but for files with the same end of their path, no other.
 export function patternOf(row) {
-  const literal = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
   // A file's short form need not be part of its path.
   const place = row.file.endsWith(row.short) ? row.short : row.file;
-  return place ? `^${literal(row.label)} .*${literal(place)}` : `^${literal(row.label)} $`;
+  return place ? `^${literally(row.label)} .*${literally(place)}` : `^${literally(row.label)} $`;
 }
 
 export function createFunctions(data, store, { controls, container }, onChosen) {
@@ -65,27 +61,13 @@ export function createFunctions(data, store, { controls, container }, onChosen) 
   function draw() {
     const rows = sortRows(filterRows(state.rows, state.pattern), state.key, state.isFalling);
     const shown = rows.slice(0, state.shown);
-    body.replaceChildren(...shown.map(rowOf));
+    body.replaceChildren(...shown.map((row) => rowOf(row, state.whole, onChosen)));
     for (const [key, cell] of headers) {
       if (key === state.key) cell.setAttribute("aria-sort", state.isFalling ? "descending" : "ascending");
       else cell.removeAttribute("aria-sort");
     }
     more.hidden = shown.length === rows.length;
     told.textContent = wordsFor(rows.length, shown.length, state.rows.length);
-  }
-
-  function rowOf(row) {
-    const name = button(row.label, { class: "name", title: "Find it in the flamegraph" }, () => onChosen(patternOf(row)));
-    const place = row.file ? make("span", { class: "place", title: row.file }, `${row.short}:${row.line}`) : "";
-    const times = COLUMNS.filter(({ isTime }) => isTime).map(({ key }) => timeCell(row, key));
-    return make("tr", {}, make("th", { scope: "row", class: row.kind }, name, place), ...times);
-  }
-
-  function timeCell(row, key) {
-    const cell = make("td", {}, make("span", { class: "time" }, row[key] > 0 ? duration(row[key]) : "–"));
-    const isShare = (key === "self" || key === "total") && state.whole > 0 && row[key] > 0;
-    if (isShare) cell.append(make("span", { class: "share" }, percent(row[key] / state.whole)));
-    return cell;
   }
 
   function header({ key, title, isTime }) {
@@ -109,6 +91,20 @@ export function createFunctions(data, store, { controls, container }, onChosen) 
   }
 
   return { show };
+}
+
+function rowOf(row, whole, onChosen) {
+  const name = button(row.label, { class: "name", title: "Find it in the flamegraph" }, () => onChosen(patternOf(row)));
+  const place = row.file ? make("span", { class: "place", title: row.file }, `${row.short}:${row.line}`) : "";
+  const times = COLUMNS.filter(({ isTime }) => isTime).map(({ key }) => timeCell(row, key, whole));
+  return make("tr", {}, make("th", { scope: "row" }, name, place), ...times);
+}
+
+function timeCell(row, key, whole) {
+  const cell = make("td", {}, make("span", { class: "time" }, row[key] > 0 ? duration(row[key]) : "–"));
+  const isShare = (key === "self" || key === "total") && whole > 0 && row[key] > 0;
+  if (isShare) cell.append(make("span", { class: "share" }, percent(row[key] / whole)));
+  return cell;
 }
 
 function wordsFor(found, shown, all) {

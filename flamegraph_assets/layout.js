@@ -2,12 +2,15 @@
 //
 // A tree is a set of columns in preorder; box 0 is the root. `width` is the metric's column of
 // `wall`, `cpu` and `idle` (µs), `end` is one past the last box below a box, `self` what a box
-// does itself. `finding` is the rank of a finding or 0. A tree of a comparison has `change` (new
-// less base, as a share of the base's time per step) and `noise`, the half-width of what is noise.
+// does itself. `finding` is the rank of the finding that has most of it, or 0. A tree of a comparison has
+// `change` (new less base, as a share of the base's time per step), `noise`, the half-width of what is noise,
+// and `clear`, whether the change is more than that: the figures here are rounded, and cannot tell.
+
+import { duration, percent } from "./figures.js";
 
 // `columns`: parent, wall, idle, cpu; label, file and short as places in `strings`, kind as a place
-// in `kinds`, line; where there are such: self, finding, ranks, change, noise, and `words` (places in
-// `strings`) that the tooltip says in place of the times.
+// in `kinds`, line; where there are such: self, finding, ranks, change with noise and clear, and `words` (places
+// in `strings`) that the tooltip says in place of the times.
 export function makeTree(columns, { metric, strings = [], kinds = [], lines = true, findings = [] }) {
   const { parent } = columns;
   const count = parent.length;
@@ -32,7 +35,7 @@ export function makeTree(columns, { metric, strings = [], kinds = [], lines = tr
     ...columns, count, metric, lines, findings, width, depth, start, end, self,
     shade: columns.shade ?? shades(columns, strings, kinds),
     finding: columns.finding ?? new Int32Array(count),
-    ranks: columns.ranks ?? new Map(), // of boxes that belong to findings: all of these
+    ranks: columns.ranks ?? new Map(), // of boxes that belong to findings: Map(rank -> own time)
     text: (box) => strings[label[box]],
     file: (box) => strings[file[box]],
     place: (box) => (strings[file[box]] ? `${strings[file[box]]}:${line[box]}` : ""),
@@ -46,11 +49,15 @@ export function makeTree(columns, { metric, strings = [], kinds = [], lines = tr
 function shades({ parent, label, file, kind }, strings, kinds) {
   const known = new Map();
   return Uint8Array.from(parent, (_, box) => {
-    if (!kinds.length || ["root", "process", "thread"].includes(kinds[kind[box]])) return 0;
+    if (!kinds.length || isFrameless(kinds[kind[box]])) return 0;
     const name = label[box] * strings.length + file[box];
     if (!known.has(name)) known.set(name, shadeOf(strings[file[box]], strings[label[box]]));
     return known.get(name);
   });
+}
+
+export function isFrameless(kind) {
+  return kind === "root" || kind === "process" || kind === "thread";
 }
 
 export function shadeOf(file, label) {
@@ -70,7 +77,7 @@ function crc32(text) {
   return ~crc >>> 0;
 }
 
-export function ancestors(tree, box) {
+function ancestors(tree, box) {
   const found = [];
   for (let up = tree.parent[box]; up >= 0; up = tree.parent[up]) found.push(up);
   return found.reverse();
@@ -152,9 +159,13 @@ export function compile(pattern) {
   try {
     return { expression: new RegExp(pattern, flags), literal: false };
   } catch {
-    const escaped = pattern.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
-    return { expression: new RegExp(escaped, flags), literal: true };
+    return { expression: new RegExp(literally(pattern), flags), literal: true };
   }
+}
+
+// `text` as an expression that matches it and nothing else. With the flag u no other characters may be escaped.
+export function literally(text) {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
 export function search(tree, expression) {
@@ -229,23 +240,6 @@ function isNarrow(character) {
   return code >= 0x1e00 && code < 0x2e80;
 }
 
-// As rlprof/units.py says them.
-export function duration(us) {
-  if (us < 1000) return `${us.toFixed(0)} µs`;
-  if (us < 1e6) return `${Number((us / 1000).toPrecision(3))} ms`;
-  const seconds = us / 1e6;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  const whole = Math.round(seconds);
-  const minutes = Math.floor(whole / 60);
-  if (minutes < 60) return `${minutes} min ${String(whole % 60).padStart(2, "0")} s`;
-  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
-}
-
-export function percent(share) {
-  const value = share * 100;
-  return value < 9.95 ? `${value.toFixed(1)} %` : `${value.toFixed(0)} %`;
-}
-
 // The lines of a tooltip.
 export function describe(tree, box) {
   const caller = tree.parent[box];
@@ -264,10 +258,9 @@ export function describe(tree, box) {
 }
 
 function change(tree, box) {
-  const noise = tree.noise ? tree.noise[box] : 0;
+  const noise = `± ${percent(tree.noise[box])}`;
   const says = `${signed(tree.change[box])} of the base's time per step`;
-  if (Math.abs(tree.change[box]) <= noise) return `${says}: within the noise (± ${percent(noise)})`;
-  return `${says}${noise > 0 ? ` (noise ± ${percent(noise)})` : ""}`;
+  return tree.clear[box] ? `${says} (noise ${noise})` : `${says}: within the noise (${noise})`;
 }
 
 function signed(value) {

@@ -59,7 +59,7 @@ function mergeThread(data, view, boxes, top, cells, scratch) {
     boxes.wall[box] += scratch.wall[node];
     boxes.idle[box] += scratch.idle[node];
     boxes.cpu[box] += scratch.cpu[node];
-    if (ranks.has(node)) addRanks(boxes.ranks, box, ranks.get(node));
+    if (ranks.has(node)) addRanks(boxes.ranks, box, ranks.get(node).map((rank) => [rank, scratch[view.metric][node]]));
   }
 }
 

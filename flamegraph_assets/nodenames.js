@@ -1,7 +1,6 @@
 // What the nodes of a run are merged by when they are drawn. Kept per run, as the reader's choice of
 // times does not change it.
 
-import { addRanks } from "./boxes.js";
 import { shadeOf } from "./layout.js";
 
 export const IMPORT = "import";
@@ -20,7 +19,7 @@ function makeNames({ nodes, strings }, byLine) {
   const labelOf = (node) => (key[node] === imports ? IMPORT : strings[nodes.label[node]]);
   const sorted = first.map((_, at) => at).sort((a, b) => siblings(first[a], first[b]));
   function siblings(a, b) {
-    return compare(labelOf(a), labelOf(b)) || nodes.line[a] - nodes.line[b] || compare(strings[nodes.file[a]], strings[nodes.file[b]]);
+    return compareTexts(labelOf(a), labelOf(b)) || nodes.line[a] - nodes.line[b] || compareTexts(strings[nodes.file[a]], strings[nodes.file[b]]);
   }
   const rank = new Int32Array(first.length);
   sorted.forEach((at, place) => (rank[at] = place));
@@ -50,7 +49,8 @@ function makeKeys(nodes, strings, byLine) {
   return { key, first, imports: keys.get(IMPORT) ?? -1 };
 }
 
-function compare(one, other) {
+// By code units: the same on every machine.
+export function compareTexts(one, other) {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
@@ -66,6 +66,6 @@ export function ranksOf(data) {
   const perData = known.get(data) ?? known.set(data, {}).get(data);
   if (perData.ranks) return perData.ranks;
   perData.ranks = new Map();
-  for (const { rank, nodes } of data.findings) for (const node of nodes) addRanks(perData.ranks, node, [rank]);
+  for (const { rank, nodes } of data.findings) for (const node of nodes) perData.ranks.set(node, [...(perData.ranks.get(node) ?? []), rank]);
   return perData.ranks;
 }

@@ -17,7 +17,7 @@ async function unzip(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-export function decode(bytes) {
+function decode(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const { columns, unit, ...rest } = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   const read = {};

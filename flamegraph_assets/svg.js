@@ -1,6 +1,8 @@
 // The host of a flamegraph in an SVG file of its own: its controls, its header, its keys.
+import { button, make as makeHtml } from "./elements.js";
+import { percent } from "./figures.js";
 import { createFlamegraph } from "./flamegraph.js";
-import { makeTree, percent } from "./layout.js";
+import { makeTree } from "./layout.js";
 import { make } from "./svgnodes.js";
 
 const NARROWEST = 320; // pixels
@@ -9,18 +11,11 @@ const root = document.documentElement;
 const { columns, geometry, ...view } = JSON.parse(document.getElementById("data").textContent);
 const header = document.getElementById("header");
 
-function makeHtml(name, attributes, ...children) {
-  const element = document.createElementNS("http://www.w3.org/1999/xhtml", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
-
 // --- the controls --------------------------------------------------------------------------
 
 const input = makeHtml("input", { type: "search", placeholder: "Search, press /", "aria-label": "Search frames by regular expression", spellcheck: "false" });
 const result = makeHtml("output", { "aria-live": "polite" });
-const back = makeHtml("button", { type: "button", title: "Show everything again (0)" }, "Reset zoom");
+const back = button("Reset zoom", { title: "Show everything again (0)" }, () => graph.reset());
 const spoken = makeHtml("span", { class: "spoken", "aria-live": "polite" });
 const strip = make("foreignObject", { y: 8, height: 32 }, makeHtml("div", { class: "controls" }, spoken, result, input, back));
 
@@ -86,7 +81,6 @@ const graph = createFlamegraph(root, {
 document.getElementById("hint").textContent = "Click or Enter: zoom. Esc: back. Arrows: walk. /: search, n: next match.";
 
 input.addEventListener("input", () => graph.search(input.value));
-back.addEventListener("click", graph.reset);
 document.addEventListener("keydown", pressed);
 window.addEventListener("scroll", followScroll);
 window.addEventListener("resize", placeControls);

@@ -1,4 +1,5 @@
-// The arithmetic of the timeline: ranges of time and slices, lines and stacks, when a finding has time. No DOM here.
+// The arithmetic of the timeline: ranges of time and slices, lines and stacks, marks of axes, when a finding has time. No DOM here.
+import { count, size } from "./figures.js";
 
 const ROOM = 1.06; // above the highest value
 const ROOM_IF_CUT = 1.5;
@@ -115,4 +116,36 @@ export function ceiling(columns, { timeline, phases }) {
 export function seconds(timeline) {
   const starts = Array.from(timeline.start, (us) => us / 1e6);
   return starts.length ? [...starts, lastOf(timeline.end) / 1e6] : [];
+}
+
+// --- axes ----------------------------------------------------------------------------------
+
+// A point in time on an axis: "12 s", "0.5 s", and in runs of more than two minutes "4:05" or "1:02:00".
+export function clock(second, longest) {
+  if (longest <= 120) return `${Number(second.toFixed(longest < 1 ? 3 : longest < 10 ? 2 : 1))} s`;
+  const whole = Math.round(second);
+  const parts = [Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, "0"));
+  const hours = Math.floor(whole / 3600);
+  return hours > 0 ? `${hours}:${parts.join(":")}` : `${Number(parts[0])}:${parts[1]}`;
+}
+
+// A range of time in words, in a run of `longest` seconds.
+export function rangeWords({ start, end }, longest) {
+  return `${clock(start / 1e6, longest)} to ${clock(end / 1e6, longest)}`;
+}
+
+// Steps between the marks of an axis of time, in seconds.
+export const TIME_STEPS = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30,
+  60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800,
+];
+
+// ... of an axis of bytes: powers of two, so that marks are whole MiB or GiB.
+export const BYTE_STEPS = Array.from({ length: 50 }, (_, power) => 2 ** power);
+
+// The words for values of a unit that a series has.
+export function unitWords(unit) {
+  if (unit === "bytes") return size;
+  if (unit === "share") return (value) => `${Math.round(value * 100)} %`;
+  return count;
 }

@@ -15,7 +15,7 @@ export const DEFAULTS = Object.freeze({
   search: "",
 });
 
-export const CHOICES = {
+const CHOICES = {
   metric: ["wall", "cpu", "idle"],
   group: ["role", "pid", "thread"],
   colours: ["package", "finding"],

@@ -8,7 +8,7 @@ removes, is the share saved; and the rate after the fix is the rate now over wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Final
@@ -82,40 +82,65 @@ class _Price:
 
 def price(findings: Sequence[Finding], profile: Profile) -> Priced:
     """Price and rank ``findings``; a sample is sold once, to the dearest finding that claims it."""
-    sold: dict[PhaseKind, frozenset[int]] = {}
+    sellers: dict[PhaseKind, dict[int, int]] = {phase: {} for phase in PhaseKind}
     measures = {phase: _measure(profile, phase) for phase in PhaseKind}
     rest = list(findings)
-    chosen: list[tuple[Finding, _Price]] = []
+    chosen: list[PricedFinding] = []
     while rest:
+        sold = {phase: frozenset(nodes) for phase, nodes in sellers.items()}
         prices = [
-            _price_of(finding, measures[finding.phase], sold.get(finding.phase, frozenset()))
-            for finding in rest
+            _price_of(finding, measures[finding.phase], sold[finding.phase]) for finding in rest
         ]
         best = max(range(len(rest)), key=lambda i: (*worth(rest[i], prices[i].saved), -i))
-        finding = rest.pop(best)
-        sold[finding.phase] = sold.get(finding.phase, frozenset()) | prices[best].claimed
-        chosen.append((finding, prices[best]))
-    listed = [pair for pair in chosen if pair[1].saved.high >= WORTH_LISTING]
-    rest_seen = [
-        pair
-        for pair in chosen
-        if pair[1].saved.high < WORTH_LISTING and pair[0].confidence is not Confidence.SUSPECTED
-    ]
+        finding, found = rest.pop(best), prices[best]
+        measure, of_node = measures[finding.phase], sellers[finding.phase]
+        entry = _priced(finding, found, profile, measure)
+        seller = _seller(finding, of_node, measure.tree)
+        # Until all are ranked, findings are known by their place in the order of sale.
+        chosen.append(replace(entry, rank=len(chosen) + 1, counted_in=seller))
+        of_node.update(dict.fromkeys(found.claimed, len(chosen)))
     return ranked(
-        [_priced(*pair, profile, measures[pair[0].phase]) for pair in listed],
-        [_priced(*pair, profile, measures[pair[0].phase]) for pair in rest_seen],
+        [entry for entry in chosen if _is_listed(entry)],
+        [
+            entry
+            for entry in chosen
+            if not _is_listed(entry) and entry.finding.confidence is not Confidence.SUSPECTED
+        ],
     )
 
 
+def _is_listed(entry: PricedFinding) -> bool:
+    return entry.saved_share.high >= WORTH_LISTING
+
+
+def _seller(finding: Finding, sellers: Mapping[int, int], tree: CallTree) -> int | None:
+    """Who sold most of the finding's time before it; None where less than half of it was sold."""
+    sold_us: dict[int, int] = {}
+    whole_us = 0
+    for node in _touched(finding):
+        wall_us = tree.self_cost(node).wall_us
+        whole_us += wall_us
+        if node in sellers:
+            sold_us[sellers[node]] = sold_us.get(sellers[node], 0) + wall_us
+    if not whole_us or 2 * sum(sold_us.values()) < whole_us:
+        return None
+    return max(sold_us, key=lambda it: (sold_us[it], -it))
+
+
 def ranked(listed: Iterable[PricedFinding], also_seen: Iterable[PricedFinding]) -> Priced:
-    """Both in the order of what they are worth, numbered through."""
+    """Both in the order of what they are worth, numbered through. What ``counted_in`` names must have a
+    rank already, and only listed findings stay named.
+    """
 
     def by_worth(entry: PricedFinding) -> tuple[bool, bool, float]:
         return worth(entry.finding, entry.saved_share)
 
     first = sorted(listed, key=by_worth, reverse=True)
+    entries = [*first, *also_seen]
+    new_ranks = {entry.rank: rank for rank, entry in enumerate(first, start=1) if entry.rank}
     numbered = [
-        replace(entry, rank=rank) for rank, entry in enumerate([*first, *also_seen], start=1)
+        replace(entry, rank=rank, counted_in=new_ranks.get(entry.counted_in or 0))
+        for rank, entry in enumerate(entries, start=1)
     ]
     return Priced(tuple(numbered[: len(first)]), tuple(numbered[len(first) :]))
 

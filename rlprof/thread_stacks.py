@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from rlprof.analysis.flame import PSEUDO_FRAMES
+from rlprof.analysis.flame import frame_label
 from rlprof.errors import UsageError
 from rlprof.model.detail import Detail
 from rlprof.model.recording import NO_PARENT, Frame, Node, Thread
@@ -97,9 +97,7 @@ class StackPaths:
 
 def frame_name(frame: Frame) -> str:
     """The function, or what a pseudo-frame stands for, fit to show."""
-    if not frame.file:
-        return PSEUDO_FRAMES.get(frame.function, printable(frame.function))
-    return printable(frame.function)
+    return printable(frame_label(frame))
 
 
 def frame_title(frame: Frame, cwd: str) -> str:

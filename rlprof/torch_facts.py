@@ -28,7 +28,7 @@ def window_rows(
     windows: Sequence[WindowView], profile: Profile, *, left_out: bool
 ) -> tuple[TorchWindowRow, ...]:
     """``left_out``: whether the figures of the report are without the windows."""
-    return tuple(_window_row(it, profile, left_out) for it in windows)
+    return tuple(_window_row(it, profile, is_left_out=left_out) for it in windows)
 
 
 def site_rows(
@@ -111,7 +111,7 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
     )
 
 
-def _window_row(it: WindowView, profile: Profile, left_out: bool) -> TorchWindowRow:
+def _window_row(it: WindowView, profile: Profile, *, is_left_out: bool) -> TorchWindowRow:
     window, view = it.window, it.view
     optimizer = view.optimizer if view is not None else None
     return TorchWindowRow(
@@ -121,7 +121,7 @@ def _window_row(it: WindowView, profile: Profile, left_out: bool) -> TorchWindow
         fate=window.fate if view is not None or window.fate != "written" else "unreadable",
         begun_s=window.begun_us / 1e6,
         cost_s=(window.ended_us - window.begun_us) / 1e6,
-        is_left_out=left_out,
+        is_left_out=is_left_out,
         updates=window.updates,
         wall_s=view.wall.length / 1e6 if view is not None else 0.0,
         ops=len(view.trace.ops) if view is not None else 0,

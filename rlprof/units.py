@@ -9,14 +9,19 @@ Share = float
 """A part of a whole, 0 to 1."""
 
 
+LEAST_PERCENT: Share = 0.0005
+"""What is below reads as 0.0 %."""
+
+
 def duration(us: float) -> str:
     """``us`` in the largest fitting unit: ``850 µs``, ``12.5 ms``, ``3.2 s``, ``4 min 05 s``."""
-    if us < 1_000:
+    # What rounds up to the next unit is told in it.
+    if us < 999.5:
         return f"{us:.0f} µs"
-    if us < 1_000_000:
+    if us < 999_500:
         return f"{us / 1_000:.3g} ms"
     seconds = us / 1_000_000
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
@@ -51,7 +56,7 @@ def size(byte_count: float) -> str:
 def flops(number: float) -> str:
     """Floating-point operations in decimal units: ``1.2 MFLOP``, ``34 GFLOP``."""
     for unit in ("", "k", "M", "G", "T"):
-        if number < 1000 or unit == "T":
+        if number < 999.5 or unit == "T":
             return f"{number:.3g} {unit}FLOP"
         number /= 1000
     raise AssertionError("unreachable")

@@ -16,6 +16,7 @@ def a_row(
     script: str = "train.py",
     cpu_model: str = "Test CPU",
     top: PricedFinding | None = None,
+    crowding: float = 0.0,
     **run_changes: object,
 ) -> Row:
     """A run of 12 s that began ``at`` that many hours into the project."""
@@ -37,4 +38,5 @@ def a_row(
         sps=None if sps is None else Interval(sps, sps * (1 - within), sps * (1 + within)),
         why_no_sps="nothing counted steps" if sps is None else "",
         top=top,
+        crowding=crowding,
     )

@@ -245,7 +245,8 @@ def _cycle_length_us(segments: Sequence[Segment], spacing_us: int) -> int:
 
 def _blocks(segments: Sequence[Segment], spacing_us: int) -> list[Segment]:
     """Cycles joined further until they do not depend on each other."""
-    length = _cycle_length_us(segments, spacing_us)
+    # Of windows without length, which no clock gives, joining would never come to an end.
+    length = max(1, _cycle_length_us(segments, spacing_us))
     blocks = _merge(segments, length)
     while len(blocks) // 2 >= _BLOCKS_KEPT and _depend(blocks):
         length *= 2

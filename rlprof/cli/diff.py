@@ -97,8 +97,8 @@ def diff(
         show(document)
         return
     write_output(output, document, force=force)
-    if html:
-        typer.echo(f"wrote {output} (open it: {output.resolve().as_uri()})")
+    where = f" (open it: {output.resolve().as_uri()})" if html else ""
+    typer.echo(f"wrote {output}{where}")
 
 
 def _format_of(format_: Format | None, output: Path | None, *, is_page: bool) -> Format:

@@ -63,6 +63,7 @@ def history(
         show(text)
     else:
         write_output(output, text, force=force)
+        typer.echo(f"wrote {output}")
 
 
 def _files(places: list[Path]) -> list[Path]:

@@ -71,13 +71,13 @@ def show_trace(path: Path, format_name: str, output: Path | None, *, force: bool
 
     if format_name not in (form.value for form in Format):
         raise _is_a_trace(path)
-    typer.echo(f"{path} is a trace: shown as `rlprof trace` does", err=True)
+    typer.echo(f"{path} is JSON, so read as a trace: shown as `rlprof trace` does", err=True)
     trace(path, Format(format_name), output, force)
 
 
 def _is_a_trace(path: Path) -> UsageError:
     return UsageError(
-        f"{path} is a trace, not the recording of a run",
+        f"{path} is JSON, as traces of torch.profiler are, and not the recording of a run",
         slug="is-a-trace",
-        hint=f"see what it says with `rlprof trace {path}`, as text or with --format json",
+        hint=f"see what a trace says with `rlprof trace {path}`, as text or with --format json",
     )

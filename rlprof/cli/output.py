@@ -42,20 +42,26 @@ def run_path(given: Path | None) -> Path:
 
 
 def write_output(path: Path, document: str | bytes, *, force: bool) -> None:
-    """Write ``document`` to ``path`` whole or not at all, making its folder.
+    """Write ``document`` to ``path`` whole or not at all, making its folder; into a pipe or a device
+    as it is.
 
     Raises ``UsageError`` when ``path`` exists and ``force`` is not set, ``OutputError``
     when it cannot be written; nothing half-written is left.
     """
     check_output(path, force=force)
+    content = document.encode() if isinstance(document, str) else document
     temporary = None
     try:
+        if _is_special(path):
+            # Not replaced: /dev/stdout and /dev/null are everybody's.
+            path.write_bytes(content)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         # In the same folder, so that the rename cannot cross file systems.
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}-")
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
-            file.write(document.encode() if isinstance(document, str) else document)
+            file.write(content)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
         temporary = None
@@ -76,7 +82,7 @@ def check_output(path: Path, *, force: bool) -> None:
         raise UsageError(
             f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
         )
-    if path.exists() and not force:
+    if path.exists() and not force and not _is_special(path):
         raise UsageError(
             f"{path} exists already",
             slug="output-exists",
@@ -84,10 +90,16 @@ def check_output(path: Path, *, force: bool) -> None:
         )
 
 
-def terminal_options(stream: TextIO) -> dict[str, str]:
+def _is_special(path: Path) -> bool:
+    """Whether it is there and is a pipe, a device or a socket."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def terminal_options(stream: TextIO | None) -> dict[str, str]:
     """Width and colour of the terminal report that suit ``stream``; what CI logs get has no colour."""
-    if not stream.isatty():
-        return {"width": os.environ.get("COLUMNS", "80"), "color": "never"}
+    if stream is None or not stream.isatty():
+        wanted = os.environ.get("COLUMNS", "")
+        return {"width": wanted if wanted.isdecimal() else "80", "color": "never"}
     try:
         columns = os.get_terminal_size(stream.fileno()).columns
     except OSError:
@@ -102,9 +114,30 @@ def terminal_options(stream: TextIO) -> dict[str, str]:
 def show(document: str | bytes, stream: TextIO | None = None) -> None:
     """Print a document; what the stream's encoding lacks is replaced rather than fatal.
 
-    Raises ``UsageError`` for bytes that would go to a terminal.
+    Raises ``UsageError`` for bytes that would go to a terminal, ``OutputError`` when nothing can be
+    written; a reader that has seen enough is no error.
     """
     stream = stream or sys.stdout
+    try:
+        _print(document, stream)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _cannot_print(error.strerror or str(error)) from error
+
+
+def _cannot_print(why: str) -> OutputError:
+    return OutputError(
+        f"cannot write to standard output: {why}",
+        slug="cannot-write",
+        hint="name a file with -o, or make room where the output goes",
+    )
+
+
+def _print(document: str | bytes, stream: TextIO | None) -> None:
+    if stream is None:
+        # As after >&-.
+        raise _cannot_print("it is closed")
     if isinstance(document, bytes):
         if stream.isatty():
             raise UsageError(

@@ -84,6 +84,8 @@ def report(
         write_output(output, renderer.render(priced, options), force=force)
         if is_page:
             _hand_over(output, is_opened=open_page)
+        else:
+            typer.echo(f"wrote {output}")
     else:
         defaults = terminal_options(sys.stdout) if renderer.name == DEFAULT_FORMAT else {}
         show(renderer.render(priced, {**defaults, **options}))

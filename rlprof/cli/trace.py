@@ -50,6 +50,7 @@ def trace(
         show(text)
     else:
         write_output(output, text, force=force)
+        typer.echo(f"wrote {output}")
 
 
 def _document(view: TraceView, path: Path, format_: Format, *, to_terminal: bool) -> str:

@@ -14,16 +14,13 @@ from math import exp, hypot, log, sqrt
 from statistics import median
 from typing import Final, NamedTuple
 
+from rlprof.analysis.rates import MIN_EFFECT
 from rlprof.comparison.matching import NOWHERE, Pair, paired
-from rlprof.comparison.stacks import FEWEST_BLOCKS, UNLOCATED, Stacks
+from rlprof.comparison.stacks import FEWEST_BLOCKS, UNLOCATED, StackBox, Stacks
 
 SIGMAS: Final = 3.0
 """Standard errors that are still noise. Not two: of the hundreds of boxes of a flamegraph, one in
 twenty would then be coloured by chance."""
-
-MIN_EFFECT: Final = 0.05
-"""Relative change that is never claimed from one run a side: the same program started again differs
-by as much in how its code and data happen to lie in memory."""
 
 MIN_SHARE: Final = 0.002
 """Of the whole, below which no change is claimed: what a torn stack or a tick of the clock moves."""
@@ -79,19 +76,12 @@ class ChangeBox:
     kind: str
     base: Cost
     new: Cost
-    base_self: Cost
-    new_self: Cost
     noise_us: float
     """Half-width of the band around no change in which nothing is claimed."""
-    self_noise_us: float
 
     @property
     def change_us(self) -> float:
         return self.new.us - self.base.us
-
-    @property
-    def self_change_us(self) -> float:
-        return self.new_self.us - self.base_self.us
 
     @property
     def is_clear(self) -> bool:
@@ -169,10 +159,27 @@ def compare_trees(
         least_effect=MIN_EFFECT + unlocated,
         least_us=MIN_SHARE * totals,
     )
+    judged = (
+        FunctionChange(*key, was, now, noise.of(key.label, was, now)) for key, was, now in functions
+    )
+    return ChangeTree(
+        metric=metric,
+        per=per,
+        boxes=_boxes(base, new, pairs, sides, noise),
+        functions=tuple(sorted(judged, key=lambda it: (-abs(it.change_us), it.label, it.place))),
+        common_ratio=noise.common_ratio,
+        base_places={pair.base: at for at, pair in enumerate(pairs) if pair.base != NOWHERE},
+        new_places={pair.new: at for at, pair in enumerate(pairs) if pair.new != NOWHERE},
+    )
+
+
+def _boxes(
+    base: Stacks, new: Stacks, pairs: Sequence[Pair], sides: Sequence[_Side], noise: _Noise
+) -> tuple[ChangeBox, ...]:
     boxes: list[ChangeBox] = []
     for at, pair in enumerate(pairs):
-        box = new.boxes[pair.new] if pair.new != NOWHERE else base.boxes[pair.base]
-        costs, own = [side.costs[at] for side in sides], [side.own_costs[at] for side in sides]
+        box = _latest(pair, base, new)
+        was, now = (side.costs[at] for side in sides)
         boxes.append(
             ChangeBox(
                 parent=pair.parent,
@@ -181,26 +188,17 @@ def compare_trees(
                 place=box.place,
                 line=box.line,
                 kind=box.kind,
-                base=costs[0],
-                new=costs[1],
-                base_self=own[0],
-                new_self=own[1],
-                noise_us=noise.of(box.label, *costs),
-                self_noise_us=noise.of(box.label, *own),
+                base=was,
+                new=now,
+                noise_us=noise.of(box.label, was, now),
             )
         )
-    judged = (
-        FunctionChange(*key, was, now, noise.of(key.label, was, now)) for key, was, now in functions
-    )
-    return ChangeTree(
-        metric=metric,
-        per=per,
-        boxes=tuple(boxes),
-        functions=tuple(sorted(judged, key=lambda it: (-abs(it.change_us), it.label, it.place))),
-        common_ratio=noise.common_ratio,
-        base_places={pair.base: at for at, pair in enumerate(pairs) if pair.base != NOWHERE},
-        new_places={pair.new: at for at, pair in enumerate(pairs) if pair.new != NOWHERE},
-    )
+    return tuple(boxes)
+
+
+def _latest(pair: Pair, base: Stacks, new: Stacks) -> StackBox:
+    """The box of the new run, else that of the base."""
+    return new.boxes[pair.new] if pair.new != NOWHERE else base.boxes[pair.base]
 
 
 def _unlocated_share(stacks: Stacks) -> float:
@@ -234,7 +232,6 @@ class _Side:
                 above[block] += us
         self._whole_us = sum(blocks[0])
         self.costs = [self.cost(*it) for it in zip(blocks, idle, strict=True)]
-        self.own_costs = [self.cost(*it) for it in zip(self._own, self._own_idle, strict=True)]
 
     def own_cost(self, places: Iterable[int]) -> Cost:
         """Of several boxes together, without what they call."""
@@ -338,7 +335,7 @@ def _functions(
     renamed = _renamed(base, new, pairs)
     places: dict[FunctionKey, list[int]] = defaultdict(list)
     for at, pair in enumerate(pairs):
-        box = new.boxes[pair.new] if pair.new != NOWHERE else base.boxes[pair.base]
+        box = _latest(pair, base, new)
         if box.kind not in ("root", "process"):
             place = (
                 renamed.get((box.label, box.place), box.place) if pair.new == NOWHERE else box.place

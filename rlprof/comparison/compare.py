@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import Final
 
+from rlprof.analysis.rates import RateChange
 from rlprof.analysis.scaling import relative_error
 from rlprof.comparison.calltree import ChangeTree, Scale, compare_trees
 from rlprof.comparison.findings import FindingChange, finding_changes
-from rlprof.comparison.rates import (
-    RateChange,
-    comparable_steps,
-    crowding_between,
-    rate_change,
-)
+from rlprof.comparison.rates import comparable_steps, crowding_between, rate_change
 from rlprof.comparison.remarks import remarks
 from rlprof.comparison.stacks import FEWEST_BLOCKS, Stacks, roles_to_compare, steady_stacks
 from rlprof.model.profile import PhaseKind
@@ -25,8 +21,7 @@ METRICS: Final = ("wall", "cpu")
 
 COUNTER_EFFECT: Final = 0.2
 """Relative change of a counter per step from which on it is called one. The two steady phases are not
-of the same length, and programs log, collect and publish more at one time than at another: log
-records of the same PPO training run twice differed by 13 %."""
+of the same length, and programs log, collect and publish more at one time than at another."""
 
 _EDGE_EVENTS: Final = 3
 """Events that a steady phase may have more or less by where it begins and ends."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from rlprof.comparison.calltree import MIN_EFFECT, ChangeTree
+from rlprof.analysis.rates import MIN_EFFECT
+from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.rates import crowding_between
 from rlprof.comparison.stacks import Stacks
 from rlprof.model.finding import Confidence, PricedFinding, Range

@@ -31,6 +31,7 @@ def document_of(tree: ChangeTree, drawn: Drawn) -> dict[str, Json]:
         "baseIdle": [number(it.base.idle_us) for it in boxes],
         "newIdle": [number(it.new.idle_us) for it in boxes],
         "noise": [number(it.noise_us) for it in boxes],
+        "clear": [int(it.is_clear) for it in boxes],
     }
     return {
         "per": tree.per,

@@ -19,9 +19,10 @@ from rlprof.comparison.flamecolumns import document_of
 from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.html.document import environment, inlined, policy
+from rlprof.renderers.html.document import carried, environment
 from rlprof.renderers.html.drawings import Part, bar
 from rlprof.resources import asset
+from rlprof.units import LEAST_PERCENT
 
 STYLES: Final = ("page.css", "flamegraph.css", "interactive.css", "diff.css")
 
@@ -44,7 +45,6 @@ _LOOKS: Final = {
 def comparison_as_html(found: Comparison) -> str:
     tree = found.tree
     shown = drawn(tree) if tree is not None else None
-    styles = "\n".join(asset(name) for name in STYLES)
     scripts = [asset("theme.js"), *([bundle("diff.js")] if tree is not None else [])]
     rate = found.rate
     claimed = [it for it in found.findings if it.fate in words.CLAIMED]
@@ -52,9 +52,8 @@ def comparison_as_html(found: Comparison) -> str:
         environment()
         .get_template("diff.html.jinja")
         .render(
-            policy=Markup(policy(scripts, styles)),
-            styles=inlined(styles, "</style"),
-            scripts=[inlined(script, "</script") for script in scripts],
+            **carried(STYLES, scripts),
+            data_type="application/json",
             data="" if tree is None or shown is None else _data(tree, shown),
             version=rlprof.__version__,
             title=_title(found),
@@ -120,7 +119,7 @@ def _tree(tree: ChangeTree, shown: Drawn) -> dict[str, Any]:
 
 
 def _pruned(share: float) -> str:
-    if share < 0.0005:
+    if share < LEAST_PERCENT:
         return ""
     return (
         f"Boxes too thin to see are left out ({wording.percent(share)} in all); their time stays with "
@@ -202,7 +201,7 @@ def _figures(found: Comparison) -> list[dict[str, Any]]:
     ]
     rows += [
         {
-            "name": f"{printable(it.name, 60)} per step",
+            "name": words.counter_name(it),
             "base": words.counter(it, it.base),
             "new": words.counter(it, it.new),
             "change": words.change(it.base or 0.0, it.new or 0.0),

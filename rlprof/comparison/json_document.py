@@ -8,11 +8,11 @@ from typing import Final
 
 import rlprof
 from rlprof import wording
+from rlprof.analysis.rates import RateChange
 from rlprof.comparison.calltree import ChangeBox, ChangeTree, Cost, FunctionChange
 from rlprof.comparison.compare import Comparison, CounterChange
 from rlprof.comparison.findings import FindingChange
 from rlprof.comparison.outline import drawn
-from rlprof.comparison.rates import RateChange
 from rlprof.model.finding import PricedFinding, Range
 from rlprof.model.profile import Interval
 from rlprof.model.report import Report

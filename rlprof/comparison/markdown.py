@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from rlprof import wording
@@ -14,13 +13,11 @@ from rlprof.comparison.findings import Fate
 from rlprof.comparison.outline import outline
 from rlprof.model.report import Report
 from rlprof.names import printable
+from rlprof.wording.markdown import prose, table
 
 MOST_ROWS: Final = 14
-
-_MEANT: Final = re.compile(r"([\\`*_~|<>\[\]$&])")
-"""Characters with a meaning of their own in Markdown."""
-_MENTION: Final = re.compile(r"([@#])(?=\w)")
-"""Before a name or a number: on GitHub somebody would be told, or an issue linked."""
+_LIMIT: Final = 1000
+"""Characters of a name or a remark."""
 
 
 def comparison_as_markdown(found: Comparison) -> str:
@@ -30,7 +27,7 @@ def comparison_as_markdown(found: Comparison) -> str:
 def _lines(found: Comparison) -> Iterator[str]:
     yield f"**{words.verdict(found)}** {words.findings_verdict(found)}"
     yield ""
-    yield from _table(
+    yield table(
         ("", "rate", "command", "run"),
         [_run("BASE", found.base), _run("NEW", found.new)],
     )
@@ -55,7 +52,7 @@ def _findings(found: Comparison) -> Iterator[str]:
     claimed = [it for it in found.findings if it.fate in words.CLAIMED]
     if claimed:
         yield from ("", "### Findings", "")
-        yield from _table(
+        yield table(
             ("", "finding", "where", "its fix saves in BASE", "in NEW", ""),
             [
                 (
@@ -82,7 +79,7 @@ def _where(tree: ChangeTree) -> Iterator[str]:
         yield from ("", f"No function's {what} changed by more than noise.")
         return
     yield from ("", f"### Where {what} changed by more than noise", "")
-    yield from _table(
+    yield table(
         ("BASE", "NEW", "change", "function, with what it calls"),
         [
             (
@@ -113,7 +110,7 @@ def _figures(found: Comparison) -> Iterator[str]:
         change = words.change(it.base or 0.0, it.new or 0.0)
         rows.append(
             (
-                f"{_escaped(printable(it.name, 60))} per step",
+                _escaped(words.counter_name(it)),
                 words.counter(it, it.base),
                 words.counter(it, it.new),
                 f"**{change}**" if it.is_clear else change,
@@ -121,16 +118,8 @@ def _figures(found: Comparison) -> Iterator[str]:
         )
     if rows:
         yield from ("", "### Figures of both runs", "")
-        yield from _table(("", "BASE", "NEW", "change"), rows, right=(1, 2, 3))
-
-
-def _table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()
-) -> Iterator[str]:
-    rule = ["---:" if number in right else "---" for number in range(len(headings))]
-    for cells in (headings, rule, *rows):
-        yield f"| {' | '.join(cells)} |"
+        yield table(("", "BASE", "NEW", "change"), rows, right=(1, 2, 3))
 
 
 def _escaped(text: str) -> str:
-    return _MENTION.sub(r"\1<!-- -->", _MEANT.sub(r"\\\1", printable(text, 1000)))
+    return prose(text, _LIMIT)

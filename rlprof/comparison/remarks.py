@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rlprof import wording
@@ -12,6 +12,7 @@ from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.units import percent
+from rlprof.wording.facts import host_name, host_value
 
 CROWDED: Final = 0.1
 """Part by which a run's busy time was longer for other programs, from which on it is said."""
@@ -19,15 +20,10 @@ CROWDED: Final = 0.1
 LEAST_COMMON: Final = 0.05
 """Change that all functions have in common, from which on it is said."""
 
-_MACHINE: Final = {
-    "cpu_model": "CPU",
-    "usable_cores": "usable cores",
-    "memory_bytes": "memory in bytes",
-    "machine": "architecture",
-    "system": "system",
-    "gpu_driver": "GPU driver",
-}
-"""Facts of the host that change how fast a program runs, in words."""
+_MACHINE: Final = (
+    "cpu_model", "usable_cores", "memory_bytes", "machine", "system", "gpu_driver",
+)  # fmt: skip
+"""Facts of the host that change how fast a program runs."""
 
 _NAME_LIMIT: Final = 200
 
@@ -55,8 +51,7 @@ def remarks(
             "believe what comes back.",
         ),
     ]
-    order = ("error", "warning", "info")
-    return tuple(sorted(notes, key=lambda note: order.index(note.level)))
+    return tuple(wording.gravest_first(notes))
 
 
 def _same_run(base: Report, new: Report) -> Iterator[Note]:
@@ -109,22 +104,17 @@ def _ended_badly(base: Report, new: Report) -> Iterator[Note]:
 
 def _other_machine(base: Report, new: Report) -> Iterator[Note]:
     was, now = base.run.host, new.run.host
-    named = {
-        **_MACHINE,
-        **{
-            key: f"GPU {key.split(':')[1]}"
-            for key in sorted(was.keys() | now.keys())
-            if key.startswith("gpu:") and key.endswith(":name")
-        },
-    }
+    models = sorted(
+        key for key in was.keys() | now.keys() if key.startswith("gpu:") and key.endswith(":name")
+    )
     parts = [
-        f"{words} {printable(was.get(key, 'none'))}, now {printable(now.get(key, 'none'))}"
-        for key, words in named.items()
+        f"{host_name(key)}: {_fact(key, was)}, now {_fact(key, now)}"
+        for key in (*_MACHINE, *models)
         if was.get(key) != now.get(key)
     ]
     pythons = [it.processes[0].python if it.processes else "" for it in (base, new)]
     if all(pythons) and pythons[0] != pythons[1]:
-        parts.append(f"Python {pythons[0]}, now {pythons[1]}")
+        parts.append(f"Python: {pythons[0]}, now {pythons[1]}")
     if parts:
         yield Note(
             "warning",
@@ -132,6 +122,10 @@ def _other_machine(base: Report, new: Report) -> Iterator[Note]:
             f"The runs were not on the same machine ({'; '.join(parts)}): rates and times say as much "
             "of that as of the program. Counters per step, and what is called, can still be compared.",
         )
+
+
+def _fact(key: str, host: Mapping[str, str]) -> str:
+    return wording.unglued(printable(host_value(key, host[key]))) if key in host else "none"
 
 
 def _other_command(base: Report, new: Report) -> Iterator[Note]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.analysis import roles as roles_of_processes
-from rlprof.analysis.flame import PSEUDO_FRAMES
+from rlprof.analysis.flame import PSEUDO_FRAMES, frame_label
 from rlprof.analysis.fold import importing_nodes
 from rlprof.analysis.origin import origin
 from rlprof.model.detail import Detail, Slice
@@ -262,5 +262,5 @@ class _Growing:
 
 def _named(frame: Frame, cwd: str) -> tuple[str, str, str]:
     if not frame.file:
-        return PSEUDO_FRAMES.get(frame.function, frame.function), "", "runtime"
-    return frame.function, short_path(frame.file, cwd), origin(frame).value
+        return frame_label(frame), "", "runtime"
+    return frame_label(frame), short_path(frame.file, cwd), origin(frame).value

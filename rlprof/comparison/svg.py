@@ -32,7 +32,8 @@ def comparison_as_svg(found: Comparison) -> str:
         frames=tuple(map(_frame, boxes)) or (_EMPTY,),
         alerts=tuple(alerts[:_MOST_ALERTS]),
         pruned_share=pruned,
-        changes=tuple(_change(it, whole, tree) for it in boxes) or (Change(0.0, 0.0),),
+        changes=tuple(_change(it, whole, tree) for it in boxes)
+        or (Change(0.0, 0.0, is_clear=False),),
     )
     return svg_document(drawing)
 
@@ -56,7 +57,7 @@ def _change(box: ChangeBox, whole: float, tree: ChangeTree | None) -> Change:
     assert tree is not None, "boxes are those of a tree"
     costs = f"{words.cost(tree, box.base.us)} → {words.cost(tree, box.new.us)}"
     told = f"{costs} {words.metric(tree)} {words.per(tree)}"
-    return Change(box.change_us / whole, box.noise_us / whole, wording.unglued(told))
+    return Change(box.change_us / whole, box.noise_us / whole, box.is_clear, wording.unglued(told))
 
 
 def _frame(box: ChangeBox) -> FlameFrame:

@@ -17,7 +17,7 @@ from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import OutlineRow, outline
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
-from rlprof.names import cut_middle, printable
+from rlprof.names import printable
 from rlprof.renderers.terminal import as_text
 from rlprof.renderers.terminal.shapes import bullet, grid, heading
 
@@ -200,7 +200,7 @@ def _figures(found: Comparison) -> Table:
         )
     for counter in found.counters:
         table.add_row(
-            f"{cut_middle(printable(counter.name), 40)} per step",
+            words.counter_name(counter),
             words.counter(counter, counter.base),
             words.counter(counter, counter.new),
             Text(

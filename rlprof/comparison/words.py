@@ -9,14 +9,15 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from rlprof import units, wording
-from rlprof.comparison.calltree import MIN_EFFECT, ChangeTree
+from rlprof.analysis.rates import MIN_EFFECT, RateChange
+from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.compare import Comparison, CounterChange, Quantity
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import OutlineRow
-from rlprof.comparison.rates import RateChange
 from rlprof.model.finding import Range
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
+from rlprof.wording import facts
 
 NOTHING: Final = "–"
 MINUS: Final = "−"
@@ -33,8 +34,6 @@ CLAIMED: Final = (Fate.APPEARED, Fate.GREW, Fate.SHRANK, Fate.VANISHED)
 
 _NAME_LIMIT: Final = 80
 _CALLER_LIMIT: Final = 40
-_ROUNDED: Final = 0.0005
-"""Relative change that reads as 0.0 %."""
 
 
 def verdict(found: Comparison) -> str:
@@ -124,9 +123,9 @@ def small_duration(us: float) -> str:
     """With three digits, however short: what a step costs is often under a microsecond."""
     if us <= 0:
         return "0"
-    if us < 1:
+    if us < 0.9995:
         return f"{us * 1000:.3g}{wording.GLUE}ns"
-    if us < 1000:
+    if us < 999.5:
         return f"{us:.3g}{wording.GLUE}µs"
     return wording.duration(us)
 
@@ -140,7 +139,7 @@ def change(base: float, new: float) -> str:
     if new >= 3 * base:
         return f"{wording.rate(new / base)}×"
     share = new / base - 1
-    if abs(share) < _ROUNDED:
+    if abs(share) < units.LEAST_PERCENT:
         return "±0"
     sign = MINUS if share < 0 else "+"
     return f"{sign}{wording.percent(abs(share))}"
@@ -209,9 +208,9 @@ def quantity(it: Quantity, value: float | None) -> str:
     return small_duration(value)
 
 
+def counter_name(it: CounterChange) -> str:
+    return f"{facts.counter_name(it.name)} per step"
+
+
 def counter(it: CounterChange, value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    if it.name.endswith("_bytes"):
-        return wording.size(value) if value >= 1024 else f"{value:.3g}{wording.GLUE}B"
-    return units.count(value).replace(" ", wording.GLUE)
+    return NOTHING if value is None else facts.counter_value(it.name, value)

@@ -118,9 +118,10 @@ def _evidence(profile: Profile, accesses: _Accesses) -> Iterable[str]:
         f"{percent(accesses.us / whole)} of the critical time is spent there{each}; asleep for "
         f"{percent(accesses.asleep_us / accesses.us)} of it"
     )
-    if len(accesses.by_access) > 1:
-        parts = sorted(accesses.by_access.items(), key=lambda item: (-item[1], item[0].value))
-        yield ", ".join(f"{access.value}: {percent(us / whole)}" for access, us in parts if us)
+    parts = sorted(accesses.by_access.items(), key=lambda item: (-item[1], item[0].value))
+    shown = [f"{access.value}: {percent(us / whole)}" for access, us in parts if us]
+    if len(shown) > 1:
+        yield ", ".join(shown)
     line = accesses.heaviest
     statement = accesses.lines.statement(Frame(line.file, line.function, line.line))
     conditions = [ast.unparse(test) for test in statement.conditions] if statement else []

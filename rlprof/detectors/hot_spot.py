@@ -168,6 +168,7 @@ def _finding(spot: _Spot, cost: _Cost, lines: UserLines, whole: int) -> Finding:
         evidence=tuple(_evidence(cost, lines.tree, whole)),
         fix="Look whether all of this has to be done at every step; rlprof knows no fix for it.",
         confidence=Confidence.SUSPECTED,
+        seen_share=cost.busy_us / whole,
     )
 
 

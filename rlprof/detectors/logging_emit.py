@@ -144,9 +144,8 @@ def _title(profile: Profile, output: _Output, sink: Sink) -> str:
     records = profile.counts.get(LOG_RECORDS, 0.0)
     if sink is Sink.RECORDS and records >= EACH_STEP * profile.steady_steps > 0:
         return f"log records are written at every step ({place})"
-    return (
-        f"{sink.value} at {place} take {percent(output.us / profile.critical.wall_us)} of the time"
-    )
+    takes = "takes" if sink is Sink.PRINT else "take"
+    return f"{sink.value} at {place} {takes} {percent(output.us / profile.critical.wall_us)} of the time"
 
 
 def _waits_for_writers(profile: Profile) -> Iterator[Saving]:
@@ -167,13 +166,13 @@ def _waits_for_writers(profile: Profile) -> Iterator[Saving]:
 def _evidence(profile: Profile, output: _Output) -> Iterable[str]:
     whole = profile.critical.wall_us
     parts = sorted(output.by_sink.items(), key=lambda item: (-item[1], item[0].value))
-    shares = ", ".join(
-        f"{percent(us / whole)} {sink.value}" for sink, us in parts if us >= 0.001 * whole
-    )
+    shown = [(sink.value, us / whole) for sink, us in parts if us >= 0.001 * whole]
+    shares = ", ".join(f"{percent(share)} {name}" for name, share in shown)
+    on = shown[0][0] if len(shown) == 1 else f"output ({shares})"
     each = (
         f": {duration(output.us / profile.steady_steps)} per step" if profile.steady_steps else ""
     )
-    yield f"{percent(output.us / whole)} of the critical time is spent on output ({shares}){each}"
+    yield f"{percent(output.us / whole)} of the critical time is spent on {on}{each}"
     records = profile.counts.get(LOG_RECORDS, 0.0)
     for name, total in (
         ("step", profile.steady_steps),

@@ -47,7 +47,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         detector=DETECTOR.id,
         title=f"{group(starved)} wait{'s' if len(starved) == 1 else ''} {percent(waiting)} of the "
-        f"time for {group([giver])}",
+        f"time for {group([giver])}, which works meanwhile",
         phase=PhaseKind.STEADY,
         savings=(),
         locations=busiest_lines([giver], profile),

@@ -27,10 +27,10 @@ def _recognises(head: bytes) -> bool:
 def _read(file: BinaryIO, path: Path) -> Recording:
     reader = MojoReader()
     stacks = AustinStacks(reader, _pid)
+    _check_version(file, path)
     try:
         for number, block in enumerate(iter(partial(file.read, _BLOCK_BYTES), b"")):
             if number == 0:
-                _check_version(block, path)
                 _read_header(block, stacks)
             reader.feed(block)
             stacks.fold()
@@ -44,8 +44,9 @@ def _read(file: BinaryIO, path: Path) -> Recording:
     return stacks.recording(path, "as MOJO")
 
 
-def _check_version(block: bytes, path: Path) -> None:
-    version = block[len(MAGIC) : len(MAGIC) + 1]
+def _check_version(file: BinaryIO, path: Path) -> None:
+    version = file.read(len(MAGIC) + 1)[len(MAGIC) :]
+    file.seek(0)
     if version and version[0] != VERSION:
         raise damaged(path, f"it is MOJO of version {version[0]}, and only {VERSION} is read")
 

@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 
 from rlprof.foreign import remarks
 from rlprof.foreign.austin import AustinStacks
-from rlprof.foreign.base import ForeignFormat
+from rlprof.foreign.base import ForeignFormat, damaged
 from rlprof.foreign.opening import blocks_of_lines
 from rlprof.model.recording import Recording
 from rlprof.recording.samplers.text import TextReader
@@ -20,7 +20,9 @@ _REMARK: Final = re.compile(rb"^# (\w+): *(.*)$", re.MULTILINE)
 _TIME_ALONE: Final = re.compile(rb"^(P[^\n]* \d{1,18})$(?=\n)", re.MULTILINE)
 """A line of the modes that write no other metric; its end must be there, or the number may be cut."""
 
-_BARE_THREAD: Final = re.compile(rb"^(P\d+;T)(0x[0-9a-fA-F]+|\d+)(?=[; ])", re.MULTILINE)
+_BARE_THREAD: Final = re.compile(
+    rb"^(P\d{1,18};T)(0x[0-9a-fA-F]{1,16}|\d{1,18})(?=[; ])", re.MULTILINE
+)
 """A thread without its interpreter, as older versions write it."""
 
 
@@ -37,7 +39,11 @@ def _read(file: BinaryIO, path: Path) -> Recording:
         for key, value in _REMARK.findall(lines):
             stacks.header.facts[key.decode()] = value.decode("utf-8", "replace").strip()
         reader.feed(_with_all_metrics(lines))
-        stacks.fold()
+        try:
+            stacks.fold()
+        # Numbers of thousands of digits.
+        except ValueError as error:
+            raise damaged(path, f"a line has a number that is none ({error})") from error
     reader.finish()
     bad = [remarks.bad_lines(reader.bad_lines)] if reader.bad_lines else []
     return stacks.recording(path, "as text", *bad)

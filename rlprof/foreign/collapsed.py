@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 from rlprof.foreign import remarks
 from rlprof.foreign.base import ForeignFormat, without_time
 from rlprof.foreign.frames import frame_of, is_short
-from rlprof.foreign.opening import blocks_of_lines
+from rlprof.foreign.opening import BYTE_ORDER_MARK, blocks_of_lines
 from rlprof.foreign.recorded import Told, begins_a_thread, recording_of
 from rlprof.foreign.sums import StackSums
 from rlprof.model.recording import NO_PARENT, NO_STACK_FUNCTION, Note, Recording
@@ -19,17 +19,17 @@ from rlprof.recording.mailbox import readable
 ASSUMED_INTERVAL_US: Final = 10_000
 """Of samples whose rate is not told: that of ``py-spy record`` unless it is given another."""
 
-_LINE: Final = re.compile(rb"(\S.*?) +(\d{1,15})(?:\.(\d{1,9})\d*)?\r?", re.DOTALL)
+_COUNT: Final = re.compile(rb"(\d{1,15})(?:\.(\d{1,9})\d*)?\r?")
 _SNIFFED_LINES: Final = 50
 
-_PROCESS: Final = re.compile(rb'process (\d+):"(.*?)"(?:;|$)', re.DOTALL)
-_THREAD: Final = re.compile(rb"thread \((0x[0-9a-fA-F]+|\d+)\)(?:: ([^;]*))?(?:;|$)")
-_TID: Final = re.compile(rb"tid:(\d+);")
+_PROCESS: Final = re.compile(rb'process (\d{1,18}):"(.*?)"(?:;|$)', re.DOTALL)
+_THREAD: Final = re.compile(rb"thread \((0x[0-9a-fA-F]{1,16}|\d{1,18})\)(?:: ([^;]*))?(?:;|$)")
+_TID: Final = re.compile(rb"tid:(\d{1,18});")
 """Of CPython's own sampling profiler."""
 
 _OURS: Final = re.compile("# rlprof: (wall|cpu) time in µs".encode())
 """What ``rlprof export --format collapsed`` writes first."""
-_OUR_HEAD: Final = re.compile(rb"([^;]*) (\d+);([^;]*?)(?: (\d+))?;")
+_OUR_HEAD: Final = re.compile(rb"([^;]*) (\d{1,18});([^;]*?)(?: (\d{1,18}))?;")
 """Role and pid; name and, but of a main thread, id."""
 
 _PY_SPY_FRAME: Final = re.compile(rb"[^;]+ \([^;]+?(?::\d+)?\)")
@@ -46,7 +46,7 @@ def _recognises(head: bytes) -> bool:
     lines = _sniffed(head)
     if not lines or _BINARY.search(head):
         return False
-    stacks = [found[1] for line in lines if (found := _LINE.fullmatch(line))]
+    stacks = [found[0] for line in lines if (found := _stack_and_count(line))]
     # "sps: 12" has a number at its end too. Of stacks, some are deeper than one frame, or name a file.
     return 2 * len(stacks) >= len(lines) and any(
         b";" in stack or frame_of(readable(stack)).file for stack in stacks
@@ -54,10 +54,19 @@ def _recognises(head: bytes) -> bool:
 
 
 def _sniffed(head: bytes) -> list[bytes]:
-    lines = head.split(b"\n")
+    lines = head.removeprefix(BYTE_ORDER_MARK).split(b"\n")
     # The last one goes on behind the head.
     whole = lines[:-1] if len(lines) > 1 else lines
     return [line for line in whole if line.strip() and not line.startswith(b"#")][:_SNIFFED_LINES]
+
+
+def _stack_and_count(line: bytes) -> tuple[bytes, re.Match[bytes]] | None:
+    """The stack of a line, and its count; None for what is no such line."""
+    stack, _, end = line.rpartition(b" ")
+    count = _COUNT.fullmatch(end)
+    stack = stack.rstrip(b" ")
+    # By hand, and not by one expression: that takes minutes over a name of many spaces.
+    return (stack, count) if count and stack and not stack[:1].isspace() else None
 
 
 class _Lines:
@@ -75,11 +84,12 @@ class _Lines:
         if line.startswith(b"#"):
             self.is_ours = self.is_ours or _OURS.match(line) is not None
             return
-        found = _LINE.fullmatch(line)
+        found = _stack_and_count(line)
         if found is None:
             self.bad += bool(line.strip())
             return
-        stack, whole, fraction = found.groups()
+        stack, count = found
+        whole, fraction = count.groups()
         process, told, stack = self._headed(stack)
         # py-spy sees processes that are ending with no frame at all.
         frames = [text for text in stack.split(b";") if text] or [_NO_STACK]
@@ -89,7 +99,7 @@ class _Lines:
         thread = self._thread_of(process, told, frames[0])
         self.sums.add(thread, node, busy_us=us, ticks=round(us / ASSUMED_INTERVAL_US))
         self.good += 1
-        self.from_py_spy += _PY_SPY_FRAME.fullmatch(frames[-1]) is not None
+        self.from_py_spy += _is_py_spy_s(frames[-1])
 
     def _headed(self, stack: bytes) -> tuple[int, tuple[int, str] | None, bytes]:
         """The process of ``stack``, its thread where that is told, and its frames."""
@@ -131,6 +141,11 @@ class _Lines:
                 known = self._children[node, text] = self.sums.child(node, frame_of(readable(text)))
             node = known
         return node
+
+
+def _is_py_spy_s(frame: bytes) -> bool:
+    # The end first: a name of many brackets would be tried at each of them.
+    return frame.endswith(b")") and _PY_SPY_FRAME.fullmatch(frame) is not None
 
 
 def _thread(stack: bytes) -> tuple[tuple[int, str] | None, bytes]:

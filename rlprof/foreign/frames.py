@@ -10,8 +10,12 @@ from typing import Final
 
 from rlprof.model.recording import Frame
 
-_PY_SPY: Final = re.compile(r"(?P<function>.+) \((?P<file>.+?)(?::(?P<line>\d+))?\)", re.DOTALL)
-_AUSTIN: Final = re.compile(r"(?P<file>.+\.pyx?|<.+>):(?P<function>[^:]+):(?P<line>\d+)", re.DOTALL)
+_PY_SPY: Final = re.compile(
+    r"(?P<function>.+) \((?P<file>.+?)(?::(?P<line>[0-9]{1,9}))?\)", re.DOTALL
+)
+_AUSTIN: Final = re.compile(
+    r"(?P<file>.+\.pyx?|<.+>):(?P<function>[^:]+):(?P<line>[0-9]{1,9})", re.DOTALL
+)
 _PERF: Final = re.compile(r"py::(?P<function>[^:]+):(?P<file>.+)", re.DOTALL)
 """Of perf, with the trampoline of Python 3.12: it tells no lines."""
 
@@ -39,7 +43,8 @@ _INSTALLED: Final = frozenset(
 def frame_of(text: str) -> Frame:
     """The frame that ``text`` spells; without a file when it names a function alone."""
     for form in _FORMS:
-        found = form.fullmatch(text)
+        # Where the end does not fit, a name of many brackets would be tried at each of them.
+        found = form.fullmatch(text) if form is not _PY_SPY or text.endswith(")") else None
         if found:
             named = found.groupdict()
             line = named.get("line")

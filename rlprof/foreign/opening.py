@@ -13,7 +13,10 @@ from rlprof.errors import RunFileError
 from rlprof.foreign.base import damaged
 
 HEAD_BYTES: Final = 1 << 16
-"""Enough of a file to tell its format: a stack a thousand frames deep has 60 kB."""
+"""Enough of a file to tell its format, unless its first stack is more than a thousand frames deep."""
+
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+"""What some editors and shells write before text in UTF-8."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BLOCK_BYTES: Final = 1 << 20
@@ -54,12 +57,31 @@ def head_of(path: Path) -> bytes:
         return head
 
 
+def head_with_a_line(path: Path) -> bytes:
+    """The same, to the end of the first line that is no remark, unless it is longer than lines are."""
+    head = head_of(path)
+    with opened(path) as file:
+        size = HEAD_BYTES
+        while len(head) >= size and not _has_a_line(head) and size < _LONGEST_LINE:
+            size *= 4
+            file.seek(0)
+            head = file.read(size)
+    return head
+
+
+def _has_a_line(head: bytes) -> bool:
+    *whole, _ = head.split(b"\n")
+    return any(line.strip() and not line.startswith(b"#") for line in whole)
+
+
 def blocks_of_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
     """Yield the file in blocks that end with a line; the last line may lack its end.
 
     Raises :class:`RunFileError` at a line that no profile has.
     """
     rest = b""
+    if file.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
+        file.seek(0)
     while block := file.read(_BLOCK_BYTES):
         whole, newline, rest = (rest + block).rpartition(b"\n")
         if newline:

@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.errors import RunFileError
 from rlprof.foreign import austin_mojo, austin_text, collapsed
-from rlprof.foreign.opening import head_of, opened
+from rlprof.foreign.opening import head_with_a_line, opened
 from rlprof.model.recording import Recording
 
 FORMATS: Final = (austin_mojo.FORMAT, austin_text.FORMAT, collapsed.FORMAT)
@@ -19,7 +19,7 @@ def read_foreign(path: Path) -> Recording:
 
     Raises :class:`RunFileError` when it is missing, damaged, empty or in none of ``FORMATS``.
     """
-    head = head_of(path)
+    head = head_with_a_line(path)
     if not head.strip():
         raise RunFileError(
             f"{path} is empty",

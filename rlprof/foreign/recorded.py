@@ -1,16 +1,19 @@
-"""From the sums of a foreign profile to a recording of one window."""
+"""From the sums of a foreign profile to a recording: imports first, then all the rest."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from rlprof.analysis.fold import importing_nodes
 from rlprof.analysis.origin import Origin, origin_of_file
+from rlprof.foreign.base import damaged
 from rlprof.foreign.sources import sources_here
 from rlprof.foreign.sums import TORN_FRAME, StackSums
 from rlprof.model.recording import (
@@ -26,6 +29,10 @@ from rlprof.model.recording import (
     ThreadClock,
     Window,
 )
+
+MOST_US: Final = 1 << 58
+"""9000 years. Counts may stand for what takes no time, such as cycles of a CPU."""
+_HIGHEST_ID: Final = (1 << 64) - 1
 
 _POOL_FILES: Final = (
     ("/multiprocessing/forkserver.py", "forkserver"),
@@ -53,19 +60,26 @@ class Told:
 
 
 def recording_of(sums: StackSums, path: Path, told: Told) -> Recording:
-    """One window, since none of the formats has a time axis. ``path`` is the profile's file."""
+    """None of the formats has a time axis. What is known without one is that imports come first: they
+    have a window of their own, or they would outweigh the training in a short profile. ``path`` is the
+    profile's file.
+
+    Raises :class:`RunFileError` for numbers that no program's profile has.
+    """
+    _check_numbers(sums, path)
     thread_us = _thread_times(sums)
     mains = _main_threads(sums, thread_us)
     wall_us = max(told.wall_us, max(thread_us.values(), default=0))
     sources, source_notes = sources_here(sums, path)
+    windows, rows = _placed(sums, wall_us)
     return Recording(
         run=_run(sums, path, wall_us),
         processes=tuple(_processes(sums, told, {number: thread_us[number] for number in mains})),
         threads=tuple(_threads(sums, mains)),
         nodes=tuple(sums.nodes),
-        windows=(Window(0, 0, wall_us),) if wall_us else (),
-        samples=_samples(sums),
-        clocks=tuple(_clocks(sums)),
+        windows=windows,
+        samples=_samples(rows),
+        clocks=tuple(_clocks(rows, sums)),
         memory=tuple(_memory(sums)),
         sources=sources,
         notes=(*told.notes, *source_notes),
@@ -91,6 +105,17 @@ def _run(sums: StackSums, path: Path, wall_us: int) -> RunInfo:
         exit_code=None,
         complete=True,
     )
+
+
+def _check_numbers(sums: StackSums, path: Path) -> None:
+    """Each may be read well, and all of them come to more than a recording keeps."""
+    if sums.total_us > MOST_US or any(
+        min(it.busy_us, it.idle_us) < 0 for it in sums.times.values()
+    ):
+        raise damaged(path, "its times are negative, or add up to thousands of years")
+    ids = chain((it.pid for it in sums.processes), (it.tid for it in sums.threads))
+    if any(abs(it) > _HIGHEST_ID for it in ids):
+        raise damaged(path, "the id of a process or thread has more than 64 bits")
 
 
 def _cwd(sums: StackSums) -> str:
@@ -198,25 +223,66 @@ def _torn_times(sums: StackSums) -> Mapping[int, int]:
     return torn
 
 
-def _samples(sums: StackSums) -> Samples:
+class _Row(NamedTuple):
+    """Time of one stack in one window (µs)."""
+
+    window: int
+    thread: int
+    node: int
+    busy_us: int
+    idle_us: int
+
+
+def _placed(sums: StackSums, wall_us: int) -> tuple[tuple[Window, ...], list[_Row]]:
+    """Imports in the first window, the rest in the second, which is as long as is left of the run.
+
+    A thread that has more of the rest than that was there from the start: a part of each of its stacks
+    goes into the first window.
+    """
+    importing = importing_nodes(sums.nodes)
+    imports, rest = [0] * len(sums.threads), [0] * len(sums.threads)
+    for (thread, node), time in sums.times.items():
+        (imports if importing[node] else rest)[thread] += time.wall_us
+    first_us = max(imports, default=0)
+    if not 0 < first_us < wall_us:
+        whole = [
+            _Row(0, thread, node, time.busy_us, time.idle_us)
+            for (thread, node), time in sorted(sums.times.items(), key=lambda item: item[0])
+        ]
+        return (Window(0, 0, wall_us),) if wall_us else (), whole
+    early = [max(0.0, 1 - (wall_us - first_us) / us) if us else 0.0 for us in rest]
+    rows = []
+    for (thread, node), time in sums.times.items():
+        part = 1.0 if importing[node] else early[thread]
+        busy, idle = round(time.busy_us * part), round(time.idle_us * part)
+        rows.append(_Row(0, thread, node, busy, idle))
+        rows.append(_Row(1, thread, node, time.busy_us - busy, time.idle_us - idle))
+    windows = (Window(0, 0, first_us), Window(1, first_us, wall_us))
+    return windows, sorted(row for row in rows if row.busy_us or row.idle_us)
+
+
+def _samples(rows: Iterable[_Row]) -> Samples:
     samples = Samples()
-    for (thread, node), time in sorted(sums.times.items(), key=lambda item: item[0]):
+    for row in rows:
         # On a CPU or waiting for one: nobody asked the scheduler.
-        samples.add(0, thread, node, time.wall_us, time.idle_us, time.busy_us)
+        samples.add(
+            row.window, row.thread, row.node, row.busy_us + row.idle_us, row.idle_us, row.busy_us
+        )
     return samples
 
 
-def _clocks(sums: StackSums) -> Iterator[ThreadClock]:
-    rows = [[0, 0, 0] for _ in sums.threads]
-    for (thread, node), time in sums.times.items():
-        rows[thread][0] += time.wall_us
-        rows[thread][1] += time.idle_us
-        if sums.nodes[node].frame == TORN_FRAME:
-            rows[thread][2] += time.busy_us
-    for thread, (wall, idle, torn) in enumerate(rows):
+def _clocks(rows: Iterable[_Row], sums: StackSums) -> Iterator[ThreadClock]:
+    found: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for row in rows:
+        clock = found[row.window, row.thread]
+        clock[0] += row.busy_us + row.idle_us
+        clock[1] += row.idle_us
+        if sums.nodes[row.node].frame == TORN_FRAME:
+            clock[2] += row.busy_us
+    for (window, thread), (wall, idle, torn) in sorted(found.items()):
         if wall:
             # Without time on a CPU: on how many of how many cores is not told.
-            yield ThreadClock(0, thread, wall, idle, torn, on_cpu_us=0, run_queue_us=0)
+            yield ThreadClock(window, thread, wall, idle, torn, on_cpu_us=0, run_queue_us=0)
 
 
 def _memory(sums: StackSums) -> Iterator[MemoryGrowth]:

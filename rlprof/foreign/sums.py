@@ -19,6 +19,8 @@ GC_FRAME: Final = Frame("", GC_FUNCTION, 0)
 TORN_FRAME: Final = Frame("", INVALID_FUNCTION, 0)
 NO_STACK_FRAME: Final = Frame("", NO_STACK_FUNCTION, 0)
 
+MOST_LINES: Final = 999_999_999
+
 
 @dataclass(slots=True)
 class SeenProcess:
@@ -86,7 +88,9 @@ class StackSums:
         number = self._children.get((parent, frame))
         if number is None:
             number = self._children[parent, frame] = len(self.nodes)
-            self.nodes.append(Node(number, parent, frame))
+            # No file has as many lines: what is damaged tells such numbers, and reports keep 32 bits.
+            known = frame if 0 <= frame.line <= MOST_LINES else frame._replace(line=0)
+            self.nodes.append(Node(number, parent, known))
         return number
 
     def node(self, frames: Iterable[Frame]) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from rlprof import wording
-from rlprof.analysis.scaling import differ
+from rlprof.analysis.rates import change_of_rate, crowding
 from rlprof.errors import RunFileError
 from rlprof.findings import look_into
 from rlprof.model.finding import Confidence, PricedFinding
@@ -24,7 +24,7 @@ class Gain(NamedTuple):
 
     times: float
     is_clear: bool
-    """Whether it is more than the two rates' own uncertainty explains."""
+    """As for ``rlprof diff``: whether it is more than noise and other programs explain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Row:
     why_no_sps: str
     top: PricedFinding | None
     """The dearest finding with a known cause."""
+    crowding: float = 0.0
+    """By what part its busy time was longer for other programs on the machine."""
     over_previous: Gain | None = None
     over_first: Gain | None = None
 
@@ -111,6 +113,11 @@ def read_row(path: Path) -> Row | Unread:
         sps=profile.throughput.steady_sps,
         why_no_sps=wording.unglued(wording.lack_of_rate(profile.throughput)),
         top=next(known, None),
+        crowding=crowding(
+            there_is=profile.load.there_is_us,
+            used=profile.load.got_us,
+            queued=profile.load.queued_us,
+        ),
     )
 
 
@@ -123,8 +130,8 @@ def history_of(read: Sequence[Row | Unread]) -> History:
         (row for row in read if isinstance(row, Row)),
         key=lambda row: (row.run.started_unix_s, row.file),
     )
-    first: dict[tuple[str, ...], Interval] = {}
-    previous: dict[tuple[str, ...], Interval] = {}
+    first: dict[tuple[str, ...], Row] = {}
+    previous: dict[tuple[str, ...], Row] = {}
     with_gains = []
     for row in rows:
         kind = _kind(row.run)
@@ -132,12 +139,12 @@ def history_of(read: Sequence[Row | Unread]) -> History:
             with_gains.append(
                 replace(
                     row,
-                    over_previous=_gain(row.sps, previous.get(kind)),
-                    over_first=_gain(row.sps, first.get(kind)),
+                    over_previous=_gain(row, previous.get(kind)),
+                    over_first=_gain(row, first.get(kind)),
                 )
             )
-            first.setdefault(kind, row.sps)
-            previous[kind] = row.sps
+            first.setdefault(kind, row)
+            previous[kind] = row
         else:
             with_gains.append(row)
     return History(
@@ -149,5 +156,10 @@ def _kind(run: RunInfo) -> tuple[str, ...]:
     return run.script, *(run.host.get(fact, "") for fact in ("cpu_model", "usable_cores"))
 
 
-def _gain(sps: Interval, before: Interval | None) -> Gain | None:
-    return None if before is None else Gain(sps.median / before.median, differ(sps, before))
+def _gain(row: Row, before: Row | None) -> Gain | None:
+    if before is None or before.sps is None or row.sps is None:
+        return None
+    change = change_of_rate(
+        before.sps, row.sps, crowding_then=before.crowding, crowding_now=row.crowding
+    )
+    return Gain(change.ratio.median, change.is_clear)

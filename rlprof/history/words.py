@@ -11,8 +11,8 @@ from rlprof.names import printable
 
 NOTHING: Final = "–"
 LEGEND: Final = (
-    "gain: over the run before and over the first; ≈ where it is no more than the uncertainty of the "
-    "two rates"
+    "gain: over the run before and over the first; ≈ where noise, or other programs on the machine, "
+    "explain as much"
 )
 _NAME_LIMIT: Final = 60
 

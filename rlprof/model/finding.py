@@ -76,6 +76,8 @@ class Finding:
     confidence: Confidence = Confidence.MEASURED
     remainder: Remainder | None = None
     """Instead of ``savings``. A finding with neither costs nothing, and says so."""
+    seen_share: float = 0.0
+    """Of the critical time, in all that the finding is about; 0 where its locations say that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +92,5 @@ class PricedFinding:
     saved_us: Range
     """Wall time saved over this run (µs)."""
     process_roles: tuple[str, ...]
+    counted_in: int | None = None
+    """Rank of the listed finding that sells most of this one's time; None where that is its own."""

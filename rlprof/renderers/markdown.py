@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import takewhile
 from typing import Final
 
 from rlprof import wording
 from rlprof.errors import UsageError
-from rlprof.model.finding import Confidence, Location, PricedFinding, Range
+from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.own_paths import ROOT_OPTION, as_uri, own_path, root_of
+from rlprof.wording.markdown import code, fenced, in_html, prose, table, unbroken
+from rlprof.wording.run import parts_of_a_step
 
 MOST_CHARACTERS: Final = 60_000
 """Of a document: GitHub refuses comments of more than 65 536."""
@@ -30,16 +31,10 @@ _MOST_EVIDENCE: Final = 5
 _MOST_NOTES: Final = 12
 _MOST_PARTS: Final = 12
 _MOST_ALSO_SEEN: Final = 5
-_LEAST_PART: Final = 0.005
 _LINE_LIMIT: Final = 160
 _NOTE_LIMIT: Final = 400
 
 _URL: Final = re.compile(r"https?://[^\s<>()\"'`\\|]+")
-_MEANT: Final = re.compile(r"([\\`*_~|\[\]$#])")
-"""Characters with a meaning of their own in Markdown; those of HTML become entities."""
-_LIST_MARK: Final = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
-_MENTION: Final = re.compile(r"([@#])(?=\w)")
-"""Before a name or a number: somebody would be told, or an issue linked."""
 
 _CERTAINTY: Final = {
     Confidence.MEASURED: "measured",
@@ -95,11 +90,11 @@ class _Room:
 
     def fitting(self, parts: Iterable[str]) -> list[str]:
         """Those of ``parts`` that fit."""
-        return [part for part in map(_unbroken, parts) if self._takes(part)]
+        return [part for part in map(unbroken, parts) if self._takes(part)]
 
     def leading(self, parts: Iterable[str]) -> list[str]:
         """``parts`` up to the first that does not fit."""
-        return list(takewhile(self._takes, map(_unbroken, parts)))
+        return list(takewhile(self._takes, map(unbroken, parts)))
 
     def _takes(self, part: str) -> bool:
         fits = len(part) + 2 <= self.left
@@ -118,53 +113,11 @@ class _Places:
 
     def linked(self, place: Location) -> str:
         name = f"{printable(short_path(place.file, self.report.run.cwd))}:{place.line}"
-        shown = _code(cut_middle(name, _LINE_LIMIT))
+        shown = code(cut_middle(name, _LINE_LIMIT))
         path = own_path(place.file, self.root)
         if not self.url or path is None or place.line < 1:
             return shown
         return f"[{shown}]({self.url}/{as_uri(path)}#L{place.line})"
-
-
-# --- text ----------------------------------------------------------------------------------
-
-
-def _prose(text: str, limit: int = 400) -> str:
-    """``text`` with nothing in it that Markdown, HTML or GitHub would take for its own."""
-    escaped = _MEANT.sub(r"\\\1", escape(printable(text, limit).strip(), quote=False))
-    return _quiet(_LIST_MARK.sub(r"\1\\\2", escaped))
-
-
-def _in_html(text: str) -> str:
-    """The same within a line of HTML, where Markdown has no say."""
-    return _quiet(escape(printable(text), quote=False))
-
-
-def _quiet(text: str) -> str:
-    return _MENTION.sub(r"\1<!-- -->", text)
-
-
-def _unbroken(text: str) -> str:
-    """With spaces that narrow columns do not break numbers at."""
-    return text.replace(wording.GLUE, "\N{NO-BREAK SPACE}")
-
-
-def _code(text: str) -> str:
-    """``text`` as code, in tables and links too."""
-    shown = printable(text)
-    if "`" in shown or "|" in shown or not shown.strip():
-        return f"<code>{_prose(shown)}</code>"
-    return f"`{shown}`"
-
-
-def _fenced(lines: Sequence[str]) -> str:
-    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return "\n".join([f"{fence}python", *lines, fence])
-
-
-def _table(headings: Sequence[str], right: frozenset[int], rows: Iterable[Sequence[str]]) -> str:
-    rule = ["---:" if column in right else "---" for column in range(len(headings))]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, rule, *rows))
 
 
 # --- what stands first ---------------------------------------------------------------------
@@ -175,15 +128,15 @@ def _head(report: Report, places: _Places) -> Iterator[str]:
     yield f"### rlprof: {f'{speed}. ' if speed else ''}{wording.advice(report)}"
     yield _run_line(report)
     if report.bound.text:
-        yield f"Bound by {_prose(report.bound.text)}."
+        yield f"Bound by {prose(report.bound.text)}."
     if report.throughput.steady_sps is None:
-        yield _prose(wording.unglued(wording.why_no_speed(report)))
+        yield prose(wording.unglued(wording.why_no_speed(report)))
     known = wording.known_causes(report)
     if known:
-        yield _table(
+        yield table(
             ("", "What", "Saves", "Then", "Where"),
-            frozenset({0}),
             (_row(priced, report, places) for priced in known[:_MOST_ROWS]),
+            right={0},
         )
     if len(known) > _MOST_ROWS:
         yield f"And {len(known) - _MOST_ROWS} more, which save less."
@@ -193,12 +146,12 @@ def _run_line(report: Report) -> str:
     run = report.run
     number = len(report.processes)
     parts = [
-        _code(cut_middle(wording.command(report), _LINE_LIMIT)),
+        code(cut_middle(wording.command(report), _LINE_LIMIT)),
         wording.duration(run.wall_us),
         f"{number} {'process' if number == 1 else 'processes'}",
     ]
     if run.label:
-        parts.append(_prose(run.label))
+        parts.append(prose(run.label))
     if run.exit_code:
         parts.append(f"exit code {run.exit_code}")
     if not run.complete:
@@ -211,7 +164,7 @@ def _row(priced: PricedFinding, report: Report, places: _Places) -> tuple[str, .
     place = next(iter(priced.finding.locations), None)
     return (
         str(priced.rank),
-        _prose(priced.finding.title, _LINE_LIMIT),
+        prose(priced.finding.title, _LINE_LIMIT),
         f"**{wording.share_range(priced.saved_share)}** of {wording.of_what(priced)}",
         wording.between(after, wording.rate_unit(report.throughput)) if after else "",
         places.linked(place) if place else "",
@@ -233,30 +186,26 @@ def _left_out(report: Report, written: int, room: _Room) -> Iterator[str]:
 def _detail(priced: PricedFinding, report: Report, places: _Places) -> str:
     finding = priced.finding
     lines = [
-        f"<details><summary>{priced.rank}. {_in_html(finding.title)}</summary>",
-        f"{wording.between(_seconds(priced), 's')} of this run{_roles(priced)}; "
+        f"<details><summary>{priced.rank}. {in_html(finding.title)}</summary>",
+        f"{wording.seconds_saved(priced)} of this run{_roles(priced)}; "
         f"{_CERTAINTY[finding.confidence]}.",
     ]
     if finding.locations:
         main = finding.locations[0]
-        lines.append(f"{places.linked(main)} in {_code(cut_middle(main.function, _LINE_LIMIT))}")
+        lines.append(f"{places.linked(main)} in {code(cut_middle(main.function, _LINE_LIMIT))}")
         lines += _excerpt(main, report)
         lines += _other_places(finding.locations[1:], places)
     if finding.evidence:
-        lines.append("\n".join(f"- {_prose(text)}" for text in finding.evidence[:_MOST_EVIDENCE]))
-    lines.append(f"**Fix:** {_prose(finding.fix)}")
+        lines.append("\n".join(f"- {prose(text)}" for text in finding.evidence[:_MOST_EVIDENCE]))
+    lines.append(f"**Fix:** {prose(finding.fix)}")
     lines.append(f"[More about it]({PAGES}/detectors/{as_uri(finding.detector)}.md)")
     lines.append("</details>")
     return "\n\n".join(lines)
 
 
-def _seconds(priced: PricedFinding) -> Range:
-    return Range(priced.saved_us.low / 1e6, priced.saved_us.high / 1e6)
-
-
 def _roles(priced: PricedFinding) -> str:
     roles = ", ".join(priced.process_roles)
-    return f" in {roles}" if roles and roles != "main" else ""
+    return f" in {prose(roles)}" if roles and roles != "main" else ""
 
 
 def _excerpt(place: Location, report: Report) -> Iterator[str]:
@@ -264,10 +213,10 @@ def _excerpt(place: Location, report: Report) -> Iterator[str]:
     excerpt = report.detail.excerpts.get((place.file, place.line)) if report.detail else None
     if excerpt is None:
         if place.source:
-            yield _fenced([printable(place.source, _LINE_LIMIT)])
+            yield fenced([printable(place.source, _LINE_LIMIT)])
         return
     last = excerpt.first_line + len(excerpt.lines) - 1
-    yield _fenced(
+    yield fenced(
         [
             f"{'>' if number == place.line else ' '} {number:>{len(str(last))}}  "
             f"{printable(line.expandtabs(4), _LINE_LIMIT)}".rstrip()
@@ -301,31 +250,35 @@ def _hot_lines(report: Report, places: _Places) -> Iterator[str]:
     if not hot:
         return
     yield "#### Hot lines with no known cause"
-    yield _table(
+    yield table(
         ("Of the time", "Where", ""),
-        frozenset({0}),
-        (_hot_row(priced.finding.locations[0], places) for priced in hot[:_MOST_HOT_LINES]),
+        (_hot_row(priced, places) for priced in hot[:_MOST_HOT_LINES]),
+        right={0},
     )
 
 
-def _hot_row(place: Location, places: _Places) -> tuple[str, ...]:
-    source = _code(cut_middle(place.source, _LINE_LIMIT)) if place.source.strip() else ""
-    return wording.percent(place.share), places.linked(place), source
+def _hot_row(priced: PricedFinding, places: _Places) -> tuple[str, ...]:
+    place = priced.finding.locations[0]
+    source = code(cut_middle(place.source, _LINE_LIMIT)) if place.source.strip() else ""
+    where = places.linked(place)
+    if wording.is_spread_out(priced):
+        most = wording.percent(place.share)
+        where = f"{code(place.function)}, over many lines; most, {most}, on {where}"
+    return wording.share_of_spot(priced), where, source
 
 
 def _parts_of_training(report: Report) -> Iterator[str]:
-    parts = [row for row in report.components if row.share >= _LEAST_PART][:_MOST_PARTS]
-    if len(parts) < 2:
+    parts = parts_of_a_step(report)[:_MOST_PARTS]
+    if not parts:
         return
     rows = (
         (
-            f"phase {_prose(row.name)}" if row.is_marked else _prose(row.name),
+            f"phase {prose(row.name)}" if row.is_marked else prose(row.name),
             wording.percent(row.share),
         )
         for row in parts
     )
-    table = _table(("Part", "Of the time"), frozenset({1}), rows)
-    yield _folded("Where the time goes", table)
+    yield _folded("Where the time goes", table(("Part", "Of the time"), rows, right={1}))
 
 
 def _also_seen(report: Report, places: _Places) -> Iterator[str]:
@@ -334,7 +287,8 @@ def _also_seen(report: Report, places: _Places) -> Iterator[str]:
     lines = []
     for priced in report.also_seen[:_MOST_ALSO_SEEN]:
         at = f" at {places.linked(priced.finding.locations[0])}" if priced.finding.locations else ""
-        lines.append(f"- {_prose(priced.finding.title, _LINE_LIMIT)}{at}")
+        price = wording.price_of_seen(priced)
+        lines.append(f"- {prose(priced.finding.title, _LINE_LIMIT)}{at}: {price}")
     yield _folded("Also seen: worth knowing, but no steps per second", "\n".join(lines))
 
 
@@ -342,7 +296,7 @@ def _not_seen(report: Report) -> Iterator[str]:
     """Warnings in sight, remarks folded away."""
     graver = [note for note in report.notes if note.level in _SIGNS]
     lines = [
-        f"- {_SIGNS[note.level]} {_prose(note.text, _NOTE_LIMIT)}" for note in graver[:_MOST_NOTES]
+        f"- {_SIGNS[note.level]} {prose(note.text, _NOTE_LIMIT)}" for note in graver[:_MOST_NOTES]
     ]
     missed = wording.missed(report)
     if missed:
@@ -357,7 +311,7 @@ def _not_seen(report: Report) -> Iterator[str]:
         yield "\n".join(lines)
     others = [note for note in report.notes if note.level not in _SIGNS]
     if others:
-        remarks = "\n".join(f"- {_prose(note.text, _NOTE_LIMIT)}" for note in others[:_MOST_NOTES])
+        remarks = "\n".join(f"- {prose(note.text, _NOTE_LIMIT)}" for note in others[:_MOST_NOTES])
         yield _folded("Remarks on the recording", remarks)
 
 

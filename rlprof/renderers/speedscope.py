@@ -50,7 +50,7 @@ class SpeedscopeRenderer:
         document = {
             "$schema": SCHEMA,
             "version": "0.0.1",
-            "exporter": f"rlprof@{report.run.rlprof_version}",
+            "exporter": f"rlprof@{printable(report.run.rlprof_version)}",
             "name": name if metric == "wall" else f"{name}: {metric} time",
             "activeProfileIndex": _bound_by(report, profiles),
             # The format has no place for remarks: readers pass over keys that they do not know.

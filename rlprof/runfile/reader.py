@@ -25,6 +25,7 @@ from rlprof.model.recording import (
     TorchWindow,
     Window,
 )
+from rlprof.runfile.integrity import check_integrity
 from rlprof.runfile.schema import (
     APPLICATION_ID,
     SINCE_MEMORY,
@@ -48,8 +49,11 @@ def read_run(path: Path) -> Recording:
     except sqlite3.Error as error:
         raise _damaged(path, error) from error
     try:
-        return _read(db, _check_version(db, path))
-    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        recording = _read(db, _check_version(db, path))
+        check_integrity(recording)
+        return recording
+    # A time of more than 64 bits overflows; a table in place of a text lacks its methods.
+    except (sqlite3.Error, ValueError, KeyError, TypeError, OverflowError, AttributeError) as error:
         raise _damaged(path, error) from error
     finally:
         db.close()

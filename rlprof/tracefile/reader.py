@@ -148,6 +148,13 @@ def _unpacked(file: BinaryIO, damage: list[str]) -> Iterator[bytes]:
 def _understood(data: bytes) -> tuple[_File, tuple[str, ...]]:
     """Raises :class:`NotATraceError`."""
     try:
+        return _decoded_or_repaired(data)
+    except RecursionError as error:
+        raise NotATraceError("it nests too deeply") from error
+
+
+def _decoded_or_repaired(data: bytes) -> tuple[_File, tuple[str, ...]]:
+    try:
         return _decoded(data), ()
     except (msgspec.DecodeError, UnicodeDecodeError):
         repair = repaired(data)
@@ -179,6 +186,8 @@ def _converted(document: object) -> _File:
         {"traceEvents": [], **{name: header[name] for name in known if name in header}}, _File
     )
     file.rows = [row for row in map(_row, rows) if row is not None]
+    if rows and not file.rows:
+        raise NotATraceError("none of its rows is an event")
     return file
 
 

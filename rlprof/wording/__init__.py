@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 from rlprof import units
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import Interval, PhaseKind, Throughput
+from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
 from rlprof.pricing import WORTH_LISTING, rate_after, saved_together
@@ -20,6 +22,9 @@ one. rich breaks at every real space, the no-break space included; names cannot 
 character, it is not printable.
 """
 
+LEVELS: Final = ("error", "warning", "info")
+"""Of notes, the gravest first."""
+
 _FIRST_FIXES: Final = 3
 """As many of the first findings as one sentence adds up."""
 
@@ -28,6 +33,9 @@ _LEAST_TIMES: Final = 1.05
 
 _MOST_TIMES: Final = 25.0
 """Above it, less than 4 % of the time is left: a part that no price knows to within a factor of two."""
+
+_ONE_LINE: Final = 0.6
+"""Part of a hot spot on its heaviest line from which that line is its name, as in the detector."""
 
 _COUNT_STEPS: Final = (
     "Steps per second are not known: nothing counted steps. Call rlprof.step(n) where the "
@@ -82,7 +90,7 @@ def command(report: Report) -> str:
 def share_range(share: Range) -> str:
     """``82 to 87 %``; one figure when both ends read the same; ``up to 40 %`` from nothing."""
     low, high = percent(share.low), percent(share.high)
-    if share.low < 0.0005:
+    if share.low < units.LEAST_PERCENT:
         return f"up to {high}"
     return low if low == high else f"{low.removesuffix(f'{GLUE}%')} to {high}"
 
@@ -109,8 +117,46 @@ def of_what(priced: PricedFinding) -> str:
     return "the run" if priced.finding.phase is PhaseKind.START_UP else "steady time"
 
 
+def seconds_saved(priced: PricedFinding) -> str:
+    """``1.2 to 1.4 s``: of this run."""
+    return between(Range(*(us / 1e6 for us in priced.saved_us)), "s")
+
+
+def price_of_seen(priced: PricedFinding) -> str:
+    """What a finding that is not worth a place in the list would save."""
+    most = priced.saved_share.high
+    counted_in = "" if priced.counted_in is None else f"counted in finding {priced.counted_in}"
+    if most < units.LEAST_PERCENT:
+        return counted_in or "costs no steps"
+    saves = f"saves at most {percent(most)}"
+    return f"{saves} besides what is {counted_in}" if counted_in else saves
+
+
+def named(role: str, pids: Sequence[int]) -> str:
+    """Processes of one role: ``main 1000``, ``8 workers``."""
+    return f"{role} {pids[0]}" if len(pids) == 1 else f"{len(pids)} {role}s"
+
+
+def gravest_first(notes: Iterable[Note]) -> list[Note]:
+    weight = {level: number for number, level in enumerate(LEVELS)}
+    return sorted(notes, key=lambda note: weight.get(note.level, len(weight)))
+
+
 def known_causes(report: Report) -> list[PricedFinding]:
     return [f for f in report.findings if f.finding.confidence is not Confidence.SUSPECTED]
+
+
+def is_spread_out(priced: PricedFinding) -> bool:
+    """Whether no one line has most of what the finding is about."""
+    found = priced.finding
+    return bool(found.locations) and found.locations[0].share < _ONE_LINE * found.seen_share
+
+
+def share_of_spot(priced: PricedFinding) -> str:
+    """Of the critical time, what the lines of a hot spot take together."""
+    found = priced.finding
+    heaviest = found.locations[0].share if found.locations else 0.0
+    return percent(max(found.seen_share, heaviest))
 
 
 def hot_lines(report: Report) -> list[PricedFinding]:

@@ -14,6 +14,7 @@ from rlprof.model.memory import MemoryView
 from rlprof.model.profile import Throughput
 from rlprof.model.report import Report, Resources, WaitRow
 from rlprof.names import printable, short_path
+from rlprof.wording.facts import counter_name, counter_value
 from rlprof.wording.torch import torch_lines
 
 LEAST_PART: Final = 0.005
@@ -55,7 +56,7 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "Memory", _memory(report.memory, report)
     yield from torch_lines(report)
     for name, value in report.counters_per_step:
-        yield printable(name), f"{wording.count(value)} per step"
+        yield counter_name(name), f"{counter_value(name, value)} per step"
     yield "rlprof", _overhead(report)
 
 
@@ -88,7 +89,9 @@ def _cpu(resources: Resources) -> str:
         for role, number, used in resources.by_role
         if used >= LEAST_CORES
     )
-    text = f"{resources.used:.1f} of {resources.cores:g} cores while steady ({roles})"
+    text = f"{resources.used:.1f} of {resources.cores:g} cores while steady"
+    if roles:
+        text += f" ({roles})"
     if resources.queued >= LEAST_CORES:
         text += f"; {resources.queued:.1f} more threads ready to run, without a core"
     if resources.native >= LEAST_CORES:
@@ -123,15 +126,17 @@ def _of_most(value: float, most: float | None, words: Callable[[float], str]) ->
 
 def _memory(memory: MemoryView, report: Report) -> str:
     """Peak, the largest processes, growth, and the lines that it was seen on."""
+    is_told_apart = memory.is_shared_out and len(memory.processes) > 1
     most = "" if memory.is_shared_out else "at most "
-    parts = [f"peak {most}{wording.size(memory.peak_bytes)}"]
+    once = " (shared pages once)" if is_told_apart else ""
+    parts = [f"peak {most}{wording.size(memory.peak_bytes)}{once}"]
     pids = [row.pid for row in report.processes]
     if len(memory.processes) > 1:
         largest = ", ".join(
             f"{it.role} {pids[it.process]} {wording.size(it.peak_rss_bytes)}"
             for it in memory.processes[:LARGEST]
         )
-        parts.append(f"largest: {largest}")
+        parts.append(f"largest{' (shared pages in each)' if is_told_apart else ''}: {largest}")
     if memory.trend is not None and memory.trend.is_steady:
         per_step = memory.bytes_per_step
         grown = f"grows by {wording.size(memory.trend.bytes_per_hour)} an hour"
@@ -167,7 +172,7 @@ def wait_lines(report: Report) -> list[tuple[str, str, str]]:
     lines = []
     for rows in groups[:MOST_WAITS]:
         thread = f" ({printable(rows[0].thread)})" if rows[0].thread else ""
-        who = f"{rows[0].role} {rows[0].pid}" if len(rows) == 1 else f"{len(rows)} {rows[0].role}s"
+        who = wording.named(rows[0].role, [row.pid for row in rows])
         what = f"{_spread_of_shares([row.share for row in rows])} in {rows[0].kind}"
         lines.append((who + thread, what, _whom(rows)))
     return lines
@@ -181,9 +186,10 @@ def _whom(rows: Sequence[WaitRow]) -> str:
             by_role.setdefault(role, {}).setdefault(pid, []).append(part)
     parts = []
     for role, pids in by_role.items():
-        name = f"{role} {next(iter(pids))}" if len(pids) == 1 else f"{len(pids)} {role}s"
         shares = [fmean(values) for values in pids.values()]
-        parts.append(f"{name} (at work for {_spread_of_shares(shares)} of it)")
+        parts.append(
+            f"{wording.named(role, [*pids])} (at work for {_spread_of_shares(shares)} of it)"
+        )
     return f"for {', '.join(parts)}" if parts else ""
 
 

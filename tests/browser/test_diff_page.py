@@ -70,6 +70,26 @@ def test_two_runs_alike_have_no_colour_anywhere(open_diff: Opened) -> None:
     ).is_visible()
 
 
+def test_an_unclear_rate_is_smaller_than_the_verdict(open_diff: Opened) -> None:
+    size = "it => parseFloat(getComputedStyle(it).fontSize)"
+
+    for found, is_headline in ((SLOWER, True), (ALIKE, False)):
+        page = open_diff(found)
+        rate = page.locator(".speed strong").evaluate(size)
+        assert (rate > page.locator(".verdict").evaluate(size)) is is_headline
+
+
+def test_a_stack_that_could_not_be_read_has_no_colour(open_diff: Opened) -> None:
+    base, new = (a_training(steps=n).spends(s, ":INVALID:") for n, s in ((977, 1), (811, 5)))
+    page = open_diff(compared(base, new))
+
+    box = page.locator("#flamegraph-drawing g.frame").filter(has_text="stack could not").first
+    box.hover()
+
+    assert "same" in str(box.get_attribute("class"))
+    assert "within the noise" in page.locator(".tooltip").text_content()
+
+
 def test_a_row_leads_to_its_box(open_diff: Opened) -> None:
     page = open_diff(SLOWER)
 
@@ -100,6 +120,21 @@ def test_a_row_finds_its_box_in_widths_that_lack_it(open_diff: Opened) -> None:
 
     assert page.get_by_label("mean of both").is_checked()
     assert page.locator("#flamegraph-drawing g.frame").filter(has_text="deepcopy").count() == 1
+
+
+def test_matches_are_walked_by_mouse_and_half_a_pattern_is_taken_literally(
+    open_diff: Opened,
+) -> None:
+    page = open_diff(SLOWER)
+    search = page.get_by_label("Search frames by regular expression")
+    assert page.get_by_role("button", name="Next match").is_disabled()
+
+    search.fill("deepc")
+    page.get_by_role("button", name="Next match").click()
+    assert "deepcopy" in page.locator("#flamegraph-told").inner_text()
+
+    search.fill("gpu-sync(")
+    assert page.locator("output").first.inner_text() == "no match, taken literally"
 
 
 def test_search_and_keyboard(open_diff: Opened) -> None:

@@ -242,6 +242,28 @@ def test_text_has_the_contrast_of_wcag_aa_in_both_schemes(
     assert {name: value for name, value in contrasts.items() if value < 4.5} == {}
 
 
+HUES = """() => {
+  const box = document.querySelector("#frames > g").cloneNode(true);
+  document.getElementById("frames").append(box);
+  const channels = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const hue = ([r, g, b]) => Math.atan2(Math.sqrt(3) * (g - b), 2 * r - g - b) * 180 / Math.PI;
+  return ["yours", "library", "stdlib", "runtime"].map((kind) => [0, 1, 2, 3, 4, 5].map((shade) => {
+    box.setAttribute("class", `frame ${kind} j${shade}`);
+    return hue(channels(getComputedStyle(box.querySelector("rect")).fill));
+  }));
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_shades_of_a_kind_read_as_one_hue(open_flamegraph: Open, scheme: str) -> None:
+    kinds = open_flamegraph(a_story(), color_scheme=scheme).evaluate(HUES)
+
+    means = [sum(hues) / len(hues) for hues in kinds]
+    for hues in kinds:
+        assert 3 < max(hues) - min(hues) < 12
+    assert all(abs(one - other) > 40 for one in means for other in means if one is not other)
+
+
 def test_dark_is_dark(open_flamegraph: Open) -> None:
     light = open_flamegraph(a_story(), color_scheme="light")
     dark = open_flamegraph(a_story(), color_scheme="dark")

@@ -236,7 +236,7 @@ COMPARED = f"""it.makeTree({{
   parent: [-1, 0, 0, 0, 0, 0, 0, 0], wall: [700, 100, 100, 100, 100, 100, 100, 100],
   idle: Array(8).fill(0), cpu: Array(8).fill(0), label: [0, 1, 1, 1, 1, 1, 1, 1], file: Array(8).fill(2), short: Array(8).fill(2),
   line: [0, 1, 2, 3, 4, 5, 6, 7], kind: [0, 1, 1, 1, 1, 1, 1, 1],
-  change: [0, {", ".join(map(str, CHANGES))}], noise: Array(8).fill(0.001),
+  change: [0, {", ".join(map(str, CHANGES))}], noise: Array(8).fill(0.001), clear: [0, 1, 1, 1, 0, 1, 1, 1],
 }}, {{ metric: "wall", strings: ["all", "step", "a.py"], kinds: ["root", "yours"] }})"""
 
 

@@ -20,6 +20,11 @@ pytestmark = pytest.mark.browser
 
 Open = Callable[..., Any]
 
+# A page takes a second to open: all the short names are one.
+every_hostile_name = pytest.mark.parametrize(
+    "name", ["".join(HOSTILE[:-1]), HOSTILE[-1]], ids=["all in one", "very long"]
+)
+
 
 def labels(page: Any) -> list[str]:
     texts = page.locator("#flamegraph-drawing .frame text").all_text_contents()
@@ -136,7 +141,7 @@ def test_data_that_cannot_be_read_leaves_the_rest_of_the_page(browser: Any, tmp_
     page.close()
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:20]))
+@every_hostile_name
 def test_hostile_names_run_nothing_and_make_no_elements(open_page: Open, name: str) -> None:
     quiet = open_page(a_hostile_report("plain"), ready=False)
     tags = "[...document.querySelectorAll('script, style, img, iframe, link, b, meta')].length"
@@ -161,7 +166,7 @@ def a_hostile_detail(name: str) -> Detail:
     )
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:20]))
+@every_hostile_name
 def test_hostile_names_in_what_scripts_draw_stay_text(open_page: Open, name: str) -> None:
     report = replace(a_hostile_report(name), detail=a_hostile_detail(name))
     page = open_page(report, view="#colours=finding&finding=1")
@@ -390,6 +395,23 @@ def test_a_finding_leads_to_its_frames_and_the_timeline_says_when(open_page: Ope
     assert outlined(page).count() == 0
 
 
+def test_what_is_said_of_a_findings_frames_follows_the_range(open_page: Open) -> None:
+    page = open_page(a_story())
+    told = page.locator("#flamegraph-told")
+
+    page.locator('button.show-frames[data-rank="1"]').click()
+    whole = told.text_content()
+    drag(page, begin=0.55, end=0.95)
+    wait_until(page, "location.hash.includes('time=')")
+    part = told.text_content()
+    page.get_by_role("button", name="Back to finding 1").click()
+
+    assert whole.endswith(" % of the time of all processes.")
+    assert part.endswith(" % of the time of all processes, in what is chosen.")
+    assert whole.split(", ")[1].split(" of ")[0] != part.split(", ")[1].split(" of ")[0]
+    assert told.text_content() == ""
+
+
 def test_a_finding_that_is_filtered_out_is_shown_all_the_same(open_page: Open) -> None:
     page = open_page(a_story(), view="#phase=start-up&metric=idle&callers=yes&time=0-2")
 
@@ -521,6 +543,50 @@ def test_nothing_is_wider_than_the_window(open_page: Open, width: int) -> None:
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert box_width(page, "all processes") > width * 0.85
+
+
+def test_hot_lines_are_as_wide_as_a_phone(open_page: Open) -> None:
+    page = open_page(a_story(), width=400)
+
+    told = page.locator("table.hot tbody th").first.bounding_box()
+    button = page.locator("table.hot .show-frames").first
+
+    assert told is not None
+    assert told["width"] > 300
+    assert button.evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
+PLACEHOLDER = """it => {
+  const style = getComputedStyle(it);
+  const canvas = document.createElement("canvas").getContext("2d");
+  canvas.font = style.font;
+  const room = it.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return room - canvas.measureText(it.placeholder).width;
+}"""
+
+
+@pytest.mark.parametrize("width", [320, 400, 1280])
+def test_the_search_field_can_be_read(open_page: Open, width: int) -> None:
+    page = open_page(a_story(), width=width)
+
+    field = page.get_by_role("searchbox", name="Search frames")
+
+    assert field.evaluate(PLACEHOLDER) > 20  # for the cross that clears it
+
+
+def test_captions_stay_in_sight_while_their_tables_scroll(open_page: Open) -> None:
+    page = open_page(a_story(), width=400)
+    seen = page.evaluate(
+        """() => [...document.querySelectorAll(".scrolling")].filter((it) => it.scrollWidth > it.clientWidth + 40).flatMap((it) => {
+          const caption = it.querySelector("caption");
+          it.scrollLeft = 9999;
+          const { left, right } = caption.getBoundingClientRect();
+          return caption.offsetHeight > 1 ? [[left, right]] : [];
+        })"""
+    )
+
+    assert seen
+    assert all(0 <= left < right <= 400 for left, right in seen)
 
 
 def test_charts_and_flamegraph_follow_the_width_of_the_window(open_page: Open) -> None:

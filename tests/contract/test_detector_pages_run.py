@@ -21,6 +21,30 @@ STEPS = 100
 STEADY_S = 10
 DETECTORS = {it.id: it for it in discover_detectors()}
 pytestmark = pytest.mark.filterwarnings("ignore:Creating a tensor from a list:UserWarning")
+SEVERAL_PROCESSES = (
+    "found by what several processes do at the same time; the tracer follows one thread"
+)
+SEVERAL_THREADS = "found by what several threads do at the same time; the tracer follows one"
+NOT_IN_STEADY_TIME = (
+    "found by what comes before the steady phase, which is all that the tracer sees"
+)
+NOT_RUN = {
+    "cuda-in-env-workers": "found by the memory that processes hold on a GPU",
+    "gil-contention": SEVERAL_THREADS,
+    "hot-spot": "names any line that nothing else explains; so the After has one too",
+    "ipc-per-step": SEVERAL_PROCESSES,
+    "learner-starved": SEVERAL_PROCESSES,
+    "lock-contention": SEVERAL_THREADS,
+    "memory-growth": "found by the memory of processes over time; the tracer counts time alone",
+    "pickle-heavy": SEVERAL_PROCESSES,
+    "process-startup": NOT_IN_STEADY_TIME,
+    "stale-training": "found by the numbers of updates and steps; the tracer counts time alone",
+    "startup-bound": NOT_IN_STEADY_TIME,
+    "thread-oversubscription": "found by threads that run no Python, which the tracer cannot see",
+    "too-many-workers": SEVERAL_PROCESSES,
+    "worker-starved": SEVERAL_PROCESSES,
+}
+"""Detectors whose page has no program here, and why not."""
 NEEDS = {"import torch": "torch", "from omegaconf": "omegaconf", "import numpy": "numpy"}
 
 
@@ -67,6 +91,15 @@ def main(n):
     assert heaviest[0] == f"{SCRIPT}:7 main"
     assert stacks[heaviest].busy_s > 10 * stacks[f"{SCRIPT}:5 main",].busy_s
     assert stacks[f"{SCRIPT}:6 main",].idle_s > 0.005
+
+
+def test_each_page_is_run_or_says_why_not():
+    built_in = {
+        name for name, it in DETECTORS.items() if it.detect.__module__.startswith("rlprof.")
+    }
+
+    assert PROGRAMS.keys() & NOT_RUN.keys() == set()
+    assert PROGRAMS.keys() | NOT_RUN.keys() == built_in
 
 
 @pytest.fixture(autouse=True)

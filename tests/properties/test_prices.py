@@ -25,7 +25,7 @@ from rlprof.model.recording import (
     ThreadClock,
     Window,
 )
-from rlprof.pricing import MOST_SAVED, price
+from rlprof.pricing import MOST_SAVED, price, worth
 
 FILES = (
     "train.py",
@@ -215,8 +215,11 @@ def test_prices_are_shares_and_ranked(case):
     for entry in entries:
         assert 0 <= entry.saved_share.low <= entry.saved_share.high <= MOST_SAVED
         assert 0 <= entry.saved_us.low <= entry.saved_us.high <= profile.run.wall_us
-    shares = [entry.saved_share for entry in priced.listed]
-    assert shares == sorted(shares, reverse=True)
+    worths = [worth(entry.finding, entry.saved_share) for entry in priced.listed]
+    assert worths == sorted(worths, reverse=True)
+    for entry in entries:
+        assert entry.counted_in is None or entry.counted_in <= len(priced.listed)
+        assert entry.counted_in != entry.rank
 
 
 @quick

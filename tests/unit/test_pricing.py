@@ -7,7 +7,7 @@ import pytest
 from rlprof.analysis.profile import build_profile
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder, Saving
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.pricing import MOST_SAVED, claimed_nodes, price, samples_behind, without_nodes
+from rlprof.pricing import MOST_SAVED, claimed_nodes, price, ranked, samples_behind, without_nodes
 from tests.factories import RunBuilder, a_run
 
 SECOND = 1_000_000
@@ -181,6 +181,35 @@ def test_the_dearer_claim_goes_first_and_the_other_gets_the_rest():
     assert [entry.finding.detector for entry in priced.also_seen] == ["narrow"]
     assert priced.listed[0].saved_share == price([wide], profile).listed[0].saved_share
     assert priced.listed[1].saved_share == price_one(profile, "train.py").saved_share
+
+
+def test_a_finding_says_in_which_other_its_time_is_counted():
+    run = a_run(steady_s=60).process("main", steps=600)
+    run.spends(30, "one.py:1 f").spends(12, "both.py:1 f").spends(18, "train.py:14 step")
+    profile = profile_of(run)
+    narrow = a_claim(profile, "both.py", detector="narrow")
+    wide = a_claim(profile, "one.py", "both.py", detector="wide")
+    other = a_claim(profile, "train.py", "both.py", detector="other")
+
+    listed_and_seen = price([narrow, other, wide], profile)
+
+    # Most of other's time is its own: 18 s of 30.
+    assert [entry.counted_in for entry in listed_and_seen.listed] == [None, None]
+    assert [entry.counted_in for entry in listed_and_seen.also_seen] == [1]
+
+
+def test_the_finding_that_counts_anothers_time_is_named_by_its_last_rank():
+    run = a_run(start_up_s=20.0, steady_s=20).process("main", steps=600)
+    run.spends(20.0, "set_up.py:1 load", start_up=True).spends(4, "both.py:1 f")
+    profile = profile_of(run.spends(16, "train.py:14 step"))
+    start_up = a_claim(profile, "set_up.py", phase=PhaseKind.START_UP)
+    first, second = (a_claim(profile, "both.py", detector=it) for it in ("first", "second"))
+
+    priced = price([first, second], profile)
+    with_another = ranked([*priced.listed, price([start_up], profile).listed[0]], priced.also_seen)
+
+    assert [entry.finding.detector for entry in with_another.listed] == ["for-a-test", "first"]
+    assert with_another.also_seen[0].counted_in == 2
 
 
 def test_a_node_claimed_twice_in_one_finding_counts_once():

@@ -7,6 +7,7 @@ from rlprof import wording
 from rlprof.model.activity import Bound, BoundBy
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.profile import PhaseKind, Throughput
+from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from tests.report_factories import a_finding, a_report
 
@@ -22,6 +23,33 @@ def test_why_there_is_no_rate_tells_what_was_missing():
     assert "nothing counted steps" in why(Throughput("none", "none", None))
     assert "12 steps were counted" in why(Throughput("steps", "rlprof.step", None, total_steps=12))
     assert "too few rates" in why(printed)
+
+
+def test_a_finding_that_is_not_listed_says_where_its_time_is_counted():
+    def price(high: float, **changes: Any) -> str:
+        found = replace(a_finding(saves=(0.0, high), rank=4), **changes)
+        return wording.unglued(wording.price_of_seen(found))
+
+    assert price(0.0) == "costs no steps"
+    assert price(0.004) == "saves at most 0.4 %"
+    assert price(0.0, counted_in=2) == "counted in finding 2"
+    assert price(0.004, counted_in=2) == "saves at most 0.4 % besides what is counted in finding 2"
+
+
+def test_seconds_saved_are_those_of_the_run():
+    assert wording.unglued(wording.seconds_saved(a_finding(saved_s=(1.25, 2.5)))) == "1.25 to 2.5 s"
+
+
+def test_processes_of_one_role_are_named_by_it():
+    assert wording.named("main", [1000]) == "main 1000"
+    assert wording.named("worker", [1, 2, 3]) == "3 workers"
+
+
+def test_the_gravest_notes_come_first_and_else_stay_in_order():
+    levels = ("info", "odd", "warning", "error", "warning")
+    notes = [Note(level, f"{number}", "") for number, level in enumerate(levels)]
+
+    assert [note.slug for note in wording.gravest_first(notes)] == ["3", "2", "4", "0", "1"]
 
 
 def the_verdict(*findings: PricedFinding, **changes: Any) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from rlprof import units
 from rlprof.model.detail import Detail
 from rlprof.model.report import Report
+from rlprof.names import printable
 from rlprof.renderers.chrome.boxes import thinnest_share
 from rlprof.renderers.chrome.events import Numbers
 from rlprof.renderers.chrome.run_tracks import all_process_tracks, run_tracks
@@ -52,7 +53,7 @@ class ChromeRenderer:
         head = {
             "displayTimeUnit": "ms",
             "otherData": {
-                "exporter": f"rlprof {report.run.rlprof_version}",
+                "exporter": f"rlprof {printable(report.run.rlprof_version)}",
                 "clock": _CLOCK_WITH_WINDOWS if placed else _CLOCK,
                 "samples": _ORDER.format(units.percent(thinnest)),
                 "notes": [*caveats(report), *unread],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import math
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +49,7 @@ class TorchWindow:
     length_us: int
 
     def rows(self) -> Iterator[Event]:
-        return map(_ROW.decode, _unpacked(self.trace.trace).rows)
+        return _rows(_unpacked(self.trace.trace))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,15 @@ def read_windows(traces: Iterable[TorchTrace]) -> tuple[list[TorchWindow], list[
     for trace in traces:
         try:
             windows.append(_measured(trace))
-        except (NotATraceError, msgspec.DecodeError, OSError, EOFError, zlib.error) as reason:
+        # What nests too deeply for a reader is damaged too.
+        except (
+            NotATraceError,
+            ValueError,
+            OSError,
+            EOFError,
+            zlib.error,
+            RecursionError,
+        ) as reason:
             remarks.append(
                 f"The torch trace {trace.number} of process {trace.pid} is left out: "
                 f"it cannot be read ({reason})."
@@ -182,7 +192,7 @@ class _Tracks:
 def _measured(trace: TorchTrace) -> TorchWindow:
     unpacked = _unpacked(trace.trace)
     first, last = float("inf"), float("-inf")
-    for row in map(_ROW.decode, unpacked.rows):
+    for row in _rows(unpacked):
         at = _number(row.get("ts"))
         if row.get("ph") == "X" and at is not None:
             first = min(first, at)
@@ -192,25 +202,47 @@ def _measured(trace: TorchTrace) -> TorchWindow:
     return TorchWindow(trace, unpacked.base_ns / 1e3, first, round(last - first))
 
 
+def _rows(file: _File) -> Iterator[Event]:
+    for row in map(_ROW.decode, file.rows):
+        for key in ("pid", "tid"):
+            if not isinstance(row.get(key), (int, float, str, type(None))):
+                row[key] = str(row[key])
+        yield row
+
+
 def _unpacked(packed: bytes) -> _File:
     data = gzip.decompress(packed)
     try:
+        data.decode()
+    except UnicodeDecodeError:
+        # Names of files are bytes, and torch writes them as they are.
+        data = data.decode("utf-8", "replace").encode()
+    try:
         return _FILE.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         document = repaired(data).document
     rows = document.get("traceEvents", []) if isinstance(document, dict) else document
-    base_ns = document.get("baseTimeNanoseconds", 0) if isinstance(document, dict) else 0
+    base_ns = document.get("baseTimeNanoseconds") if isinstance(document, dict) else None
     if not isinstance(rows, list):
         raise NotATraceError("its traceEvents are no list")
-    encoded = [msgspec.Raw(msgspec.json.encode(row)) for row in rows if isinstance(row, dict)]
-    return _File(encoded, base_ns)
+    encoded = [msgspec.Raw(_encoded(row)) for row in rows if isinstance(row, dict)]
+    return _File(encoded, _number(base_ns) or 0)
+
+
+def _encoded(row: Event) -> bytes:
+    try:
+        return msgspec.json.encode(row)
+    except UnicodeEncodeError:
+        # Half of a pair of surrogates.
+        return json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _number(value: object) -> float | None:
-    """A time, which old versions of torch wrote as text."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return value if isinstance(value, (int, float)) else None
+    """A time, which old versions of torch wrote as text; None for what is none."""
+    if not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

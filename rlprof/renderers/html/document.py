@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
 _LONGEST_TEXT: Final = 1_000
 """Characters of any text on the page; what is longer is data, or hostile."""
+
+
+def carried(styles: Iterable[str], scripts: Sequence[str]) -> dict[str, Any]:
+    """What every template takes: ``styles``, by the names of assets, ``scripts``, and their policy."""
+    sheet = "\n".join(asset(name) for name in styles)
+    return {
+        "policy": Markup(policy(scripts, sheet)),
+        "styles": inlined(sheet, "</style"),
+        "scripts": [inlined(script, "</script") for script in scripts],
+    }
 
 
 def policy(scripts: Iterable[str], styles: str) -> str:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from rlprof import wording
 from rlprof.errors import UsageError
-from rlprof.model.finding import Confidence, Location, PricedFinding, Range
+from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.renderers.html.drawings import price_bar
@@ -23,9 +23,6 @@ CONFIDENCE: Final = {
     Confidence.BOUNDED: "the cause is known, what the fix leaves only within limits",
     Confidence.SUSPECTED: "time is spent there; whether it can be saved is not known",
 }
-
-LEAST_SAVED: Final = 0.0005
-"""Saved share that would be shown as 0.0 %."""
 
 _SOURCE_LIMIT: Final = 160
 """Characters of a source line shown; what is longer is generated, or data."""
@@ -95,7 +92,11 @@ def finding_views(report: Report) -> list[FindingView]:
 @dataclass(frozen=True, slots=True)
 class HotLine:
     rank: int
+    share: str
+    """Of the critical time, all its lines together."""
     place: Place | None
+    is_spread_out: bool
+    """Whether ``place`` is only the heaviest of many lines."""
     title: str
     evidence: tuple[str, ...]
     has_frames: bool
@@ -106,7 +107,9 @@ def hot_lines(report: Report) -> list[HotLine]:
     return [
         HotLine(
             rank=priced.rank,
+            share=wording.share_of_spot(priced),
             place=_first_place(priced, report),
+            is_spread_out=wording.is_spread_out(priced),
             title=priced.finding.title,
             evidence=priced.finding.evidence[1:],
             has_frames=_has_frames(priced, report),
@@ -130,16 +133,13 @@ class SeenView:
 def also_seen(report: Report) -> list[SeenView]:
     views = []
     for priced in report.also_seen:
-        most = priced.saved_share.high
         locations = priced.finding.locations
         views.append(
             SeenView(
                 rank=priced.rank,
                 title=priced.finding.title,
                 at=place_of(locations[0], report) if locations else "",
-                price=f"saves at most {wording.percent(most)}"
-                if most >= LEAST_SAVED
-                else "costs no steps",
+                price=wording.price_of_seen(priced),
                 detector=priced.finding.detector,
                 has_frames=_has_frames(priced, report),
             )
@@ -157,7 +157,6 @@ def _view(priced: PricedFinding, report: Report) -> FindingView:
     rate = ""
     if priced.sps_after is not None and report.throughput.steady_sps is not None:
         rate = wording.between(priced.sps_after, wording.rate_unit(report.throughput))
-    seconds = Range(priced.saved_us.low / 1e6, priced.saved_us.high / 1e6)
     return FindingView(
         rank=priced.rank,
         detector=found.detector,
@@ -165,7 +164,7 @@ def _view(priced: PricedFinding, report: Report) -> FindingView:
         bar=price_bar(priced.saved_share),
         saves=f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}",
         rate=rate,
-        seconds=wording.between(seconds, "s"),
+        seconds=wording.seconds_saved(priced),
         roles=", ".join(priced.process_roles),
         confidence=found.confidence.value,
         confidence_words=CONFIDENCE[found.confidence],

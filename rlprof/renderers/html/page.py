@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -12,14 +11,15 @@ from markupsafe import Markup
 from rlprof import wording
 from rlprof.browser_scripts import bundle
 from rlprof.model.activity import Component
-from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.html import findings, processes, torch
-from rlprof.renderers.html.document import environment, inlined, policy
+from rlprof.renderers.html.document import carried, environment
 from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
 from rlprof.resources import asset
+from rlprof.units import LEAST_PERCENT
+from rlprof.wording.facts import host_name, host_value
 from rlprof.wording.run import parts_of_a_step, run_facts, wait_lines
 
 STYLES: Final = ("vendor/uplot/uPlot.min.css", "page.css", "flamegraph.css", "interactive.css")
@@ -29,24 +29,20 @@ _LONGEST_UNSEEN: Final = 240
 _MOST_UNSEEN: Final = 4
 """Remarks in the head; the rest is told at the end of the page."""
 
-_LEVELS: Final = ("error", "warning", "info")
-
 _NOT_EXECUTED: Final = "application/octet-stream"
 
 
 def page(report: Report) -> str:
     draws = report.detail is not None and len(report.detail.samples) > 0
     data, pruned_share = pack(report) if draws else ("", 0.0)
-    styles = "\n".join(asset(name) for name in STYLES)
     scripts = [asset("theme.js"), *([asset(TIMELINE), bundle("page.js")] if draws else [])]
     template = environment().get_template("page.html.jinja")
     return template.render(
         report=report,
-        policy=Markup(policy(scripts, styles)),
-        styles=inlined(styles, "</style"),
-        scripts=[inlined(script, "</script") for script in scripts],
+        **carried(STYLES, scripts),
         data_type=_NOT_EXECUTED,
         data=Markup(data),
+        version=report.run.rlprof_version,
         pruned=_pruned(pruned_share),
         draws=draws,
         why_no_drawings=_why_no_drawings(report),
@@ -76,7 +72,7 @@ def page(report: Report) -> str:
         ops=torch.heaviest_ops(report),
         kernels=torch.heaviest_kernels(report),
         sites=torch.site_views(report),
-        notes=_notes(report.notes),
+        notes=wording.gravest_first(report.notes),
     )
 
 
@@ -124,7 +120,9 @@ def _unseen(report: Report) -> list[str]:
         lines.append(f"{missed} of {len(rows)} processes {was} not sampled.")
     if not wording.has_samples(report):
         lines.append("No samples were taken.")
-    notes = [note for note in _notes(report.notes) if note.level in ("error", "warning")]
+    notes = [
+        note for note in wording.gravest_first(report.notes) if note.level in ("error", "warning")
+    ]
     lines += [cut_middle(printable(note.text), _LONGEST_UNSEEN) for note in notes[:_MOST_UNSEEN]]
     more = len(notes) - _MOST_UNSEEN
     if more > 0:
@@ -142,7 +140,7 @@ def _why_no_drawings(report: Report) -> str:
 
 
 def _pruned(share: float) -> str:
-    if share < 0.0005:
+    if share < LEAST_PERCENT:
         return ""
     return (
         f"Calls too short to see are left out ({wording.percent(share)} of the time in all); their time "
@@ -169,25 +167,5 @@ def _component(row: Component, report: Report) -> dict[str, Any]:
     }
 
 
-_HOST_WORDS: Final = {
-    "cpu_model": "Processor",
-    "cores": "Cores of the machine",
-    "usable_cores": "Cores it may use",
-    "memory_bytes": "Memory of the machine",
-    "name": "Name of the machine",
-}
-
-
 def _host_facts(report: Report) -> list[tuple[str, str]]:
-    facts = []
-    for key, value in report.run.host.items():
-        is_size = key.endswith("_bytes") and value.isdecimal()
-        words = wording.size(int(value)) if is_size else value
-        facts.append((_HOST_WORDS.get(key, key.replace("_", " ")), words))
-    return facts
-
-
-def _notes(notes: Iterable[Note]) -> list[Note]:
-    """The gravest first."""
-    weight = {level: number for number, level in enumerate(_LEVELS)}
-    return sorted(notes, key=lambda note: weight.get(note.level, len(weight)))
+    return [(host_name(key), host_value(key, value)) for key, value in report.run.host.items()]

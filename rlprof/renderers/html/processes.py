@@ -8,6 +8,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from rlprof import wording
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.html.drawings import Edge, life_bar, wait_graph
@@ -33,7 +34,6 @@ class ProcessGroup:
     depth: int
     name: str
     """``main 1000``, ``8 workers``."""
-    members: int
     life: Markup
     lived: str
     """For those who see no bar: ``0.0 to 12.0 s``."""
@@ -84,8 +84,7 @@ def _group(rows: Sequence[ProcessRow], depth: int, report: Report) -> ProcessGro
     ended = max(row.started_s + row.wall_s for row in rows)
     return ProcessGroup(
         depth=min(depth, MOST_DEPTH),
-        name=_name(first.role, [row.pid for row in rows]),
-        members=len(rows),
+        name=wording.named(first.role, [row.pid for row in rows]),
         life=life_bar([_life(row, wall) for row in rows[:MOST_LIVES]]),
         lived=f"{begun:.1f} to {ended:.1f} s",
         wall=spread([row.wall_s for row in rows], "{:.1f}"),
@@ -101,10 +100,6 @@ def _life(row: ProcessRow, wall_s: float) -> tuple[float, float, float]:
     ended = row.started_s + row.wall_s
     ready = min(ended, row.started_s + row.start_up_s)
     return row.started_s / wall_s, ready / wall_s, ended / wall_s
-
-
-def _name(role: str, pids: Sequence[int]) -> str:
-    return f"{role} {pids[0]}" if len(pids) == 1 else f"{len(pids)} {role}s"
 
 
 # --- who waits for whom --------------------------------------------------------------------
@@ -135,7 +130,7 @@ def graph_of_waits(report: Report) -> Markup | None:
         if who in names and whom in names
     ]
     shown = [
-        cut_middle(printable(_name(name, sorted(pids.get(name, {0})))), _NAME_LIMIT)
+        cut_middle(printable(wording.named(name, sorted(pids.get(name, {0})))), _NAME_LIMIT)
         for name in names
     ]
     return wait_graph(shown, edges)

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from rlprof import wording
-from rlprof.analysis.flame import PSEUDO_FRAMES
+from rlprof.analysis.flame import frame_label
 from rlprof.analysis.origin import Origin, origin_of_file
 from rlprof.model.detail import Detail, TimeSeries
 from rlprof.model.recording import NO_PARENT, Frame
@@ -27,6 +26,9 @@ from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, pag
 
 KINDS: Final = tuple(origin.value for origin in Origin)
 """``yours``, ``library``, ``stdlib``, ``runtime``."""
+
+HIGHEST_LINE: Final = (1 << 31) - 1
+"""Scripts keep 32 bits. A sampler that reads a frame while it changes tells lines beyond reason."""
 
 FINEST_PART: Final = 10_000_000
 """Times are kept to this part of the run, in powers of ten of a µs: 10 µs for ten minutes."""
@@ -103,20 +105,16 @@ def _node_columns(nodes: Sequence[KeptNode], strings: _Strings, cwd: str) -> dic
             0 if node.parent == NO_PARENT else number - node.parent
             for number, node in enumerate(nodes)
         ],
-        "nodes.label": [strings.number(_label(node.frame)) for node in nodes],
+        "nodes.label": [strings.number(frame_label(node.frame)) for node in nodes],
         "nodes.file": [strings.number(node.frame.file) for node in nodes],
         "nodes.short": [
             strings.number(short_path(node.frame.file, cwd) if node.frame.file else "")
             for node in nodes
         ],
-        "nodes.line": [max(0, node.frame.line) for node in nodes],
+        "nodes.line": [min(max(0, node.frame.line), HIGHEST_LINE) for node in nodes],
         "nodes.kind": [KINDS.index(_kind(node.frame)) for node in nodes],
         "nodes.importing": [int(node.importing) for node in nodes],
     }
-
-
-def _label(frame: Frame) -> str:
-    return frame.function if frame.file else PSEUDO_FRAMES.get(frame.function, frame.function)
 
 
 def _kind(frame: Frame) -> str:
@@ -159,7 +157,6 @@ def _small_parts(
     report: Report, detail: Detail, tree: PageTree, strings: _Strings
 ) -> dict[str, _JsonValue]:
     """As they are in the page, texts by number where ``rundata.js`` says so."""
-    nodes_of = dict(tree.finding_nodes)
     return {
         "threads": {
             "process": [thread.process for thread in detail.threads],
@@ -171,7 +168,6 @@ def _small_parts(
         "processes": {
             "pid": [row.pid for row in report.processes],
             "role": [strings.number(row.role) for row in report.processes],
-            "label": [strings.number(f"{row.role} {row.pid}") for row in report.processes],
         },
         "slices": {
             "start": [it.start_us for it in detail.slices],
@@ -180,31 +176,29 @@ def _small_parts(
                 -1 if it.phase is None else strings.number(it.phase.value) for it in detail.slices
             ],
         },
-        "findings": [
-            {
-                "rank": priced.rank,
-                "detector": printable(priced.finding.detector),
-                "title": printable(priced.finding.title),
-                "nodes": list(nodes_of.get(priced.rank, ())),
-            }
-            for priced in (*report.findings, *report.also_seen)
-        ],
+        "findings": _findings(report, tree),
         "phases": [
             {"name": it.kind.value, "start": it.start_us, "end": it.end_us} for it in report.phases
         ],
-        "steadySteps": detail.steady_steps,
         "timeline": {
             "start": [start for start, _ in detail.points_us],
             "end": [end for _, end in detail.points_us],
             "series": [_series(it) for it in detail.series],
         },
-        "torchWindows": [
-            {"pid": it.pid, "begin": round(it.begun_s * 1e6)} for it in report.torch_windows
-        ],
-        "prunedShare": round(tree.pruned_share, 6),
-        "command": wording.unglued(wording.command(report)),
-        "title": printable(report.flame.title),
+        "torchWindows": [{"begin": round(it.begun_s * 1e6)} for it in report.torch_windows],
     }
+
+
+def _findings(report: Report, tree: PageTree) -> list[_JsonValue]:
+    nodes_of = dict(tree.finding_nodes)
+    return [
+        {
+            "rank": priced.rank,
+            "title": printable(priced.finding.title),
+            "nodes": list(nodes_of.get(priced.rank, ())),
+        }
+        for priced in (*report.findings, *report.also_seen)
+    ]
 
 
 def _series(series: TimeSeries) -> dict[str, _JsonValue]:

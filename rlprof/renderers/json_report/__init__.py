@@ -145,6 +145,7 @@ def _finding(priced: PricedFinding) -> dict[str, Json]:
         "process_roles": list(priced.process_roles),
         "saved_share": _range(priced.saved_share),
         "sps_after": _range(priced.sps_after),
+        "counted_in": priced.counted_in,
         "saved_s": seconds((priced.saved_us.low + priced.saved_us.high) / 2),
         "saved_s_range": {
             "low": seconds(priced.saved_us.low),

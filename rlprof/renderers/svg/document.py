@@ -165,7 +165,7 @@ def _title(drawing: Drawing) -> str:
 
 
 def _left_out(pruned_share: float) -> str:
-    if pruned_share < 0.0005:
+    if pruned_share < units.LEAST_PERCENT:
         return ""
     return (
         f"Boxes are left out ({units.percent(pruned_share)} in all), the thinnest first; "
@@ -231,6 +231,7 @@ def _data(drawing: Drawing, top: int) -> str:
     if drawing.changes is not None:
         columns_of["change"] = [round(it.change, 5) for it in drawing.changes]
         columns_of["noise"] = [round(it.noise, 5) for it in drawing.changes]
+        columns_of["clear"] = [int(it.is_clear) for it in drawing.changes]
         columns_of["words"] = [strings.number(printable(it.words)) for it in drawing.changes]
     geometry = {
         "top": top,

@@ -42,6 +42,8 @@ class Change(NamedTuple):
     change: float
     noise: float
     """Half-width of what is noise, in the same unit."""
+    is_clear: bool
+    """Whether it is more than noise: rounded figures cannot tell."""
     words: str = ""
     """What the tooltip says in place of the box's times."""
 
@@ -116,10 +118,9 @@ def _names(box: _Placed, drawn: Frames) -> str:
 
 
 def _change_name(change: Change) -> str:
-    size = abs(change.change)
-    if size <= change.noise or size == 0:
+    if not change.is_clear:
         return "same"
-    level = 1 + sum(size >= least for least in CHANGE_LEVELS)
+    level = 1 + sum(abs(change.change) >= least for least in CHANGE_LEVELS)
     return f"{'less' if change.change < 0 else 'more'}{level}"
 
 
@@ -179,9 +180,11 @@ def _description(box: _Placed, drawn: Frames) -> str:
 def _change_words(box: _Placed, drawn: Frames) -> str:
     if drawn.changes is None:
         return ""
-    change, noise, _ = drawn.changes[box.number]
-    sign = "−" if change < 0 else "+"
-    return f", {sign}{units.percent(abs(change))} of the base (noise ± {units.percent(noise)})"
+    it = drawn.changes[box.number]
+    sign = "−" if it.change < 0 else "+"
+    verdict = "" if it.is_clear else "within the "
+    noise = f"{verdict}noise ± {units.percent(it.noise)}"
+    return f", {sign}{units.percent(abs(it.change))} of the base ({noise})"
 
 
 def _place(frame: FlameFrame, cwd: str) -> str:

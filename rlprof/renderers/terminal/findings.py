@@ -18,9 +18,6 @@ from rlprof.renderers.terminal.shapes import bullet, grid, heading, place
 _BAR_CELLS: Final = 24
 _EVIDENCE_LINES: Final = 3
 _HOT_LINES: Final = 5
-LEAST_SAVED: Final = 0.0005
-"""Saved share that would be shown as 0.0 %."""
-
 _SOURCE_LIMIT: Final = 160
 """Characters of a source line shown; what is longer is generated, or data."""
 
@@ -70,11 +67,10 @@ def _bar(share: Range) -> Text:
 
 
 def _certainty(priced: PricedFinding) -> Text:
-    seconds = Range(priced.saved_us.low / 1e6, priced.saved_us.high / 1e6)
     roles = ", ".join(priced.process_roles)
     where = f" in {roles}" if roles and roles != "main" else ""
     return Text(
-        f"{wording.between(seconds, 's')} of this run{where}; {_CONFIDENCE[priced.finding.confidence]}",
+        f"{wording.seconds_saved(priced)} of this run{where}; {_CONFIDENCE[priced.finding.confidence]}",
         style="dim",
     )
 
@@ -108,12 +104,16 @@ def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[Ren
         if location is None:
             table.add_row("", printable(priced.finding.title))
             continue
-        what = Text(f"{place(location, report)} in {printable(location.function)}")
+        at = place(location, report)
+        what = Text(f"{at} in {printable(location.function)}")
+        if wording.is_spread_out(priced):
+            most = wording.percent(location.share)
+            what = Text(f"{printable(location.function)}, over many lines; most, {most}, on {at}")
         if location.source:
             what.append("\n" + printable(location.source, _SOURCE_LIMIT), style="dim")
         for evidence in priced.finding.evidence[1:]:
             what.append("\n" + printable(evidence), style="dim")
-        table.add_row(Text(wording.percent(location.share), style="dim"), what)
+        table.add_row(Text(wording.share_of_spot(priced), style="dim"), what)
     yield table
     if len(findings) > _HOT_LINES:
         yield Text(f"and {len(findings) - _HOT_LINES} more", style="dim")
@@ -122,6 +122,5 @@ def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[Ren
 def also_seen(priced: PricedFinding, report: Report) -> Text:
     finding = priced.finding
     at = f" at {place(finding.locations[0], report)}" if finding.locations else ""
-    most = priced.saved_share.high
-    price = f"saves at most {wording.percent(most)}" if most >= LEAST_SAVED else "costs no steps"
+    price = wording.price_of_seen(priced)
     return Text(f"  {printable(finding.title)}{at}: {price}", style="dim")

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rlprof import wording
 from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
@@ -17,7 +18,6 @@ from rlprof.renderers.terminal.shapes import bullet, grid, heading
 from rlprof.wording.run import run_facts, spread, wait_lines
 
 _NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
-"""The gravest level first."""
 _NOTE_LIMIT: Final = 1_000
 
 
@@ -55,10 +55,9 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", style="dim")
     for (role, _, sampled, note), group in alike.items():
-        name = f"{role} {group[0].pid}" if len(group) == 1 else f"{len(group)} {role}s"
         rate = spread([row.achieved_hz for row in group], "{:.0f}") if sampled else "not sampled"
         table.add_row(
-            Text(name),
+            Text(wording.named(role, [row.pid for row in group])),
             spread([row.wall_s for row in group], "{:.1f}"),
             spread([row.start_up_s for row in group], "{:.1f}"),
             spread([row.cpu_s for row in group], "{:.1f}"),
@@ -72,7 +71,6 @@ def notes(notes: Sequence[Note]) -> Iterable[RenderableType]:
     if not notes:
         return
     yield heading("What to know about this recording")
-    by_weight = {level: place for place, level in enumerate(_NOTE_STYLES)}
-    for note in sorted(notes, key=lambda note: by_weight.get(note.level, len(by_weight))):
+    for note in wording.gravest_first(notes):
         style = _NOTE_STYLES.get(note.level, "")
         yield bullet(f"{note.level}:", Text(printable(note.text, _NOTE_LIMIT)), style=style)

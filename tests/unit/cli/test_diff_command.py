@@ -58,7 +58,7 @@ def test_the_latest_run_is_the_new_one_and_labels_name_the_last_run_so_called(co
 def test_the_ending_decides_the_format(command_line, folder, name, beginning):
     answer = command_line("diff", "before", "after", "-o", name)
 
-    assert answer.exit_code == 0
+    assert answer == (0, f"wrote {name}\n", "")
     assert (folder / name).read_text(encoding="utf-8").startswith(beginning)
 
 

@@ -94,4 +94,6 @@ def test_other_formats_and_a_flamegraph_of_a_trace_are_refused(tmp_path):
     ):
         assert isinstance(answer.exception, UsageError)
         assert answer.exception.slug == "is-a-trace"
+        # What else is JSON is none, and nobody looked yet.
+        assert "is a trace" not in answer.exception.message
         assert "rlprof trace" in answer.exception.hint

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,3 +88,43 @@ def test_a_stream_of_a_poor_encoding_gets_what_it_can_take() -> None:
     show("90 % █ done", stream)
 
     assert raw.getvalue() == b"90 % ? done"
+
+
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    write_output(pipe, "text", force=False)
+
+    assert os.read(reader, 10) == b"text"
+    assert pipe.is_fifo()
+    os.close(reader)
+
+
+@pytest.mark.skipif(
+    not Path("/dev/full").is_char_device(), reason="needs /dev/full, as Linux has it"
+)
+def test_an_output_without_room_is_told() -> None:
+    full = Path("/dev/full").open("w")  # noqa: SIM115 - closing it fails, too
+
+    with pytest.raises(OutputError) as caught:
+        show("text", full)
+
+    assert "No space left" in caught.value.message
+    with suppress(OSError):
+        full.close()
+
+
+def test_an_output_that_was_closed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+
+    assert terminal_options(sys.stdout)["width"] == "80"
+    with pytest.raises(OutputError, match="it is closed"):
+        show("text")
+
+
+def test_columns_that_are_no_number_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "abc")
+
+    assert terminal_options(io.StringIO())["width"] == "80"

@@ -110,6 +110,14 @@ def test_the_page_goes_where_it_is_told_to(command_line, a_run_file):
     assert Path("out/page.html").exists()
 
 
+@pytest.mark.parametrize("name", ["report.txt", "report.md", "report.json", "run.svg"])
+def test_a_written_file_is_named(command_line, a_run_file, name):
+    answer = command_line("report", "-o", name)
+
+    assert answer == (0, f"wrote {name}\n", "")
+    assert Path(name).exists()
+
+
 def test_the_page_is_opened_when_asked_to(command_line, a_run_file, opened):
     answer = command_line("report", "--open")
 

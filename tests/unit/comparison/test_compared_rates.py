@@ -11,6 +11,7 @@ from rlprof.analysis.steadiness import Segment, settled_rate
 from rlprof.comparison.compare import compare
 from rlprof.model.profile import Interval
 from rlprof.model.report import Report, Resources
+from tests.comparison_factory import a_training, compared
 from tests.report_factories import a_report
 
 
@@ -63,11 +64,41 @@ def test_a_run_that_is_quicker_beside_others_is_quicker():
 
 
 def test_a_run_that_queues_for_cores_it_fills_itself_is_not_crowded():
-    full = cores(used=4, queued=6.0)
-    found = compare(a_rate(150, use=full), a_rate(100, use=full))
+    alone, full = cores(used=4, queued=0.0), cores(used=4, queued=6.0)
+    found = compare(a_rate(150, use=alone), a_rate(100, use=full))
 
     assert found.rate.crowding_ratio == 1
     assert found.rate.is_clear
+
+
+def with_rate(report: Report, *, within: float, use: Resources | None = None) -> Report:
+    steady = report.throughput.steady_sps
+    interval = Interval(steady.median, steady.median / within, steady.median * within)
+    throughput = replace(report.throughput, steady_sps=interval)
+    return replace(report, throughput=throughput, resources=use)
+
+
+def noise_of(base: Report, new: Report, metric: str) -> float:
+    tree = compare(base, new, metric=metric).tree
+    return next(it.noise_us for it in tree.boxes if it.label == "act")
+
+
+def test_cpu_time_per_step_is_known_better_than_the_rate():
+    found = compared(a_training(), a_training())
+    base, new = (with_rate(it, within=2.0) for it in (found.base, found.new))
+
+    assert noise_of(base, new, "cpu") < noise_of(base, new, "wall") / 2
+
+
+def test_waiting_for_cores_explains_no_cpu_time():
+    found = compared(a_training(), a_training())
+    base, new = (with_rate(it, within=1.02) for it in (found.base, found.new))
+    # A change for the worse is what waiting explains.
+    new = replace(new, detail=replace(new.detail, steady_steps=new.detail.steady_steps / 1.2))
+    beside = replace(new, resources=cores(used=2, queued=2.0))
+
+    assert noise_of(base, beside, "wall") > noise_of(base, new, "wall")
+    assert noise_of(base, beside, "cpu") == noise_of(base, new, "cpu")
 
 
 def test_rates_of_different_things_are_not_compared():

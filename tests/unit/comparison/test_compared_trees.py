@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
-from rlprof.comparison.calltree import ChangeBox, ChangeTree, Scale, compare_trees
-from rlprof.comparison.stacks import Stacks
+import pytest
+
+from rlprof.analysis.rates import MIN_EFFECT
+from rlprof.comparison.calltree import (
+    ChangeBox,
+    ChangeTree,
+    Cost,
+    FunctionKey,
+    Scale,
+    common_ratio,
+    compare_trees,
+)
+from rlprof.comparison.compare import compare
+from rlprof.comparison.outline import outline
+from rlprof.comparison.stacks import Stacks, roles_to_compare
+from rlprof.report import build_report
 from tests.comparison_factory import (
     ACT,
     DEEPCOPY,
@@ -17,6 +32,7 @@ from tests.comparison_factory import (
     stacks_of,
 )
 from tests.factories import a_run
+from tests.report_factories import a_process, a_report
 
 PER_STEP = Scale(1000.0, 0.0)
 BLOCKS = 10
@@ -74,12 +90,40 @@ def test_processes_of_a_role_and_lines_of_a_function_share_a_box():
     assert step[0].line == 13
 
 
-def test_a_caller_has_the_line_on_which_most_of_its_time_passes():
+@pytest.mark.parametrize(("at_40_s", "line"), [(1, 44), (4, 40)])
+def test_a_caller_has_the_line_on_which_most_of_its_time_passes(at_40_s, line):
     run = a_run("train.py").process(steps=1000)
-    run = run.spends(1, LOOP, ACT).spends(4, LOOP.replace(":40 ", ":44 "), LEARN)
+    run = run.spends(at_40_s, LOOP, ACT).spends(5 - at_40_s, LOOP.replace(":40 ", ":44 "), LEARN)
     found = compared(run, run)
 
-    assert box(found.tree, "train").line == 44
+    assert box(found.tree, "train").line == line
+
+
+def test_imports_are_no_part_of_the_steady_phase():
+    recording = a_training().spends(5, LOOP, "importlib:1 _find_and_load").recording()
+    nodes = tuple(
+        it._replace(frame=it.frame._replace(file="<frozen importlib._bootstrap>"))
+        if it.frame.function == "_find_and_load"
+        else it
+        for it in recording.nodes
+    )
+    report = build_report(replace(recording, nodes=nodes), detailed=True)
+
+    tree = compare(report, report).tree
+
+    assert "act" in {it.label for it in tree.boxes}
+    assert "_find_and_load" not in {it.label for it in tree.boxes}
+
+
+def test_workers_that_change_places_are_all_workers():
+    def roles(*names: str):
+        return a_report(processes=[a_process(role=name) for name in names])
+
+    before, after = roles("learner", "worker", "worker"), roles("learner", "learner", "worker")
+
+    assert roles_to_compare(before, after) == (("worker",) * 3, ("worker",) * 3)
+    more = roles("learner", "worker", "worker", "worker")
+    assert roles_to_compare(before, more)[1] == ("learner", "worker", "worker", "worker")
 
 
 def test_a_slower_machine_makes_no_function_slower_than_the_others():
@@ -90,6 +134,24 @@ def test_a_slower_machine_makes_no_function_slower_than_the_others():
 
     assert changed(tree) == set()
     assert round(tree.common_ratio, 3) == 1.3
+
+
+def test_of_two_functions_the_one_that_changed_least_tells_what_is_common():
+    base = evenly(act=300_000_000, learn=400_000_000)
+
+    slower = compared_stacks(base, evenly(act=330_000_000, learn=520_000_000))
+    either_way = compared_stacks(base, evenly(act=330_000_000, learn=320_000_000))
+
+    assert slower.common_ratio == pytest.approx(1.1)
+    assert either_way.common_ratio == 1
+
+
+def test_waits_do_not_tell_how_fast_the_machine_is():
+    key = FunctionKey("f", "train.py", "yours")
+    working = [(key, Cost(100.0), Cost(100.0))] * 3
+    waiting = [(key, Cost(100.0, 90.0), Cost(200.0, 190.0))] * 4
+
+    assert common_ratio([*working, *waiting], 1000.0) == 1
 
 
 def test_one_function_that_grows_on_a_slower_machine_is_still_found():
@@ -133,6 +195,43 @@ def test_a_function_that_varies_within_its_run_must_change_by_more():
     noise = [box(compared_stacks(it, more), "act").noise_us for it in (calm, restless)]
 
     assert noise[1] > 2 * noise[0]
+
+
+def test_the_error_of_a_cost_is_that_between_blocks_where_they_differ():
+    wild = stacks_of(
+        {("main", "act"): [600_000, 0] * 5, ("main", "f"): [600_000] * BLOCKS}, blocks=BLOCKS
+    )
+
+    # Ten blocks that are 300 ms off their mean: sqrt(10/9 * 10 * 300²) ms, by 1000 steps.
+    assert box(compared_stacks(wild, wild), "act").base.error_us == pytest.approx(1000)
+
+
+def test_what_was_never_sampled_could_have_been_once():
+    tree = compared_stacks(evenly(act=3_000_000), evenly(act=3_000_000, log=100_000))
+
+    assert box(tree, "log").base.us == 0
+    assert box(tree, "log").base.error_us > 10
+
+
+def test_the_least_effect_is_a_part_of_the_larger_cost():
+    both, alone = evenly(act=10**11, copy=10**11), evenly(act=10**11)
+
+    for tree in (compared_stacks(both, alone), compared_stacks(alone, both)):
+        assert box(tree, "copy").noise_us > MIN_EFFECT * 10**11 / 1000
+
+
+def test_what_a_new_function_calls_goes_without_saying():
+    base = {("main", "act"): [900_000] * BLOCKS}
+    new = {
+        **base,
+        ("main", "copy"): [300_000] * BLOCKS,
+        ("main", "copy", "memo"): [300_000] * BLOCKS,
+        ("main", "copy", "rebuild"): [300_000] * BLOCKS,
+    }
+    tree = compared_stacks(stacks_of(base, blocks=BLOCKS), stacks_of(new, blocks=BLOCKS))
+
+    assert {"copy", "memo", "rebuild"} <= changed(tree)
+    assert [row.box.label for row in outline(tree, 10)] == ["copy"]
 
 
 def test_an_uncertain_rate_hides_changes_but_not_what_vanished():
@@ -214,3 +313,11 @@ def test_the_metric_decides_what_is_compared():
 
     assert "deepcopy" in changed(compared(base, waiting).tree)
     assert "deepcopy" not in changed(compared(base, waiting, metric="cpu").tree)
+
+
+def test_what_waits_is_no_row_of_the_outline():
+    waiting = a_training().spends(6, STEP, DEEPCOPY, idle=True)
+    tree = compared(a_training(), waiting).tree
+
+    assert "deepcopy" in changed(tree)
+    assert outline(tree, 10) == ()

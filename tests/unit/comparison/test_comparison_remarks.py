@@ -33,9 +33,9 @@ def test_what_else_differs_is_said():
     found = compare(base, new)
 
     texts = {note.slug: note.text for note in found.notes}
-    assert "CPU Test CPU, now Other CPU" in texts["other-machine"]
-    assert "GPU 0 none, now NVIDIA H200" in texts["other-machine"]
-    assert "Python 3.11.7, now 3.12.1" in texts["other-machine"]
+    assert "Processor: Test CPU, now Other CPU" in texts["other-machine"]
+    assert "GPU 0 model: none, now NVIDIA H200" in texts["other-machine"]
+    assert "Python: 3.11.7, now 3.12.1" in texts["other-machine"]
     assert "seed=1" in texts["other-command"]
     assert "seed=2" in texts["other-command"]
     assert "0.2.0" in texts["other-rlprof"]

@@ -21,7 +21,7 @@ from rlprof.comparison.svg import comparison_as_svg
 from rlprof.comparison.terminal import comparison_as_text
 from rlprof.model.recording import Note
 from rlprof.names import printable
-from tests.comparison_factory import LOOP, STEP, a_training, compared
+from tests.comparison_factory import DEEPCOPY, LOOP, STEP, a_training, compared
 from tests.factories import a_run
 from tests.golden_files import check_golden
 from tests.report_factories import a_finding, a_location, a_process, a_report
@@ -101,7 +101,7 @@ def test_the_text_tells_what_changed():
 
     assert "NEW makes 0.8 times the steps per second of BASE" in text
     assert re.search(r"0 +7.5 ms +new +│▇+ .*deepcopy", text)
-    assert re.search(r"gpu_syncs per step +2 +5 +\+150", text)
+    assert re.search(r"Waits for a GPU per step +2 +5 +\+150", text)
 
 
 def test_of_two_runs_alike_nothing_is_claimed():
@@ -236,6 +236,40 @@ def test_names_are_data_on_the_page(name):
     assert len(re.findall(r"<script[ >]", page)) == 3
 
 
+def test_a_rate_that_may_be_noise_is_no_headline():
+    clear, unclear = (
+        re.search(r'<p class="(speed[^"]*)"><strong>([^<]+)</strong>', comparison_as_html(it))
+        for it in (SLOWER, ALIKE)
+    )
+
+    assert (clear[1], clear[2]) == ("speed", "0.8×")
+    assert (unclear[1], unclear[2]) == ("speed unclear", "≈ 0.976×")
+
+
+PAINTED = re.compile(r'<g class="frame (\w+)"><title>([\w ,]+?)(?: \(|: )')
+
+
+def test_page_and_picture_claim_no_more_than_the_json():
+    """A stack that could not be read is nobody's: its noise is its change, to the last digit."""
+    base, new = (a_training(steps=n).spends(s, ":INVALID:") for n, s in ((977, 1), (811, 5)))
+    found = compared(base, new.spends(6, LOOP, STEP, DEEPCOPY))
+    page, picture = comparison_as_html(found), comparison_as_svg(found)
+
+    boxes = json.loads(comparison_as_json(found))["calltree"]["boxes"]
+    clear = {it["label"]: it["is_clear"] for it in boxes}
+    on_page = json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
+    )
+    labels = [on_page["strings"][at] for at in on_page["columns"]["label"]]
+
+    assert clear["deepcopy"]
+    assert not clear["stack could not be read whole"]
+    assert dict(zip(labels, map(bool, on_page["columns"]["clear"]), strict=True)) == clear
+    assert {label for look, label in PAINTED.findall(picture) if look != "same"} == {
+        label for label, is_clear in clear.items() if is_clear
+    }
+
+
 def test_the_page_says_what_it_cannot_show():
     page = comparison_as_html(ODD["without detail"])
 
@@ -272,3 +306,14 @@ def test_the_picture_of_two_runs_alike_is_neutral():
     boxes = re.findall(r'<g class="frame (\w+)"><title>', comparison_as_svg(ALIKE))
 
     assert set(boxes) == {"same"}
+
+
+def test_the_json_says_what_of_a_cost_is_waiting():
+    waiting = compared(a_training(), a_training().spends(6, LOOP, STEP, idle=True))
+    functions = {
+        it["label"]: it for it in json.loads(comparison_as_json(waiting))["calltree"]["functions"]
+    }
+
+    assert functions["act"]["new"]["waiting_us"] == 0
+    assert functions["step"]["new"]["waiting_us"] == pytest.approx(6e6 / 1000)
+    assert functions["step"]["new"]["us"] > 6e6 / 1000

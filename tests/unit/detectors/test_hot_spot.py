@@ -146,3 +146,15 @@ def test_rlprofs_own_step_counts_for_the_line_that_calls_it():
     (finding,) = detect(DETECTOR, run, script)
 
     assert finding.locations[0].file == "train.py"
+
+
+def test_a_function_hot_over_many_lines_tells_what_they_take_together():
+    run = a_training()
+    for line in range(10):
+        run.spends(0.6, MAIN, f"env.py:{line + 10} step")
+
+    (finding,) = found(thin(run, 4.0))
+
+    assert finding.title == "step (env.py) is hot over 10 lines, no known cause"
+    assert finding.seen_share == pytest.approx(0.6)
+    assert finding.locations[0].share == pytest.approx(0.06)

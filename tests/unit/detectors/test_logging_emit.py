@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rlprof.detectors.logging_emit import DETECTOR, MIN_SHARE
@@ -77,9 +79,26 @@ def test_names_the_line_its_condition_and_the_records_per_step():
     assert lines_of(finding) == [TRAIN.line("logger.info")]
     assert finding.title == "log records are written at every step (train.py:9)"
     assert finding.evidence == (
-        "40 % of the critical time is spent on output (40 % log records): 4 ms per step",
+        "40 % of the critical time is spent on log records: 4 ms per step",
         "500 log records in the steady phase, 0.5 per step",
         "it is written when step % 2 == 0",
+    )
+
+
+def test_printed_text_takes_time():
+    (finding,) = found(a_training(3.0, PRINT))
+
+    assert re.fullmatch(r"printed text at train\.py:\d+ takes 30 % of the time", finding.title)
+
+
+def test_the_parts_of_the_output_are_told_where_there_are_several():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(2.0, PRINT).spends(1.0, SCALAR, ADD_SCALAR).spends(7.0, LEARN)
+
+    (finding,) = found(run)
+
+    assert finding.evidence[0] == (
+        "30 % of the critical time is spent on output (20 % printed text, 10 % metrics): 3 ms per step"
     )
 
 

@@ -45,7 +45,7 @@ def test_says_whom_the_workers_wait_for():
 
     assert (
         finding.title
-        == "8 environment workers wait 80 % of the time for the main process (pid 1000)"
+        == "8 environment workers wait 80 % of the time for the main process (pid 1000), which works meanwhile"
     )
     assert lines_of(finding) == [TRAIN.line("learn(")]
     assert (

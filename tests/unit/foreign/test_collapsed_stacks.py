@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from rlprof.analysis.origin import Origin, origin_of_file
 from rlprof.errors import RunFileError
 from rlprof.foreign.frames import frame_of
+from rlprof.foreign.opening import HEAD_BYTES
 from rlprof.foreign.reading import read_foreign
 from rlprof.model.recording import Frame, Recording
 from rlprof.renderers.collapsed import RENDERER as COLLAPSED
@@ -120,7 +122,7 @@ def test_what_rlprof_exports_comes_back_with_its_times_and_threads(tmp_path):
 
     main, worker = (row.pid for row in exported.processes)
     assert times(recording) == {
-        (main, "MainThread", "train"): (4_000_000, 0),
+        (main, "MainThread", "train"): (10_000_000, 0),
         (worker, "MainThread", "step"): (9_000_000, 0),
     }
     assert sum(recording.samples.wall_us) == 19_000_000
@@ -180,6 +182,57 @@ def test_other_files_are_no_stacks(tmp_path, content):
     assert raised.value.slug == "not-a-profile"
     assert "austin" in raised.value.hint
     assert "collapsed" in raised.value.hint
+
+
+def test_a_stack_too_long_for_the_head_of_a_file_is_a_stack(tmp_path):
+    deep = ";".join(f"step{n} (train.py:3)" for n in range(20_000))
+    assert len(deep) > HEAD_BYTES
+
+    recording = of(tmp_path, "# a remark", f"{deep} 5", "short (train.py:1) 2")
+
+    assert len(recording.nodes) == 20_001
+    assert sum(recording.samples.wall_us) == 70_000
+    assert build_report(recording, detailed=True).flame.frames[0].wall_us == 70_000
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    recording = read_foreign(written(tmp_path, b"\xef\xbb\xbfmain;work 5\n"))
+
+    assert recording.nodes[0].frame.function == "main"
+
+
+@pytest.mark.parametrize("name", [" " * 40_000, " (" * 20_000, "(" * 40_000, " 1" * 20_000])
+def test_names_of_nothing_but_marks_take_no_longer_than_others(tmp_path, name):
+    """An expression that is tried at every bracket or blank takes minutes."""
+    started = time.perf_counter()
+
+    recording = of(
+        tmp_path, "main (train.py:1);work (train.py:2) 5", f"main (train.py:1);a{name}b 5"
+    )
+
+    assert sum(recording.samples.wall_us) == 100_000
+    assert time.perf_counter() - started < 2
+
+
+def test_numbers_beyond_all_sense_are_parts_of_names(tmp_path):
+    digits = "9" * 5_000
+    recording = of(
+        tmp_path,
+        f'process {digits}:"python train.py";work (train.py:2) 5',
+        f"thread ({digits});work (train.py:2) 5",
+        f"tid:{digits};work (train.py:{digits}) 5",
+        f"thread (0x{'f' * 500});work (train.py:2) 5",
+    )
+
+    assert [it.pid for it in recording.processes] == [0]
+    assert {it.frame.line for it in recording.nodes} == {0, 2}
+
+
+def test_counts_that_add_up_to_more_than_a_recording_keeps(tmp_path):
+    with pytest.raises(RunFileError, match="thousands of years") as raised:
+        of(tmp_path, "a;b 999999999999999", "a;c 999999999999999")
+
+    assert raised.value.slug == "profile-damaged"
 
 
 def test_stacks_that_count_nothing_have_no_time(tmp_path):

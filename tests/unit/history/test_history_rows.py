@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.comparison.rates import crowding_of
 from rlprof.history.rows import Row, Unread, history_of, read_row, run_files
+from rlprof.report import build_report
 from tests.factories import a_run
 from tests.history_factory import a_row
 from tests.run_files import write_run
@@ -103,6 +105,31 @@ def test_a_gain_within_the_uncertainty_is_not_clear():
     gain = found.rows[1].over_previous
     assert gain is not None
     assert not gain.is_clear
+
+
+def test_a_gain_is_clear_by_the_rule_of_the_comparison():
+    def clear(*rows: Row) -> bool:
+        gain = history_of(rows).rows[-1].over_previous
+        assert gain is not None
+        return gain.is_clear
+
+    assert clear(a_row(100, at=1), a_row(80, at=2))
+    # Others took a third of the second run's time.
+    assert not clear(a_row(100, at=1), a_row(80, at=2, crowding=0.5))
+    assert clear(a_row(100, at=1), a_row(40, at=2, crowding=0.5))
+    assert not clear(a_row(100, at=1, within=0.001), a_row(104, at=2, within=0.001))
+
+
+def test_history_and_diff_see_the_same_crowding(tmp_path):
+    run = a_run("train.py", steady_s=10).process("main", steps=5000).spends(10, LOOP, cpu=0.8)
+    path = tmp_path / "run.rlprof"
+    write_run(path, run.recording())
+
+    row = read_row(path)
+
+    assert isinstance(row, Row)
+    assert row.crowding == pytest.approx(0.25)
+    assert row.crowding == pytest.approx(crowding_of(build_report(run.recording())))
 
 
 def test_the_label_tells_a_run_and_else_the_commit():

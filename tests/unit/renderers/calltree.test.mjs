@@ -1,4 +1,4 @@
-// Run by `node --test`; tests/unit/renderers/test_calltree_js.py does so from pytest.
+// Run by `node --test`; tests/unit/test_scripts_under_node.py does so from pytest.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -77,6 +77,9 @@ test("without lines a function below one caller is one box, with the place of it
   assert.equal(tree.width[step], 460);
   assert.equal(tree.place(step), "env.py:42");
   assert.equal(names(tree).filter((name) => name === "get").length, 1);
+  const later = aRun([["main 1", "steady", "f a.py:1", 10], ["main 1", "steady", "f a.py:2", 90], ["main 1", "steady", "f a.py:3", 20]]);
+  const one = buildTree(later, { metric: "wall", lines: false });
+  assert.equal(one.place(boxNamed(one, "f")), "a.py:2");
 });
 
 test("the metric decides what is drawn: what only waits is not on a CPU", () => {
@@ -140,13 +143,50 @@ test("an empty run is a root of nothing", () => {
   assert.deepEqual(functionRows(empty, { metric: "wall" }), []);
 });
 
-test("a box belongs to the first finding whose nodes it stands for, and is found by any", () => {
+test("a box has the colour of the finding that has its time, and is found by any", () => {
   const tree = buildTree(data, { metric: "wall", lines: false });
   const [step, get] = [boxNamed(tree, "step"), boxNamed(tree, "get")];
-  assert.deepEqual([tree.finding[step], tree.finding[get], tree.finding[0]], [2, 1, 0]);
+  const ofWorkers = names(tree).lastIndexOf("step");
+  assert.deepEqual([step, get, ofWorkers, 0].map((box) => tree.finding[box]), [0, 1, 2, 0]); // most of the first step is get
   assert.deepEqual(boxesOfFinding(tree, 1), [get]);
   assert.deepEqual(boxesOfFinding(tree, 2).map((box) => tree.text(box)), ["step", "step"]);
   assert.deepEqual(boxesOfFinding(tree, 3), []);
+});
+
+test("a finding that has a small part of a function's lines does not colour it", () => {
+  const rows = [["main 1", "steady", "f a.py:1", 7], ["main 1", "steady", "f a.py:2", 60], ["main 1", "steady", "f a.py:3 > g b.py:1", 30]];
+  const run = aRun(rows, { findings: { 1: ["slow"], 2: ["g"] } });
+  run.findings[0].nodes = [0]; // line 1 of f
+  const [merged, byLine] = [false, true].map((lines) => buildTree(run, { metric: "wall", lines }));
+  assert.equal(merged.finding[boxNamed(merged, "f")], 0);
+  assert.deepEqual(boxesOfFinding(merged, 1), [boxNamed(merged, "f")]);
+  assert.equal(merged.finding[boxNamed(merged, "g")], 2);
+  assert.deepEqual([...byLine.finding.subarray(3)], [1, 0, 0, 2]);
+  const both = { ...run, findings: [{ ...run.findings[0], nodes: [0, 1] }] };
+  const most = buildTree(both, { metric: "wall", lines: false });
+  assert.equal(most.finding[boxNamed(most, "f")], 1);
+});
+
+test("a finding that has a small part of what a wide box calls does not colour it", () => {
+  const rows = [["main 1", "steady", "f a.py:1", 7], ["main 1", "steady", "f a.py:1 > g b.py:1", 4], ["main 1", "steady", "f a.py:1 > h c.py:1", 60]];
+  const colour = (findings) => {
+    const tree = buildTree(aRun(rows, { findings }), { metric: "wall" });
+    return ["f", "g", "h"].map((name) => tree.finding[boxNamed(tree, name)]);
+  };
+  assert.deepEqual(colour({ 1: ["f", "g"] }), [0, 1, 0]);
+  assert.deepEqual(colour({ 1: ["f", "h"] }), [1, 0, 1]);
+  assert.deepEqual(colour({ 1: ["f"], 2: ["f", "h"], 3: ["h"] }), [2, 0, 2]);
+});
+
+test("a line that only calls what a finding speaks of has no colour", () => {
+  const run = aRun([["main 1", "steady", "f a.py:1 > g b.py:1", 10]], { findings: { 1: ["f"] } });
+  assert.deepEqual([...buildTree(run, { metric: "wall" }).finding], [0, 0, 0, 0, 0]);
+});
+
+test("inverted, only the functions themselves have the colours of findings", () => {
+  const run = aRun([["main 1", "steady", "f a.py:1 > g b.py:1", 10], ["main 1", "steady", "f a.py:1", 5]], { findings: { 1: ["f"] } });
+  const tree = buildTree(run, { metric: "wall", inverted: true });
+  assert.deepEqual(names(tree).map((name, box) => [name, tree.finding[box]]).filter(([, rank]) => rank), [["f", 1]]);
 });
 
 test("boxes of a finding below others of it are left out", () => {
@@ -164,8 +204,8 @@ test("a line that two findings name is a box of both", () => {
 test("rows of functions: self, total, CPU and waiting, the longest self time first", () => {
   const rows = functionRows(data, { metric: "wall", group: "pid" });
   assert.deepEqual(rows.map(({ label }) => label), ["log", "get", "recv", "step", "pump", "load", "work", "train"]);
-  const { label, file, short, line, kind, self, total, cpu, idle } = rows[3];
-  assert.deepEqual({ label, file, short, line, kind, self, total, cpu, idle }, { label: "step", file: "env.py", short: "env.py", line: 42, kind: "yours", self: 360, total: 760, cpu: 740, idle: 20 });
+  const { label, file, short, line, self, total, cpu, idle } = rows[3];
+  assert.deepEqual({ label, file, short, line, self, total, cpu, idle }, { label: "step", file: "env.py", short: "env.py", line: 42, self: 360, total: 760, cpu: 740, idle: 20 });
   assert.equal(sum(rows.map((row) => row.self)), 1790);
 });
 

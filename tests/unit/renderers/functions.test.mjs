@@ -1,4 +1,4 @@
-// Run by `node --test`; tests/unit/renderers/test_page_scripts_js.py does so from pytest.
+// Run by `node --test`; tests/unit/test_scripts_under_node.py does so from pytest.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -33,6 +33,7 @@ test("a row's search finds its own boxes and no others, whatever its name holds"
     { label: "f.*(x)", file: "C:\\me\\env.py", short: "env.py" },
     { label: "garbage collection", file: "", short: "" },
     { label: "find", file: "<frozen importlib>", short: "importlib" },
+    { label: "deep", file: "/home/me/a/b/c/env.py", short: "…/b/c/env.py" },
   ];
   for (const row of odd) {
     const { expression, literal } = compile(patternOf(row));

@@ -1,8 +1,8 @@
-// Run by `node --test`; tests/unit/renderers/test_layout_js.py does so from pytest.
+// Run by `node --test`; tests/unit/test_scripts_under_node.py does so from pytest.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { boxAtPath, boxInRow, commonAncestor, compile, columns, describe, duration, elide, layout, makeTree, matchShare, neighbour, pathOf, percent, rows, search } from "../../../flamegraph_assets/layout.js";
+import { boxAtPath, boxInRow, commonAncestor, compile, columns, describe, elide, layout, literally, makeTree, matchShare, neighbour, pathOf, rows, search } from "../../../flamegraph_assets/layout.js";
 
 // all 100: a 60 (b 40 (a 30), c 10), d 40
 const LABELS = ["all", "a", "b", "a", "c", "d"];
@@ -107,11 +107,11 @@ test("a shade depends on the function alone, and the frame around all functions 
 
 test("the tooltip says place, times, shares, finding and change", () => {
   assert.deepEqual(describe(tree, 5), ["d", "/home/x/a.py:4", "wall 40 µs, CPU 0 µs, waiting 40 µs", "40 % of all, 40 % of its caller"]);
-  const changed = { ...FRAMES, finding: [0, 0, 2, 0, 0, 0], change: [0, -0.12, 0.004, 0.03, 0, 0], noise: [0, 0.01, 0.01, 0, 0, 0] };
+  const changed = { ...FRAMES, finding: [0, 0, 2, 0, 0, 0], change: [0, -0.12, 0.004, 0.03, 0, 0], noise: [0, 0.01, 0.01, 0.004, 0, 0], clear: [0, 1, 0, 1, 0, 0] };
   const compared = makeTree(changed, { ...VIEW, findings: [{ rank: 2, title: "slow reads" }] });
   assert.deepEqual(describe(compared, 2).slice(4), ["finding 2: slow reads", "+0.4 % of the base's time per step: within the noise (± 1.0 %)"]);
   assert.equal(describe(compared, 1).at(-1), "−12 % of the base's time per step (noise ± 1.0 %)");
-  assert.equal(describe(compared, 3).at(-1), "+3.0 % of the base's time per step");
+  assert.equal(describe(compared, 3).at(-1), "+3.0 % of the base's time per step (noise ± 0.4 %)");
   const worded = makeTree({ ...changed, words: [0, 6, 0, 0, 0, 0] }, VIEW);
   assert.deepEqual([describe(worded, 1)[2], describe(worded, 3)[2]], ["/home/x/a.py", "wall 30 µs, CPU 30 µs"]);
 });
@@ -126,7 +126,13 @@ test("what is no regular expression is taken literally", () => {
   const { expression, literal } = compile("f(x[");
   assert.ok(literal);
   assert.ok(expression.test("call f(x[0])"));
+  assert.ok(compile("gpu-sync(").expression.test("gpu-sync(x)"));
   assert.ok(!compile("a.c").literal);
+});
+
+test("any text can be searched for literally", () => {
+  const text = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at)).join("");
+  assert.equal(new RegExp(`^${literally(text)}$`, "u").exec(text)?.[0], text);
 });
 
 test("arrows walk: up to the caller, down to the heaviest, sideways along a row", () => {
@@ -159,10 +165,4 @@ test("wide characters take two cells and are not cut in half", () => {
   assert.equal(columns("日本"), 4);
   assert.equal(columns("café…"), 5);
   assert.equal(elide("😀😀😀😀", "", 42, 7).label, "😀😀…");
-});
-
-test("durations and shares read as in the other reports", () => {
-  const said = [850, 12_500, 3_200_000, 245_000_000, 3_720_000_000].map(duration);
-  assert.deepEqual(said, ["850 µs", "12.5 ms", "3.2 s", "4 min 05 s", "1 h 02 min"]);
-  assert.deepEqual([0.042, 0.0994, 0.0996, 0.37, 1].map(percent), ["4.2 %", "9.9 %", "10 %", "37 %", "100 %"]);
 });

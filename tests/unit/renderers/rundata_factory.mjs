@@ -11,14 +11,13 @@ export function aRun(rows, { findings = {}, importing = [] } = {}) {
   const known = new Map();
   const phases = [...new Set(rows.map(([, phase]) => phase))];
   const threads = { process: [], label: [], main: [] };
-  const processes = { pid: [], role: [], label: [] };
+  const processes = { pid: [], role: [] };
   const cells = [];
   for (const [place, phase, stack, wall, idle = 0] of rows) {
     const [role, pid, ...name] = place.split(" ");
     let process = processes.pid.indexOf(Number(pid));
     if (process < 0) process = processes.pid.push(Number(pid)) - 1;
     processes.role[process] = number(role);
-    processes.label[process] = number(`python ${role}.py`);
     const label = number(name.join(" ") || "MainThread");
     let thread = threads.process.findIndex((it, at) => it === process && threads.label[at] === label);
     if (thread < 0) {
@@ -50,7 +49,7 @@ export function aRun(rows, { findings = {}, importing = [] } = {}) {
     strings, kinds: KINDS, nodes, threads, processes,
     slices: { start: phases.map((_, at) => at * 100), end: phases.map((_, at) => at * 100 + 100), phase: phases.map((name) => number(name)) },
     cells: Object.fromEntries(["slice", "thread", "node", "wall", "idle", "cpu"].map((name) => [name, cells.map((cell) => cell[name])])),
-    findings: Object.entries(findings).map(([rank, labels]) => ({ rank: Number(rank), detector: "d", title: `finding ${rank}`, nodes: withLabel(labels) })),
+    findings: Object.entries(findings).map(([rank, labels]) => ({ rank: Number(rank), title: `finding ${rank}`, nodes: withLabel(labels) })),
   };
 }
 
@@ -101,13 +100,12 @@ export function aBigRun({ nodes: count, cells: cellCount, slices = 120, processe
     processes: {
       pid: Array.from({ length: processCount }, (_, at) => 1000 + at),
       role: Array.from({ length: processCount }, (_, at) => (at === 0 ? 0 : 1)),
-      label: Array.from({ length: processCount }, () => 0),
     },
     slices: {
       start: Array.from({ length: slices }, (_, at) => at * 1000),
       end: Array.from({ length: slices }, (_, at) => at * 1000 + 1000),
       phase: Array.from({ length: slices }, (_, at) => (at < slices / 10 ? 5 : 6)),
     },
-    findings: [{ rank: 1, detector: "d", title: "first", nodes: [100, 101, 102] }, { rank: 2, detector: "d", title: "second", nodes: [101, 200] }],
+    findings: [{ rank: 1, title: "first", nodes: [100, 101, 102] }, { rank: 2, title: "second", nodes: [101, 200] }],
   };
 }

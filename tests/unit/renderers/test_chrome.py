@@ -379,6 +379,31 @@ def test_times_that_old_torch_wrote_as_text_are_read() -> None:
     assert spans(of_kind(rows, "cpu_op"))[0] == ("aten::mm", 5, 5.5)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        b'"name": "\xff"',
+        b'"name": "\\ud800"',
+        b'"name": "a", "pid": {"a": 1}, "tid": [1]',
+        b'"name": "a", "args": {"a": "\xff"}',
+    ],
+)
+def test_odd_values_in_a_row_of_torch_do_no_harm(changes: bytes) -> None:
+    plain = b'{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 0, "dur": 1000000}'
+    odd = b'{"ph": "X", "cat": "cpu_op", "ts": 0, "dur": 1000000, ' + changes + b"}"
+    trace = b'{"baseTimeNanoseconds": 0, "traceEvents": [' + plain + b", " + odd + b"]}"
+
+    rows = of_kind(events(a_run_with_windows(a_window(trace))), "cpu_op")
+
+    assert [it["dur"] for it in rows] == [SECOND, SECOND]
+
+
+def test_what_a_run_says_of_itself_is_spelled_out() -> None:
+    document = a_document(a_report(rlprof_version="1\ud800\x1b"))
+
+    assert document["otherData"]["exporter"] == r"rlprof 1\ud800\x1b"
+
+
 def test_a_trace_that_ends_too_early_is_drawn_as_far_as_it_goes() -> None:
     whole = a_trace().op("aten::mm", 5e6, 1e6).op("aten::relu", 6e6, 1e6).text().encode()
 
@@ -390,7 +415,8 @@ def test_a_trace_that_ends_too_early_is_drawn_as_far_as_it_goes() -> None:
 @pytest.mark.parametrize(
     "packed",
     [b"", b"no gzip", gzip.compress(b"no json"), gzip.compress(b'{"traceEvents": []}'),
-     gzip.compress(b'{"traceEvents": [1, 2]}'), gzip.compress(a_training().text().encode())[:-40]],
+     gzip.compress(b'{"traceEvents": [1, 2]}'), gzip.compress(b'{"traceEvents": ' + b"[" * 50_000),
+     gzip.compress(b'{"traceEvents": [{"ph": "X", "ts": "inf", "dur": 1}]}'), gzip.compress(a_training().text().encode())[:-40]],
 )  # fmt: skip
 def test_a_trace_that_cannot_be_read_is_left_out_and_named(packed: bytes) -> None:
     document = a_document(a_run_with_windows(TorchTrace(100, 3, 5 * SECOND, packed)))

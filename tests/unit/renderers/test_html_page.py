@@ -15,8 +15,9 @@ from rlprof.model.detail import Detail
 from rlprof.model.finding import Confidence
 from rlprof.model.flame import Flame
 from rlprof.model.recording import Note
-from rlprof.model.report import Report, TorchOp
+from rlprof.model.report import Report, TorchOp, WaitRow
 from rlprof.renderers.html import RENDERER
+from rlprof.renderers.html import page as page_module
 from rlprof.renderers.terminal import RENDERER as TERMINAL
 from rlprof.wording import unglued
 from tests.report_factories import (
@@ -292,6 +293,31 @@ def test_windows_of_torch_show_why_the_gpu_was_idle_and_what_ran():
     assert 'class="idle-sync" x="250.0" width="500.0"' in page.source
 
 
+def test_what_hardly_kept_the_gpu_idle_is_not_named():
+    window = a_torch_window(busy_share=0.9, idle=(("sync", 0.099), ("allocator", 0.0005)))
+    text = Page(a_report(seen={"torch_windows": (window,)})).text.replace("\xa0", " ")
+
+    assert "9.9 % after a wait for a result" in text
+    assert "0.1 % allocating" not in text
+
+
+def test_windows_and_reads_of_a_cpu_have_no_empty_columns_of_a_gpu():
+    seen = {"torch_windows": (a_torch_window(),), "sync_sites": (a_sync_site(),)}
+    on_gpu = {
+        "torch_windows": (a_torch_window(busy_share=0.5),),
+        "sync_sites": (a_sync_site(device="gpu"),),
+    }
+
+    text, text_of_gpu = (Page(a_report(seen=it)).text for it in (seen, on_gpu))
+
+    assert "What the host did" in text
+    assert "Free on the CPU" in text
+    assert "Free on the CPU" not in text_of_gpu
+    for column in ("GPU busy", "Busy and idle", "Waited"):
+        assert column not in text
+        assert column in text_of_gpu
+
+
 def test_a_run_without_torch_has_no_part_about_it():
     page = Page(a_story())
 
@@ -304,6 +330,39 @@ def test_hot_lines_and_causes_worth_nothing_are_told_apart_from_findings():
     assert "Hot lines with no known cause" in text
     assert "best = argmax(self.estimates)" in text
     assert "A list is turned into an array at every step at bandit/env.py:42" in text
+
+
+def test_the_first_evidence_of_a_hot_line_is_its_share_and_said_once():
+    hot = a_finding(
+        "hot-spot",
+        confidence=Confidence.SUSPECTED,
+        locations=[a_location(f"{HOME}/a.py:3")],
+        evidence=["takes 40 % of the time", "calls nothing else"],
+    )
+    text = Page(a_report(findings=[hot])).text
+
+    assert "calls nothing else" in text
+    assert "takes 40 % of the time" not in text
+
+
+def test_who_waits_for_itself_alone_is_in_no_graph():
+    processes = [a_process(), a_process(1001, "worker")]
+
+    def drawn(pid: int, role: str) -> bool:
+        waits = (WaitRow(1000, "main", "", "pipe", 0.5, ((pid, role, 0.9),)),)
+        return 'class="graph"' in Page(a_report(processes=processes, seen={"waits": waits})).source
+
+    assert drawn(1001, "worker")
+    assert not drawn(1000, "main")
+
+
+@pytest.mark.parametrize(("share", "is_said"), [(0.031, True), (0.0001, False)])
+def test_the_time_of_calls_left_out_is_told_where_there_is_any(share, is_said, monkeypatch):
+    monkeypatch.setattr(page_module, "pack", lambda _: ("", share))
+    text = Page(a_story()).text.replace("\xa0", " ")
+
+    assert ("Calls too short to see are left out" in text) is is_said
+    assert ("3.1 % of the time in all" in text) is is_said
 
 
 # --- odd runs ------------------------------------------------------------------------------

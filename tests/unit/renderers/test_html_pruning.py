@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,3 +119,26 @@ def test_no_time_is_lost_and_parents_come_first(times, most_nodes, most_cells):
     assert all(node.parent < number for number, node in enumerate(tree.nodes))
     keys = [*zip(*tree.cells[:3], strict=True)]
     assert keys == sorted(set(keys))
+
+
+def test_a_thread_that_hardly_ran_keeps_its_time():
+    nodes = tuple(Node(at, NO_PARENT, Frame("train.py", f"f{at}", 1)) for at in range(3))
+    samples = Samples()
+    for node, wall in enumerate((5_000, 20, 10)):
+        samples.add(0, 0, node, wall, 0, wall)
+
+    tree = page_tree(Detail(nodes=nodes, samples=samples), most_nodes=1)
+
+    assert tree.pruned_share == 0
+    assert [wall_of(tree, f"f{at}") for at in range(3)] == [5_000, 20, 10]
+
+
+def test_of_a_finding_in_many_places_the_heaviest_are_kept():
+    detail = replace(
+        a_wide_detail(list(range(1, 26))), finding_nodes=((1, frozenset(range(1, 51, 2))),)
+    )
+
+    tree = page_tree(detail, most_nodes=1)
+
+    ((_, nodes),) = tree.finding_nodes
+    assert [tree.nodes[it].frame.line for it in nodes] == list(range(7, 27))

@@ -19,7 +19,7 @@ from rlprof.model.recording import NO_PARENT, Frame, Node, Samples, Thread
 from rlprof.model.report import Report
 from rlprof.renderers.html.pruning import page_tree
 from rlprof.renderers.html.rundata import pack, time_unit_us
-from tests.report_factories import HOME, SECOND, a_detail, a_report, a_story
+from tests.report_factories import HOME, SECOND, a_detail, a_report, a_story, a_torch_window
 
 ASSETS = Path(__file__).parents[3] / "flamegraph_assets"
 
@@ -95,7 +95,8 @@ def test_the_page_reads_the_tree_that_was_packed():
 
 @needs_node
 def test_the_page_reads_all_else_that_the_scripts_need():
-    report = replace(a_story(), torch_windows=())
+    windows = (a_torch_window(begun_s=3.5), a_torch_window(begun_s=8.0))
+    report = replace(a_story(), torch_windows=windows)
 
     data = read_by_the_page(report)
 
@@ -110,12 +111,10 @@ def test_the_page_reads_all_else_that_the_scripts_need():
     assert data["slices"]["end"][-1] == 12 * SECOND
     assert strings[data["slices"]["phase"][0]] == "start-up"
     assert data["phases"][1] == {"name": "steady", "start": 2 * SECOND, "end": 12 * SECOND}
-    assert data["steadySteps"] == 6570
     assert data["timeline"]["series"][0]["values"][:3] == [None, None, 657]
-    assert data["torchWindows"] == []
-    assert data["command"] == "python train.py seed=1"
+    assert data["torchWindows"] == [{"begin": 3_500_000}, {"begin": 8_000_000}]
     first = data["findings"][0]
-    assert (first["rank"], first["detector"]) == (1, "omegaconf-in-loop")
+    assert (first["rank"], first["title"]) == (1, report.findings[0].finding.title)
     assert {strings[data["nodes"]["label"][node]] for node in first["nodes"]} == {
         "__getattr__", "_get_impl", "_resolve"
     }  # fmt: skip
@@ -176,3 +175,11 @@ def test_times_are_kept_to_a_ten_millionth_of_the_run_and_fit_32_bits(wall_us):
 
     assert unit == 1 or unit * 10_000_000 <= wall_us
     assert wall_us // unit < 2**32
+
+
+@needs_node
+def test_times_are_rounded_to_the_nearest_unit():
+    # Units of 10 µs: 18 waiting, 9 on a CPU, and 9 of neither.
+    cells = read_by_the_page(a_long_run(wall_us=100 * SECOND, cell_us=36))["cells"]
+
+    assert (cells["idle"], cells["cpu"], cells["wall"]) == ([20], [10], [40])

@@ -86,6 +86,7 @@ def a_report_on(name: str) -> Report:
         ],
         evidence=[name],
         fix=name,
+        roles=(name,),
     )
     return a_report(
         findings=[finding],

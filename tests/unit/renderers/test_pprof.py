@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections import Counter, defaultdict
 from typing import Any
@@ -16,13 +17,21 @@ from tests.golden_files import check_golden
 from tests.pprof_proto import in_words, parsed
 from tests.report_factories import a_detail, a_process, a_report, a_story
 
-pytest.importorskip("google.protobuf", reason="needs protobuf: pip install protobuf")
-
 SECOND_NS = 1_000_000_000
 
 
+def needs_protobuf() -> None:
+    pytest.importorskip("google.protobuf", reason="needs protobuf: pip install protobuf")
+
+
 def a_profile(report: Report) -> Any:
+    needs_protobuf()
     return parsed(RENDERER.render(report, {}))
+
+
+def strings(report: Report) -> bytes:
+    """The document unpacked: its texts stand in it letter by letter."""
+    return gzip.decompress(RENDERER.render(report, {}))
 
 
 def stacks(profile: Any) -> dict[tuple[str, ...], list[int]]:
@@ -133,25 +142,43 @@ def test_lines_of_a_function_are_locations_of_one_function() -> None:
 def test_what_was_not_seen_is_a_comment() -> None:
     report = a_report(processes=[a_process(77, "worker", sampled=False, note="it ended too soon")])
 
-    profile = a_profile(report)
+    comments = strings(report)
+
+    assert b"Not sampled: worker, pid 77 (it ended too soon)." in comments
+    assert b"The report was made without detail: there are no stacks in this file." in comments
+
+
+def test_a_remark_is_a_comment() -> None:
+    profile = a_profile(a_report(processes=[a_process(77, "worker", sampled=False, note="late")]))
 
     comments = [profile.string_table[it] for it in profile.comment]
-    assert "Not sampled: worker, pid 77 (it ended too soon)." in comments
-    assert "The report was made without detail: there are no stacks in this file." in comments
+    assert "Not sampled: worker, pid 77 (late)." in comments
 
 
 def test_hostile_names_are_spelled_out() -> None:
     frame = "a\x1b[2J\udce9\nb"
     detail = a_detail((f"0 {frame}", 1.0, f"{frame} /tmp/{frame}:3 yours"))
 
-    profile = a_profile(a_report(script=frame, seen={"detail": detail}))
+    report = a_report(script=frame, seen={"detail": detail})
 
-    assert any("\\x1b[2J\\udce9\\n" in it for it in profile.string_table)
+    assert b"\\x1b[2J\\udce9\\n" in strings(report)
+    assert b"\x1b[2J" not in strings(report)
+    profile = a_profile(report)
     assert not [it for it in profile.string_table if re.search(r"[\x00-\x1f\x7f-\x9f]", it)]
+
+
+@pytest.mark.parametrize(
+    ("value", "encoded"),
+    [(1, "08 01"), (150, "08 96 01"), (-1, "08" + " ff" * 9 + " 01")],
+)
+def test_numbers_are_varints(value: int, encoded: str) -> None:
+    """The examples of protobuf's own documentation of its encoding."""
+    assert wire.number(1, value) == bytes.fromhex(encoded)
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
 def test_numbers_are_written_as_protobuf_reads_them(value: int) -> None:
+    needs_protobuf()
     from google.protobuf.wrappers_pb2 import Int64Value
 
     assert Int64Value.FromString(wire.number(1, value)).value == value

@@ -40,6 +40,10 @@ def stacks(document: dict[str, Any], number: int = 0) -> list[tuple[str, int]]:
     ]
 
 
+def test_what_a_run_says_of_itself_is_spelled_out() -> None:
+    assert a_file(a_report(rlprof_version="1\ud800"))["exporter"] == r"rlprof@1\ud800"
+
+
 def test_a_profile_for_each_thread_of_each_process() -> None:
     document = a_file(a_story())
 

@@ -209,7 +209,10 @@ def test_a_recursion_thousands_deep_stays_under_a_megabyte() -> None:
 def test_a_comparison_is_coloured_by_what_changed() -> None:
     flame = a_flame((2, "worse a.py:1 yours"), (1, "better a.py:2 yours"), (1, "same a.py:3 yours"))
     changed = {"worse": 0.2, "better": -0.01, "same": 0.002}
-    changes = tuple(Change(changed.get(it.label, 0.0), 0.004, "5 ms → 4 ms") for it in flame.frames)
+    changes = tuple(
+        Change(changed.get(it.label, 0.0), 0.004, it.label in ("worse", "better"), "5 ms → 4 ms")
+        for it in flame.frames
+    )
 
     svg = ElementTree.fromstring(
         svg_document(Drawing("a to b", "widths are b's", flame.frames, changes=changes))
@@ -225,6 +228,7 @@ def test_a_comparison_is_coloured_by_what_changed() -> None:
         .endswith(": 25 %, 5 ms → 4 ms, −1.0 % of the base (noise ± 0.4 %)")
     )
     assert data(svg)["colours"] == "change"
+    assert sum(data(svg)["columns"]["clear"]) == 2
 
 
 @given(label=any_text, file=any_text, title=any_text, note=any_text, argument=any_text)

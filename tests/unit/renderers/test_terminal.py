@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,16 @@ def test_a_finding_without_sps_after_is_priced_in_time() -> None:
     )
 
     assert "saves 30 to 40 % of the run" in first_line(shown(report))
+
+
+def test_a_hot_function_is_not_shown_as_one_of_its_lines() -> None:
+    spot = a_hot_spot("train.py:91", "loss.backward()", share=0.11)
+    spread = replace(spot, finding=replace(spot.finding, seen_share=0.26))
+
+    assert "11 %  train.py:91 in update" in shown(a_report(findings=[spot]))
+    assert "26 %  update, over many lines; most, 11 %, on train.py:91" in shown(
+        a_report(findings=[spread])
+    )
 
 
 def test_without_steps_it_says_how_to_count_them() -> None:

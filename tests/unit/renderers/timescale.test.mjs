@@ -1,8 +1,10 @@
-// Run by `node --test`; tests/unit/renderers/test_page_scripts_js.py does so from pytest.
+// Run by `node --test`; tests/unit/test_scripts_under_node.py does so from pytest.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ceiling, inOrder, linesOf, presence, seconds, slicesIn, spanOf, stacked, stretches, wholeSpan } from "../../../flamegraph_assets/timescale.js";
+import {
+  BYTE_STEPS, TIME_STEPS, ceiling, clock, inOrder, linesOf, presence, rangeWords, seconds, slicesIn, spanOf, stacked, stretches, unitWords, wholeSpan,
+} from "../../../flamegraph_assets/timescale.js";
 
 const SLICES = { start: [0, 100, 250, 300], end: [100, 250, 300, 1000] };
 
@@ -87,4 +89,25 @@ test("the whole span covers slices and points, from the start of the run", () =>
   const timeline = { start: [50], end: [1200], series: [] };
   assert.deepEqual(wholeSpan({ slices: SLICES, timeline }), { start: 0, end: 1200 });
   assert.deepEqual(wholeSpan({ slices: { start: [], end: [] }, timeline: { start: [], end: [] } }), { start: 0, end: 0 });
+});
+
+test("a point in time is in seconds in short runs and on a clock in long ones", () => {
+  assert.deepEqual([0, 0.25, 7.4431].map((at) => clock(at, 7.4431)), ["0 s", "0.25 s", "7.44 s"]);
+  assert.deepEqual([clock(0.0123, 0.5), clock(17.26, 100)], ["0.012 s", "17.3 s"]);
+  assert.deepEqual([0, 65, 3599.7, 36_000].map((at) => clock(at, 36_000)), ["0:00", "1:05", "1:00:00", "10:00:00"]);
+});
+
+test("a range of time is told on the clock of the run", () => {
+  assert.equal(rangeWords({ start: 2_500_000, end: 65e6 }, 100), "2.5 s to 65 s");
+  assert.equal(rangeWords({ start: 65e6, end: 3_600e6 }, 36_000), "1:05 to 1:00:00");
+});
+
+test("units have their words", () => {
+  assert.deepEqual([unitWords("bytes")(2048), unitWords("share")(0.374), unitWords("sps")(7465.2)], ["2.0 KiB", "37 %", "7 465"]);
+});
+
+test("the steps of axes rise", () => {
+  for (const steps of [TIME_STEPS, BYTE_STEPS]) {
+    steps.forEach((step, at) => assert.ok(at === 0 || step > steps[at - 1]));
+  }
 });

@@ -1,4 +1,4 @@
-// Run by `node --test`; tests/unit/renderers/test_page_scripts_js.py does so from pytest.
+// Run by `node --test`; tests/unit/test_scripts_under_node.py does so from pytest.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

@@ -1,0 +1,126 @@
+"""Whether the tables of a run file fit together: what reads a recording takes that for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+from rlprof.model.recording import NO_PARENT, Recording
+
+_MOST_US: Final = 1 << 58
+"""9000 years: sums of such times stay below what 64 bits hold."""
+_LAST_MOMENT_S: Final = 253_402_300_800.0
+"""The year 10000, which no calendar has."""
+_MOST_EVENTS: Final = 1e18
+
+
+def check_integrity(recording: Recording) -> None:
+    """Raise ``ValueError`` for a recording that no recorder wrote."""
+    wrong = next(_faults(recording), None)
+    if wrong:
+        raise ValueError(wrong)
+
+
+def _faults(recording: Recording) -> Iterator[str]:
+    """Yield what is wrong. Tables may be long, so each is looked at as cheaply as it can be."""
+    yield from _of_the_run(recording)
+    for name in ("processes", "threads", "nodes", "windows"):
+        if any(row.id != number for number, row in enumerate(getattr(recording, name))):
+            yield f"its {name} are not numbered one after the other"
+    yield from _of_rows(recording)
+    yield from _of_references(recording)
+    yield from _of_times(recording)
+
+
+def _of_the_run(recording: Recording) -> Iterator[str]:
+    run = recording.run
+    texts: tuple[Any, ...] = (run.id, run.script, run.cwd, run.rlprof_version, *run.command)
+    maps: tuple[Any, ...] = (run.host, run.environment, run.settings)
+    optional: tuple[Any, ...] = (run.label, run.git)
+    if not all(isinstance(it, str) for it in texts):
+        yield "what it says of the run is no text"
+    if not all(it is None or isinstance(it, str) for it in optional):
+        yield "the label or the commit is no text"
+    if not all(isinstance(it, dict) and _has_texts(it) for it in maps):
+        yield "what it says of the machine or the settings is no table of texts"
+    if not isinstance(run.wall_us, int) or not 0 <= run.wall_us <= _MOST_US:
+        yield f"the run took {run.wall_us} µs"
+    begun: Any = run.started_unix_s
+    if not isinstance(begun, (int, float)) or not 0 <= begun < _LAST_MOMENT_S:
+        yield f"the run began at {begun}"
+    if not isinstance(run.exit_code, (int, type(None))):
+        yield "the exit code is no number"
+    if not isinstance(recording.overhead, dict) or not all(
+        isinstance(it, (int, float)) for it in recording.overhead.values()
+    ):
+        yield "the cost of recording is no table of numbers"
+
+
+def _has_texts(table: dict[Any, Any]) -> bool:
+    return all(isinstance(it, str) for it in (*table, *table.values()))
+
+
+def _of_rows(recording: Recording) -> Iterator[str]:
+    for name in ("processes", "threads", "torch_windows"):
+        rows: Sequence[Any] = getattr(recording, name)
+        for row in rows:
+            if any(not _fits(row, field.name, str(field.type)) for field in fields(row)):
+                yield f"a row of its {name} has a value of another type"
+    for node in recording.nodes:
+        file, function, line = node.frame
+        if not (isinstance(file, str) and isinstance(function, str) and isinstance(line, int)):
+            yield "a frame is no text"
+    values: list[Any] = [it.value for it in recording.counters]
+    values += [it.value for it in recording.gauges]
+    if not all(isinstance(it, (int, float)) and abs(it) <= _MOST_EVENTS for it in values):
+        yield "a counter or a gauge is no number"
+    texts = (*recording.sources.items(), *((it.level, it.slug, it.text) for it in recording.notes))
+    if not all(isinstance(text, str) for row in texts for text in row):
+        yield "a source or a note is no text"
+
+
+def _fits(row: Any, name: str, declared: str) -> bool:
+    value = getattr(row, name)
+    if declared.startswith("tuple"):
+        return all(isinstance(it, str) for it in value)
+    kinds = {"int": int, "str": str, "bool": int, "bytes": bytes}
+    allowed = tuple(kinds[it] for it in declared.split(" | ") if it in kinds)
+    return not allowed or isinstance(value, allowed) or (value is None and "None" in declared)
+
+
+def _of_references(recording: Recording) -> Iterator[str]:
+    processes, threads = len(recording.processes), len(recording.threads)
+    nodes, windows = len(recording.nodes), len(recording.windows)
+    samples = recording.samples
+    if any(not NO_PARENT <= it.parent < it.id for it in recording.nodes):
+        yield "a call is its own caller, or is called from nowhere"
+    named: tuple[tuple[str, int, Sequence[int]], ...] = (
+        ("process", processes, [it.process for it in recording.threads]),
+        ("process", processes, [it.process for it in recording.torch_windows]),
+        ("process", processes, [it.process for it in recording.sync_sites]),
+        ("thread", threads, samples.thread),
+        ("thread", threads, [it.thread for it in recording.clocks]),
+        ("thread", threads, [it.thread for it in recording.memory]),
+        ("node", nodes, samples.node),
+        ("node", nodes, [it.node for it in recording.memory]),
+        ("window", windows, samples.window),
+        ("window", windows, [it.window for it in recording.clocks]),
+        ("window", windows, [it.window for it in recording.counters]),
+        ("window", windows, [it.window for it in recording.gauges]),
+    )
+    for what, count, numbers in named:
+        if numbers and not (min(numbers) >= 0 and max(numbers) < count):
+            yield f"a row names a {what} that is not there"
+
+
+def _of_times(recording: Recording) -> Iterator[str]:
+    end = 0
+    for window in recording.windows:
+        if not end <= window.start_us < window.end_us <= _MOST_US:
+            yield "its windows do not lie one after the other"
+        end = window.end_us
+    samples = recording.samples
+    for column in (samples.wall_us, samples.idle_us, samples.cpu_us):
+        if column and (min(column) < 0 or sum(column) > _MOST_US):
+            yield "its times are negative, or add up to thousands of years"

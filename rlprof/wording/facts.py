@@ -1,0 +1,69 @@
+"""Counters and facts of the machine in words; JSON keeps their own names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof import wording
+from rlprof.model import counters
+from rlprof.names import printable
+
+_COUNTERS: Final = {
+    counters.UPDATES: "Updates",
+    counters.BATCHES: "Batches",
+    counters.IPC_MESSAGES: "Messages sent",
+    counters.IPC_BYTES: "Sent in messages",
+    counters.LOG_RECORDS: "Log records",
+    counters.GC_COLLECTIONS: "Full GC runs",
+    counters.GPU_SYNCS: "Waits for a GPU",
+    counters.WOULD_SYNC: "CPU tensors read",
+    counters.H2D_BYTES: "Copied to GPUs",
+    counters.D2H_BYTES: "Copied from GPUs",
+    counters.KERNEL_LAUNCHES: "Kernel launches",
+    counters.COMPILES: "Compilations",
+}
+"""Short, for they stand in a column of names."""
+
+_HOST: Final = {
+    "cpu_model": "Processor",
+    "cores": "Cores of the machine",
+    "usable_cores": "Cores it may use",
+    "memory_bytes": "Memory of the machine",
+    "system": "Operating system",
+    "machine": "Architecture",
+    "name": "Name of the machine",
+    "gpu_driver": "GPU driver",
+}
+
+_GPU: Final = {
+    "name": "model",
+    "memory_bytes": "memory",
+    "max_clock_mhz": "highest clock (MHz)",
+    "power_limit_w": "power limit (W)",
+}
+
+_NAME_LIMIT: Final = 40
+
+
+def counter_name(name: str) -> str:
+    return _COUNTERS.get(name) or printable(name, _NAME_LIMIT)
+
+
+def counter_value(name: str, value: float) -> str:
+    if not name.endswith("_bytes"):
+        return wording.count(value)
+    return wording.size(value) if value >= 1024 else f"{value:.3g}{wording.GLUE}B"
+
+
+def host_name(key: str) -> str:
+    """``Processor``; ``GPU 0 memory`` for ``gpu:0:memory_bytes``."""
+    if key.startswith("gpu:"):
+        _, index, fact = [*key.split(":", 2), "", ""][:3]
+        words = _GPU.get(fact, fact.replace("_", " "))
+        return printable(f"GPU {index} {words}", _NAME_LIMIT).rstrip()
+    return _HOST.get(key) or printable(key.replace("_", " "), _NAME_LIMIT)
+
+
+def host_value(key: str, value: str) -> str:
+    is_size = key.endswith("_bytes") and value.isdecimal()
+    return wording.size(int(value)) if is_size else value

@@ -1,0 +1,65 @@
+"""Run files whose tables do not fit together: told as damaged, whatever reads them."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rlprof.errors import RunFileError
+from rlprof.runfile.reader import read_run
+from tests.factories import a_run
+from tests.run_files import write_run
+
+PLACE = "/home/researcher/project/train.py:12 step"
+FAULTS = (
+    "UPDATE node SET parent = id",
+    "UPDATE node SET parent = -7",
+    "UPDATE sample SET node = node + 1000",
+    "UPDATE sample SET thread = thread + 1000",
+    "UPDATE sample SET window = -1 - window",
+    "UPDATE sample SET wall_us = -wall_us",
+    "UPDATE sample SET wall_us = 9223372036854775807",
+    "UPDATE thread SET process = 77",
+    "UPDATE clock SET thread = 999",
+    "UPDATE window SET end_us = start_us",
+    "UPDATE window SET start_us = end_us, end_us = start_us",
+    "UPDATE counter SET value = 9e999",
+    "UPDATE counter SET value = 'many'",
+    "UPDATE frame SET function = x'ff00'",
+    "UPDATE process SET argv = '[1]'",
+    "UPDATE meta SET value = '1e300' WHERE key = 'run.started_unix_s'",
+    "UPDATE meta SET value = 'NaN' WHERE key = 'run.wall_us'",
+    "UPDATE meta SET value = 'null' WHERE key = 'run.host'",
+    "UPDATE meta SET value = '[]' WHERE key = 'overhead'",
+    "UPDATE meta SET value = '5' WHERE key = 'run.script'",
+    "DELETE FROM window",
+    "DELETE FROM process",
+    "INSERT INTO torch_window VALUES (99, 0, 'plain', 'written', 1, 2, 3, x'00')",
+    "INSERT INTO torch_window VALUES (0, 0, 'plain', 'written', 1, 2, 3, 'text')",
+    "INSERT INTO sync_site VALUES (99, 'f', 'g', 1, 'item', 'cpu', 1, 1, 1)",
+)
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Path:
+    path = tmp_path / "run.rlprof"
+    write_run(path, a_run("train.py").process("main", steps=1000).spends(10, PLACE).recording())
+    return path
+
+
+def test_what_was_recorded_fits_together(run_file: Path) -> None:
+    assert read_run(run_file).samples
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_told(run_file: Path, fault: str) -> None:
+    with closing(sqlite3.connect(run_file)) as db, db:
+        assert db.execute(fault).rowcount
+
+    with pytest.raises(RunFileError) as raised:
+        read_run(run_file)
+
+    assert raised.value.slug == "run-file-damaged"
