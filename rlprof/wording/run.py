@@ -171,11 +171,20 @@ def wait_lines(report: Report) -> list[tuple[str, str, str]]:
         return []
     lines = []
     for rows in groups[:MOST_WAITS]:
-        thread = f" ({printable(rows[0].thread)})" if rows[0].thread else ""
-        who = wording.named(rows[0].role, [row.pid for row in rows])
         what = f"{_spread_of_shares([row.share for row in rows])} in {rows[0].kind}"
-        lines.append((who + thread, what, _whom(rows)))
+        lines.append((_who(rows), what, _whom(rows)))
     return lines
+
+
+def _who(rows: Sequence[WaitRow]) -> str:
+    """``main 1000``, ``8 workers``, ``main 1000 (feeder)``, ``main 1000 (2 threads, feeder)``."""
+    pids = list(dict.fromkeys(row.pid for row in rows))
+    who = wording.named(rows[0].role, pids)
+    if not rows[0].thread:
+        return who
+    name = printable(rows[0].thread)
+    several = f"{len(rows)} threads, " if len(rows) > len(pids) else ""
+    return f"{who} ({several}{name})"
 
 
 def _whom(rows: Sequence[WaitRow]) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from rlprof import wording
 from rlprof.model.activity import Component
 from rlprof.model.memory import MemoryView, ProcessMemory
-from rlprof.model.report import Resources
-from rlprof.wording.run import LEAST_PART, parts_of_a_step, run_facts, spread
+from rlprof.model.report import Resources, WaitRow
+from rlprof.wording.run import LEAST_PART, parts_of_a_step, run_facts, spread, wait_lines
 from tests.report_factories import a_process, a_report
 
 MIB = 1 << 20
@@ -69,3 +69,16 @@ def test_counters_are_told_in_words():
 def test_values_that_read_the_same_are_one_figure():
     assert spread([3.94, 3.96], "{:.1f}") == "3.9 to 4.0"
     assert spread([3.96, 4.04], "{:.1f}") == "4.0"
+
+
+def test_threads_of_one_process_that_wait_alike_are_no_further_processes():
+    def who(*rows: tuple[int, str]) -> str:
+        waits = tuple(WaitRow(pid, "main", thread, "queue", 0.8, ()) for pid, thread in rows)
+        processes = [a_process(1000), a_process(1001, "worker")]
+        ((name, _, _),) = wait_lines(a_report(processes=processes, seen={"waits": waits}))
+        return name
+
+    assert who((1000, "")) == "main 1000"
+    assert who((1000, "feeder")) == "main 1000 (feeder)"
+    assert who((1000, "feeder"), (1000, "feeder")) == "main 1000 (2 threads, feeder)"
+    assert who((1000, ""), (1001, "")) == "2 mains"
