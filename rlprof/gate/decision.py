@@ -1,0 +1,291 @@
+"""Whether head is slower than base, how sure that is, and whether more runs are needed to tell.
+
+A failure must be reached twice. Pairs are looked at when there are 5, 8 and 12 of them (by default), until
+the interval of the ratio lies on one side of the smallest slowdown that matters; when it lies beyond,
+the same is asked again of fresh pairs alone. Each end of the intervals of a series is wrong in at most
+``SERIES_ERROR`` of all series, however often it is looked at, so both series are in at most
+its square; and that only where the true slowdown is as large as the smallest that matters, or nearly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import ceil, exp, inf, isfinite, log, sqrt
+from statistics import NormalDist
+from typing import Final, NamedTuple
+
+from rlprof.errors import UsageError
+from rlprof.gate.statistics import Shift, paired_shift, unpaired_shift
+from rlprof.model.profile import Interval
+from rlprof.units import percent
+
+MIN_EFFECT: Final = 0.05
+"""Slowdown that is never called one: processes started again differ by as much in their layout."""
+
+NOISE_FACTOR: Final = 2.0
+"""Nor is one of fewer standard deviations of what a check of a program with itself comes out at."""
+
+MIN_PAIRS: Final = 5
+"""With fewer, no order of the runs is rare enough (Wilcoxon: 1/32 with five pairs, 1/16 with four)."""
+
+MAX_PAIRS: Final = 12
+"""In each of both series: finds 10 % in noise of 3 % (``benchmarks/gate.py``)."""
+
+SERIES_ERROR: Final = 0.1
+"""Probability with which any look of a series may be wrong at one end, shared by its looks alike."""
+
+_GROWTH: Final = 1.5
+"""From a look to the next: a few more pairs hardly tell more, and each look costs certainty."""
+
+_POWER: Final = 0.955
+"""Probability with which each series finds a slowdown of the minimum detectable effect, so that both do nine
+times in ten (its square, less what the steps between Wilcoxon's levels cost)."""
+
+_SPREAD_OFF: Final = 1.2
+"""By how much the spread of twelve pairs may come out too high: its standard deviation is a fifth."""
+
+
+class State(Enum):
+    PASS = "pass"
+    REGRESSION = "regression"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Pair(NamedTuple):
+    """Steady steps per second of two runs, one after the other on one machine."""
+
+    base: float
+    head: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSettings:
+    min_effect: float | None = None
+    """Smallest slowdown that matters (0.05 is 5 %); None for the larger of ``MIN_EFFECT`` and twice the noise."""
+    min_pairs: int = MIN_PAIRS
+    max_pairs: int = MAX_PAIRS
+    """Of a series. A regression takes a second one."""
+
+    def __post_init__(self) -> None:
+        if self.min_effect is not None and not 0 < self.min_effect < 1:
+            raise UsageError(
+                f"The minimum effect must be between 0 and 100 %, not {100 * self.min_effect:g} %.",
+                slug="bad-min-effect",
+                hint="Give a part of the speed, as in --min-effect 5%.",
+            )
+        if not MIN_PAIRS <= self.min_pairs <= self.max_pairs:
+            raise UsageError(
+                f"Cannot decide with {self.min_pairs} to {self.max_pairs} pairs of runs.",
+                slug="bad-pairs",
+                hint=f"Give at least {MIN_PAIRS} with --pairs, and no fewer with --max-pairs: "
+                "fewer runs cannot tell a slowdown from noise.",
+            )
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Numbers of pairs at which a series is looked at."""
+        looks = [self.min_pairs]
+        while looks[-1] < self.max_pairs:
+            looks.append(min(self.max_pairs, ceil(_GROWTH * looks[-1])))
+        return tuple(looks)
+
+    @property
+    def error(self) -> float:
+        """Probability with which one look may be wrong at one end of its interval."""
+        return SERIES_ERROR / len(self.looks)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    state: State
+    """``INCONCLUSIVE`` while ``more`` are wanted."""
+    ratio: Interval
+    """Rate of head over that of base, of all pairs. ``low`` is 0 and ``high`` infinite when they are too few."""
+    min_effect: float
+    """Slowdown beyond which the interval had to lie: more than that asked for in much noise."""
+    mde: float
+    """Slowdown that a check in such noise finds nine times in ten (minimum detectable effect)."""
+    noise: float
+    """Standard deviation of the ratio of one pair."""
+    pairs: int
+    """What the decision rests on."""
+    more: int
+    """Further pairs that are needed; 0 when it is decided."""
+    is_confirming: bool
+    """Whether a regression was seen, and fresh pairs are asked, or were, if they see it too."""
+    reasons: tuple[str, ...]
+
+
+def decide(pairs: Sequence[Pair], settings: DecisionSettings) -> Decision:
+    """The state of a check after all its ``pairs``, in the order in which they ran.
+
+    Holds nothing from call to call: what was seen at earlier looks is looked at again.
+    """
+    ratios = [_log(pair.head) - _log(pair.base) for pair in pairs]
+
+    def measure(part: slice) -> Shift:
+        return paired_shift(ratios[part], settings.error)
+
+    return _decide(len(ratios), measure, "pairs", settings)
+
+
+def decide_unpaired(
+    base: Sequence[float], head: Sequence[float], settings: DecisionSettings
+) -> Decision:
+    """The same of rates that were measured once, and runs of head alone; ``pairs`` and ``more`` count those.
+
+    Both series rest on the same runs of base: what was odd with them, both see.
+    """
+    was, now = [_log(rate) for rate in base], [_log(rate) for rate in head]
+
+    def measure(part: slice) -> Shift:
+        return unpaired_shift(was, now[part], settings.error)
+
+    return _decide(len(now), measure, "runs", settings)
+
+
+def _log(rate: float) -> float:
+    assert 0 < rate < inf, "a run without a rate is no measurement"
+    return log(rate)
+
+
+class _Answer(Enum):
+    SLOWER = "slower"
+    NOT_SLOWER = "not slower"
+    UNCLEAR = "unclear"
+    UNFINISHED = "unfinished"
+
+
+_NOTHING: Final = Shift(middle=0.0, low=-inf, high=inf, noise=inf, spread=inf)
+"""What is known before the first pair."""
+
+
+class _Series(NamedTuple):
+    answer: _Answer
+    end: int
+    """Runs up to its last look, or up to the next one when it is unfinished."""
+
+
+_Measure = Callable[[slice], Shift]
+"""The shift that some of the runs show."""
+
+
+def _decide(count: int, measure: _Measure, unit: str, settings: DecisionSettings) -> Decision:
+    first = _look(0, count, measure, settings)
+    second = None
+    if first.answer is _Answer.SLOWER:
+        second = _look(first.end, count, measure, settings)
+    last = second or first
+    end = min(count, last.end)
+    more = last.end - count if last.answer is _Answer.UNFINISHED else 0
+    shift = measure(slice(0, end)) if end else _NOTHING
+    if more:
+        state = State.INCONCLUSIVE
+    elif second is not None and second.answer is _Answer.SLOWER:
+        state = State.REGRESSION
+    else:
+        state = State.PASS if _excludes(shift, settings) else State.INCONCLUSIVE
+    decision = Decision(
+        state=state,
+        ratio=Interval(exp(shift.middle), exp(shift.low), exp(shift.high)),
+        min_effect=_needed(shift.spread, settings),
+        mde=_detectable(shift, end, settings),
+        noise=shift.noise,
+        pairs=end,
+        more=more,
+        is_confirming=second is not None,
+        reasons=(),
+    )
+    return replace(decision, reasons=tuple(_reasons(decision, first.end, unit, settings)))
+
+
+def _look(start: int, count: int, measure: _Measure, settings: DecisionSettings) -> _Series:
+    """What the runs from ``start`` on say by themselves, at the first look that says anything."""
+    for look in settings.looks:
+        end = start + look
+        if end > count:
+            return _Series(_Answer.UNFINISHED, end)
+        shift = measure(slice(start, end))
+        if _excludes(shift, settings):
+            return _Series(_Answer.NOT_SLOWER, end)
+        if exp(shift.high) < 1 - _needed(shift.spread, settings):
+            return _Series(_Answer.SLOWER, end)
+    return _Series(_Answer.UNCLEAR, end)
+
+
+def _excludes(shift: Shift, settings: DecisionSettings) -> bool:
+    """Whether a slowdown that matters is out of the question. That it is noisy is no excuse here."""
+    return exp(shift.low) > 1 - _asked(settings)
+
+
+def _asked(settings: DecisionSettings) -> float:
+    return MIN_EFFECT if settings.min_effect is None else settings.min_effect
+
+
+def _needed(spread: float, settings: DecisionSettings) -> float:
+    """Slowdown that the whole interval must be beyond for a failure."""
+    if settings.min_effect is not None:
+        return settings.min_effect
+    return max(MIN_EFFECT, 1 - exp(-NOISE_FACTOR * spread))
+
+
+def _detectable(shift: Shift, count: int, settings: DecisionSettings) -> float:
+    """Minimum detectable effect of a check that goes to the end of both series if need be."""
+    if not isfinite(shift.spread):
+        return 1.0
+    lessening = (shift.spread**2 - shift.fixed**2) * count / settings.max_pairs
+    spread = sqrt(shift.fixed**2 + max(0.0, lessening))
+    return detectable_effect(spread, settings)
+
+
+def detectable_effect(spread: float, settings: DecisionSettings) -> float:
+    """Slowdown that is found nine times in ten, where a whole series comes out at ± ``spread``."""
+    normal = NormalDist()
+    z = normal.inv_cdf(1 - settings.error)
+    # Few runs tell their own noise badly: Student's t, by the first term of Fisher's expansion.
+    quantile = z * (1 + (z * z + 1) / (4 * (settings.max_pairs - 1)))
+    reach = quantile + normal.inv_cdf(_POWER)
+    return 1 - (1 - _needed(_SPREAD_OFF * spread, settings)) * exp(-reach * spread)
+
+
+def _reasons(
+    decision: Decision, first_end: int, unit: str, settings: DecisionSettings
+) -> Iterator[str]:
+    ratio, asked = decision.ratio, percent(_asked(settings))
+    if isfinite(ratio.high):
+        yield (
+            f"Head runs at {ratio.median:.3f} times the speed of base "
+            f"({ratio.low:.3f} to {ratio.high:.3f}, {decision.pairs} {unit})."
+        )
+    if decision.state is State.REGRESSION:
+        yield f"All of that is beyond the smallest slowdown that counts, {percent(decision.min_effect)}."
+        yield (
+            f"It was seen twice: in the first {first_end} {unit}, and in "
+            f"{decision.pairs - first_end} fresh ones by themselves."
+        )
+    elif decision.state is State.PASS:
+        yield f"A slowdown of {asked} is out of the question."
+    elif decision.more:
+        yield f"{decision.more} more {unit} are needed to tell."
+    else:
+        yield f"A slowdown of {asked} is neither shown nor out of the question."
+        yield _why_unclear(decision)
+    if decision.is_confirming and decision.state is not State.REGRESSION:
+        seen = f"The first {first_end} {unit} showed a regression"
+        yield f"{seen}." if decision.more else f"{seen}, and fresh ones did not."
+    if _asked(settings) < decision.min_effect < 1:
+        yield (
+            f"In this noise only a slowdown of more than {percent(decision.min_effect)} counts, not {asked}: "
+            "the program against itself would come out at half of that."
+        )
+
+
+def _why_unclear(decision: Decision) -> str:
+    if not isfinite(decision.noise):
+        return "A single run does not tell how much runs vary."
+    return (
+        f"In this noise ({percent(decision.noise)} from pair to pair) such a check finds slowdowns from "
+        f"{percent(decision.mde)} on. Longer runs, a quieter machine or a larger --max-pairs find smaller ones."
+    )

@@ -1,0 +1,170 @@
+"""Counters of head against those of base."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlprof.errors import UsageError
+from rlprof.gate.counters import (
+    CounterTolerance,
+    RunCounters,
+    compare_counters,
+    parse_tolerance,
+)
+
+STEPS = 10_000.0
+
+
+def run(**totals: float) -> RunCounters:
+    """A run of ten thousand steps, given what it counted in all of them."""
+    return RunCounters({name: total / STEPS for name, total in totals.items()}, STEPS)
+
+
+def only(base, head, *tolerances):
+    (row,) = compare_counters(base, head, tolerances)
+    return row
+
+
+def test_the_same_counts_are_fine():
+    row = only([run(gpu_syncs=30_000)], [run(gpu_syncs=30_000)])
+
+    assert (row.fails, row.reason) == (False, "the same")
+    assert (row.base, row.head) == (3.0, 3.0)
+
+
+def test_a_new_counter_fails_at_the_first_run():
+    row = only([run()], [run(gpu_syncs=10_000)])
+
+    assert row.fails
+    assert row.reason.startswith("new: 1 per step")
+
+
+def test_three_times_as_many_fail_at_the_first_run():
+    row = only([run(gpu_syncs=10_000)], [run(gpu_syncs=30_000)])
+
+    assert row.fails
+    assert row.reason.startswith("3 times as many")
+
+
+def test_a_tenth_more_waits_for_a_second_pair_to_tell_whether_it_varies():
+    few, many = run(gpu_syncs=30_000), run(gpu_syncs=33_000)
+
+    assert not only([few], [many]).fails
+    assert only([few, few], [many, many]).fails
+
+
+def test_where_all_runs_of_a_side_agree_a_single_event_more_fails():
+    few, many = run(torch_compiles=3), run(torch_compiles=4)
+
+    assert only([few, few], [many, many]).fails
+
+
+def test_where_runs_vary_more_of_it_does_not_fail():
+    base = [run(updates=total) for total in (2_500, 2_520)]
+    head = [run(updates=total) for total in (2_610, 2_640)]
+
+    assert not only(base, head).fails
+
+
+def test_five_runs_a_side_tell_more_from_variation():
+    base = [run(updates=total) for total in (2_500, 2_520, 2_480, 2_510, 2_490)]
+    head = [run(updates=total) for total in (3_000, 3_020, 2_980, 3_010, 2_990)]
+
+    assert only(base, head).fails
+    assert not only(base[:4], head[:4]).fails
+
+
+def test_one_run_of_head_that_is_fine_is_enough():
+    base = [run(gpu_syncs=100)] * 2
+    head = [run(gpu_syncs=90_000), run(gpu_syncs=100)]
+
+    assert not only(base, head).fails
+
+
+def test_fewer_are_fine_however_many():
+    row = only([run(h2d_bytes=5e9)], [run()])
+
+    assert (row.fails, row.reason) == (False, "fewer")
+
+
+@pytest.mark.parametrize("name", ["gc_collections", "kernel_launches"])
+def test_what_depends_on_chance_is_shown_and_not_judged(name):
+    row = only([run()], [run(**{name: 50_000})])
+
+    assert (row.fails, row.allowed) == (False, None)
+    assert row.reason.startswith("not judged: ")
+
+
+def test_what_depends_on_chance_is_judged_when_asked_for():
+    row = only([run()], [run(kernel_launches=50_000)], parse_tolerance("kernel_launches=0"))
+
+    assert row.fails
+
+
+def test_zero_allows_not_one_more():
+    exact = parse_tolerance("gpu_syncs=0")
+
+    assert only([run(gpu_syncs=10_000)], [run(gpu_syncs=10_001)], exact).fails
+    assert not only([run(gpu_syncs=10_000)], [run(gpu_syncs=10_000)], exact).fails
+
+
+def test_a_part_allows_that_much_and_no_more():
+    tenth = parse_tolerance("h2d_bytes=10%")
+
+    assert not only([run(h2d_bytes=1e9)], [run(h2d_bytes=1.1e9)], tenth).fails
+    assert only([run(h2d_bytes=1e9)], [run(h2d_bytes=1.11e9)], tenth).fails
+
+
+def test_off_is_never_judged():
+    row = only([run()], [run(ipc_bytes=1e9)], parse_tolerance("ipc_bytes=off"))
+
+    assert (row.fails, row.allowed, row.reason) == (False, None, "not judged, as asked")
+
+
+def test_what_was_asked_for_is_shown_even_where_nothing_was_counted():
+    row = only([run()], [run()], parse_tolerance("gpu_syncs=0"))
+
+    assert (row.name, row.fails, row.reason) == ("gpu_syncs", False, "the same")
+
+
+def test_steps_and_the_program_s_own_phases_are_no_costs():
+    counted = {"steps:gymnasium.env": STEPS, "phase:rollout:wall_ns": 5e9}
+
+    assert compare_counters([run()], [run(**counted)]) == ()
+
+
+def test_failures_come_first_then_names():
+    rows = compare_counters([run(a=1)], [run(a=1, c=10_000, b=1, d=10_000)])
+
+    assert [row.name for row in rows] == ["c", "d", "a", "b"]
+
+
+def test_something_once_a_second_is_not_made_a_failure_by_fewer_steps_a_second():
+    timed_base = RunCounters({"log_records": 60 / 60_000}, 60_000)
+    timed_head = RunCounters({"log_records": 60 / 20_000}, 20_000)
+
+    assert not only([timed_base], [timed_head]).fails
+
+
+@pytest.mark.parametrize(
+    ("text", "tolerance"),
+    [
+        ("gpu_syncs=0", CounterTolerance("gpu_syncs", 0.0)),
+        ("h2d_bytes=5%", CounterTolerance("h2d_bytes", 0.05)),
+        (" h2d_bytes = 12.5 % ", CounterTolerance("h2d_bytes", 0.125)),
+        ("ipc_bytes=off", CounterTolerance("ipc_bytes", None)),
+    ],
+)
+def test_tolerances_are_read(text, tolerance):
+    assert parse_tolerance(text) == tolerance
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "gpu_syncs", "=0", "gpu_syncs=", "gpu_syncs=5", "gpu_syncs=-1%", "a=b=0", "steps=0"],
+)
+def test_what_is_no_tolerance_is_refused(text):
+    with pytest.raises(UsageError) as error:
+        parse_tolerance(text)
+
+    assert error.value.slug == "bad-counter"
