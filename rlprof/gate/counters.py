@@ -15,17 +15,24 @@ from typing import Final
 
 from rlprof.errors import UsageError
 from rlprof.model.counters import (
+    COMPILES,
     GC_COLLECTIONS,
     KERNEL_LAUNCHES,
     STEP_COUNTERS,
 )
 from rlprof.units import count, percent
 
+PROCESSES: Final = "processes"
+"""Python processes of the run."""
+
 NOISE: Final[Mapping[str, str]] = {
     GC_COLLECTIONS: "it depends on which objects happen to be alive, those of other threads included",
     KERNEL_LAUNCHES: "it is told from a few updates under torch's profiler, not counted",
 }
 """Counters that differ between runs of one program, each with the reason; judged only when asked for."""
+
+NEVER_BY_CLOCK: Final = frozenset({COMPILES, PROCESSES})
+"""Counters of which a single event more in the whole run is no matter of time."""
 
 _CLEAR: Final = 0.9
 """Growth that one run may show by chance, nearly twice as many: in asynchronous programs counts vary by a tenth or two."""
@@ -34,7 +41,8 @@ _SMALL: Final = 0.05
 """Growth that is let pass where counts vary from run to run: by other seeds, or by the clock."""
 
 _RARE: Final = 0.01
-"""Events per step, likewise: what a program does once a second becomes more per step when it is slower."""
+"""Events per step that are let pass: what a program does once a second it does more often per step when it
+is slower, and for the same number of times in both runs of a side."""
 
 _ENOUGH_RUNS: Final = 5
 """A side: all five of head above all five of base is one case in 252."""
@@ -169,12 +177,18 @@ def _allowed(counted: _Counted, asked: Mapping[str, float | None]) -> tuple[floa
     if counted.name in NOISE:
         return None, f"not judged: {NOISE[counted.name]}"
     if counted.runs > 1 and counted.variation * counted.steps < 0.5:
-        return highest, "all runs of a side agree"
+        return highest + _slack_of_agreed(counted.name, highest), "all runs of a side agree"
     if counted.runs >= _ENOUGH_RUNS:
         slack = max(_SMALL * highest, _RARE, counted.variation)
         return highest + slack, "it varies from run to run"
     slack = max(_CLEAR * highest, _RARE, counted.variation)
     return highest + slack, "so few runs do not tell whether it varies"
+
+
+def _slack_of_agreed(name: str, highest: float) -> float:
+    if name in NEVER_BY_CLOCK:
+        return 0.0
+    return _SMALL * highest if name.endswith("_bytes") else _RARE
 
 
 def _in_words(counted: _Counted, allowed: float, why: str, *, fails: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
 
 import pytest
@@ -139,6 +140,17 @@ def test_the_minimum_detectable_effect_grows_with_the_noise():
 
     assert 0.05 < quiet.mde < 0.08
     assert loud.mde > quiet.mde + 0.05
+
+
+def test_the_minimum_detectable_effect_is_that_of_a_check_that_goes_on_to_the_end():
+    """Four times the same six pairs: a check that stopped at the first could have gone on."""
+    settings = DecisionSettings(min_pairs=6, max_pairs=24)
+    six = pairs(6, noise=(0.0, 0.02, -0.02, 0.01, -0.01, 0.015))
+
+    early, late = decide(six, settings), decide(six[:6] * 4, replace(settings, min_pairs=24))
+
+    assert (early.pairs, late.pairs) == (6, 24)
+    assert early.mde == pytest.approx(late.mde, abs=0.005)
 
 
 def test_equal_rates_leave_no_noise_and_pass():
