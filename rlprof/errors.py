@@ -5,6 +5,7 @@
     ├── LaunchError       the target could not be started                  (exit 70)
     ├── RunFileError      a run file is missing, damaged, foreign or newer (exit 1)
     ├── TraceError        a torch trace is missing, no trace or too large  (exit 1)
+    ├── MeasureError      the gate could not measure or compare            (exit 4)
     └── OutputError       a report could not be written                    (exit 1)
 
 A lower layer raises; only ``rlprof.cli`` catches and prints.
@@ -17,6 +18,12 @@ from typing import Final
 EXIT_OK: Final = 0
 EXIT_ERROR: Final = 1
 EXIT_USAGE: Final = 2
+EXIT_REGRESSION: Final = 1
+"""``rlprof check``: head is slower, or counts more. None of its errors ends in this code."""
+EXIT_INCONCLUSIVE: Final = 3
+"""``rlprof check``: the runs vary too much to tell."""
+EXIT_NOT_MEASURED: Final = 4
+"""``rlprof check``: a run failed, made no steps, or there is nothing to compare with."""
 EXIT_LAUNCH_FAILED: Final = 70
 """An error of rlprof before the target ran (``EX_SOFTWARE`` of sysexits.h)."""
 
@@ -50,6 +57,10 @@ class RunFileError(RlprofError):
 
 class TraceError(RlprofError):
     pass
+
+
+class MeasureError(RlprofError):
+    exit_code = EXIT_NOT_MEASURED
 
 
 class OutputError(RlprofError):

@@ -42,6 +42,8 @@ class RecordingSettings:
     """Stop recording after this long; the target goes on."""
     agent: bool = True
     probe: bool = True
+    sampling: bool = True
+    """Whether austin samples the processes; without it and the probe a run is counted only."""
     austin: str | None = None
     """Path of the sampler to use."""
     label: str | None = None

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 import rlprof
+from rlprof.cli.check import check
 from rlprof.cli.diff import diff
 from rlprof.cli.doctor import doctor
 from rlprof.cli.examples import examples
@@ -104,6 +105,18 @@ COMMANDS: Final = (
             "rlprof diff runs/before.rlprof runs/after.rlprof --html",
             "rlprof diff before.rlprof after.rlprof --metric cpu -o diff.svg",
         ),
+    ),
+    _Command(
+        check,
+        (
+            "rlprof check --base origin/main train.py --steps 20000",
+            "rlprof check --base main --counter gpu_syncs=0 --profile --artifacts out -- bash train.sh",
+            "rlprof check --base-command 'python old.py' new.py",
+            "rlprof check --save-baseline perf.json train.py",
+            "rlprof check --baseline perf.json --junit check.xml train.py",
+        ),
+        TargetCommand,
+        TARGET_USAGE,
     ),
     _Command(
         history,

@@ -83,7 +83,7 @@ class Recorder:
         self._census = Census(self._stacks, self._elapsed_us, expects_agents=settings.agent)
         self._server = AgentServer()
         self._attacher = Attacher(
-            self._find_austin(),
+            self._find_austin() if settings.sampling else None,
             self._selector,
             interval_us=settings.interval_us,
             usable_cores=self._usable_cores,
@@ -165,6 +165,7 @@ class Recorder:
                 "interval": "default" if interval is None else f"{interval} us",
                 "agent": str(settings.agent).lower(),
                 "probe": str(settings.probe).lower(),
+                "sampling": str(settings.sampling).lower(),
                 "torch": settings.torch.value,
             },
             rlprof_version=__version__,

@@ -1,0 +1,570 @@
+"""``rlprof check``: fail when a training became slower, and only then."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+import rlprof
+from rlprof.cli.output import Force, check_output, show, terminal_options, write_output
+from rlprof.cli.run import command_of, counted_function, pattern_of, script_name
+from rlprof.cli.target import Target, TargetKind, target_of
+from rlprof.errors import (
+    EXIT_NOT_MEASURED,
+    EXIT_OK,
+    EXIT_USAGE,
+    MeasureError,
+    RlprofError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from rlprof.gate.causes import Causes
+    from rlprof.gate.checking import CheckSettings
+    from rlprof.gate.outcome import Outcome
+    from rlprof.gate.program import Program
+    from rlprof.gate.runner import Runner
+
+DEFAULT_TIMEOUT_S: Final = 1800.0
+"""Of one run. What hangs must not hold a runner for the six hours that services allow."""
+
+ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
+"""What ``--artifacts`` writes with ``--profile``."""
+
+_STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
+
+
+class OnInconclusive(str, Enum):
+    PASS = "pass"
+    FAIL = "fail"
+
+
+def check(
+    ctx: typer.Context,
+    base: Annotated[
+        str | None,
+        typer.Option(metavar="REF", help="Commit to compare with; it runs in a worktree."),
+    ] = None,
+    base_command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Compare with this command instead, started here."),
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Compare with what was saved in FILE.")
+    ] = None,
+    save_baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Only run, and save what it came to.")
+    ] = None,
+    relax_machine: Annotated[
+        bool, typer.Option("--relax-machine", help="Accept a baseline of another machine.")
+    ] = False,
+    pairs: Annotated[
+        int | None, typer.Option(metavar="N", help="Pairs of runs at first (5 or more).")
+    ] = None,
+    max_pairs: Annotated[
+        int | None, typer.Option(metavar="N", help="Pairs at most; as many again to confirm.")
+    ] = None,
+    min_effect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT",
+            help="Smallest slowdown that fails. Default: 5%, or twice the noise if that is more.",
+        ),
+    ] = None,
+    counter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=TOLERANCE",
+            help="How much a counter may grow: gpu_syncs=0, h2d_bytes=5%, ipc_bytes=off. Repeatable.",
+        ),
+    ] = None,
+    counters_only: Annotated[
+        bool, typer.Option("--counters-only", help="Run once a side and compare counters alone.")
+    ] = False,
+    on_inconclusive: Annotated[
+        OnInconclusive | None,
+        typer.Option(help="What to make of runs that vary too much to tell. Default: exit 3."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For each run.")
+    ] = DEFAULT_TIMEOUT_S,
+    prepare: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Shell command that builds the base in its worktree."),
+    ] = None,
+    profile: Annotated[
+        bool,
+        typer.Option(
+            "--profile",
+            help="Unless it passes: record a last pair in full, and say what got worse.",
+        ),
+    ] = False,
+    artifacts: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --profile: page, flamegraph and run files go here."),
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as Markdown.")] = None,
+    json_: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Also as JSON.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML.")] = None,
+    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as SARIF.")] = None,
+    python: Annotated[
+        Path | None, typer.Option(help="Interpreter for the script, for example of another venv.")
+    ] = None,
+    sps_pattern: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Find the speed in the output, as in rlprof run."),
+    ] = None,
+    steps_from: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="Count calls of this, as in rlprof run."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Check that a training did not become slower.
+
+    Runs base and head in turn, in fresh processes on this machine, until the difference is clear. Ends with
+    0 pass, 1 regression, 2 bad usage, 3 inconclusive, 4 could not measure. The result goes to stdout,
+    the training's own output is shown only where it fails.
+    """
+    request = CheckRequest(
+        target=target_of(ctx),
+        base=base,
+        base_command=base_command,
+        baseline=baseline,
+        save_baseline=save_baseline,
+        relax_machine=relax_machine,
+        pairs=pairs,
+        max_pairs=max_pairs,
+        min_effect=min_effect,
+        counters=tuple(counter or ()),
+        counters_only=counters_only,
+        on_inconclusive=None if on_inconclusive is None else on_inconclusive.value,
+        timeout_s=timeout,
+        prepare=prepare,
+        profile=profile,
+        artifacts=artifacts,
+        outputs=Outputs(markdown, json_, junit, sarif),
+        python=python,
+        sps_pattern=sps_pattern,
+        steps_from=steps_from,
+        force=force,
+    )
+    raise typer.Exit(_checked(request))
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Files to write, as far as they are wanted."""
+
+    markdown: Path | None
+    json: Path | None
+    junit: Path | None
+    sarif: Path | None
+
+    def files(self) -> Iterator[Path]:
+        for file in (self.markdown, self.json, self.junit, self.sarif):
+            if file is not None:
+                yield file
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """The command line."""
+
+    target: Target
+    base: str | None
+    base_command: str | None
+    baseline: Path | None
+    save_baseline: Path | None
+    relax_machine: bool
+    pairs: int | None
+    max_pairs: int | None
+    min_effect: str | None
+    counters: tuple[str, ...]
+    counters_only: bool
+    on_inconclusive: str | None
+    timeout_s: float
+    prepare: str | None
+    profile: bool
+    artifacts: Path | None
+    outputs: Outputs
+    python: Path | None
+    sps_pattern: str | None
+    steps_from: str | None
+    force: bool
+
+
+def _checked(request: CheckRequest) -> int:
+    """The exit code. No error of ours ends in that of a regression."""
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.process_session import adopting_orphans
+
+    try:
+        with interruptible(), adopting_orphans():
+            return _check(request)
+    except Interrupted as stop:
+        _say("rlprof: stopped; nothing that it started is left running")
+        return 128 + stop.signum
+    except RlprofError as error:
+        if error.exit_code in (EXIT_USAGE, EXIT_NOT_MEASURED):
+            raise
+        raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
+    except Exception as bug:
+        lines = "".join(traceback.format_exception(bug)).rstrip()
+        raise MeasureError(
+            f"a bug in rlprof {rlprof.__version__} ended the check:\n{lines}",
+            slug="check-bug",
+            hint="please report it, with the lines above",
+        ) from bug
+
+
+def _check(request: CheckRequest) -> int:
+    _refuse_what_cannot_be_meant(request)
+    settings = _settings(request)
+    head = _head(request)
+    with _temporary_folder() as folder:
+        runner = _runner(request, folder)
+        if request.save_baseline is not None:
+            return _save_baseline(request, request.save_baseline, head, runner, settings)
+        outcome = _outcome(request, head, runner, settings, folder)
+    return _hand_out(outcome, request)
+
+
+# --- the command line -----------------------------------------------------------------------
+
+
+def _refuse_what_cannot_be_meant(request: CheckRequest) -> None:
+    if not request.target.words:
+        raise UsageError(
+            "nothing to run was given",
+            slug="no-target",
+            hint="end the line with what to run, for example "
+            "rlprof check --base origin/main train.py --steps 20000",
+        )
+    against = {
+        "--base": request.base,
+        "--base-command": request.base_command,
+        "--baseline": request.baseline,
+        "--save-baseline": request.save_baseline,
+    }
+    given = [name for name, value in against.items() if value is not None]
+    if len(given) != 1:
+        raise UsageError(
+            f"{' and '.join(given)} do not go together"
+            if given
+            else "nothing says what to compare with",
+            slug="no-base",
+            hint=f"give one of {', '.join(against)}",
+        )
+    if request.prepare is not None and request.base is None:
+        raise UsageError(
+            "--prepare builds the base in its worktree, and there is none without --base",
+            slug="no-base",
+            hint="leave it out, or give --base",
+        )
+    for file in request.outputs.files():
+        check_output(file, force=request.force)
+    if request.save_baseline is not None:
+        check_output(request.save_baseline, force=request.force)
+    if request.artifacts is not None:
+        for name in ARTIFACTS:
+            check_output(request.artifacts / name, force=request.force)
+
+
+def _settings(request: CheckRequest) -> CheckSettings:
+    from rlprof.gate.checking import CheckSettings
+    from rlprof.gate.counters import parse_tolerance
+    from rlprof.gate.decision import DecisionSettings
+
+    decision = DecisionSettings()
+    first = decision.min_pairs if request.pairs is None else request.pairs
+    last = max(first, decision.max_pairs) if request.max_pairs is None else request.max_pairs
+    return CheckSettings(
+        decision=replace(
+            decision,
+            min_effect=None if request.min_effect is None else share_of(request.min_effect),
+            min_pairs=first,
+            max_pairs=last,
+        ),
+        tolerances=tuple(map(parse_tolerance, request.counters)),
+        counters_only=request.counters_only,
+    )
+
+
+def share_of(text: str) -> float:
+    """``5%``, ``5`` and ``0.05`` as 0.05; raises ``UsageError``."""
+    number = text.strip().removesuffix("%").strip()
+    try:
+        value = float(number)
+    except ValueError:
+        value = float("nan")
+    if "%" in text or value >= 1:
+        value /= 100
+    if not 0 < value < 1:
+        raise UsageError(
+            f"--min-effect {text} is no part of a rate",
+            slug="bad-min-effect",
+            hint="for example --min-effect 5%",
+        )
+    return value
+
+
+# --- what is run ----------------------------------------------------------------------------
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    from rlprof.gate.interruption import shielded
+
+    folder = Path(tempfile.mkdtemp(prefix="rlprof-")).resolve()
+    try:
+        yield folder
+    finally:
+        with shielded():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _head(request: CheckRequest) -> Program:
+    from rlprof.gate.git import without_repository
+    from rlprof.gate.program import Program, Side
+
+    folder = Path.cwd()
+    return Program(
+        side=Side.HEAD,
+        command=command_of(request.target, request.python),
+        script=script_name(request.target),
+        folder=folder,
+        environment=without_repository(os.environ),
+        name=folder.name,
+    )
+
+
+def _runner(request: CheckRequest, folder: Path) -> Runner:
+    from rlprof.gate.one_run import Counting
+    from rlprof.gate.runner import Runner
+
+    if request.sps_pattern is not None:
+        pattern_of(request.sps_pattern)
+    if request.steps_from is not None:
+        counted_function(request.steps_from, agent=True)
+    return Runner(
+        folder,
+        timeout_s=request.timeout_s,
+        counting=Counting(request.sps_pattern, request.steps_from),
+        needs_rate=not request.counters_only,
+    )
+
+
+def _outcome(
+    request: CheckRequest, head: Program, runner: Runner, settings: CheckSettings, folder: Path
+) -> Outcome:
+    from rlprof.gate.checking import not_measured
+
+    try:
+        if request.baseline is not None:
+            return _against_baseline(request, request.baseline, head, runner, settings)
+        if request.base is None:
+            sides = _two_commands(request, head)
+            return _compared(request, *sides, runner, settings)
+        return _against_commit(request, request.base, head, runner, settings, folder)
+    except MeasureError as error:
+        # Nothing ran: who reads a file must learn that too.
+        base = request.base or request.base_command or str(request.baseline)
+        return not_measured(error, base, head)
+
+
+def _against_commit(
+    request: CheckRequest,
+    ref: str,
+    head: Program,
+    runner: Runner,
+    settings: CheckSettings,
+    folder: Path,
+) -> Outcome:
+    from rlprof.gate.sides import Preparing, in_worktree
+
+    is_script = request.target.kind is TargetKind.SCRIPT
+    with in_worktree(
+        head,
+        ref,
+        folder,
+        preparing=Preparing(request.prepare, folder / "prepare.log", request.timeout_s),
+        script=request.target.words[0] if is_script else None,
+        tell=_tell,
+    ) as sides:
+        outcome = _compared(request, sides.base, sides.head, runner, settings)
+    return replace(outcome, notes=(*sides.notes, *outcome.notes))
+
+
+def _two_commands(request: CheckRequest, head: Program) -> tuple[Program, Program]:
+    from rlprof.gate.program import Side
+
+    command = base_words(request.base_command or "")
+    base = replace(
+        head,
+        side=Side.BASE,
+        command=command,
+        script=Path(command[0]).name,
+        name=shlex.join(command),
+    )
+    return base, replace(head, name=shlex.join(request.target.words))
+
+
+def base_words(text: str) -> tuple[str, ...]:
+    """``--base-command`` as words; raises ``UsageError``."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(
+            f"--base-command {text!r} is no command: {str(error).lower()}",
+            slug="bad-base-command",
+            hint="quote it as a shell would: --base-command 'python train.py --old'",
+        ) from error
+    if not words:
+        raise UsageError(
+            "--base-command is empty",
+            slug="bad-base-command",
+            hint="for example --base-command 'python train.py --old'",
+        )
+    return words
+
+
+def _compared(
+    request: CheckRequest, base: Program, head: Program, runner: Runner, settings: CheckSettings
+) -> Outcome:
+    from rlprof.gate.causes import look_for_causes
+    from rlprof.gate.checking import check_pairs
+    from rlprof.gate.outcome import Verdict
+    from rlprof.model.recording import Note
+
+    outcome = check_pairs(base, head, runner, settings, _tell)
+    if not request.profile or outcome.verdict not in (Verdict.REGRESSION, Verdict.INCONCLUSIVE):
+        return outcome
+    _tell("a last pair, recorded in full")
+    try:
+        causes = look_for_causes(base, head, runner, len(outcome.pairs()) + 1)
+    except MeasureError as error:
+        note = Note("warning", "no-causes", f"The causes are not known: {error.message}.")
+        return replace(outcome, notes=(*outcome.notes, note))
+    _write_artifacts(request, causes)
+    return replace(outcome, comparison=causes.comparison)
+
+
+def _against_baseline(
+    request: CheckRequest, path: Path, head: Program, runner: Runner, settings: CheckSettings
+) -> Outcome:
+    from rlprof.gate.baseline import read_baseline
+    from rlprof.gate.checking import check_against_baseline, check_machine
+    from rlprof.gate.fingerprint import fingerprint_here
+    from rlprof.gate.import_paths import interpreter_of
+
+    baseline = read_baseline(path)
+    here = fingerprint_here(interpreter_of(head.command, head.environment), head.environment)
+    notes = check_machine(baseline, path, here, is_relaxed=request.relax_machine)
+    outcome = check_against_baseline(baseline, str(path), head, runner, settings, _tell)
+    return replace(outcome, notes=(*notes, *outcome.notes))
+
+
+def _save_baseline(
+    request: CheckRequest, path: Path, head: Program, runner: Runner, settings: CheckSettings
+) -> int:
+    from rlprof.gate.baseline import baseline_as_json
+    from rlprof.gate.checking import measure_baseline
+    from rlprof.gate.fingerprint import fingerprint_here
+    from rlprof.gate.import_paths import interpreter_of
+    from rlprof.recording.host import git_state
+
+    baseline = measure_baseline(
+        head,
+        runner,
+        # Both series of a check rest on these: with few of them it stays inconclusive for ever.
+        runs=settings.decision.max_pairs if request.pairs is None else request.pairs,
+        machine=fingerprint_here(interpreter_of(head.command, head.environment), head.environment),
+        commit=git_state(head.folder) or "",
+        tell=_tell,
+    )
+    write_output(path, baseline_as_json(baseline), force=request.force)
+    typer.echo(f"wrote {path}: {len(baseline.sps)} runs")
+    return EXIT_OK
+
+
+# --- the result -----------------------------------------------------------------------------
+
+
+def _write_artifacts(request: CheckRequest, causes: Causes) -> None:
+    """While the run files are there."""
+    if request.artifacts is None:
+        return
+    page, drawing, *files = (request.artifacts / name for name in ARTIFACTS)
+    write_output(page, causes.page(), force=request.force)
+    write_output(drawing, causes.drawing(), force=request.force)
+    for file, run in zip(files, causes.runs, strict=True):
+        write_output(file, run.run_file.read_bytes(), force=request.force)
+    _tell(f"wrote {', '.join(ARTIFACTS)} to {request.artifacts}")
+
+
+def _hand_out(outcome: Outcome, request: CheckRequest) -> int:
+    from rlprof.gate.json_document import outcome_as_json
+    from rlprof.gate.junit import outcome_as_junit
+    from rlprof.gate.markdown import outcome_as_markdown
+    from rlprof.gate.outcome import exit_code
+    from rlprof.gate.sarif import outcome_as_sarif
+    from rlprof.gate.terminal import outcome_as_text
+
+    lenient = request.on_inconclusive
+    look = terminal_options(sys.stdout)
+    show(outcome_as_text(outcome, colored=look["color"] == "always"))
+    root = str(Path.cwd())
+    markdown = outcome_as_markdown(outcome)
+    files = request.outputs
+    for file, document in (
+        (files.markdown, markdown),
+        (files.json, outcome_as_json(outcome, on_inconclusive=lenient)),
+        (files.junit, outcome_as_junit(outcome, on_inconclusive=lenient)),
+        (files.sarif, outcome_as_sarif(outcome, root=root)),
+    ):
+        if file is not None:
+            write_output(file, document, force=request.force)
+    _add_to_summary(markdown)
+    if outcome.failure is not None:
+        raise MeasureError(
+            outcome.failure.message, slug=outcome.failure.slug, hint=outcome.failure.hint
+        )
+    return exit_code(outcome.verdict, on_inconclusive=lenient)
+
+
+def _add_to_summary(text: str) -> None:
+    """To that of the job, where a service shows one."""
+    path = os.environ.get(_STEP_SUMMARY)
+    if not path:
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        _say(f"rlprof: no summary: cannot write {path}: {error.strerror}")
+
+
+def _tell(text: str) -> None:
+    _say(f"rlprof: {text}")
+
+
+def _say(text: str) -> None:
+    try:
+        typer.echo(text, err=True)
+    except OSError:
+        pass  # stderr takes no more; stdout and the exit code still speak.

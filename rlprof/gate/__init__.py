@@ -1,0 +1,1 @@
+"""The gate: base and head run in turn, and whether head became slower."""

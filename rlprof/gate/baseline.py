@@ -1,0 +1,185 @@
+"""The baseline file: what a program did on one machine, to be kept in its repository."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import rlprof
+from rlprof.errors import MeasureError, RlprofError, UsageError
+from rlprof.renderers.json_report.values import Json, as_json_text, number
+
+FORMAT: Final = "rlprof-baseline"
+FORMAT_VERSION: Final = 1
+"""1: the first."""
+
+_AGAIN: Final = "make it again with `rlprof check --save-baseline FILE -- COMMAND`"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    command: tuple[str, ...]
+    commit: str
+    """``abc1234`` or ``abc1234+changes``; empty outside a repository."""
+    saved: str
+    """When, as ISO 8601."""
+    machine: Mapping[str, str]
+    """As ``fingerprint`` gives it."""
+    unit: str
+    source: str
+    """What counted the steps."""
+    sps: tuple[float, ...]
+    """Steady, of each run."""
+    steps: tuple[float, ...]
+    """Of each run."""
+    counters_per_step: Mapping[str, tuple[float, ...]]
+    """Totals over steps, of each run."""
+
+
+def baseline_as_json(baseline: Baseline) -> str:
+    """One value a line and everything in order, so that a diff shows what changed."""
+    document: dict[str, Json] = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "rlprof": rlprof.__version__,
+        "saved": baseline.saved,
+        "commit": baseline.commit or None,
+        "command": list(baseline.command),
+        "machine": {name: baseline.machine[name] for name in sorted(baseline.machine)},
+        "unit": baseline.unit,
+        "source": baseline.source,
+        "sps": [number(value) for value in baseline.sps],
+        "steps": [number(value) for value in baseline.steps],
+        "counters_per_step": {
+            name: _one_or_all(baseline.counters_per_step[name])
+            for name in sorted(baseline.counters_per_step)
+        },
+    }
+    return as_json_text(document)
+
+
+def _one_or_all(values: Sequence[float]) -> Json:
+    """Most counters are the same in all runs: then one value is easier to read."""
+    # Not rounded further: what is the same must be equal.
+    return values[0] if len(set(values)) == 1 else list(values)
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The baseline in ``path``.
+
+    Raises ``UsageError`` when there is no such file, :class:`MeasureError` when it is none, is
+    damaged, or was written by a newer rlprof.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise _no_baseline(path, "it is not text") from error
+    except OSError as error:
+        raise UsageError(
+            f"the baseline {path} cannot be read: {error.strerror}",
+            slug="baseline-missing",
+            hint=_AGAIN,
+        ) from error
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _no_baseline(path, f"it is not JSON: {error}") from error
+    return _of_document(document, path)
+
+
+def _of_document(document: object, path: Path) -> Baseline:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise _no_baseline(path, f'it has no "format": "{FORMAT}"')
+    version = document.get("version")
+    if version is not None and _is_number(version) and version > FORMAT_VERSION:
+        raise MeasureError(
+            f"the baseline {path} has format version {version:g}; this rlprof {rlprof.__version__} "
+            f"reads up to {FORMAT_VERSION}",
+            slug="baseline-newer",
+            hint=f"install a newer rlprof, or {_AGAIN}",
+        )
+    if version != FORMAT_VERSION:
+        raise _no_baseline(path, f"version {version!r} was never written")
+    fields = _Fields(document, path)
+    baseline = Baseline(
+        command=fields.texts("command"),
+        commit=fields.text("commit", is_optional=True),
+        saved=fields.text("saved"),
+        machine=fields.named_texts("machine"),
+        unit=fields.text("unit"),
+        source=fields.text("source"),
+        sps=fields.rates("sps"),
+        steps=fields.rates("steps"),
+        counters_per_step=fields.counters("counters_per_step"),
+    )
+    if len(baseline.sps) != len(baseline.steps):
+        raise _no_baseline(path, "it has not as many sps as steps")
+    return baseline
+
+
+class _Fields:
+    """Values of a document that may hold anything."""
+
+    def __init__(self, document: dict[str, Any], path: Path) -> None:
+        self._document = document
+        self._path = path
+
+    def text(self, name: str, *, is_optional: bool = False) -> str:
+        value = self._document.get(name)
+        if value is None and is_optional:
+            return ""
+        if not isinstance(value, str):
+            raise self._wrong(name, "a text")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self._document.get(name)
+        if not isinstance(value, list) or not all(isinstance(it, str) for it in value):
+            raise self._wrong(name, "a list of texts")
+        return tuple(value)
+
+    def rates(self, name: str) -> tuple[float, ...]:
+        value = self._document.get(name)
+        if not isinstance(value, list) or not value or not all(map(_is_rate, value)):
+            raise self._wrong(name, "a list of numbers above 0")
+        return tuple(map(float, value))
+
+    def named_texts(self, name: str) -> dict[str, str]:
+        value = self._document.get(name)
+        if not isinstance(value, dict) or not all(isinstance(it, str) for it in value.values()):
+            raise self._wrong(name, "an object of texts")
+        return dict(value)
+
+    def counters(self, name: str) -> dict[str, tuple[float, ...]]:
+        value = self._document.get(name)
+        runs = len(self.rates("sps"))
+        if isinstance(value, dict):
+            each = {key: it if isinstance(it, list) else [it] * runs for key, it in value.items()}
+            if all(len(it) == runs and all(map(_is_count, it)) for it in each.values()):
+                return {key: tuple(map(float, it)) for key, it in each.items()}
+        raise self._wrong(name, "an object of counts, or of one for each run")
+
+    def _wrong(self, name: str, wanted: str) -> RlprofError:
+        return _no_baseline(self._path, f'"{name}" is not {wanted}')
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_number(value) and bool(value >= 0)
+
+
+def _is_rate(value: Any) -> bool:
+    return _is_number(value) and bool(value > 0)
+
+
+def _no_baseline(path: Path, why: str) -> RlprofError:
+    return MeasureError(
+        f"{path} is no baseline, or is damaged: {why}", slug="baseline-damaged", hint=_AGAIN
+    )

@@ -1,0 +1,287 @@
+"""A check from its first run to its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Final
+
+from rlprof.errors import MeasureError
+from rlprof.gate.baseline import Baseline
+from rlprof.gate.counters import (
+    CounterDifference,
+    CounterTolerance,
+    RunCounters,
+    compare_counters,
+)
+from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
+from rlprof.gate.fingerprint import differences
+from rlprof.gate.outcome import Failure, Outcome, Verdict
+from rlprof.gate.program import Program, Side
+from rlprof.gate.runner import MeasuredRun, Runner
+from rlprof.gate.words import run_in_words
+from rlprof.gate.workload import check_same_steps, check_same_unit
+from rlprof.model.recording import Note
+
+Tell = Callable[[str], None]
+"""Takes a line on how far the check has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    decision: DecisionSettings
+    tolerances: tuple[CounterTolerance, ...] = ()
+    counters_only: bool = False
+
+    @property
+    def first_pairs(self) -> int:
+        """Two show whether a counter is the same in each run, and so is judged to the last event."""
+        return 2 if self.counters_only else self.decision.min_pairs
+
+
+def programs_in_turn(base: Program, head: Program, pair: int) -> tuple[Program, Program]:
+    """ABBA: what a machine does over time, as to grow warm, falls on both sides alike."""
+    return (base, head) if pair % 2 else (head, base)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What has been measured so far: it is told too when the next run fails."""
+
+    runs: list[MeasuredRun] = field(default_factory=list)
+    counters: tuple[CounterDifference, ...] = ()
+    decision: Decision | None = None
+
+    def of(self, side: Side) -> list[MeasuredRun]:
+        return [run for run in self.runs if run.side is side]
+
+    def by_counters(self, base: Sequence[RunCounters], settings: CheckSettings) -> Verdict | None:
+        """What the counters say after one more run; None while they leave it to more runs or the rates."""
+        head = [run.counters for run in self.of(Side.HEAD)]
+        self.counters = compare_counters(base, head, settings.tolerances)
+        if any(it.fails for it in self.counters):
+            return Verdict.REGRESSION
+        asked = {it.name for it in settings.tolerances}
+        is_known = len(head) >= settings.first_pairs or all(
+            it.name in asked or it.allowed is None for it in self.counters
+        )
+        return Verdict.PASS if settings.counters_only and is_known else None
+
+
+def check_pairs(
+    base: Program, head: Program, runner: Runner, settings: CheckSettings, tell: Tell
+) -> Outcome:
+    """Run both in turn until it is decided; never raises :class:`MeasureError`."""
+    progress = _Progress()
+    failure = None
+    try:
+        verdict = _judge_pairs((base, head), runner, settings, progress, tell)
+    except MeasureError as error:
+        verdict = Verdict.COULD_NOT_MEASURE
+        failure = Failure(error.slug, error.message, error.hint)
+    return _outcome(verdict, base.name, head, progress, failure)
+
+
+def _judge_pairs(
+    sides: tuple[Program, Program],
+    runner: Runner,
+    settings: CheckSettings,
+    progress: _Progress,
+    tell: Tell,
+) -> Verdict:
+    pairs: list[Pair] = []
+    wanted = settings.first_pairs
+    number = 0
+    while number < wanted:
+        number += 1
+        tell(f"pair {number} of {wanted}")
+        for program in programs_in_turn(*sides, number):
+            progress.runs.append(_measure(runner, program, number, tell))
+        was, now = (progress.of(side)[-1] for side in (Side.BASE, Side.HEAD))
+        check_same_unit((was.unit, was.source), (now.unit, now.source))
+        if not settings.counters_only:
+            pairs.append(Pair(_rate(was), _rate(now)))
+            _check_steps(progress, pairs)
+        verdict = progress.by_counters([run.counters for run in progress.of(Side.BASE)], settings)
+        if verdict is not None:
+            return verdict
+        if len(pairs) == wanted:
+            progress.decision = decide(pairs, settings.decision)
+            wanted += progress.decision.more
+            _tell_more(progress.decision, tell)
+    assert progress.decision is not None, "the last pair is decided on"
+    return Verdict.of_state(progress.decision.state)
+
+
+def check_against_baseline(
+    baseline: Baseline,
+    name: str,
+    head: Program,
+    runner: Runner,
+    settings: CheckSettings,
+    tell: Tell,
+) -> Outcome:
+    """Run head alone, against what was saved; never raises :class:`MeasureError`."""
+    progress = _Progress()
+    failure = None
+    try:
+        verdict = _judge_head(baseline, head, runner, settings, progress, tell)
+    except MeasureError as error:
+        verdict = Verdict.COULD_NOT_MEASURE
+        failure = Failure(error.slug, error.message, error.hint)
+    return _outcome(verdict, name, head, progress, failure, saved_sps=baseline.sps)
+
+
+def _judge_head(
+    baseline: Baseline,
+    head: Program,
+    runner: Runner,
+    settings: CheckSettings,
+    progress: _Progress,
+    tell: Tell,
+) -> Verdict:
+    saved = [
+        RunCounters({name: of[at] for name, of in baseline.counters_per_step.items()}, steps)
+        for at, steps in enumerate(baseline.steps)
+    ]
+    wanted = settings.first_pairs
+    while len(progress.runs) < wanted:
+        number = len(progress.runs) + 1
+        tell(f"run {number} of {wanted}")
+        run = _measure(runner, head, number, tell)
+        progress.runs.append(run)
+        check_same_unit((baseline.unit, baseline.source), (run.unit, run.source))
+        verdict = progress.by_counters(saved, settings)
+        if verdict is not None:
+            return verdict
+        if len(progress.runs) == wanted:
+            steps = [it.steps for it in progress.runs]
+            rates = [_rate(it) for it in progress.runs]
+            check_same_steps(baseline.steps, steps, (baseline.sps, rates))
+            progress.decision = decide_unpaired(baseline.sps, rates, settings.decision)
+            wanted += progress.decision.more
+            _tell_more(progress.decision, tell)
+    assert progress.decision is not None, "the last run is decided on"
+    return Verdict.of_state(progress.decision.state)
+
+
+def measure_baseline(
+    head: Program,
+    runner: Runner,
+    *,
+    runs: int,
+    machine: Mapping[str, str],
+    commit: str,
+    tell: Tell,
+) -> Baseline:
+    """Run ``head`` several times; raises :class:`MeasureError`."""
+    measured = []
+    for number in range(1, runs + 1):
+        tell(f"run {number} of {runs}")
+        measured.append(_measure(runner, head, number, tell))
+    first = measured[0]
+    return Baseline(
+        command=head.command,
+        commit=commit,
+        saved=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machine=machine,
+        unit=first.unit,
+        source=first.source,
+        sps=tuple(_rate(run) for run in measured),
+        steps=tuple(run.steps for run in measured),
+        counters_per_step={
+            name: tuple(run.counters.per_step.get(name, 0.0) for run in measured)
+            for name in sorted({name for run in measured for name in run.counters.per_step})
+        },
+    )
+
+
+def not_measured(error: MeasureError, base: str, head: Program) -> Outcome:
+    """The outcome of a check that could not even begin."""
+    failure = Failure(error.slug, error.message, error.hint)
+    return _outcome(Verdict.COULD_NOT_MEASURE, base, head, _Progress(), failure)
+
+
+def check_machine(
+    baseline: Baseline, path: Path, here: Mapping[str, str], *, is_relaxed: bool
+) -> tuple[Note, ...]:
+    """Raise :class:`MeasureError` when the baseline is of another machine than ``here``; if that is fine,
+    a note says so.
+    """
+    found = differences(baseline.machine, here)
+    if not found:
+        return ()
+    if not is_relaxed:
+        raise MeasureError(
+            f"the baseline {path} is of another machine ({'; '.join(found)})",
+            slug="baseline-other-machine",
+            hint="save one here with --save-baseline, compare with --base, which runs both here, or "
+            "accept what the machines differ by with --relax-machine",
+        )
+    text = f"The baseline is of another machine, which was accepted: {'; '.join(found)}."
+    return (Note("warning", "machine-relaxed", text),)
+
+
+# --- parts ----------------------------------------------------------------------------------
+
+
+def _measure(runner: Runner, program: Program, number: int, tell: Tell) -> MeasuredRun:
+    run = runner.measure(program, number)
+    tell(f"  {run_in_words(run)}")
+    return run
+
+
+def _check_steps(progress: _Progress, pairs: Sequence[Pair]) -> None:
+    base, head = ([run.steps for run in progress.of(side)] for side in (Side.BASE, Side.HEAD))
+    rates = [pair.base for pair in pairs], [pair.head for pair in pairs]
+    check_same_steps(base, head, rates)
+
+
+def _rate(run: MeasuredRun) -> float:
+    assert run.sps is not None, "the runner refuses runs without a rate"
+    return run.sps.median
+
+
+def _tell_more(decision: Decision, tell: Tell) -> None:
+    if decision.more:
+        why = "slower: once more, to confirm" if decision.is_confirming else "not decided yet"
+        tell(f"{why}: {decision.more} more")
+
+
+def _outcome(
+    verdict: Verdict,
+    base: str,
+    head: Program,
+    progress: _Progress,
+    failure: Failure | None,
+    saved_sps: tuple[float, ...] = (),
+) -> Outcome:
+    return Outcome(
+        verdict=verdict,
+        base=base,
+        head=head.name,
+        command=head.command,
+        runs=tuple(progress.runs),
+        saved_sps=saved_sps,
+        unit=progress.runs[0].unit if progress.runs else "steps",
+        decision=progress.decision,
+        counters=progress.counters,
+        failure=failure,
+        notes=tuple(_notes(progress.runs)),
+    )
+
+
+def _notes(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
+    left = sum(run.left_behind for run in runs)
+    if left:
+        yield Note(
+            "info",
+            "processes-left-behind",
+            f"The runs left {left} {_PROCESSES[left > 1]} behind; they were ended, so as not to slow "
+            "the next run down.",
+        )
+
+
+_PROCESSES: Final = ("process", "processes")

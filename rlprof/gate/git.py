@@ -1,0 +1,77 @@
+"""Ask git, and nothing but git: the environment of a hook names another repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rlprof.errors import MeasureError
+
+_LOCAL: Final = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""What ``git rev-parse --local-env-vars`` prints, without what configures git."""
+
+_TIMEOUT_S: Final = 600
+"""Submodules are fetched over a network."""
+
+
+class GitAnswer(NamedTuple):
+    code: int
+    out: str
+    error: str
+
+    @property
+    def is_good(self) -> bool:
+        return self.code == 0
+
+
+def without_repository(environment: Mapping[str, str]) -> dict[str, str]:
+    """``environment`` without the variables by which git tells its hooks where they are."""
+    return {name: value for name, value in environment.items() if name not in _LOCAL}
+
+
+def git(folder: Path, *arguments: str) -> GitAnswer:
+    """Run git in ``folder``; raises :class:`MeasureError` when there is no git, or it hangs."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            env={**without_repository(os.environ), "GIT_TERMINAL_PROMPT": "0"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="backslashreplace",
+            timeout=_TIMEOUT_S,
+            # Ctrl-C is ours: a worktree that is half removed would stay.
+            start_new_session=True,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise MeasureError(
+            "git is not installed, and --base needs it",
+            slug="git-missing",
+            hint="install git, or give the other program with --base-command",
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise MeasureError(
+            f"git {arguments[0]} took longer than {_TIMEOUT_S} s in {folder}",
+            slug="worktree-failed",
+            hint="try the command by hand; does it wait for a network?",
+        ) from error
+    return GitAnswer(done.returncode, done.stdout.strip(), done.stderr.strip())

@@ -1,0 +1,88 @@
+"""A check as JUnit XML: the rate is a test case, and each counter is one."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from xml.etree import ElementTree
+
+from rlprof.gate import words
+from rlprof.gate.outcome import Outcome, Verdict, exit_code
+from rlprof.names import printable
+
+_SUITE: Final = "rlprof check"
+_LIMIT: Final = 1_000
+
+# What XML 1.0 cannot hold, escaped or not; ``printable`` leaves noncharacters alone.
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def outcome_as_junit(outcome: Outcome, *, on_inconclusive: str | None) -> str:
+    cases = [
+        _case_of_rate(outcome, on_inconclusive),
+        *(_case_of_counter(outcome, name) for name in _counter_names(outcome)),
+    ]
+    suite = ElementTree.Element("testsuite", name=_SUITE)
+    for kind, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(attribute, str(sum(case.find(kind) is not None for case in cases)))
+    suite.set("tests", str(len(cases)))
+    suite.set("time", f"{sum(run.wall_s for run in outcome.runs):.3f}")
+    suite.extend(cases)
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    text = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _case_of_rate(outcome: Outcome, on_inconclusive: str | None) -> ElementTree.Element:
+    case = ElementTree.Element("testcase", classname=_SUITE, name=words.rate_name(outcome))
+    told = _told(outcome)
+    message = _text(words.verdict(outcome))
+    if outcome.verdict is Verdict.COULD_NOT_MEASURE:
+        slug = "" if outcome.failure is None else outcome.failure.slug
+        _add(case, "error", message, told, kind=slug)
+    elif outcome.verdict is Verdict.REGRESSION and outcome.decision is not None:
+        _add(case, "failure", message, told, kind="regression")
+    elif outcome.verdict is Verdict.INCONCLUSIVE:
+        if exit_code(outcome.verdict, on_inconclusive=on_inconclusive) == 1:
+            _add(case, "failure", message, told, kind="inconclusive")
+        else:
+            _add(case, "skipped", message, told)
+    elif outcome.decision is None:
+        _add(case, "skipped", "the counters had decided already", "")
+    return case
+
+
+def _case_of_counter(outcome: Outcome, name: str) -> ElementTree.Element:
+    case = ElementTree.Element("testcase", classname=f"{_SUITE}.counters", name=_text(name))
+    for it in outcome.failing_counters:
+        if it.name == name:
+            values = f"{words.counter_value(it.base)} → {words.counter_value(it.head)} per step"
+            _add(case, "failure", _text(f"{name}: {values}"), _text(it.reason), kind="regression")
+    return case
+
+
+def _counter_names(outcome: Outcome) -> list[str]:
+    return [it.name for it in words.counter_rows(outcome)]
+
+
+def _add(case: ElementTree.Element, tag: str, message: str, text: str, kind: str = "") -> None:
+    element = ElementTree.SubElement(case, tag, message=message)
+    if kind:
+        element.set("type", kind)
+    element.text = text or None
+
+
+def _told(outcome: Outcome) -> str:
+    lines = []
+    if outcome.failure is not None:
+        lines += [*outcome.failure.message.splitlines(), outcome.failure.hint]
+    if outcome.decision is not None:
+        lines += [*outcome.decision.reasons, words.resolution(outcome)]
+    lines += [words.finding(it, outcome) for it in words.worse_findings(outcome)]
+    return "\n".join(_text(line) for line in lines if line)
+
+
+def _text(text: str) -> str:
+    return _NOT_XML.sub("?", printable(text, _LIMIT))

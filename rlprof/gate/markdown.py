@@ -1,0 +1,122 @@
+"""A check as Markdown, for a job's summary or a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rlprof.gate import words
+from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.program import Side
+from rlprof.names import printable
+
+_MEANT: Final = re.compile(r"([\\`*_~|<>\[\]$&])")
+"""Characters with a meaning of their own in Markdown."""
+_MENTION: Final = re.compile(r"([@#])(?=\w)")
+"""Before a name or a number: on GitHub somebody would be told, or an issue linked."""
+
+_SIGNS: Final = {
+    Verdict.PASS: "✅",
+    Verdict.REGRESSION: "❌",
+    Verdict.INCONCLUSIVE: "❔",
+    Verdict.COULD_NOT_MEASURE: "⚠️",
+}
+
+
+def outcome_as_markdown(outcome: Outcome) -> str:
+    return "\n".join(_lines(outcome)) + "\n"
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    yield "### rlprof check"
+    yield ""
+    yield f"{_SIGNS[outcome.verdict]} **{_escaped(words.verdict(outcome))}**"
+    yield ""
+    yield from _table(
+        ("", "rate", "what"),
+        [
+            (side.value, words.sps(outcome, side), _escaped(name))
+            for side, name in ((Side.BASE, outcome.base), (Side.HEAD, outcome.head))
+        ],
+    )
+    yield ""
+    yield f"Command: {_escaped(words.command(outcome))}"
+    yield from _failure(outcome)
+    yield from _counters(outcome)
+    yield from _causes(outcome)
+    yield from _pairs(outcome)
+    yield from _remarks(outcome)
+
+
+def _failure(outcome: Outcome) -> Iterator[str]:
+    if outcome.failure is None:
+        return
+    yield ""
+    # Indented: whatever a program printed, nothing of it is markup.
+    for line in outcome.failure.message.splitlines():
+        yield f"    {printable(line, 1000)}"
+    yield ""
+    yield _escaped(outcome.failure.hint)
+
+
+def _counters(outcome: Outcome) -> Iterator[str]:
+    rows = words.counter_rows(outcome)
+    if rows:
+        yield ""
+        yield from _table(
+            ("counted per step", "base", "head", ""),
+            [
+                (
+                    _escaped(it.name),
+                    words.counter_value(it.base),
+                    words.counter_value(it.head),
+                    f"**fails**: {_escaped(it.reason)}" if it.fails else "",
+                )
+                for it in rows
+            ],
+            right=(1, 2),
+        )
+
+
+def _causes(outcome: Outcome) -> Iterator[str]:
+    found = words.worse_findings(outcome)
+    if found:
+        yield from ("", "What got worse, from one pair recorded in full:", "")
+        yield from (f"- {_escaped(words.finding(it, outcome))}" for it in found)
+
+
+def _pairs(outcome: Outcome) -> Iterator[str]:
+    rows = [row for row in outcome.pairs() if row[1] is not None or row[2] is not None]
+    if rows:
+        yield from ("", "<details><summary>Runs</summary>", "")
+        yield from _table(
+            ("pair", "base", "head", "change"),
+            [
+                (str(number), words.rate(base), words.rate(head), words.change(base, head))
+                for number, base, head in rows
+            ],
+            right=(1, 2, 3),
+        )
+        yield from ("", "</details>")
+
+
+def _remarks(outcome: Outcome) -> Iterator[str]:
+    decision = outcome.decision
+    reasons = [] if decision is None else [*decision.reasons, words.resolution(outcome)]
+    told = [*reasons, *(f"{note.level}: {note.text}" for note in outcome.notes)]
+    if told:
+        yield ""
+        yield from (f"- {_escaped(line)}" for line in told if line)
+
+
+def _table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()
+) -> Iterator[str]:
+    rule = ["---:" if number in right else "---" for number in range(len(headings))]
+    for cells in (headings, rule, *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+def _escaped(text: str) -> str:
+    return _MENTION.sub(r"\1<!-- -->", _MEANT.sub(r"\\\1", printable(text, 1000)))

@@ -1,0 +1,153 @@
+"""Record one run of the gate, in a process of its own: ``main`` is what that process does."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import rlprof
+from rlprof.errors import RlprofError
+from rlprof.gate.program import Program
+from rlprof.recording.recorder import record
+from rlprof.settings import RecordingSettings, TorchWindows
+
+_PR_SET_PDEATHSIG: Final = 1
+
+_BOOT: Final = """
+import sys
+root = sys.argv.pop(1)
+sys.path[:] = [path for path in sys.path if path]
+if root not in sys.path:
+    sys.path.insert(0, root)
+from rlprof.gate.one_run import main
+main()
+"""
+"""``python -m`` would look for modules in the working directory first, where other people's code lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Where the steps come from, if the program is not to be asked."""
+
+    pattern: str | None = None
+    """Regular expression that finds steps or sps in its output."""
+    function: str | None = None
+    """``module:function`` whose calls are steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    command: tuple[str, ...]
+    script: str
+    environment: dict[str, str]
+    run_file: str
+    answer: str
+    """File for what came of it."""
+    is_full: bool
+    """Sampled as by ``rlprof run``; otherwise it is only counted."""
+    label: str
+    counting: Counting
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    exit_code: int
+    """The program's own; 128+n for signal n."""
+    slug: str = ""
+    """Of the error that kept it from being recorded; empty without one."""
+    message: str = ""
+    hint: str = ""
+
+
+def request_of(
+    program: Program, place: Path, *, is_full: bool, label: str, counting: Counting
+) -> RunRequest:
+    """``place`` is the run file to write; the other files lie beside it."""
+    return RunRequest(
+        command=program.command,
+        script=program.script,
+        environment=dict(program.environment),
+        run_file=str(place),
+        answer=str(place.with_suffix(".answer.json")),
+        is_full=is_full,
+        label=label,
+        counting=counting,
+    )
+
+
+def command_for(request: RunRequest, file: Path) -> tuple[str, ...]:
+    """Write ``request`` to ``file``; the command that carries it out."""
+    # Not in the arguments, which everybody may read: the environment holds secrets.
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
+        json.dump(asdict(request), stream)
+    root = str(Path(rlprof.__file__).resolve().parent.parent)
+    return (sys.executable, "-c", _BOOT, root, str(file), str(os.getpid()))
+
+
+def read_answer(request: RunRequest) -> RunAnswer | None:
+    """None when the process ended before it could answer."""
+    try:
+        return RunAnswer(**json.loads(Path(request.answer).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Record the run that is asked for in the file of the first argument."""
+    file, parent = sys.argv[1:] if arguments is None else arguments
+    _end_with(int(parent))
+    request = _read_request(Path(file))
+    # The program's environment is not ours: it may lead to another rlprof.
+    os.environ.clear()
+    os.environ.update(request.environment)
+    # What a killed recorder leaves goes with the folder of the check.
+    tempfile.tempdir = str(Path(request.run_file).parent)
+    try:
+        outcome = record(_settings(request))
+        failure = outcome.failure
+        answer = RunAnswer(outcome.exit_code)
+    except RlprofError as error:
+        failure = error
+        answer = RunAnswer(0)
+    if failure is not None:
+        answer = RunAnswer(answer.exit_code, failure.slug, failure.message, failure.hint)
+    Path(request.answer).write_text(json.dumps(asdict(answer)), encoding="utf-8")
+
+
+def _read_request(file: Path) -> RunRequest:
+    fields: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    fields["command"] = tuple(fields["command"])
+    fields["counting"] = Counting(**fields["counting"])
+    return RunRequest(**fields)
+
+
+def _settings(request: RunRequest) -> RecordingSettings:
+    pattern = request.counting.pattern
+    return RecordingSettings(
+        command=request.command,
+        script=request.script,
+        run_file=Path(request.run_file),
+        sampling=request.is_full,
+        # Without the probe no window of torch's profiler is taken, and what torch does is counted.
+        probe=request.is_full,
+        torch=TorchWindows.AUTO,
+        label=request.label,
+        sps_pattern=None if pattern is None else re.compile(pattern.encode()),
+        steps_from=request.counting.function,
+    )
+
+
+def _end_with(parent: int) -> None:
+    """When ``parent`` is killed, a training must not train on unseen."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit(128 + signal.SIGTERM)

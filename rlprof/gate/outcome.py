@@ -1,0 +1,100 @@
+"""What a check came to: the input of everything that tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from rlprof.comparison.compare import Comparison
+from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_NOT_MEASURED, EXIT_OK, EXIT_REGRESSION
+from rlprof.gate.counters import CounterDifference
+from rlprof.gate.decision import Decision, State
+from rlprof.gate.program import Side
+from rlprof.gate.runner import MeasuredRun
+from rlprof.model.profile import Interval
+from rlprof.model.recording import Note
+from rlprof.scaling.ladder import pooled
+
+
+class Verdict(Enum):
+    PASS = "pass"
+    REGRESSION = "regression"
+    INCONCLUSIVE = "inconclusive"
+    COULD_NOT_MEASURE = "could not measure"
+
+    @classmethod
+    def of_state(cls, state: State) -> Verdict:
+        return cls(state.value)
+
+
+class Failure(NamedTuple):
+    """Why nothing could be measured, as an error says it."""
+
+    slug: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    verdict: Verdict
+    base: str
+    """What head was held against: ``origin/main (abc1234)``."""
+    head: str
+    command: tuple[str, ...]
+    runs: tuple[MeasuredRun, ...] = ()
+    """In the order in which they ran, those of full recordings aside."""
+    saved_sps: tuple[float, ...] = ()
+    """Of the baseline file, which then stands for the runs of base."""
+    unit: str = "steps"
+    """``updates`` where optimizer steps stand in."""
+    decision: Decision | None = None
+    """On the rates; None where counters alone decided, or none could be made."""
+    counters: tuple[CounterDifference, ...] = ()
+    failure: Failure | None = None
+    comparison: Comparison | None = None
+    """Of a pair that was recorded in full; None unless asked for."""
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def failing_counters(self) -> tuple[CounterDifference, ...]:
+        return tuple(it for it in self.counters if it.fails)
+
+    def runs_of(self, side: Side) -> tuple[MeasuredRun, ...]:
+        return tuple(run for run in self.runs if run.side is side)
+
+    def rates(self, side: Side) -> tuple[float, ...]:
+        """Steady rates of its runs, or of the baseline."""
+        if side is Side.BASE and self.saved_sps:
+            return self.saved_sps
+        return tuple(run.sps.median for run in self.runs_of(side) if run.sps is not None)
+
+    def sps(self, side: Side) -> Interval | None:
+        """Over its runs: their median, with a range that holds all of them; None without any."""
+        rates = [run.sps for run in self.runs_of(side) if run.sps is not None]
+        if side is Side.BASE and self.saved_sps:
+            rates = [Interval(rate, rate, rate) for rate in self.saved_sps]
+        return pooled(rates) if rates else None
+
+    def pairs(self) -> Sequence[tuple[int, float | None, float | None]]:
+        """(number, rate of base, rate of head)."""
+        numbers = sorted({run.pair for run in self.runs})
+        rates = {(run.pair, run.side): run.sps.median for run in self.runs if run.sps is not None}
+        return [
+            (number, rates.get((number, Side.BASE)), rates.get((number, Side.HEAD)))
+            for number in numbers
+        ]
+
+
+def exit_code(verdict: Verdict, *, on_inconclusive: str | None) -> int:
+    """``on_inconclusive`` is ``pass`` or ``fail``; None leaves it a code of its own."""
+    if verdict is Verdict.INCONCLUSIVE and on_inconclusive is not None:
+        return EXIT_OK if on_inconclusive == "pass" else EXIT_REGRESSION
+    return {
+        Verdict.PASS: EXIT_OK,
+        Verdict.REGRESSION: EXIT_REGRESSION,
+        Verdict.INCONCLUSIVE: EXIT_INCONCLUSIVE,
+        Verdict.COULD_NOT_MEASURE: EXIT_NOT_MEASURED,
+    }[verdict]

@@ -1,0 +1,111 @@
+"""Base and head as programs: the same command in the base's worktree and here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from rlprof.errors import MeasureError
+from rlprof.gate.import_paths import (
+    interpreter_of,
+    moved_command,
+    own_paths,
+    with_import_paths,
+)
+from rlprof.gate.program import Program, Side
+from rlprof.gate.worktree import Repository, Worktree, find_repository, prepare, worktree_of
+from rlprof.model.recording import Note
+
+
+class Sides(NamedTuple):
+    base: Program
+    head: Program
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparing:
+    """How the base is built before it runs."""
+
+    command: str | None
+    """Of the shell."""
+    log: Path
+    timeout_s: float
+
+
+@contextmanager
+def in_worktree(
+    head: Program,
+    ref: str,
+    parent: Path,
+    *,
+    preparing: Preparing,
+    script: str | None,
+    tell: Callable[[str], None],
+) -> Iterator[Sides]:
+    """Both sides, while a worktree of ``ref`` lies below ``parent``.
+
+    ``script`` is a word of the command that must be a file in the base too. Raises ``UsageError`` and
+    :class:`MeasureError` as ``find_repository``, ``worktree_of`` and ``prepare`` do.
+    """
+    repository = find_repository(head.folder, ref)
+    with worktree_of(repository, parent) as tree:
+        base, same_head = _sides(head, ref, repository, tree)
+        if preparing.command is not None:
+            tell(f"preparing the base: {preparing.command}")
+            prepare(
+                preparing.command,
+                tree,
+                environment={**base.environment, "RLPROF_HEAD": str(head.folder)},
+                log=preparing.log,
+                timeout_s=preparing.timeout_s,
+            )
+        if script is not None:
+            _check_script(base, script)
+        yield Sides(base, same_head, tuple(_notes(repository)))
+
+
+def _sides(
+    head: Program, ref: str, repository: Repository, tree: Worktree
+) -> tuple[Program, Program]:
+    root = repository.root
+    paths = own_paths(interpreter_of(head.command, head.environment), root, head.environment)
+    environments = [
+        with_import_paths(head.environment, paths, root=root, side=side)
+        for side in (tree.root, root)
+    ]
+    command = moved_command(
+        head.command, folder=head.folder, root=root, side=tree.root, there=tree.folder
+    )
+    base = Program(
+        Side.BASE,
+        command,
+        head.script,
+        tree.folder,
+        environments[0],
+        f"{ref} ({repository.base[:10]})",
+    )
+    changes = "+changes" if repository.is_dirty else ""
+    name = f"{head.folder.name} ({repository.head[:10]}{changes})"
+    return base, replace(head, environment=environments[1], name=name)
+
+
+def _check_script(base: Program, script: str) -> None:
+    if not (base.folder / script).exists():
+        raise MeasureError(
+            f"the base {base.name} has no script {script}",
+            slug="base-lacks-script",
+            hint="was it added or renamed since? Give a later base, or --base-command",
+        )
+
+
+def _notes(repository: Repository) -> Iterator[Note]:
+    if repository.is_dirty:
+        yield Note(
+            "info",
+            "dirty-tree",
+            "Head is the working tree as it is, with changes that are not committed.",
+        )

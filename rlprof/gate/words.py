@@ -1,0 +1,146 @@
+"""A check in words, the same in every format."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePosixPath
+from typing import Final
+
+from rlprof import wording
+from rlprof.comparison import words as comparison_words
+from rlprof.comparison.findings import Fate, FindingChange
+from rlprof.gate.counters import CounterDifference
+from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.program import Side
+from rlprof.gate.runner import MeasuredRun
+from rlprof.model.profile import Interval
+from rlprof.names import printable
+
+NOTHING: Final = "–"
+
+_WORSE: Final = (Fate.APPEARED, Fate.GREW)
+_NAME_LIMIT: Final = 80
+
+
+def verdict(outcome: Outcome) -> str:
+    """The first line of every document."""
+    name = outcome.verdict.value.capitalize()
+    return wording.unglued(f"{name}: {_because(outcome)}")
+
+
+def _because(outcome: Outcome) -> str:
+    if outcome.failure is not None:
+        return f"{outcome.failure.message.splitlines()[0]}."
+    if outcome.failing_counters:
+        names = ", ".join(printable(it.name, _NAME_LIMIT) for it in outcome.failing_counters)
+        return f"head counts more per step than base: {names}."
+    if outcome.decision is None:
+        return "no counter of head is above that of base." if outcome.counters else "nothing ran."
+    ratio = f"head makes {times(outcome.decision.ratio)} the {rate_name(outcome)} of base"
+    least = wording.percent(outcome.decision.min_effect)
+    told = {
+        Verdict.PASS: f"{ratio}: it is not slower by {least} or more.",
+        Verdict.REGRESSION: f"{ratio}: it is slower by more than {least}, in fresh runs too.",
+        Verdict.INCONCLUSIVE: f"{ratio}: the runs vary too much to tell a slowdown of {least}.",
+    }
+    return told.get(outcome.verdict, f"{ratio}.")
+
+
+def times(ratio: Interval) -> str:
+    """``0.90 times (0.88 to 0.92)``; without the range where it is not known."""
+    middle = f"{ratio.median:.3f} times"
+    if not 0 < ratio.low <= ratio.high < float("inf"):
+        return middle
+    return f"{middle} ({ratio.low:.3f} to {ratio.high:.3f})"
+
+
+def rate_name(outcome: Outcome) -> str:
+    return "updates per second" if outcome.unit == "updates" else "steps per second"
+
+
+def rate_unit(unit: str) -> str:
+    return "updates/s" if unit == "updates" else "sps"
+
+
+def sps(outcome: Outcome, side: Side) -> str:
+    """``657 sps (640 to 670, 5 runs)``."""
+    found = outcome.sps(side)
+    if found is None:
+        return NOTHING
+    runs = wording.counted(len(outcome.rates(side)), "run", "runs")
+    unit = rate_unit(outcome.unit)
+    return wording.unglued(
+        f"{wording.rate(found.median)} {unit} ({wording.rate_range(found)}, {runs})"
+    )
+
+
+def rate(value: float | None) -> str:
+    return NOTHING if value is None else wording.unglued(wording.rate(value))
+
+
+def change(base: float | None, head: float | None) -> str:
+    if base is None or head is None:
+        return NOTHING
+    return wording.unglued(comparison_words.change(base, head))
+
+
+def run_in_words(run: MeasuredRun) -> str:
+    what = "no rate" if run.sps is None else f"{rate(run.sps.median)} {rate_unit(run.unit)}"
+    return f"{run.side.value}: {what} ({run.wall_s:.1f} s)"
+
+
+def resolution(outcome: Outcome) -> str:
+    """What a check like this one can see; empty without a decision."""
+    decision = outcome.decision
+    if decision is None:
+        return ""
+    return wording.unglued(
+        f"With runs that vary like these, a slowdown of {wording.percent(decision.mde)} is found nine "
+        f"times in ten ({_runs(outcome, decision.pairs)}; two runs of the same program differ by "
+        f"{wording.percent(decision.noise)})."
+    )
+
+
+def _runs(outcome: Outcome, pairs: int) -> str:
+    if outcome.saved_sps:
+        return wording.counted(pairs, "run", "runs")
+    return wording.counted(pairs, "pair", "pairs")
+
+
+def counter_value(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.4g}"
+
+
+def counter_rows(outcome: Outcome) -> list[CounterDifference]:
+    """Those that fail first; what neither side counted is left out."""
+    seen = [it for it in outcome.counters if it.base or it.head or it.fails]
+    return sorted(seen, key=lambda it: (not it.fails, it.name))
+
+
+def worse_findings(outcome: Outcome) -> list[FindingChange]:
+    """Findings that appeared in head, or grew."""
+    if outcome.comparison is None:
+        return []
+    return [it for it in outcome.comparison.findings if it.fate in _WORSE]
+
+
+def finding(change: FindingChange, outcome: Outcome) -> str:
+    """``appeared: eager-log-format, train.py:12 step``."""
+    assert outcome.comparison is not None, "findings come from a comparison"
+    parts = [
+        comparison_words.finding_name(change),
+        comparison_words.finding_place(change, outcome.comparison),
+    ]
+    cost = comparison_words.finding_cost(change, change.new_cost)
+    told = ", ".join(part for part in parts if part)
+    unit = comparison_words.finding_unit(change)
+    return wording.unglued(
+        f"{comparison_words.FATES[change.fate]}: {told} (its fix saves {cost} {unit})"
+    )
+
+
+def command(outcome: Outcome) -> str:
+    """As one would type it, without the interpreter."""
+    program, *arguments = outcome.command or ("",)
+    name = PurePosixPath(program).name
+    return printable(shlex.join(arguments if name.startswith("python") else [name, *arguments]))
