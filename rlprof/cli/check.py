@@ -528,14 +528,13 @@ def _hand_out(outcome: Outcome, request: CheckRequest) -> int:
     lenient = request.on_inconclusive
     look = terminal_options(sys.stdout)
     show(outcome_as_text(outcome, colored=look["color"] == "always"))
-    root = str(Path.cwd())
     markdown = outcome_as_markdown(outcome)
     files = request.outputs
     for file, document in (
         (files.markdown, markdown),
         (files.json, outcome_as_json(outcome, on_inconclusive=lenient)),
         (files.junit, outcome_as_junit(outcome, on_inconclusive=lenient)),
-        (files.sarif, outcome_as_sarif(outcome, root=root)),
+        (files.sarif, outcome_as_sarif(outcome, root=_repository_root())),
     ):
         if file is not None:
             write_output(file, document, force=request.force)
@@ -545,6 +544,17 @@ def _hand_out(outcome: Outcome, request: CheckRequest) -> int:
             outcome.failure.message, slug=outcome.failure.slug, hint=outcome.failure.hint
         )
     return exit_code(outcome.verdict, on_inconclusive=lenient)
+
+
+def _repository_root() -> str:
+    """What code scanning takes paths from; the working directory outside a repository."""
+    from rlprof.gate.git import git
+
+    try:
+        found = git(Path.cwd(), "rev-parse", "--show-toplevel")
+    except MeasureError:
+        return str(Path.cwd())
+    return found.out if found.is_good and found.out else str(Path.cwd())
 
 
 def _add_to_summary(text: str) -> None:

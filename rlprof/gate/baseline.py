@@ -95,9 +95,11 @@ def _of_document(document: object, path: Path) -> Baseline:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise _no_baseline(path, f'it has no "format": "{FORMAT}"')
     version = document.get("version")
-    if version is not None and _is_number(version) and version > FORMAT_VERSION:
+    if type(version) is not int:  # True is 1, and no version.
+        raise _no_baseline(path, f"version {version!r} was never written")
+    if version > FORMAT_VERSION:
         raise MeasureError(
-            f"the baseline {path} has format version {version:g}; this rlprof {rlprof.__version__} "
+            f"the baseline {path} has format version {version}; this rlprof {rlprof.__version__} "
             f"reads up to {FORMAT_VERSION}",
             slug="baseline-newer",
             hint=f"install a newer rlprof, or {_AGAIN}",

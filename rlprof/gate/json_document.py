@@ -32,7 +32,9 @@ def outcome_as_json(outcome: Outcome, *, on_inconclusive: str | None) -> str:
             "unit": outcome.unit,
             "base": _side(outcome, Side.BASE, outcome.base),
             "head": _side(outcome, Side.HEAD, outcome.head),
-            "decision": None if outcome.decision is None else _decision(outcome.decision),
+            "decision": None
+            if outcome.decision is None
+            else _decision(outcome.decision, words.reasons(outcome)),
             "runs": [_run(run) for run in outcome.runs],
             "counters_per_step": [_counter(it) for it in outcome.counters],
             "findings": [
@@ -57,7 +59,7 @@ def _side(outcome: Outcome, side: Side, name: str) -> dict[str, Json]:
     return {"name": name, "sps": None if sps is None else _interval(sps)}
 
 
-def _decision(decision: Decision) -> dict[str, Json]:
+def _decision(decision: Decision, reasons: list[str]) -> dict[str, Json]:
     return {
         "ratio": _interval(decision.ratio),
         "min_effect": number(decision.min_effect),
@@ -65,7 +67,7 @@ def _decision(decision: Decision) -> dict[str, Json]:
         "noise": known(decision.noise),
         "pairs": decision.pairs,
         "confirmed": decision.is_confirming and not decision.more,
-        "reasons": list(decision.reasons),
+        "reasons": [*reasons],
     }
 
 

@@ -70,7 +70,7 @@ def _counter_names(outcome: Outcome) -> list[str]:
 def _add(case: ElementTree.Element, tag: str, message: str, text: str, kind: str = "") -> None:
     element = ElementTree.SubElement(case, tag, message=message)
     if kind:
-        element.set("type", kind)
+        element.set("type", _text(kind))
     element.text = text or None
 
 
@@ -78,8 +78,7 @@ def _told(outcome: Outcome) -> str:
     lines = []
     if outcome.failure is not None:
         lines += [*outcome.failure.message.splitlines(), outcome.failure.hint]
-    if outcome.decision is not None:
-        lines += [*outcome.decision.reasons, words.resolution(outcome)]
+    lines += words.reasons(outcome)
     lines += [words.finding(it, outcome) for it in words.worse_findings(outcome)]
     return "\n".join(_text(line) for line in lines if line)
 

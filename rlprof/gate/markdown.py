@@ -102,9 +102,7 @@ def _pairs(outcome: Outcome) -> Iterator[str]:
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
-    decision = outcome.decision
-    reasons = [] if decision is None else [*decision.reasons, words.resolution(outcome)]
-    told = [*reasons, *(f"{note.level}: {note.text}" for note in outcome.notes)]
+    told = [*words.reasons(outcome), *(f"{note.level}: {note.text}" for note in outcome.notes)]
     if told:
         yield ""
         yield from (f"- {_escaped(line)}" for line in told if line)

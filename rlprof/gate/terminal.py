@@ -61,7 +61,7 @@ def _counters(outcome: Outcome) -> Iterator[str]:
                 printable(it.name, 40),
                 words.counter_value(it.base),
                 words.counter_value(it.head),
-                f"FAILS: {it.reason}" if it.fails else "",
+                f"FAILS: {printable(it.reason, 200)}" if it.fails else "",
             )
             for it in rows
         ],
@@ -83,10 +83,8 @@ def _causes(outcome: Outcome) -> Iterator[str]:
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
-    decision = outcome.decision
-    reasons = [] if decision is None else [*decision.reasons, words.resolution(outcome)]
     notes = [f"{note.level}: {printable(note.text, 1000)}" for note in outcome.notes]
-    told = [line for line in (*reasons, *notes) if line]
+    told = [line for line in (*words.reasons(outcome), *notes) if line]
     if told:
         yield ""
         yield from told

@@ -10,6 +10,7 @@ from rlprof import wording
 from rlprof.comparison import words as comparison_words
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.gate.counters import CounterDifference
+from rlprof.gate.decision import Decision
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.gate.runner import MeasuredRun
@@ -20,6 +21,7 @@ NOTHING: Final = "–"
 
 _WORSE: Final = (Fate.APPEARED, Fate.GREW)
 _NAME_LIMIT: Final = 80
+_TEXT_LIMIT: Final = 1_000
 
 
 def verdict(outcome: Outcome) -> str:
@@ -30,7 +32,7 @@ def verdict(outcome: Outcome) -> str:
 
 def _because(outcome: Outcome) -> str:
     if outcome.failure is not None:
-        return f"{outcome.failure.message.splitlines()[0]}."
+        return f"{printable(first_line(outcome.failure.message), _TEXT_LIMIT)}."
     if outcome.failing_counters:
         names = ", ".join(printable(it.name, _NAME_LIMIT) for it in outcome.failing_counters)
         return f"head counts more per step than base: {names}."
@@ -44,6 +46,11 @@ def _because(outcome: Outcome) -> str:
         Verdict.INCONCLUSIVE: f"{ratio}: the runs vary too much to tell a slowdown of {least}.",
     }
     return told.get(outcome.verdict, f"{ratio}.")
+
+
+def first_line(text: str) -> str:
+    """Behind it is what the program printed."""
+    return next(iter(text.splitlines()), "")
 
 
 def times(ratio: Interval) -> str:
@@ -89,11 +96,17 @@ def run_in_words(run: MeasuredRun) -> str:
     return f"{run.side.value}: {what} ({run.wall_s:.1f} s)"
 
 
-def resolution(outcome: Outcome) -> str:
-    """What a check like this one can see; empty without a decision."""
+def reasons(outcome: Outcome) -> list[str]:
+    """What the decision rests on, and what a check like this one can see; empty without a decision."""
     decision = outcome.decision
     if decision is None:
-        return ""
+        return []
+    if outcome.verdict is Verdict.INCONCLUSIVE:
+        return [*decision.reasons]  # What it can see is why, so it is among them.
+    return [*decision.reasons, _resolution(outcome, decision)]
+
+
+def _resolution(outcome: Outcome, decision: Decision) -> str:
     return wording.unglued(
         f"With runs that vary like these, a slowdown of {wording.percent(decision.mde)} is found nine "
         f"times in ten ({_runs(outcome, decision.pairs)}; two runs of the same program differ by "

@@ -1,0 +1,146 @@
+"""Checks without processes: ``checked(a_base(), a_head(), runs)`` with a runner that reads off a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rlprof.errors import MeasureError
+from rlprof.gate.baseline import Baseline
+from rlprof.gate.checking import CheckSettings, check_pairs
+from rlprof.gate.counters import RunCounters
+from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.outcome import Outcome
+from rlprof.gate.program import Program, Side
+from rlprof.gate.runner import MeasuredRun, Runner
+from rlprof.model.profile import Interval
+
+MACHINE = {
+    "architecture": "x86_64",
+    "cores": "8",
+    "cpu_model": "Example 5000",
+    "gpu_driver": "none",
+    "gpus": "none",
+    "python": "3.11.7",
+    "torch": "2.4.0",
+    "usable_cores": "8",
+}
+
+
+def a_program(
+    side: Side, *, name: str = "", command: Sequence[str] = ("python", "train.py")
+) -> Program:
+    return Program(
+        side=side,
+        command=tuple(command),
+        script="train.py",
+        folder=Path("/home/researcher/project"),
+        environment={},
+        name=name or {Side.BASE: "main (abc1234567)", Side.HEAD: "project (def1234567)"}[side],
+    )
+
+
+def a_measured_run(
+    side: Side,
+    pair: int = 1,
+    sps: float | None = 1000.0,
+    *,
+    steps: float = 20_000,
+    counters: Mapping[str, float] | None = None,
+    source: str = "rlprof.step",
+    unit: str = "steps",
+    left_behind: int = 0,
+) -> MeasuredRun:
+    return MeasuredRun(
+        side=side,
+        pair=pair,
+        sps=None if sps is None else Interval(sps, sps * 0.99, sps * 1.01),
+        unit=unit,
+        source=source,
+        counters=RunCounters({} if counters is None else counters, steps),
+        wall_s=12.5,
+        run_file=Path("run.rlprof"),
+        left_behind=left_behind,
+    )
+
+
+def unsteady(side: Side, pair: int) -> MeasuredRun:
+    """A head that is half as fast again in one pair, and slower by as much in the next."""
+    factor = 1.5 if pair % 2 else 1 / 1.5
+    return a_measured_run(side, pair, 1000 * (factor if side is Side.HEAD else 1))
+
+
+Runs = Callable[[Side, int], MeasuredRun]
+"""What a run of a side in a pair comes to; it may raise."""
+
+
+class ListedRuns(Runner):
+    """A runner that starts nothing."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.order: list[tuple[int, str]] = []
+        self._runs = runs
+
+    def measure(self, program: Program, pair: int, *, is_full: bool = False) -> MeasuredRun:
+        assert not is_full
+        self.order.append((pair, program.side.value))
+        return self._runs(program.side, pair)
+
+
+def rates(base: float, head: float, *, wobble: float = 0.002) -> Runs:
+    """Runs that vary by ``wobble`` in a fixed pattern."""
+
+    def run(side: Side, pair: int) -> MeasuredRun:
+        rate = base if side is Side.BASE else head
+        return a_measured_run(
+            side, pair, rate * (1 + wobble * ((pair * 7 + 3 * (side is Side.HEAD)) % 5 - 2))
+        )
+
+    return run
+
+
+def failing_in(pair: int, runs: Runs) -> Runs:
+    def run(side: Side, number: int) -> MeasuredRun:
+        if number == pair and side is Side.HEAD:
+            raise MeasureError(
+                "head (project), in pair 3, failed with exit code 1\n  | OSError: no space",
+                slug="program-failed",
+                hint="run it by itself to see why",
+            )
+        return runs(side, number)
+
+    return run
+
+
+def checked(
+    runs: Runs | Runner,
+    *,
+    counters_only: bool = False,
+    base: Program | None = None,
+    head: Program | None = None,
+    decision: DecisionSettings | None = None,
+) -> Outcome:
+    runner = runs if isinstance(runs, Runner) else ListedRuns(runs)
+    return check_pairs(
+        base or a_program(Side.BASE),
+        head or a_program(Side.HEAD),
+        runner,
+        CheckSettings(decision or DecisionSettings(), counters_only=counters_only),
+        lambda _line: None,
+    )
+
+
+def a_baseline(sps: Sequence[float] = (1000, 1004, 998, 1001, 999), **changes: object) -> Baseline:
+    fields: dict[str, object] = {
+        "command": ("python", "train.py"),
+        "commit": "abc1234",
+        "saved": "2026-11-21T12:00:00+00:00",
+        "machine": MACHINE,
+        "unit": "steps",
+        "source": "rlprof.step",
+        "sps": tuple(float(it) for it in sps),
+        "steps": (20_000.0,) * len(sps),
+        "counters_per_step": {"log_records": (0.25,) * len(sps)},
+        **changes,
+    }
+    return Baseline(**fields)  # type: ignore[arg-type]  # the fields of a story, by name

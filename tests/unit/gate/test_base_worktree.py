@@ -1,0 +1,168 @@
+"""Where base and head run, and which modules they import; signals and what they must not interrupt."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from rlprof.gate.import_paths import (
+    interpreter_of,
+    moved,
+    moved_command,
+    own_paths,
+    with_import_paths,
+)
+from rlprof.gate.interruption import Interrupted, interruptible, shielded
+
+
+@pytest.fixture
+def trees(tmp_path):
+    """Head's tree and that of the base, with the same script in both."""
+    head, base = tmp_path / "head", tmp_path / "base"
+    for root in (head, base):
+        (root / "src").mkdir(parents=True)
+        (root / "train.py").touch()
+    (head / ".venv" / "bin").mkdir(parents=True)
+    (head / ".venv" / "bin" / "python").touch()
+    return head, base
+
+
+def test_absolute_paths_into_head_lead_to_the_base(trees):
+    head, base = trees
+
+    command = moved_command(
+        ("python", str(head / "train.py"), str(head / "new.yaml"), "--out", "/tmp/x", "src"),
+        folder=head,
+        root=head,
+        side=base,
+        there=base,
+    )
+
+    assert command == (
+        "python",
+        str(base / "train.py"),
+        str(head / "new.yaml"),
+        "--out",
+        "/tmp/x",
+        "src",
+    )
+
+
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_an_interpreter_that_git_does_not_track_is_heads(trees, is_absolute):
+    head, base = trees
+    python = str(head / ".venv/bin/python") if is_absolute else ".venv/bin/python"
+
+    command = moved_command((python, "train.py"), folder=head, root=head, side=base, there=base)
+
+    assert command == (str(head / ".venv/bin/python"), "train.py")
+
+
+def test_a_program_of_the_repository_is_the_bases_own(trees):
+    head, base = trees
+
+    command = moved_command(("./train.py",), folder=head, root=head, side=base, there=base)
+
+    assert command == ("./train.py",)
+
+
+def test_only_what_is_below_the_root_moves(trees):
+    head, base = trees
+
+    assert moved(f"{head}-other/train.py", head, base) == f"{head}-other/train.py"
+    assert moved(f"{head}/src/../train.py", head, base) == str(base / "train.py")
+
+
+def test_folders_of_head_on_the_path_are_found_and_led_to_the_base(trees):
+    head, base = trees
+    environment = {**os.environ, "PYTHONPATH": f"{head / 'src'}{os.pathsep}/elsewhere"}
+
+    paths = own_paths(sys.executable, head, environment)
+    of_base = with_import_paths(environment, paths, root=head, side=base)
+    of_head = with_import_paths(environment, paths, root=head, side=head)
+
+    assert paths == ("src",)
+    assert of_base["PYTHONPATH"].split(os.pathsep) == [str(base / "src"), "/elsewhere"]
+    assert of_head["PYTHONPATH"] == environment["PYTHONPATH"]
+
+
+def test_an_editable_install_is_found(trees, tmp_path):
+    head, base = trees
+    site = tmp_path / "site"
+    site.mkdir()
+    # As setuptools writes it into site-packages.
+    (site / "__editable___model_finder.py").write_text(
+        f"MAPPING = {{'model': {str(head / 'src' / 'model')!r}}}\n"
+    )
+    (site / "sitecustomize.py").write_text("import __editable___model_finder\n")
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+
+    paths = own_paths(sys.executable, head, environment)
+
+    assert paths == ("src",)
+    led = with_import_paths(environment, paths, root=head, side=base)["PYTHONPATH"]
+    assert led.split(os.pathsep) == [str(site), str(base / "src")]
+
+
+def test_without_paths_into_the_repository_the_environment_stays(trees):
+    head, base = trees
+    environment = {"PATH": "/bin"}
+
+    assert with_import_paths(environment, (), root=head, side=base) == environment
+    assert own_paths("/nowhere/python", head, environment) == ()
+    assert own_paths(None, head, environment) == ()
+
+
+def test_the_interpreter_of_a_command():
+    assert interpreter_of(("/opt/python3.11", "train.py"), {}) == "/opt/python3.11"
+    here = {"PATH": str(Path(sys.executable).parent)}
+    assert interpreter_of(("bash", "train.sh"), here) is not None
+    assert interpreter_of(("bash", "train.sh"), {"PATH": "/nowhere"}) is None
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_once_and_handlers_are_put_back(signum):
+    before = signal.getsignal(signum)
+    tidied = []
+
+    def be_stopped_twice():
+        try:
+            signal.raise_signal(signum)
+        finally:
+            signal.raise_signal(signum)
+            tidied.append("up")
+
+    with pytest.raises(Interrupted) as stop, interruptible():
+        be_stopped_twice()
+
+    assert stop.value.signum == signum
+    assert tidied == ["up"]
+    assert signal.getsignal(signum) is before
+
+
+def test_tidying_up_is_not_interrupted():
+    done = []
+
+    def tidy_up():
+        with shielded():
+            signal.raise_signal(signal.SIGTERM)
+            done.append("tidied")
+        done.append("went on")
+
+    with pytest.raises(Interrupted), interruptible():
+        tidy_up()
+
+    assert done == ["tidied"]
+
+
+def test_what_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible(), shielded():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)

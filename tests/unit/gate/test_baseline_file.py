@@ -1,0 +1,170 @@
+"""The baseline file: what is written reads back, and what is not one is refused with its reason."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlprof.errors import EXIT_NOT_MEASURED, EXIT_USAGE, RlprofError
+from rlprof.gate.baseline import Baseline, baseline_as_json, read_baseline
+from rlprof.gate.fingerprint import differences, fingerprint
+from tests.check_factory import MACHINE, a_baseline
+
+SCHEMA = json.loads(files("rlprof.gate").joinpath("baseline.schema.json").read_text("utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def test_the_schema_is_no_formality():
+    VALIDATOR.check_schema(SCHEMA)
+    document = json.loads(baseline_as_json(a_baseline()))
+
+    assert VALIDATOR.is_valid(document)
+    assert not VALIDATOR.is_valid({**document, "sps": [0]})
+    assert not VALIDATOR.is_valid({**document, "machine": {}})
+
+
+rate = st.floats(1e-3, 1e9).map(lambda it: float(f"{it:.6g}"))
+counts = st.floats(0, 1e9)
+
+
+@st.composite
+def baselines(draw: st.DrawFn) -> Baseline:
+    runs = draw(st.integers(1, 6))
+    of_runs = st.lists(rate, min_size=runs, max_size=runs).map(tuple)
+    each = st.lists(counts, min_size=runs, max_size=runs).map(tuple)
+    return a_baseline(
+        sps=draw(of_runs),
+        steps=draw(of_runs),
+        command=tuple(draw(st.lists(st.text(), min_size=1, max_size=4))),
+        commit=draw(st.text(max_size=8)),
+        machine={**MACHINE, "cpu_model": draw(st.text())},
+        counters_per_step=draw(st.dictionaries(st.text(), each, max_size=4)),
+    )
+
+
+@given(baselines())
+def test_what_is_written_reads_back(tmp_path_factory, baseline):
+    file = tmp_path_factory.mktemp("baseline") / "perf.json"
+
+    text = baseline_as_json(baseline)
+    file.write_text(text, encoding="utf-8")
+
+    VALIDATOR.validate(json.loads(text))
+    assert read_baseline(file) == baseline
+
+
+def test_a_diff_shows_what_changed():
+    was = baseline_as_json(a_baseline()).splitlines()
+    now = baseline_as_json(a_baseline((1000, 1004, 998, 1001, 1234))).splitlines()
+
+    assert [line.strip() for line in now if line not in was] == ["1234"]
+    keys = [line.split('"')[1] for line in was if line.startswith("    ") and '": "' in line]
+    assert keys == sorted(keys)
+
+
+def edited(**changes: object) -> str:
+    return json.dumps({**json.loads(baseline_as_json(a_baseline())), **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "slug", "said"),
+    [
+        ("", "baseline-damaged", "not JSON"),
+        ("<<<<<<< HEAD", "baseline-damaged", "not JSON"),
+        ("[" * 100_000, "baseline-damaged", "not JSON"),
+        ("[]", "baseline-damaged", "rlprof-baseline"),
+        ('{"format": "rlprof-report", "version": 1}', "baseline-damaged", "rlprof-baseline"),
+        (edited(version=2), "baseline-newer", "version 2"),
+        (edited(version=2, sps="other"), "baseline-newer", "version 2"),
+        (edited(version="1"), "baseline-damaged", "version"),
+        (edited(version=True), "baseline-damaged", "version"),
+        (edited(sps=[]), "baseline-damaged", '"sps"'),
+        (edited(sps=[1, -2]), "baseline-damaged", '"sps"'),
+        (edited(sps=[1, float("nan")]), "baseline-damaged", '"sps"'),
+        (edited(sps=[1, True]), "baseline-damaged", '"sps"'),
+        (edited(steps=[1]), "baseline-damaged", "as many"),
+        (edited(machine=None), "baseline-damaged", '"machine"'),
+        (edited(machine={"cores": 8}), "baseline-damaged", '"machine"'),
+        (edited(command="train.py"), "baseline-damaged", '"command"'),
+        (edited(counters_per_step={"log_records": [1]}), "baseline-damaged", '"counters_per_step"'),
+        (edited(counters_per_step={"log_records": -1}), "baseline-damaged", '"counters_per_step"'),
+        (edited(unit=None), "baseline-damaged", '"unit"'),
+    ],
+)
+def test_what_is_no_baseline_is_refused(tmp_path, text, slug, said):
+    file = tmp_path / "perf.json"
+    file.write_text(text)
+
+    with pytest.raises(RlprofError) as refused:
+        read_baseline(file)
+
+    assert (refused.value.slug, refused.value.exit_code) == (slug, EXIT_NOT_MEASURED)
+    assert said in refused.value.message
+    assert str(file) in refused.value.message
+
+
+def test_keys_of_later_additions_are_let_be(tmp_path):
+    file = tmp_path / "perf.json"
+    file.write_text(edited(added={"later": 1}))
+
+    assert read_baseline(file) == a_baseline()
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    file = tmp_path / "perf.json"
+    file.write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(RlprofError) as refused:
+        read_baseline(file)
+
+    assert refused.value.slug == "baseline-damaged"
+
+
+@pytest.mark.parametrize("place", ["nowhere.json", "."])
+def test_a_file_that_is_not_there(tmp_path, place):
+    with pytest.raises(RlprofError) as refused:
+        read_baseline(Path(tmp_path / place))
+
+    assert (refused.value.slug, refused.value.exit_code) == ("baseline-missing", EXIT_USAGE)
+
+
+def test_the_fingerprint_has_every_gpu_and_no_name_of_the_host():
+    host = {
+        "cpu_model": "Example 5000",
+        "cores": "8",
+        "usable_cores": "2.5",
+        "machine": "x86_64",
+        "name": "runner-17",
+        "memory_bytes": "1",
+        "gpu_driver": "570.1",
+        "gpu:0:name": "H200",
+        "gpu:1:name": "A100",
+        "gpu:0:memory_bytes": "1",
+    }
+
+    found = fingerprint(host, {"python": "3.11.7", "torch": ""})
+
+    assert found == {
+        "architecture": "x86_64",
+        "cores": "8",
+        "cpu_model": "Example 5000",
+        "gpu_driver": "570.1",
+        "gpus": "H200, A100",
+        "python": "3.11.7",
+        "torch": "none",
+        "usable_cores": "2.5",
+    }
+
+
+def test_differences_name_what_was_and_what_is():
+    assert differences(MACHINE, MACHINE) == ()
+    assert differences({"torch": "2.4"}, {"gpus": "H200"}) == (
+        "gpus: none then, H200 now",
+        "torch: 2.4 then, none now",
+    )

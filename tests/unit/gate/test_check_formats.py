@@ -1,0 +1,215 @@
+"""The formats of a check, for every verdict and for hostile names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from rlprof.gate.counters import CounterDifference
+from rlprof.gate.json_document import outcome_as_json
+from rlprof.gate.junit import outcome_as_junit
+from rlprof.gate.markdown import outcome_as_markdown
+from rlprof.gate.outcome import Failure, Outcome, Verdict
+from rlprof.gate.program import Side
+from rlprof.gate.sarif import outcome_as_sarif
+from rlprof.gate.terminal import outcome_as_text
+from rlprof.model.recording import Note
+from tests.check_factory import a_measured_run, a_program, checked, failing_in, rates, unsteady
+from tests.comparison_factory import HOME, LOOP, STEP, compared
+from tests.factories import RunBuilder, a_run
+from tests.golden_files import check_golden
+
+CHECK = jsonschema.Draft202012Validator(
+    json.loads(files("rlprof.gate").joinpath("check.schema.json").read_text("utf-8"))
+)
+SARIF = jsonschema.Draft4Validator(
+    json.loads((Path(__file__).parents[2] / "fixtures" / "sarif-2.1.0-rtm.5.json").read_text())
+)
+
+HOSTILE_TEXT = (
+    "<b>]]></failure> `x` | @team #12 \x1b[31m\x00 \udce9 \ufffe\nline \u202e " + "x" * 3000
+)
+
+OMEGACONF = f"{HOME}/.venv/lib/python3.11/site-packages/omegaconf/dictconfig.py:355 __getattr__"
+
+
+def reading_its_configuration(seconds: float) -> RunBuilder:
+    run = a_run("train.py", start_up_s=1, steady_s=20).process("main", steps=1000)
+    run = run.spends(20 - seconds, LOOP)
+    return run.spends(seconds, LOOP, STEP, OMEGACONF) if seconds else run
+
+
+SLOWER = replace(
+    checked(rates(1000, 800)),
+    comparison=compared(reading_its_configuration(0), reading_its_configuration(12)),
+)
+COUNTED = checked(
+    lambda side, pair: a_measured_run(
+        side, pair, counters={"gpu_syncs": 0.0 if side is Side.BASE else 1.0, "log_records": 0.5}
+    )
+)
+FAILED = checked(failing_in(3, rates(1000, 1000)))
+UNCLEAR = checked(unsteady)
+HOSTILE = replace(
+    FAILED,
+    base=HOSTILE_TEXT,
+    head=HOSTILE_TEXT,
+    command=(HOSTILE_TEXT, HOSTILE_TEXT),
+    failure=Failure(HOSTILE_TEXT, HOSTILE_TEXT, HOSTILE_TEXT),
+    notes=(Note("info", "dirty-tree", HOSTILE_TEXT),),
+    counters=(CounterDifference(HOSTILE_TEXT, 0.0, 1.0, 0.0, True, HOSTILE_TEXT),),
+)
+NOTHING = Outcome(Verdict.COULD_NOT_MEASURE, "main", "project", ())
+OUTCOMES = {
+    "pass": checked(rates(1000, 1000)),
+    "slower": SLOWER,
+    "counted": COUNTED,
+    "failed": FAILED,
+    "unclear": UNCLEAR,
+    "counters only": checked(
+        lambda side, pair: a_measured_run(side, pair, None), counters_only=True
+    ),
+    "hostile": HOSTILE,
+    "nothing": NOTHING,
+}
+
+Format = Callable[[Outcome], str]
+FORMATS: dict[str, Format] = {
+    "terminal": lambda outcome: outcome_as_text(outcome, colored=False),
+    "markdown": outcome_as_markdown,
+    "json": lambda outcome: outcome_as_json(outcome, on_inconclusive=None),
+    "junit": lambda outcome: outcome_as_junit(outcome, on_inconclusive=None),
+    "sarif": lambda outcome: outcome_as_sarif(outcome, root=HOME),
+}
+every_outcome = pytest.mark.parametrize("name", OUTCOMES)
+
+
+def test_the_verdicts_are_those_that_the_names_say():
+    assert [
+        OUTCOMES[name].verdict for name in ("pass", "slower", "counted", "failed", "unclear")
+    ] == [
+        Verdict.PASS,
+        Verdict.REGRESSION,
+        Verdict.REGRESSION,
+        Verdict.COULD_NOT_MEASURE,
+        Verdict.INCONCLUSIVE,
+    ]
+
+
+@every_outcome
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+def test_the_verdict_is_in_every_format_and_no_control_character_is(form, name):
+    outcome = OUTCOMES[name]
+
+    text = form(outcome)
+
+    assert text == form(outcome)
+    assert text.replace("\n", "").isprintable()
+    assert "\u202e" not in text
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+def test_glue_of_figures_is_no_odd_space(form):
+    assert "\N{NO-BREAK SPACE}" not in form(SLOWER)
+    assert "\N{NARROW NO-BREAK SPACE}" not in form(SLOWER)
+
+
+@pytest.mark.parametrize("name", ["slower", "counted", "failed", "unclear"])
+@pytest.mark.parametrize("form", ["terminal", "markdown", "junit"])
+def test_golden(form, name):
+    ending = {"terminal": "txt", "markdown": "md", "junit": "xml"}[form]
+
+    check_golden(f"check-{name}.{ending}", FORMATS[form](OUTCOMES[name]))
+
+
+@every_outcome
+def test_the_json_meets_its_schema(name):
+    document = json.loads(FORMATS["json"](OUTCOMES[name]))
+
+    CHECK.validate(document)
+    assert document["verdict"] == OUTCOMES[name].verdict.value.replace(" ", "-")
+
+
+@every_outcome
+def test_the_sarif_meets_the_standard(name):
+    SARIF.validate(json.loads(FORMATS["sarif"](OUTCOMES[name])))
+
+
+def test_the_sarif_has_what_got_worse_on_the_line_of_head():
+    results = json.loads(FORMATS["sarif"](SLOWER))["runs"][0]["results"]
+
+    assert results[0]["ruleId"] == "slower-than-base"
+    placed = [it["locations"][0]["physicalLocation"] for it in results if it["locations"]]
+    assert placed[0]["artifactLocation"]["uri"] == "train.py"
+    assert placed[0]["region"]["startLine"] == 12
+    assert {it["level"] for it in results} == {"error"}
+
+
+@pytest.mark.parametrize("name", ["pass", "failed", "unclear"])
+def test_the_sarif_of_what_is_no_regression_has_no_result(name):
+    run = json.loads(FORMATS["sarif"](OUTCOMES[name]))["runs"][0]
+
+    assert run["results"] == []
+    assert run["invocations"][0]["executionSuccessful"] == (name != "failed")
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("pass", {"failures": "0", "errors": "0", "skipped": "0", "tests": "1"}),
+        ("slower", {"failures": "1", "errors": "0", "skipped": "0", "tests": "1"}),
+        ("counted", {"failures": "1", "errors": "0", "skipped": "1", "tests": "3"}),
+        ("failed", {"failures": "0", "errors": "1", "skipped": "0", "tests": "1"}),
+        ("unclear", {"failures": "0", "errors": "0", "skipped": "1", "tests": "1"}),
+    ],
+)
+def test_the_junit_counts_what_a_service_shows(name, counts):
+    (suite,) = ElementTree.fromstring(FORMATS["junit"](OUTCOMES[name]).encode())
+
+    assert {key: suite.get(key) for key in counts} == counts
+
+
+@every_outcome
+def test_the_junit_is_xml(name):
+    ElementTree.fromstring(FORMATS["junit"](OUTCOMES[name]).encode())
+
+
+def test_an_inconclusive_check_that_is_to_fail_is_a_failure_of_junit():
+    (suite,) = ElementTree.fromstring(outcome_as_junit(UNCLEAR, on_inconclusive="fail").encode())
+
+    assert suite.get("failures") == "1"
+
+
+def test_markdown_lets_nothing_of_a_name_be_markup():
+    text = outcome_as_markdown(HOSTILE)
+
+    assert "<b>" not in re.sub(r"^    .*$", "", text, flags=re.MULTILINE).replace("\\<b\\>", "")
+    assert "@team" not in re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
+
+
+def test_the_verdict_comes_first_and_in_colour_on_a_terminal():
+    assert outcome_as_text(SLOWER, colored=True).startswith("\x1b[1;31mRegression: head makes 0.8")
+    assert outcome_as_text(SLOWER, colored=False).startswith("Regression: head makes 0.8")
+
+
+def test_the_smallest_slowdown_that_it_would_have_found_is_told():
+    assert "is found nine times in ten" in outcome_as_text(OUTCOMES["pass"], colored=False)
+
+
+def test_commands_are_told_without_their_interpreter():
+    outcome = checked(
+        rates(1000, 1000),
+        head=a_program(Side.HEAD, command=("/opt/bin/python3.11", "train.py", "--name", "a b")),
+    )
+
+    assert "train.py --name 'a b'" in outcome_as_text(outcome, colored=False)
+    assert "/opt/bin" not in outcome_as_text(outcome, colored=False)

@@ -1,0 +1,251 @@
+"""A check from its first run to its verdict, with runs that are read off a list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlprof.errors import (
+    EXIT_INCONCLUSIVE,
+    EXIT_NOT_MEASURED,
+    EXIT_OK,
+    EXIT_REGRESSION,
+    MeasureError,
+)
+from rlprof.gate.checking import (
+    CheckSettings,
+    check_against_baseline,
+    check_machine,
+    measure_baseline,
+)
+from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.outcome import Outcome, Verdict, exit_code
+from rlprof.gate.program import Side
+from rlprof.gate.runner import MeasuredRun
+from tests.check_factory import (
+    MACHINE,
+    ListedRuns,
+    Runs,
+    a_baseline,
+    a_measured_run,
+    a_program,
+    checked,
+    failing_in,
+    rates,
+    unsteady,
+)
+
+
+def slug_of(outcome: Outcome) -> str:
+    assert outcome.verdict is Verdict.COULD_NOT_MEASURE
+    assert outcome.failure is not None
+    return outcome.failure.slug
+
+
+def test_the_sides_take_turns_in_going_first():
+    runner = ListedRuns(rates(1000, 1000))
+
+    checked(runner)
+
+    first = [side for number, (_, side) in enumerate(runner.order) if number % 2 == 0]
+    assert first[:4] == ["base", "head", "base", "head"]
+    assert [pair for pair, _ in runner.order[:6]] == [1, 1, 2, 2, 3, 3]
+
+
+def test_no_more_runs_than_it_takes():
+    runner = ListedRuns(rates(1000, 1000))
+
+    outcome = checked(runner)
+
+    assert outcome.verdict is Verdict.PASS
+    assert len(runner.order) == 10
+
+
+def test_a_slower_head_is_confirmed_by_fresh_pairs():
+    outcome = checked(rates(1000, 800))
+
+    assert outcome.verdict is Verdict.REGRESSION
+    assert outcome.decision is not None
+    assert outcome.decision.is_confirming
+    assert len(outcome.pairs()) == 10
+
+
+def test_rates_that_vary_too_much_are_inconclusive_at_the_cap():
+    outcome = checked(unsteady, decision=DecisionSettings(max_pairs=8))
+
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert len(outcome.pairs()) == 8
+
+
+def logging_more(factor: float) -> Runs:
+    def run(side: Side, pair: int) -> MeasuredRun:
+        records = 0.5 * (factor if side is Side.HEAD else 1)
+        return a_measured_run(side, pair, counters={"log_records": records})
+
+    return run
+
+
+def test_a_counter_that_doubled_fails_at_the_first_pair():
+    outcome = checked(logging_more(4))
+
+    assert outcome.verdict is Verdict.REGRESSION
+    assert [it.name for it in outcome.failing_counters] == ["log_records"]
+    assert len(outcome.runs) == 2
+    assert outcome.decision is None
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1, Verdict.PASS), (1.3, Verdict.REGRESSION)])
+def test_counters_alone_take_two_pairs_and_no_rate(factor, verdict):
+    runs = logging_more(factor)
+
+    def without_rate(side: Side, pair: int) -> MeasuredRun:
+        return a_measured_run(side, pair, None, counters=runs(side, pair).counters.per_step)
+
+    outcome = checked(without_rate, counters_only=True)
+
+    assert outcome.verdict is verdict
+    assert len(outcome.runs) == 4
+
+
+def test_a_run_that_fails_ends_the_check_and_keeps_what_there_is():
+    outcome = checked(failing_in(3, rates(1000, 1000)))
+
+    assert slug_of(outcome) == "program-failed"
+    assert len(outcome.runs) == 5
+    assert outcome.pairs()[:2] == [(1, *outcome.pairs()[0][1:]), (2, *outcome.pairs()[1][1:])]
+    assert outcome.pairs()[2][2] is None
+
+
+def test_steps_of_different_sources_are_not_compared():
+    outcome = checked(
+        lambda side, pair: a_measured_run(
+            side, pair, source="rlprof.step" if side is Side.BASE else "gymnasium env"
+        )
+    )
+
+    assert slug_of(outcome) == "different-units"
+    assert len(outcome.runs) == 2
+
+
+def steps(base: float, head: float, *, slower: float = 1.0) -> Runs:
+    def run(side: Side, pair: int) -> MeasuredRun:
+        is_head = side is Side.HEAD
+        wobble = 1 + 0.002 * (pair % 3)
+        return a_measured_run(
+            side,
+            pair,
+            1000 * wobble / (slower if is_head else 1),
+            steps=(head if is_head else base) * wobble,
+        )
+
+    return run
+
+
+def test_another_number_of_steps_is_different_work():
+    assert slug_of(checked(steps(20_000, 15_000))) == "different-steps"
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [steps(20_000, 20_300), steps(20_000, 10_000, slower=2)],
+    ids=["a half filled rollout", "both train for the same time"],
+)
+def test_steps_that_may_differ(runs):
+    assert checked(runs).verdict is not Verdict.COULD_NOT_MEASURE
+
+
+def test_steps_that_vary_on_both_sides_are_no_different_work():
+    def run(side: Side, pair: int) -> MeasuredRun:
+        return a_measured_run(side, pair, steps=20_000 + 4_000 * ((pair + (side is Side.HEAD)) % 2))
+
+    assert checked(run).verdict is Verdict.PASS
+
+
+def test_what_runs_leave_behind_is_told():
+    outcome = checked(lambda side, pair: a_measured_run(side, pair, left_behind=pair == 1))
+
+    (note,) = outcome.notes
+    assert note.slug == "processes-left-behind"
+    assert "2 processes" in note.text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "lenient", "code"),
+    [
+        (Verdict.PASS, None, EXIT_OK),
+        (Verdict.REGRESSION, "pass", EXIT_REGRESSION),
+        (Verdict.INCONCLUSIVE, None, EXIT_INCONCLUSIVE),
+        (Verdict.INCONCLUSIVE, "pass", EXIT_OK),
+        (Verdict.INCONCLUSIVE, "fail", EXIT_REGRESSION),
+        (Verdict.COULD_NOT_MEASURE, "pass", EXIT_NOT_MEASURED),
+    ],
+)
+def test_exit_codes(verdict, lenient, code):
+    assert exit_code(verdict, on_inconclusive=lenient) == code
+
+
+# --- against a baseline ---------------------------------------------------------------------
+
+
+def against(baseline_sps: list[float], runs: Runs, **changes: object) -> Outcome:
+    return check_against_baseline(
+        a_baseline(baseline_sps, counters_per_step={}, **changes),
+        "perf.json",
+        a_program(Side.HEAD),
+        ListedRuns(runs),
+        CheckSettings(DecisionSettings()),
+        lambda _line: None,
+    )
+
+
+STEADY = [1000.0 + number for number in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("head", "verdict"),
+    [(1000, Verdict.PASS), (700, Verdict.REGRESSION)],
+    ids=["as fast", "slower"],
+)
+def test_head_is_held_against_what_was_saved(head, verdict):
+    outcome = against(STEADY, rates(1, head))
+
+    assert outcome.verdict is verdict
+    assert {run.side for run in outcome.runs} == {Side.HEAD}
+    assert outcome.rates(Side.BASE) == tuple(STEADY)
+
+
+def test_a_baseline_of_other_work_is_not_compared():
+    assert slug_of(against(STEADY, rates(1, 1000), steps=(5_000.0,) * 12)) == "different-steps"
+    assert slug_of(against(STEADY, rates(1, 1000), source="--steps-from")) == "different-units"
+
+
+def test_another_machine_is_refused_unless_it_is_accepted():
+    here = {**MACHINE, "cores": "4", "torch": "2.5.1"}
+
+    assert check_machine(a_baseline(), Path("perf.json"), MACHINE, is_relaxed=False) == ()
+    with pytest.raises(MeasureError, match=r"cores: 8 then, 4 now; torch: 2\.4\.0 then") as refused:
+        check_machine(a_baseline(), Path("perf.json"), here, is_relaxed=False)
+    (note,) = check_machine(a_baseline(), Path("perf.json"), here, is_relaxed=True)
+
+    assert refused.value.slug == "baseline-other-machine"
+    assert note.slug == "machine-relaxed"
+
+
+def test_a_baseline_has_every_run():
+    def run(side: Side, pair: int) -> MeasuredRun:
+        return a_measured_run(
+            side, pair, 1000 + pair, counters={"log_records": 0.5} if pair > 1 else {}
+        )
+
+    baseline = measure_baseline(
+        a_program(Side.HEAD),
+        ListedRuns(run),
+        runs=3,
+        machine=MACHINE,
+        commit="abc1234",
+        tell=lambda _line: None,
+    )
+
+    assert baseline.sps == (1001, 1002, 1003)
+    assert baseline.counters_per_step == {"log_records": (0.0, 0.5, 0.5)}
