@@ -10,7 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -18,16 +18,23 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 import rlprof
-from rlprof.cli.output import Force, check_output, show, terminal_options, write_output
+from rlprof.cli.check_request import (
+    ARTIFACTS,
+    CheckRequest,
+    Outputs,
+    base_words,
+    refuse_what_cannot_be_meant,
+    settings_of,
+)
+from rlprof.cli.output import Force, show, terminal_options, write_output
 from rlprof.cli.run import command_of, counted_function, pattern_of, script_name
-from rlprof.cli.target import Target, TargetKind, target_of
+from rlprof.cli.target import TargetKind, target_of
 from rlprof.errors import (
     EXIT_NOT_MEASURED,
     EXIT_OK,
     EXIT_USAGE,
     MeasureError,
     RlprofError,
-    UsageError,
 )
 
 if TYPE_CHECKING:
@@ -39,9 +46,6 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
-
-ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
-"""What ``--artifacts`` writes with ``--profile``."""
 
 _STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
@@ -166,48 +170,6 @@ def check(
     raise typer.Exit(_checked(request))
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Files to write, as far as they are wanted."""
-
-    markdown: Path | None
-    json: Path | None
-    junit: Path | None
-    sarif: Path | None
-
-    def files(self) -> Iterator[Path]:
-        for file in (self.markdown, self.json, self.junit, self.sarif):
-            if file is not None:
-                yield file
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """The command line."""
-
-    target: Target
-    base: str | None
-    base_command: str | None
-    baseline: Path | None
-    save_baseline: Path | None
-    relax_machine: bool
-    pairs: int | None
-    max_pairs: int | None
-    min_effect: str | None
-    counters: tuple[str, ...]
-    counters_only: bool
-    on_inconclusive: str | None
-    timeout_s: float
-    prepare: str | None
-    profile: bool
-    artifacts: Path | None
-    outputs: Outputs
-    python: Path | None
-    sps_pattern: str | None
-    steps_from: str | None
-    force: bool
-
-
 def _checked(request: CheckRequest) -> int:
     """The exit code. No error of ours ends in that of a regression."""
     from rlprof.gate.interruption import Interrupted, interruptible
@@ -233,8 +195,8 @@ def _checked(request: CheckRequest) -> int:
 
 
 def _check(request: CheckRequest) -> int:
-    _refuse_what_cannot_be_meant(request)
-    settings = _settings(request)
+    refuse_what_cannot_be_meant(request)
+    settings = settings_of(request)
     head = _head(request)
     with _temporary_folder() as folder:
         runner = _runner(request, folder)
@@ -242,88 +204,6 @@ def _check(request: CheckRequest) -> int:
             return _save_baseline(request, request.save_baseline, head, runner, settings)
         outcome = _outcome(request, head, runner, settings, folder)
     return _hand_out(outcome, request)
-
-
-# --- the command line -----------------------------------------------------------------------
-
-
-def _refuse_what_cannot_be_meant(request: CheckRequest) -> None:
-    if not request.target.words:
-        raise UsageError(
-            "nothing to run was given",
-            slug="no-target",
-            hint="end the line with what to run, for example "
-            "rlprof check --base origin/main train.py --steps 20000",
-        )
-    against = {
-        "--base": request.base,
-        "--base-command": request.base_command,
-        "--baseline": request.baseline,
-        "--save-baseline": request.save_baseline,
-    }
-    given = [name for name, value in against.items() if value is not None]
-    if len(given) != 1:
-        raise UsageError(
-            f"{' and '.join(given)} do not go together"
-            if given
-            else "nothing says what to compare with",
-            slug="no-base",
-            hint=f"give one of {', '.join(against)}",
-        )
-    if request.prepare is not None and request.base is None:
-        raise UsageError(
-            "--prepare builds the base in its worktree, and there is none without --base",
-            slug="no-base",
-            hint="leave it out, or give --base",
-        )
-    for file in request.outputs.files():
-        check_output(file, force=request.force)
-    if request.save_baseline is not None:
-        check_output(request.save_baseline, force=request.force)
-    if request.artifacts is not None:
-        for name in ARTIFACTS:
-            check_output(request.artifacts / name, force=request.force)
-
-
-def _settings(request: CheckRequest) -> CheckSettings:
-    from rlprof.gate.checking import CheckSettings
-    from rlprof.gate.counters import parse_tolerance
-    from rlprof.gate.decision import DecisionSettings
-
-    decision = DecisionSettings()
-    first = decision.min_pairs if request.pairs is None else request.pairs
-    last = max(first, decision.max_pairs) if request.max_pairs is None else request.max_pairs
-    return CheckSettings(
-        decision=replace(
-            decision,
-            min_effect=None if request.min_effect is None else share_of(request.min_effect),
-            min_pairs=first,
-            max_pairs=last,
-        ),
-        tolerances=tuple(map(parse_tolerance, request.counters)),
-        counters_only=request.counters_only,
-    )
-
-
-def share_of(text: str) -> float:
-    """``5%``, ``5`` and ``0.05`` as 0.05; raises ``UsageError``."""
-    number = text.strip().removesuffix("%").strip()
-    try:
-        value = float(number)
-    except ValueError:
-        value = float("nan")
-    if "%" in text or value >= 1:
-        value /= 100
-    if not 0 < value < 1:
-        raise UsageError(
-            f"--min-effect {text} is no part of a rate",
-            slug="bad-min-effect",
-            hint="for example --min-effect 5%",
-        )
-    return value
-
-
-# --- what is run ----------------------------------------------------------------------------
 
 
 @contextmanager
@@ -422,25 +302,6 @@ def _two_commands(request: CheckRequest, head: Program) -> tuple[Program, Progra
         name=shlex.join(command),
     )
     return base, replace(head, name=shlex.join(request.target.words))
-
-
-def base_words(text: str) -> tuple[str, ...]:
-    """``--base-command`` as words; raises ``UsageError``."""
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(
-            f"--base-command {text!r} is no command: {str(error).lower()}",
-            slug="bad-base-command",
-            hint="quote it as a shell would: --base-command 'python train.py --old'",
-        ) from error
-    if not words:
-        raise UsageError(
-            "--base-command is empty",
-            slug="bad-base-command",
-            hint="for example --base-command 'python train.py --old'",
-        )
-    return words
 
 
 def _compared(

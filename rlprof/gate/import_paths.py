@@ -22,7 +22,7 @@ for name, module in list(sys.modules.items()):
     if name.startswith("__editable__"):
         for place in getattr(module, "MAPPING", {}).values():
             found.append(os.path.dirname(place))
-print(json.dumps(found))
+print(json.dumps({"paths": found, "prefixes": [sys.prefix, sys.base_prefix]}))
 """
 """The second kind is how setuptools redirects the import of a package that was installed editable."""
 
@@ -54,12 +54,19 @@ def own_paths(python: str | None, root: Path, environment: Mapping[str, str]) ->
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return ()
     top = root.resolve()
-    found: dict[str, None] = {}
-    for text in told:
-        path = Path(text).resolve()
-        if path.is_relative_to(top) and path.is_dir() and _INSTALLED.isdisjoint(path.parts):
-            found[str(path.relative_to(top))] = None
-    return tuple(found)
+    # An environment inside the repository; of one around it, as /usr, the repository is a part.
+    inside = [it for it in map(Path, told["prefixes"]) if it != top and it.is_relative_to(top)]
+    paths = (Path(text).resolve() for text in told["paths"])
+    return tuple(
+        dict.fromkeys(
+            str(path.relative_to(top))
+            for path in paths
+            if path.is_relative_to(top)
+            and path.is_dir()
+            and _INSTALLED.isdisjoint(path.parts)
+            and not any(path.is_relative_to(prefix) for prefix in inside)
+        )
+    )
 
 
 def with_import_paths(

@@ -42,7 +42,6 @@ class Worktree:
     root: Path
     folder: Path
     """Where the base is started."""
-    has_submodules: bool
 
 
 def find_repository(folder: Path, base: str) -> Repository:
@@ -101,8 +100,8 @@ def worktree_of(repository: Repository, parent: Path) -> Iterator[Worktree]:
                 slug="worktree-failed",
                 hint="is the disk full, or the repository read-only?",
             )
-        has_submodules = _fetch_submodules(place)
-        yield Worktree(place, _folder(place, repository), has_submodules)
+        _fetch_submodules(place)
+        yield Worktree(place, _folder(place, repository))
     finally:
         _remove(repository, place)
 
@@ -117,9 +116,9 @@ def _name(parent: Path, root: Path) -> str:
     return _NAME.ljust(max(_SHORTEST, min(_LONGEST, wanted)), "-")
 
 
-def _fetch_submodules(place: Path) -> bool:
+def _fetch_submodules(place: Path) -> None:
     if not (place / ".gitmodules").is_file():
-        return False
+        return
     done = git(place, "submodule", "update", "--init", "--recursive", "--quiet")
     if not done.is_good:
         raise MeasureError(
@@ -127,7 +126,6 @@ def _fetch_submodules(place: Path) -> bool:
             slug="submodules-missing",
             hint="fetching them needs the access that `git submodule update --init` needs",
         )
-    return True
 
 
 def _folder(place: Path, repository: Repository) -> Path:

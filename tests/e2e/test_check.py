@@ -267,6 +267,19 @@ def test_paths_of_both_sides_are_equally_long(tmp_path):
     assert len({len(folder) for folder in folders}) == 1
 
 
+def test_it_works_from_a_hook_of_git(repository, monkeypatch):
+    repository.commit("import rlprof\nrlprof.step(10)\n")
+    # As git sets them for pre-push, and as would lead it to the wrong repository in the worktree.
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
+
+    answer = repository.check("--base", "main", "--counters-only", "train.py")
+    monkeypatch.undo()
+
+    assert answer.code == PASS, answer.err
+    repository.assert_tidy()
+
+
 def test_submodules_of_the_base_are_there(tmp_path, repository):
     library = tmp_path / "library"
     library.mkdir()
@@ -458,6 +471,23 @@ def test_a_signal_ends_everything(repository, tmp_path, signum):
     assert "stopped" in err
     assert processes_with(mark) == []
     repository.assert_tidy()
+
+
+def test_a_check_that_is_killed_leaves_no_training_behind(repository, tmp_path):
+    mark = f"killed-{os.getpid()}-{tmp_path.name}"
+    ready = tmp_path / "ready"
+    repository.commit(f"""
+        import pathlib, time
+        pathlib.Path({str(ready)!r}).touch()
+        time.sleep(600)
+    """)
+
+    running = repository.start("--base", "main", "train.py", mark)
+    wait_until(ready.exists, "the program runs")
+    running.kill()
+    running.communicate(timeout=DEADLINE_S)
+
+    wait_until(lambda: processes_with(mark) == [], "the training has ended")
 
 
 def test_what_a_good_run_leaves_behind_is_ended(repository, tmp_path):

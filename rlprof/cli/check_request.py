@@ -1,0 +1,156 @@
+"""The command line of ``rlprof check``: what was asked for, and what cannot be meant."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rlprof.cli.output import check_output
+from rlprof.cli.target import Target
+from rlprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlprof.gate.checking import CheckSettings
+
+ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
+"""What ``--artifacts`` writes with ``--profile``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Files to write, as far as they are wanted."""
+
+    markdown: Path | None
+    json: Path | None
+    junit: Path | None
+    sarif: Path | None
+
+    def files(self) -> Iterator[Path]:
+        for file in (self.markdown, self.json, self.junit, self.sarif):
+            if file is not None:
+                yield file
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """The command line."""
+
+    target: Target
+    base: str | None
+    base_command: str | None
+    baseline: Path | None
+    save_baseline: Path | None
+    relax_machine: bool
+    pairs: int | None
+    max_pairs: int | None
+    min_effect: str | None
+    counters: tuple[str, ...]
+    counters_only: bool
+    on_inconclusive: str | None
+    timeout_s: float
+    prepare: str | None
+    profile: bool
+    artifacts: Path | None
+    outputs: Outputs
+    python: Path | None
+    sps_pattern: str | None
+    steps_from: str | None
+    force: bool
+
+
+def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
+    if not request.target.words:
+        raise UsageError(
+            "nothing to run was given",
+            slug="no-target",
+            hint="end the line with what to run, for example "
+            "rlprof check --base origin/main train.py --steps 20000",
+        )
+    against = {
+        "--base": request.base,
+        "--base-command": request.base_command,
+        "--baseline": request.baseline,
+        "--save-baseline": request.save_baseline,
+    }
+    given = [name for name, value in against.items() if value is not None]
+    if len(given) != 1:
+        raise UsageError(
+            f"{' and '.join(given)} do not go together"
+            if given
+            else "nothing says what to compare with",
+            slug="no-base",
+            hint=f"give one of {', '.join(against)}",
+        )
+    if request.prepare is not None and request.base is None:
+        raise UsageError(
+            "--prepare builds the base in its worktree, and there is none without --base",
+            slug="no-base",
+            hint="leave it out, or give --base",
+        )
+    for file in request.outputs.files():
+        check_output(file, force=request.force)
+    if request.save_baseline is not None:
+        check_output(request.save_baseline, force=request.force)
+    if request.artifacts is not None:
+        for name in ARTIFACTS:
+            check_output(request.artifacts / name, force=request.force)
+
+
+def settings_of(request: CheckRequest) -> CheckSettings:
+    from rlprof.gate.checking import CheckSettings
+    from rlprof.gate.counters import parse_tolerance
+    from rlprof.gate.decision import DecisionSettings
+
+    decision = DecisionSettings()
+    first = decision.min_pairs if request.pairs is None else request.pairs
+    last = max(first, decision.max_pairs) if request.max_pairs is None else request.max_pairs
+    return CheckSettings(
+        decision=replace(
+            decision,
+            min_effect=None if request.min_effect is None else share_of(request.min_effect),
+            min_pairs=first,
+            max_pairs=last,
+        ),
+        tolerances=tuple(map(parse_tolerance, request.counters)),
+        counters_only=request.counters_only,
+    )
+
+
+def share_of(text: str) -> float:
+    """``5%``, ``5`` and ``0.05`` as 0.05; raises ``UsageError``."""
+    number = text.strip().removesuffix("%").strip()
+    try:
+        value = float(number)
+    except ValueError:
+        value = float("nan")
+    if "%" in text or value >= 1:
+        value /= 100
+    if not 0 < value < 1:
+        raise UsageError(
+            f"--min-effect {text} is no part of a rate",
+            slug="bad-min-effect",
+            hint="for example --min-effect 5%",
+        )
+    return value
+
+
+def base_words(text: str) -> tuple[str, ...]:
+    """``--base-command`` as words; raises ``UsageError``."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(
+            f"--base-command {text!r} is no command: {str(error).lower()}",
+            slug="bad-base-command",
+            hint="quote it as a shell would: --base-command 'python train.py --old'",
+        ) from error
+    if not words:
+        raise UsageError(
+            "--base-command is empty",
+            slug="bad-base-command",
+            hint="for example --base-command 'python train.py --old'",
+        )
+    return words
