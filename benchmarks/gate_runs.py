@@ -37,8 +37,11 @@ _EXTRA_STEP = """\
         if step % 9 == 0:
             other_optimal = spare.optimal_arm()
             other_arm = other.act()
-            other.learn(other_arm, spare.step(other_arm))
+            other_reward = spare.step(other_arm)
+            other.learn(other_arm, other_reward)
             other_right = other_arm == other_optimal
+            if step % (9 * cfg["log"]["every"]) == 0:
+                logger.debug(f"step {step}: arm {other_arm}, reward {other_reward:.3f}, values {other.values}")
 """
 _LOOP = '    for step in range(cfg["steps"]):\n'
 _SPARE = """\
@@ -76,8 +79,8 @@ class Case(NamedTuple):
     head: tuple[str, ...]
 
 
-def cases(folder: Path, runs: int) -> dict[str, Case]:
-    arguments = ("--stage", "3", "--runs", str(runs))
+def cases(folder: Path, runs: int, workers: int) -> dict[str, Case]:
+    arguments = ("--stage", "3", "--runs", str(runs), "--workers", str(workers))
     same, slower = folder / "same", folder / "slow"
     for copy in (same, slower):
         shutil.copytree(ROOT / "examples" / "bandit", copy)
@@ -166,6 +169,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=("same", "slower", "read"))
     parser.add_argument("--checks", type=int, help="of each kind")
     parser.add_argument("--runs", type=int, default=960, help="of the bandit: 960 take about 4 s")
+    parser.add_argument("--workers", type=int, default=2, help="of the bandit")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -174,7 +178,7 @@ def main() -> None:
             "| head over base | noise of a pair | runs used |"
         )
         print("|---|---:|---:|---:|---:|---:|---|---:|---|", flush=True)
-        for kind, case in cases(folder, arguments.runs).items():
+        for kind, case in cases(folder, arguments.runs, arguments.workers).items():
             if arguments.only is None or kind in arguments.only:
                 count = arguments.checks or case.checks
                 print(row(case, [check(case, folder) for _ in range(count)]), flush=True)
