@@ -84,7 +84,14 @@ def train(stage: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("stage", QUICK_STAGES)
+@pytest.mark.parametrize(
+    "stage",
+    [
+        QUICK_STAGES[0],
+        *(pytest.param(stage, marks=pytest.mark.slow) for stage in QUICK_STAGES[1:-1]),
+        QUICK_STAGES[-1],
+    ],
+)
 def test_every_stage_steps_updates_and_prints_its_sps(stage):
     answer = train(stage, "--epochs", "2", "--steps", "1500")
 

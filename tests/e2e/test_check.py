@@ -135,6 +135,7 @@ def waiting(*, steps: int = 300, cost_s: float = 0.004) -> str:
 # --- verdicts -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_slower_head_fails_and_every_document_says_why(repository, tmp_path):
     repository.commit(waiting(cost_s=0.004))
     repository.write(waiting(cost_s=0.008))
@@ -515,6 +516,7 @@ def edited(file: Path, **changes: object) -> None:
     file.write_text(json.dumps({**document, **changes}))
 
 
+@pytest.mark.slow
 def test_a_baseline_is_kept_and_compared_with(repository, tmp_path):
     repository.commit(waiting(steps=250))
     baseline = tmp_path / "perf.json"

@@ -42,7 +42,12 @@ def mean_returns(printed: str) -> list[float]:
     return [float(it) for it in re.findall(r"mean return (-?[\d.]+)", printed)]
 
 
-@pytest.mark.parametrize("stage", STAGES)
+def slow(*stages):
+    """The stages in the middle, by their own make target: one run takes some seconds."""
+    return [pytest.param(stage, marks=pytest.mark.slow) for stage in stages]
+
+
+@pytest.mark.parametrize("stage", [STAGES[0], *slow(*STAGES[1:-1]), STAGES[-1]])
 def test_every_stage_trains_and_prints_its_sps(stage):
     printed = train(stage, *SMALL)
 
@@ -50,7 +55,7 @@ def test_every_stage_trains_and_prints_its_sps(stage):
     assert float(SPS.search(printed)[1]) > 0
 
 
-@pytest.mark.parametrize("stage", ["1", "6", "8"])
+@pytest.mark.parametrize("stage", [*slow("1", "6"), "8"])
 def test_the_same_seed_gives_the_same_training(stage, tmp_path):
     for seed, log in (("1", "one"), ("1", "same"), ("2", "other")):
         train(stage, *SMALL, "--seed", seed, "--log", str(tmp_path / log))
@@ -63,7 +68,7 @@ def test_the_same_seed_gives_the_same_training(stage, tmp_path):
     assert one != other
 
 
-@pytest.mark.parametrize("stage", ["3", "6", "8"])
+@pytest.mark.parametrize("stage", [*slow("3", "6"), "8"])
 def test_the_return_rises(stage):
     returns = mean_returns(train(stage, "--updates", "19"))
 
