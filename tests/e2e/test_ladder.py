@@ -92,10 +92,12 @@ def test_the_first_finding_is_the_next_change_and_its_price_holds(example, numbe
 def test_on_the_last_stage_what_is_left_is_its_start_up(example, tmp_path):
     last = stages(example)[-1]
 
-    found = first_finding(example, last, tmp_path)
+    # Runs of a third of a second: what a few samples say is not the same each time.
+    found = [first_finding(example, last, tmp_path / str(number)) for number in range(3)]
 
-    assert found["id"] == last["finding"]
-    assert found["phase"] == "start-up"
+    alike = [it for it in found if it["id"] == last["finding"]]
+    assert len(alike) >= 2, [it["id"] for it in found]
+    assert {it["phase"] for it in alike} == {"start-up"}
 
 
 @pytest.mark.timeout(120)

@@ -23,6 +23,11 @@ PR_SET_PDEATHSIG = 1
 START_TIMEOUT = "1s"
 """How long austin may look for the interpreter in its target; its own 100 ms is short on a busy host."""
 
+GRACE_S = 0.1
+"""For austin to end by itself. Where its process ends while it still looks for the interpreter it goes on
+looking, and the recorder waits with it: half a second was counted as the life of a short program. Lines
+are with us as soon as they are written."""
+
 EXIT_MEANINGS = {
     32: "austin does not see a Python interpreter in it",
     33: "it ended before austin could attach",
@@ -146,7 +151,7 @@ class AustinProcess:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(timeout=0.5)
+                self.process.wait(timeout=GRACE_S)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
