@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
@@ -19,14 +18,14 @@ import typer
 
 import rlprof
 from rlprof.cli.check_request import (
-    ARTIFACTS,
     CheckRequest,
     Outputs,
     base_words,
     refuse_what_cannot_be_meant,
     settings_of,
 )
-from rlprof.cli.output import Force, show, terminal_options, write_output
+from rlprof.cli.check_results import hand_out, say, tell, write_artifacts
+from rlprof.cli.output import Force, write_output
 from rlprof.cli.run import command_of, counted_function, pattern_of, script_name
 from rlprof.cli.target import TargetKind, target_of
 from rlprof.errors import (
@@ -38,7 +37,6 @@ from rlprof.errors import (
 )
 
 if TYPE_CHECKING:
-    from rlprof.gate.causes import Causes
     from rlprof.gate.checking import CheckSettings
     from rlprof.gate.outcome import Outcome
     from rlprof.gate.program import Program
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
-
-_STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
 
 class OnInconclusive(str, Enum):
@@ -179,7 +175,7 @@ def _checked(request: CheckRequest) -> int:
         with interruptible(), adopting_orphans():
             return _check(request)
     except Interrupted as stop:
-        _say("rlprof: stopped; nothing that it started is left running")
+        say("rlprof: stopped; nothing that it started is left running")
         return 128 + stop.signum
     except RlprofError as error:
         if error.exit_code in (EXIT_USAGE, EXIT_NOT_MEASURED):
@@ -203,7 +199,7 @@ def _check(request: CheckRequest) -> int:
         if request.save_baseline is not None:
             return _save_baseline(request, request.save_baseline, head, runner, settings)
         outcome = _outcome(request, head, runner, settings, folder)
-    return _hand_out(outcome, request)
+    return hand_out(outcome, request)
 
 
 @contextmanager
@@ -284,7 +280,7 @@ def _against_commit(
         folder,
         preparing=Preparing(request.prepare, folder / "prepare.log", request.timeout_s),
         script=request.target.words[0] if is_script else None,
-        tell=_tell,
+        tell=tell,
     ) as sides:
         outcome = _compared(request, sides.base, sides.head, runner, settings)
     return replace(outcome, notes=(*sides.notes, *outcome.notes))
@@ -312,16 +308,16 @@ def _compared(
     from rlprof.gate.outcome import Verdict
     from rlprof.model.recording import Note
 
-    outcome = check_pairs(base, head, runner, settings, _tell)
+    outcome = check_pairs(base, head, runner, settings, tell)
     if not request.profile or outcome.verdict not in (Verdict.REGRESSION, Verdict.INCONCLUSIVE):
         return outcome
-    _tell("a last pair, recorded in full")
+    tell("a last pair, recorded in full")
     try:
         causes = look_for_causes(base, head, runner, len(outcome.pairs()) + 1)
     except MeasureError as error:
         note = Note("warning", "no-causes", f"The causes are not known: {error.message}.")
         return replace(outcome, notes=(*outcome.notes, note))
-    _write_artifacts(request, causes)
+    write_artifacts(request, causes)
     return replace(outcome, comparison=causes.comparison)
 
 
@@ -336,7 +332,7 @@ def _against_baseline(
     baseline = read_baseline(path)
     here = fingerprint_here(interpreter_of(head.command, head.environment), head.environment)
     notes = check_machine(baseline, path, here, is_relaxed=request.relax_machine)
-    outcome = check_against_baseline(baseline, str(path), head, runner, settings, _tell)
+    outcome = check_against_baseline(baseline, str(path), head, runner, settings, tell)
     return replace(outcome, notes=(*notes, *outcome.notes))
 
 
@@ -356,86 +352,8 @@ def _save_baseline(
         runs=settings.decision.max_pairs if request.pairs is None else request.pairs,
         machine=fingerprint_here(interpreter_of(head.command, head.environment), head.environment),
         commit=git_state(head.folder) or "",
-        tell=_tell,
+        tell=tell,
     )
     write_output(path, baseline_as_json(baseline), force=request.force)
     typer.echo(f"wrote {path}: {len(baseline.sps)} runs")
     return EXIT_OK
-
-
-# --- the result -----------------------------------------------------------------------------
-
-
-def _write_artifacts(request: CheckRequest, causes: Causes) -> None:
-    """While the run files are there."""
-    if request.artifacts is None:
-        return
-    page, drawing, *files = (request.artifacts / name for name in ARTIFACTS)
-    write_output(page, causes.page(), force=request.force)
-    write_output(drawing, causes.drawing(), force=request.force)
-    for file, run in zip(files, causes.runs, strict=True):
-        write_output(file, run.run_file.read_bytes(), force=request.force)
-    _tell(f"wrote {', '.join(ARTIFACTS)} to {request.artifacts}")
-
-
-def _hand_out(outcome: Outcome, request: CheckRequest) -> int:
-    from rlprof.gate.json_document import outcome_as_json
-    from rlprof.gate.junit import outcome_as_junit
-    from rlprof.gate.markdown import outcome_as_markdown
-    from rlprof.gate.outcome import exit_code
-    from rlprof.gate.sarif import outcome_as_sarif
-    from rlprof.gate.terminal import outcome_as_text
-
-    lenient = request.on_inconclusive
-    look = terminal_options(sys.stdout)
-    show(outcome_as_text(outcome, colored=look["color"] == "always"))
-    markdown = outcome_as_markdown(outcome)
-    files = request.outputs
-    for file, document in (
-        (files.markdown, markdown),
-        (files.json, outcome_as_json(outcome, on_inconclusive=lenient)),
-        (files.junit, outcome_as_junit(outcome, on_inconclusive=lenient)),
-        (files.sarif, outcome_as_sarif(outcome, root=_repository_root())),
-    ):
-        if file is not None:
-            write_output(file, document, force=request.force)
-    _add_to_summary(markdown)
-    if outcome.failure is not None:
-        raise MeasureError(
-            outcome.failure.message, slug=outcome.failure.slug, hint=outcome.failure.hint
-        )
-    return exit_code(outcome.verdict, on_inconclusive=lenient)
-
-
-def _repository_root() -> str:
-    """What code scanning takes paths from; the working directory outside a repository."""
-    from rlprof.gate.git import git
-
-    try:
-        found = git(Path.cwd(), "rev-parse", "--show-toplevel")
-    except MeasureError:
-        return str(Path.cwd())
-    return found.out if found.is_good and found.out else str(Path.cwd())
-
-
-def _add_to_summary(text: str) -> None:
-    """To that of the job, where a service shows one."""
-    path = os.environ.get(_STEP_SUMMARY)
-    if not path:
-        return
-    try:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        _say(f"rlprof: no summary: cannot write {path}: {error.strerror}")
-
-
-def _tell(text: str) -> None:
-    _say(f"rlprof: {text}")
-
-
-def _say(text: str) -> None:
-    try:
-        typer.echo(text, err=True)
-    except OSError:
-        pass  # stderr takes no more; stdout and the exit code still speak.

@@ -21,7 +21,7 @@ class HtmlRenderer:
     is_export: bool = False
     needs_detail: bool = True
 
-    def render(self, report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG002 - contract
+    def render(self, report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG002 - every renderer takes them
         # Every command that lists formats comes by here: templates are loaded for a page alone.
         from rlprof.renderers.html.page import page
 

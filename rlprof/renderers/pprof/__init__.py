@@ -29,7 +29,7 @@ class PprofRenderer:
     is_export: bool = True
     needs_detail: bool = True
 
-    def render(self, report: Report, options: Mapping[str, str]) -> bytes:  # noqa: ARG002 - contract
+    def render(self, report: Report, options: Mapping[str, str]) -> bytes:  # noqa: ARG002 - every renderer takes them
         # A time of making in the file's head would make every file another one.
         return gzip.compress(_profile(report), mtime=0)
 

@@ -27,7 +27,7 @@ class SvgRenderer:
     is_export: bool = False
     needs_detail: bool = False
 
-    def render(self, report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG002 - contract
+    def render(self, report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG002 - every renderer takes them
         flame = report.flame
         return svg_document(
             Drawing(

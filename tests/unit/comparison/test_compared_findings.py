@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -44,8 +45,8 @@ def fate(base: Report, new: Report) -> Fate:
     return only
 
 
-def with_finding(*, sps: float = 500.0, **finding: object) -> Report:
-    return a_report(sps=sps, findings=[a_finding(**finding)])  # type: ignore[arg-type]
+def with_finding(*, sps: float = 500.0, **finding: Any) -> Report:
+    return a_report(sps=sps, findings=[a_finding(**finding)])
 
 
 def test_a_finding_whose_time_went_has_gone_and_the_other_way_round_it_appeared():

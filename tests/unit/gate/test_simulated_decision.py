@@ -10,8 +10,8 @@ from rlprof.gate.decision import DecisionSettings, Pair, State, decide
 
 np = pytest.importorskip("numpy", reason="numpy is missing: pip install 'rlprof[examples]'")
 
-from benchmarks.gate_noise import NOISES  # noqa: E402
-from benchmarks.gate_simulation import PASS, REGRESSION, simulate  # noqa: E402
+from benchmarks.gate_noise import NOISES  # noqa: E402 - they need numpy
+from benchmarks.gate_simulation import PASS, REGRESSION, simulate  # noqa: E402 - they need numpy
 
 STATES = (State.PASS, State.REGRESSION, State.INCONCLUSIVE)
 DEFAULT = DecisionSettings()
