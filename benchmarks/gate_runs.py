@@ -145,6 +145,11 @@ def check(case: Case, folder: Path) -> dict[str, Any]:
         raise RuntimeError(done.stderr)
     document: dict[str, Any] = json.loads(result.read_text())
     result.unlink()
+    print(
+        f"{case.name}: {len(document['runs'])} runs: {document['text']}",
+        file=sys.stderr,
+        flush=True,
+    )
     return document
 
 

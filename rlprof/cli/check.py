@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import tempfile
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -32,8 +28,10 @@ from rlprof.errors import (
     EXIT_NOT_MEASURED,
     EXIT_OK,
     EXIT_USAGE,
+    LaunchError,
     MeasureError,
     RlprofError,
+    UsageError,
 )
 
 if TYPE_CHECKING:
@@ -91,7 +89,10 @@ def check(
         ),
     ] = None,
     counters_only: Annotated[
-        bool, typer.Option("--counters-only", help="Run once a side and compare counters alone.")
+        bool,
+        typer.Option(
+            "--counters-only", help="Compare counters alone: one or two short runs a side."
+        ),
     ] = False,
     on_inconclusive: Annotated[
         OnInconclusive | None,
@@ -191,10 +192,12 @@ def _checked(request: CheckRequest) -> int:
 
 
 def _check(request: CheckRequest) -> int:
+    from rlprof.gate.check_folder import check_folder
+
     refuse_what_cannot_be_meant(request)
     settings = settings_of(request)
     head = _head(request)
-    with _temporary_folder() as folder:
+    with check_folder() as folder:
         runner = _runner(request, folder)
         if request.save_baseline is not None:
             return _save_baseline(request, request.save_baseline, head, runner, settings)
@@ -202,26 +205,19 @@ def _check(request: CheckRequest) -> int:
     return hand_out(outcome, request)
 
 
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    from rlprof.gate.interruption import shielded
-
-    folder = Path(tempfile.mkdtemp(prefix="rlprof-")).resolve()
-    try:
-        yield folder
-    finally:
-        with shielded():
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def _head(request: CheckRequest) -> Program:
     from rlprof.gate.git import without_repository
     from rlprof.gate.program import Program, Side
 
     folder = Path.cwd()
+    try:
+        command = command_of(request.target, request.python)
+    except LaunchError as error:
+        # Nothing has been tried: it is the command line that names what is not there.
+        raise UsageError(error.message, slug=error.slug, hint=error.hint) from error
     return Program(
         side=Side.HEAD,
-        command=command_of(request.target, request.python),
+        command=command,
         script=script_name(request.target),
         folder=folder,
         environment=without_repository(os.environ),

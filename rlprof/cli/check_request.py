@@ -28,10 +28,16 @@ class Outputs:
     junit: Path | None
     sarif: Path | None
 
+    def options(self) -> dict[str, Path | None]:
+        return {
+            "--markdown": self.markdown,
+            "--json": self.json,
+            "--junit": self.junit,
+            "--sarif": self.sarif,
+        }
+
     def files(self) -> Iterator[Path]:
-        for file in (self.markdown, self.json, self.junit, self.sarif):
-            if file is not None:
-                yield file
+        yield from filter(None, self.options().values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +90,14 @@ def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
             slug="no-base",
             hint=f"give one of {', '.join(against)}",
         )
-    if request.prepare is not None and request.base is None:
-        raise UsageError(
-            "--prepare builds the base in its worktree, and there is none without --base",
-            slug="no-base",
-            hint="leave it out, or give --base",
-        )
+    for options, is_useful, why in _conditions(request):
+        useless = [] if is_useful else [name for name, value in options.items() if value]
+        if useless:
+            raise UsageError(
+                f"{' and '.join(useless)} would do nothing here: {why}",
+                slug="useless-option",
+                hint="leave out what does not go with the rest",
+            )
     for file in request.outputs.files():
         check_output(file, force=request.force)
     if request.save_baseline is not None:
@@ -97,6 +105,52 @@ def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
     if request.artifacts is not None:
         for name in ARTIFACTS:
             check_output(request.artifacts / name, force=request.force)
+
+
+def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool, str]]:
+    """(options as they were given, whether they can do anything, why they cannot)."""
+    is_saving = request.save_baseline is not None
+    yield (
+        {"--prepare": request.prepare},
+        request.base is not None,
+        "it builds the base in its worktree, and only --base has one",
+    )
+    yield (
+        {"--relax-machine": request.relax_machine},
+        request.baseline is not None,
+        "it concerns the machine that a --baseline is of",
+    )
+    yield (
+        {"--profile": request.profile},
+        request.baseline is None and not is_saving,
+        "it records base and head, and with a baseline file there is no base to record",
+    )
+    yield (
+        {"--artifacts": request.artifacts},
+        request.profile,
+        "what it would keep comes of --profile",
+    )
+    yield (
+        {
+            "--pairs": request.pairs,
+            "--max-pairs": request.max_pairs,
+            "--min-effect": request.min_effect,
+        },
+        not request.counters_only,
+        "--counters-only measures no rates",
+    )
+    yield (
+        {
+            "--max-pairs": request.max_pairs,
+            "--min-effect": request.min_effect,
+            "--counter": request.counters,
+            "--counters-only": request.counters_only,
+            "--on-inconclusive": request.on_inconclusive,
+            **request.outputs.options(),
+        },
+        not is_saving,
+        "--save-baseline judges nothing",
+    )
 
 
 def settings_of(request: CheckRequest) -> CheckSettings:

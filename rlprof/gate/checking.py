@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from rlprof.errors import MeasureError
@@ -24,6 +25,7 @@ from rlprof.gate.runner import MeasuredRun, Runner
 from rlprof.gate.words import run_in_words
 from rlprof.gate.workload import check_same_steps, check_same_unit
 from rlprof.model.recording import Note
+from rlprof.units import duration
 
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
@@ -96,7 +98,7 @@ def _judge_pairs(
     number = 0
     while number < wanted:
         number += 1
-        tell(f"pair {number} of {wanted}")
+        tell(f"pair {number} of {wanted}{_left(progress.runs, 2 * wanted)}")
         for program in programs_in_turn(*sides, number):
             progress.runs.append(_measure(runner, program, number, tell))
         was, now = (progress.of(side)[-1] for side in (Side.BASE, Side.HEAD))
@@ -149,7 +151,7 @@ def _judge_head(
     wanted = settings.first_pairs
     while len(progress.runs) < wanted:
         number = len(progress.runs) + 1
-        tell(f"run {number} of {wanted}")
+        tell(f"run {number} of {wanted}{_left(progress.runs, wanted)}")
         run = _measure(runner, head, number, tell)
         progress.runs.append(run)
         check_same_unit((baseline.unit, baseline.source), (run.unit, run.source))
@@ -177,9 +179,9 @@ def measure_baseline(
     tell: Tell,
 ) -> Baseline:
     """Run ``head`` several times; raises :class:`MeasureError`."""
-    measured = []
+    measured: list[MeasuredRun] = []
     for number in range(1, runs + 1):
-        tell(f"run {number} of {runs}")
+        tell(f"run {number} of {runs}{_left(measured, runs)}")
         measured.append(_measure(runner, head, number, tell))
     first = measured[0]
     return Baseline(
@@ -231,6 +233,14 @@ def _measure(runner: Runner, program: Program, number: int, tell: Tell) -> Measu
     run = runner.measure(program, number)
     tell(f"  {run_in_words(run)}")
     return run
+
+
+def _left(runs: Sequence[MeasuredRun], wanted: int) -> str:
+    """How long those to come take, if they take as long as those so far; empty before the first."""
+    if not runs:
+        return ""
+    left_us = 1e6 * fmean(run.wall_s for run in runs) * (wanted - len(runs))
+    return f" (about {duration(left_us)} left)"
 
 
 def _check_steps(progress: _Progress, pairs: Sequence[Pair]) -> None:

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from rlprof.gate.check_folder import SETTLED_S
 from tests.live_processes import cli, processes_with, wait_until
 
 DEADLINE_S = 110
@@ -327,6 +329,12 @@ def test_the_base_is_built_by_prepare(repository, tmp_path):
         (["train.py"], "no-base"),
         (["--base", "main", "--baseline", "perf.json", "train.py"], "no-base"),
         (["--base", "main"], "no-target"),
+        (["--base", "main", "missing.py"], "script-missing"),
+        (["--base-command", "python a.py", "--prepare", "make", "train.py"], "useless-option"),
+        (["--baseline", "perf.json", "--profile", "train.py"], "useless-option"),
+        (["--base", "main", "--artifacts", "made", "train.py"], "useless-option"),
+        (["--base", "main", "--counters-only", "--pairs", "9", "train.py"], "useless-option"),
+        (["--save-baseline", "perf.json", "--json", "check.json", "train.py"], "useless-option"),
         (["--base", "no-such-branch", "train.py"], "base-unknown"),
         (["--base", "--output=/tmp/x", "train.py"], "base-unknown"),
         (["--base-command", "'", "train.py"], "bad-base-command"),
@@ -489,6 +497,15 @@ def test_a_check_that_is_killed_leaves_no_training_behind(repository, tmp_path):
     running.communicate(timeout=DEADLINE_S)
 
     wait_until(lambda: processes_with(mark) == [], "the training has ended")
+
+    [left] = repository.temporary.iterdir()
+    long_ago = time.time() - 2 * SETTLED_S
+    os.utime(left, (long_ago, long_ago))
+    repository.commit("import rlprof\nrlprof.step(10)\n")
+    answer = repository.check("--base", "main", "--counters-only", "train.py")
+
+    assert answer.code == PASS, answer.err
+    repository.assert_tidy()
 
 
 def test_what_a_good_run_leaves_behind_is_ended(repository, tmp_path):
