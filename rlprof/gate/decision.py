@@ -253,23 +253,15 @@ def detectable_effect(spread: float, settings: DecisionSettings) -> float:
 def _reasons(
     decision: Decision, first_end: int, unit: str, settings: DecisionSettings
 ) -> Iterator[str]:
-    ratio, asked = decision.ratio, percent(_asked(settings))
-    if isfinite(ratio.high):
-        yield (
-            f"Head runs at {ratio.median:.3f} times the speed of base "
-            f"({ratio.low:.3f} to {ratio.high:.3f}, {decision.pairs} {unit})."
-        )
+    asked = percent(_asked(settings))
     if decision.state is State.REGRESSION:
-        yield f"All of that is beyond the smallest slowdown that counts, {percent(decision.min_effect)}."
         yield (
             f"It was seen twice: in the first {first_end} {unit}, and in "
             f"{decision.pairs - first_end} fresh ones by themselves."
         )
-    elif decision.state is State.PASS:
-        yield f"A slowdown of {asked} is out of the question."
     elif decision.more:
         yield f"{decision.more} more {unit} are needed to tell."
-    else:
+    elif decision.state is State.INCONCLUSIVE:
         yield f"A slowdown of {asked} is neither shown nor out of the question."
         yield _why_unclear(decision)
     if decision.is_confirming and decision.state is not State.REGRESSION:

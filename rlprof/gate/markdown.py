@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from rlprof.gate import words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.names import printable
+from rlprof.wording.markdown import prose, table
 
-_MEANT: Final = re.compile(r"([\\`*_~|<>\[\]$&])")
-"""Characters with a meaning of their own in Markdown."""
-_MENTION: Final = re.compile(r"([@#])(?=\w)")
-"""Before a name or a number: on GitHub somebody would be told, or an issue linked."""
+_LIMIT: Final = 1000
+"""Characters of a line."""
 
 _SIGNS: Final = {
     Verdict.PASS: "✅",
@@ -33,7 +31,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     yield ""
     yield f"{_SIGNS[outcome.verdict]} **{_escaped(words.verdict(outcome))}**"
     yield ""
-    yield from _table(
+    yield table(
         ("", "rate", "what"),
         [
             (side.value, words.sps(outcome, side), _escaped(name))
@@ -55,7 +53,7 @@ def _failure(outcome: Outcome) -> Iterator[str]:
     yield ""
     # Indented: whatever a program printed, nothing of it is markup.
     for line in outcome.failure.message.splitlines():
-        yield f"    {printable(line, 1000)}"
+        yield f"    {printable(line, _LIMIT)}"
     yield ""
     yield _escaped(outcome.failure.hint)
 
@@ -64,7 +62,7 @@ def _counters(outcome: Outcome) -> Iterator[str]:
     rows = words.counter_rows(outcome)
     if rows:
         yield ""
-        yield from _table(
+        yield table(
             ("counted per step", "base", "head", ""),
             [
                 (
@@ -90,7 +88,7 @@ def _pairs(outcome: Outcome) -> Iterator[str]:
     rows = [row for row in outcome.pairs() if row[1] is not None or row[2] is not None]
     if rows:
         yield from ("", "<details><summary>Runs</summary>", "")
-        yield from _table(
+        yield table(
             ("pair", "base", "head", "change"),
             [
                 (str(number), words.rate(base), words.rate(head), words.change(base, head))
@@ -108,13 +106,5 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
         yield from (f"- {_escaped(line)}" for line in told if line)
 
 
-def _table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()
-) -> Iterator[str]:
-    rule = ["---:" if number in right else "---" for number in range(len(headings))]
-    for cells in (headings, rule, *rows):
-        yield f"| {' | '.join(cells)} |"
-
-
 def _escaped(text: str) -> str:
-    return _MENTION.sub(r"\1<!-- -->", _MEANT.sub(r"\\\1", printable(text, 1000)))
+    return prose(text, _LIMIT)

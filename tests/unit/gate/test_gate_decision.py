@@ -50,7 +50,6 @@ def test_the_same_program_passes_at_the_first_look():
 
     assert (decision.state, decision.more, decision.pairs) == (State.PASS, 0, 5)
     assert decision.ratio.low > 0.95
-    assert "5.0 % is out of the question" in decision.reasons[1]
 
 
 def test_a_faster_program_passes():
@@ -209,7 +208,7 @@ def test_head_alone_passes_against_saved_runs():
     decision = decide_unpaired(SAVED, heads(5), DEFAULT)
 
     assert (decision.state, decision.more, decision.pairs) == (State.PASS, 0, 5)
-    assert "5 runs" in decision.reasons[0]
+    assert decision.ratio.low > 0.95
 
 
 def test_head_alone_fails_against_saved_runs_when_fresh_runs_are_slower_too():
