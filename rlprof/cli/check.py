@@ -23,7 +23,7 @@ from rlprof.cli.check_request import (
 from rlprof.cli.check_results import hand_out, say, tell, write_artifacts
 from rlprof.cli.output import Force, write_output
 from rlprof.cli.run import command_of, counted_function, pattern_of, script_name
-from rlprof.cli.target import TargetKind, target_of
+from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, TargetKind, target_of
 from rlprof.errors import (
     EXIT_NOT_MEASURED,
     EXIT_OK,
@@ -122,17 +122,9 @@ def check(
     ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML.")] = None,
     sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as SARIF.")] = None,
-    python: Annotated[
-        Path | None, typer.Option(help="Interpreter for the script, for example of another venv.")
-    ] = None,
-    sps_pattern: Annotated[
-        str | None,
-        typer.Option(metavar="REGEX", help="Find the speed in the output, as in rlprof run."),
-    ] = None,
-    steps_from: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE:FUNCTION", help="Count calls of this, as in rlprof run."),
-    ] = None,
+    python: Interpreter = None,
+    sps_pattern: SpsPattern = None,
+    steps_from: StepsFrom = None,
     force: Force = False,
 ) -> None:
     """Check that a training did not become slower.

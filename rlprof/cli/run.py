@@ -15,7 +15,7 @@ import typer
 
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import LATEST, show, terminal_options
-from rlprof.cli.target import Target, TargetKind, target_of
+from rlprof.cli.target import Interpreter, Target, TargetKind, target_of
 from rlprof.errors import LaunchError, OutputError, RlprofError, UsageError
 from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
@@ -42,10 +42,7 @@ def run(
     label: Annotated[
         str | None, typer.Option(help="A name for this run, for example the change tried.")
     ] = None,
-    python: Annotated[
-        Path | None,
-        typer.Option(help="Interpreter for the script, for example of another venv."),
-    ] = None,
+    python: Interpreter = None,
     interval: Annotated[
         str | None,
         typer.Option(

@@ -22,7 +22,7 @@ from rlprof.cli.run import (
     point_latest_at,
     script_name,
 )
-from rlprof.cli.target import Target, target_of
+from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, Target, target_of
 from rlprof.errors import RlprofError, RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -68,17 +68,9 @@ def scale(
         ),
     ] = None,
     label: Annotated[str | None, typer.Option(help="A name for these runs.")] = None,
-    python: Annotated[
-        Path | None, typer.Option(help="Interpreter for the script, for example of another venv.")
-    ] = None,
-    sps_pattern: Annotated[
-        str | None,
-        typer.Option(metavar="REGEX", help="Find the speed in the output, as in rlprof run."),
-    ] = None,
-    steps_from: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE:FUNCTION", help="Count calls of this, as in rlprof run."),
-    ] = None,
+    python: Interpreter = None,
+    sps_pattern: SpsPattern = None,
+    steps_from: StepsFrom = None,
     force: Force = False,
 ) -> None:
     """Find the best number of workers for a training.

@@ -12,7 +12,8 @@ like an option of rlprof::
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 import typer
 from typer.core import TyperCommand
@@ -21,6 +22,21 @@ _META_KEY: Final = "rlprof.target"
 
 USAGE: Final = "[OPTIONS] SCRIPT [ARGS]... | -m MODULE [ARGS]... | -- COMMAND [ARGS]..."
 """For the usage line of a command that takes a target."""
+
+Interpreter: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--python", metavar="PATH", help="Interpreter for the script, for example of another venv."
+    ),
+]
+SpsPattern: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="REGEX", help="Find the speed in the output, as in rlprof run."),
+]
+StepsFrom: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="MODULE:FUNCTION", help="Count calls of this, as in rlprof run."),
+]
 
 
 class TargetKind(Enum):
