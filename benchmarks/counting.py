@@ -20,13 +20,20 @@ PER_CALL_NS = 1000
 PER_PHASE_NS = 2000
 OF_SPS = 0.005
 """Target on CartPole: part of its steps per second."""
+PER_ACCESS_NS = 200
+"""Target of configuration accesses: 2 % of ten microseconds."""
+OF_ACCESS = 0.03
+"""The same of an access as short as they are, 7 µs."""
+OF_START = 0.02
+"""Target of process starts: part of what they take."""
 
 
 class Row(NamedTuple):
     key: str
     what: str
     target: float
-    is_share: bool = False
+    share_of: str = ""
+    """What the figure is a part of; empty for one in ns."""
 
 
 ROWS = (
@@ -35,17 +42,25 @@ ROWS = (
     Row("vector", "`VectorEnv.step`", PER_CALL_NS),
     Row("message", "a message of `multiprocessing`", PER_CALL_NS),
     Row("record", "a log record", PER_CALL_NS),
+    Row("config_attribute", "`config.lr` of OmegaConf", PER_ACCESS_NS),
+    Row("config_item", "`config['lr']`", PER_ACCESS_NS),
+    Row("config_get", "`config.get('lr')`", PER_ACCESS_NS),
+    Row("list_item", "`layers[1]` of a list of it", PER_ACCESS_NS),
+    Row("config_share", "`config.lr`", OF_ACCESS, "the access"),
+    Row("process_start", "`subprocess.run(['true'])`", OF_START, "the start"),
     Row("phase", "`with rlprof.phase(name)`, whole", PER_PHASE_NS),
-    Row("cart_pole_1", "CartPole, `SyncVectorEnv` of 1", OF_SPS, is_share=True),
-    Row("cart_pole_8", "CartPole, `SyncVectorEnv` of 8", OF_SPS, is_share=True),
-    Row("cart_pole_32", "CartPole, `SyncVectorEnv` of 32", OF_SPS, is_share=True),
+    Row("cart_pole_1", "CartPole, `SyncVectorEnv` of 1", OF_SPS, "sps"),
+    Row("cart_pole_8", "CartPole, `SyncVectorEnv` of 8", OF_SPS, "sps"),
+    Row("cart_pole_32", "CartPole, `SyncVectorEnv` of 32", OF_SPS, "sps"),
 )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--python", default=sys.executable, help="one that has gymnasium")
+    parser.add_argument(
+        "--python", default=sys.executable, help="one that has gymnasium and omegaconf"
+    )
     arguments = parser.parse_args()
     program = [arguments.python, str(PROGRAMS / "counted_calls.py")]
     results = []
@@ -61,9 +76,13 @@ def main() -> None:
 
 
 def row_text(row: Row, values: list[float]) -> list[str]:
-    if row.is_share:
+    if row.share_of:
         spread = Spread.of(100 * value for value in values)
-        return [row.what, f"{spread.text('{:.2f}')} % of sps", f"< {100 * row.target:g} %"]
+        return [
+            row.what,
+            f"{spread.text('{:.2f}')} % of {row.share_of}",
+            f"< {100 * row.target:g} %",
+        ]
     return [row.what, f"{Spread.of(values).text('{:.0f}')} ns", f"< {row.target:g} ns"]
 
 

@@ -123,9 +123,8 @@ def plant_slowdown(stage: Path) -> None:
     stage.write_text(text)
 
 
-def check(case: Case, folder: Path) -> dict[str, Any]:
-    """The JSON of one check."""
-    result = folder / "check.json"
+def check(case: Case, result: Path) -> dict[str, Any]:
+    """The JSON of one check, which is written to ``result``."""
     command = [
         *(sys.executable, "-m", "rlprof", "check", "--force", "--json", str(result)),
         *("--base-command", " ".join(case.base), *case.options),
@@ -144,7 +143,6 @@ def check(case: Case, folder: Path) -> dict[str, Any]:
     if not result.exists():
         raise RuntimeError(done.stderr)
     document: dict[str, Any] = json.loads(result.read_text())
-    result.unlink()
     print(
         f"{case.name}: {len(document['runs'])} runs: {document['text']}",
         file=sys.stderr,
@@ -175,9 +173,12 @@ def main() -> None:
     parser.add_argument("--checks", type=int, help="of each kind")
     parser.add_argument("--runs", type=int, default=960, help="of the bandit: 960 take about 4 s")
     parser.add_argument("--workers", type=int, default=2, help="of the bandit")
+    parser.add_argument("--keep", type=Path, help="folder for the JSON of each check")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        kept = folder if arguments.keep is None else arguments.keep
+        kept.mkdir(parents=True, exist_ok=True)
         print(
             "| program | checks | pass | regression | inconclusive | could not measure "
             "| head over base | noise of a pair | runs used |"
@@ -186,7 +187,8 @@ def main() -> None:
         for kind, case in cases(folder, arguments.runs, arguments.workers).items():
             if arguments.only is None or kind in arguments.only:
                 count = arguments.checks or case.checks
-                print(row(case, [check(case, folder) for _ in range(count)]), flush=True)
+                found = [check(case, kept / f"{kind}-{number}.json") for number in range(count)]
+                print(row(case, found), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Files that come with rlprof: assets of the flamegraph, pages of the detectors, examples.
 
-In a wheel they lie inside the package (``force-include`` in ``pyproject.toml``); in a
+In a wheel they lie inside the package (``sources`` in ``pyproject.toml``); in a
 checkout, editable installs included, they lie beside it. Nothing else may look for them.
 """
 

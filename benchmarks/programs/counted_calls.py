@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.vector import SyncVectorEnv
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from rlprof_agent.counted import gymnasium_envs
 
 import rlprof
@@ -134,6 +136,35 @@ def log_record(blocks: int) -> Apart:
     return by_call(logging.Logger, "handle", blocks, logger, record)
 
 
+def accesses(blocks: int) -> dict[str, float]:
+    config = OmegaConf.create({"lr": 0.1, "layers": [1, 2, 3]})
+    apart = {
+        "config_attribute": by_call(DictConfig, "__getattr__", blocks, config, "lr"),
+        "config_item": by_call(DictConfig, "__getitem__", blocks, config, "lr"),
+        "config_get": by_call(DictConfig, "get", blocks, config, "lr"),
+        "list_item": by_call(ListConfig, "__getitem__", blocks, config.layers, 1),
+    }
+    attribute = apart["config_attribute"]
+    added = {name: it.added for name, it in apart.items()}
+    return {**added, "config_share": attribute.added / attribute.bare}
+
+
+def process_start(blocks: int) -> Apart:
+    """With and without the function that stands in for the one that forks."""
+    module: Any = subprocess
+    ours = module._fork_exec
+    counted: list[float] = []
+    bare: list[float] = []
+    for _ in range(blocks // 10):
+        for function, times in ((ours, counted), (ours.__wrapped__, bare)):
+            module._fork_exec = function
+            started = time.perf_counter_ns()
+            subprocess.run(["true"], check=True)
+            times.append(time.perf_counter_ns() - started)
+    module._fork_exec = ours
+    return Apart(undisturbed(counted), undisturbed(bare))
+
+
 def phase(blocks: int) -> Apart:
     def in_phase() -> None:
         with rlprof.phase("measured"):
@@ -159,9 +190,12 @@ def main() -> None:
         "made": made_env(blocks).added,
         "message": message(blocks).added,
         "record": log_record(blocks).added,
+        **accesses(blocks),
         "phase": phase(blocks).added,
         "vector": by_call(StillVector, "step", blocks, StillVector(), 0).added,
     }
+    start = process_start(blocks)
+    result["process_start"] = start.added / start.bare
     for envs in (1, 8, 32):
         apart = cart_pole(blocks, envs)
         result[f"cart_pole_{envs}"] = apart.added / apart.bare

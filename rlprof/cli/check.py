@@ -190,7 +190,7 @@ def _check(request: CheckRequest) -> int:
     settings = settings_of(request)
     head = _head(request)
     with check_folder() as folder:
-        runner = _runner(request, folder)
+        runner = _runner(request, folder, settings)
         if request.save_baseline is not None:
             return _save_baseline(request, request.save_baseline, head, runner, settings)
         outcome = _outcome(request, head, runner, settings, folder)
@@ -217,7 +217,7 @@ def _head(request: CheckRequest) -> Program:
     )
 
 
-def _runner(request: CheckRequest, folder: Path) -> Runner:
+def _runner(request: CheckRequest, folder: Path, settings: CheckSettings) -> Runner:
     from rlprof.gate.one_run import Counting
     from rlprof.gate.runner import Runner
 
@@ -228,7 +228,7 @@ def _runner(request: CheckRequest, folder: Path) -> Runner:
     return Runner(
         folder,
         timeout_s=request.timeout_s,
-        counting=Counting(request.sps_pattern, request.steps_from),
+        counting=Counting(request.sps_pattern, request.steps_from, settings.asked),
         needs_rate=not request.counters_only,
     )
 

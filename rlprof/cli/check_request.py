@@ -143,7 +143,6 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
         {
             "--max-pairs": request.max_pairs,
             "--min-effect": request.min_effect,
-            "--counter": request.counters,
             "--counters-only": request.counters_only,
             "--on-inconclusive": request.on_inconclusive,
             **request.outputs.options(),

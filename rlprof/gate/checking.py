@@ -24,6 +24,7 @@ from rlprof.gate.program import Program, Side
 from rlprof.gate.runner import MeasuredRun, Runner
 from rlprof.gate.words import run_in_words
 from rlprof.gate.workload import check_same_steps, check_same_unit
+from rlprof.model.counters import TOLD_ON_DEMAND
 from rlprof.model.recording import Note
 from rlprof.units import duration
 
@@ -36,6 +37,11 @@ class CheckSettings:
     decision: DecisionSettings
     tolerances: tuple[CounterTolerance, ...] = ()
     counters_only: bool = False
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the counters that must be judged, and so must be told."""
+        return tuple(it.name for it in self.tolerances if it.relative is not None)
 
     @property
     def first_pairs(self) -> int:
@@ -65,9 +71,9 @@ class _Progress:
         self.counters = compare_counters(base, head, settings.tolerances)
         if any(it.fails for it in self.counters):
             return Verdict.REGRESSION
-        asked = {it.name for it in settings.tolerances}
+        named = {it.name for it in settings.tolerances}
         is_known = len(head) >= settings.first_pairs or all(
-            it.name in asked or it.allowed is None for it in self.counters
+            it.name in named or it.allowed is None for it in self.counters
         )
         return Verdict.PASS if settings.counters_only and is_known else None
 
@@ -129,6 +135,7 @@ def check_against_baseline(
     progress = _Progress()
     failure = None
     try:
+        _check_saved_counters(baseline, name, settings)
         verdict = _judge_head(baseline, head, runner, settings, progress, tell)
     except MeasureError as error:
         verdict = Verdict.COULD_NOT_MEASURE
@@ -227,6 +234,17 @@ def check_machine(
 
 
 # --- parts ----------------------------------------------------------------------------------
+
+
+def _check_saved_counters(baseline: Baseline, name: str, settings: CheckSettings) -> None:
+    """Of what is counted in every run, what the baseline lacks was zero."""
+    for counter in settings.asked:
+        if counter in TOLD_ON_DEMAND and counter not in baseline.counters_per_step:
+            raise MeasureError(
+                f"the baseline {name} does not tell {counter}",
+                slug="baseline-lacks-counter",
+                hint=f"save it again, with --counter {counter}=0 there too",
+            )
 
 
 def _measure(runner: Runner, program: Program, number: int, tell: Tell) -> MeasuredRun:

@@ -16,18 +16,17 @@ from typing import Final
 from rlprof.errors import UsageError
 from rlprof.model.counters import (
     COMPILES,
+    COST_COUNTERS,
     GC_COLLECTIONS,
     KERNEL_LAUNCHES,
+    PROCESSES,
     STEP_COUNTERS,
 )
 from rlprof.units import count, percent
 
-PROCESSES: Final = "processes"
-"""Python processes of the run."""
-
 NOISE: Final[Mapping[str, str]] = {
     GC_COLLECTIONS: "it depends on which objects happen to be alive, those of other threads included",
-    KERNEL_LAUNCHES: "it is told from a few updates under torch's profiler, not counted",
+    KERNEL_LAUNCHES: "they are told from a few updates under torch's profiler, not counted",
 }
 """Counters that differ between runs of one program, each with the reason; judged only when asked for."""
 
@@ -97,6 +96,12 @@ def parse_tolerance(text: str) -> CounterTolerance:
             f"{term['name']} counts the steps themselves.",
             slug="bad-counter",
             hint="Counters are compared per step. Name what happens in a step, such as gpu_syncs.",
+        )
+    if term["name"] not in COST_COUNTERS:
+        raise UsageError(
+            f"There is no counter {term['name']}.",
+            slug="bad-counter",
+            hint=f"There are {', '.join(COST_COUNTERS)}.",
         )
     if term["off"]:
         return CounterTolerance(term["name"], None)

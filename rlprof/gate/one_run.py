@@ -17,6 +17,7 @@ from typing import Any, Final
 import rlprof
 from rlprof.errors import RlprofError
 from rlprof.gate.program import Program
+from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
 from rlprof.settings import RecordingSettings, TorchWindows
 
@@ -42,6 +43,8 @@ class Counting:
     """Regular expression that finds steps or sps in its output."""
     function: str | None = None
     """``module:function`` whose calls are steps."""
+    counters: tuple[str, ...] = ()
+    """Names of those that were asked for, and so must be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +129,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _read_request(file: Path) -> RunRequest:
     fields: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     fields["command"] = tuple(fields["command"])
-    fields["counting"] = Counting(**fields["counting"])
+    counting = fields["counting"]
+    fields["counting"] = Counting(**{**counting, "counters": tuple(counting["counters"])})
     return RunRequest(**fields)
 
 
 def _settings(request: RunRequest) -> RecordingSettings:
     pattern = request.counting.pattern
+    asked = frozenset[str]() if request.is_full else frozenset(request.counting.counters)
     return RecordingSettings(
         command=request.command,
         script=request.script,
         run_file=Path(request.run_file),
         sampling=request.is_full,
         # Without the probe no window of torch's profiler is taken, and what torch does is counted.
-        probe=request.is_full,
-        torch=TorchWindows.AUTO,
+        probe=request.is_full or bool(asked & TOLD_ON_DEMAND),
+        # By the number of updates, not by the clock: the same ones in every run.
+        torch=TorchWindows.ALWAYS if KERNEL_LAUNCHES in asked else TorchWindows.AUTO,
         label=request.label,
         sps_pattern=None if pattern is None else re.compile(pattern.encode()),
         steps_from=request.counting.function,

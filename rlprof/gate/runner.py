@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -13,17 +14,15 @@ from rlprof.analysis.profile import build_profile
 from rlprof.analysis.steps import count_steps
 from rlprof.errors import MeasureError, RlprofError, RunFileError
 from rlprof.gate.counters import RunCounters
+from rlprof.gate.launches import launches_of
 from rlprof.gate.one_run import Counting, command_for, read_answer, request_of
 from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import Program, Side
 from rlprof.gate.program_output import last_lines
-from rlprof.model.counters import STEP_COUNTERS
+from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, STEP_COUNTERS
 from rlprof.model.profile import Interval, Throughput
 from rlprof.model.recording import Recording
 from rlprof.runfile.reader import read_run
-
-PROCESSES: Final = "processes"
-"""Counter of the Python processes of a run: a pool that is made again and again starts many."""
 
 COUNTER_DIGITS: Final = 10
 
@@ -113,6 +112,8 @@ class Runner:
             program=program,
             pair=pair,
             needs_rate=self._needs_rate and not is_full,
+            needs_counters=not is_full and bool(self._counting.counters or not self._needs_rate),
+            asked=() if is_full else self._counting.counters,
         )
         return replace(run, left_behind=left)
 
@@ -125,13 +126,25 @@ def _with_hash_seed(program: Program, pair: int) -> Program:
     return replace(program, environment=environment)
 
 
-def measured(run_file: Path, *, program: Program, pair: int, needs_rate: bool) -> MeasuredRun:
-    """What the run in ``run_file`` came to; raises :class:`MeasureError` where there is no rate."""
+def measured(
+    run_file: Path,
+    *,
+    program: Program,
+    pair: int,
+    needs_rate: bool,
+    needs_counters: bool = False,
+    asked: Sequence[str] = (),
+) -> MeasuredRun:
+    """What the run in ``run_file`` came to; raises :class:`MeasureError` where it lacks what is needed.
+
+    ``asked`` are counters that must be told.
+    """
     try:
         recording = read_run(run_file)
     except RunFileError as error:
         raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
-    throughput = build_profile(at_own_pace(recording)).throughput
+    # Without need of a rate nothing is cut: windows of torch's profiler may cover all steps of a short run.
+    throughput = build_profile(at_own_pace(recording) if needs_rate else recording).throughput
     throughput = replace(throughput, total_steps=count_steps(recording).total)
     _check_steps(throughput, program, pair)
     sps = throughput.steady_sps
@@ -139,20 +152,28 @@ def measured(run_file: Path, *, program: Program, pair: int, needs_rate: bool) -
         sps = None
     if sps is None and needs_rate:
         raise _no_rate(throughput, program, pair)
+    if needs_counters:
+        _check_counted(recording, throughput, program, pair)
+    told = dict.fromkeys(asked, 0.0)
+    if KERNEL_LAUNCHES in told:
+        told[KERNEL_LAUNCHES] = launches_of(recording, _which(program, pair))
     return MeasuredRun(
         side=program.side,
         pair=pair,
         sps=sps,
         unit=throughput.unit,
         source=throughput.source,
-        counters=_counters(recording, throughput.total_steps),
+        counters=_counters(recording, throughput.total_steps, told),
         wall_s=recording.run.wall_us / 1e6,
         run_file=run_file,
     )
 
 
-def _counters(recording: Recording, steps: float) -> RunCounters:
-    totals: dict[str, float] = {}
+def _counters(recording: Recording, steps: float, told: Mapping[str, float]) -> RunCounters:
+    """``told``: what is not in the recording's counters, and those that are in any case there."""
+    if not steps:
+        return RunCounters({}, 0.0)  # The program prints its rate alone.
+    totals = dict(told)
     for counter in recording.counters:
         if counter.name not in STEP_COUNTERS and not counter.name.startswith(_OF_PHASES):
             totals[counter.name] = totals.get(counter.name, 0.0) + counter.value
@@ -185,6 +206,24 @@ def _no_rate(throughput: Throughput, program: Program, pair: int) -> RlprofError
         hint="let it train for longer, ten seconds or more after its warm-up; "
         "--counters-only needs no rate",
     )
+
+
+def _check_counted(
+    recording: Recording, throughput: Throughput, program: Program, pair: int
+) -> None:
+    if not any(it.python for it in recording.processes):
+        raise MeasureError(
+            f"nothing was counted in {_which(program, pair)} since none of its processes carried rlprof's agent",
+            slug="counters-unseen",
+            hint="start Python without -E, -I and -S, and leave PYTHONPATH in its environment",
+        )
+    if not throughput.total_steps:
+        raise MeasureError(
+            f"{_which(program, pair)} prints its rate and not its steps, so that nothing is known per step",
+            slug="counters-unseen",
+            hint="count them with rlprof.step(n) in the loop, with --steps-from MODULE:FUNCTION, or with a "
+            "--sps-pattern that finds (?P<steps>...)",
+        )
 
 
 def _failed(program: Program, pair: int, code: int, log: Path) -> RlprofError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 STEPS: Final = "steps"
@@ -32,6 +32,15 @@ IPC_BYTES: Final = "ipc_bytes"
 LOG_RECORDS: Final = "log_records"
 """Records that ``logging`` handled: those below the level are none."""
 
+CONFIG_ACCESSES: Final = "config_accesses"
+"""Values read from configurations of OmegaConf or ml_collections."""
+
+PROCESS_STARTS: Final = "process_starts"
+"""Processes of any program that Python processes of the run started."""
+
+PROCESSES: Final = "processes"
+"""Python processes of a run, whoever started them: of a check alone, which counts them itself."""
+
 GC_COLLECTIONS: Final = "gc_collections"
 """Full (oldest generation) garbage collections."""
 
@@ -48,10 +57,32 @@ D2H_BYTES: Final = "d2h_bytes"
 """The same in the other direction."""
 
 KERNEL_LAUNCHES: Final = "kernel_launches"
-"""Kernels that updates launch, as windows of torch's profiler tell; not counted, so in reports alone."""
+"""Launches of kernels in updates, as windows of torch's profiler tell; not counted."""
 
 COMPILES: Final = "torch_compiles"
 """Compilations of ``torch.compile``; in the steady phase they are recompilations."""
+
+COST_COUNTERS: Final[Mapping[str, str]] = {
+    CONFIG_ACCESSES: "values read from configurations of OmegaConf or ml_collections",
+    LOG_RECORDS: "log records that were handled: those below the level are none",
+    PROCESS_STARTS: "starts of processes, whatever program runs in them",
+    PROCESSES: "Python processes of the run",
+    IPC_MESSAGES: "messages sent between processes",
+    IPC_BYTES: "bytes of those messages, pickled",
+    GPU_SYNCS: "calls that made the host wait for a GPU",
+    WOULD_SYNC: "reads of tensors on the CPU, which on a GPU would be such calls",
+    H2D_BYTES: "bytes copied to a GPU",
+    D2H_BYTES: "bytes copied from a GPU",
+    KERNEL_LAUNCHES: "launches of kernels on a GPU",
+    COMPILES: "compilations of torch.compile",
+    UPDATES: "steps of torch optimizers",
+    BATCHES: "batches that torch's data loaders handed out",
+    GC_COLLECTIONS: "full garbage collections",
+}
+"""What a step may do too much of: the counters of ``rlprof check``, with what each counts."""
+
+TOLD_ON_DEMAND: Final = frozenset({GC_COLLECTIONS, KERNEL_LAUNCHES})
+"""Those of the stack probe, and of the windows that it ends: a run that is only counted has neither."""
 
 STEP_SOURCES: Final[tuple[tuple[str, str], ...]] = (
     (STEPS, "rlprof.step"),

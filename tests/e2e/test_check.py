@@ -497,6 +497,8 @@ def test_a_check_that_is_killed_leaves_no_training_behind(repository, tmp_path):
     running.communicate(timeout=DEADLINE_S)
 
     wait_until(lambda: processes_with(mark) == [], "the training has ended")
+    temporary = str(repository.temporary)
+    wait_until(lambda: processes_with(temporary) == [], "its recorder has ended")
 
     [left] = repository.temporary.iterdir()
     long_ago = time.time() - 2 * SETTLED_S

@@ -77,6 +77,11 @@ def first_step_end(trace: Trace) -> float | None:
     return steps[0].end if len(steps) > 1 else None
 
 
+def optimizer_step_ends(trace: Trace) -> list[float]:
+    """Ends of the optimizers' steps, in order."""
+    return sorted(row.end for row in trace.annotations if _OPTIMIZER_STEP.match(row.name))
+
+
 def describe_optimizer(trace: Trace, launches: Sequence[Row]) -> OptimizerFacts | None:
     steps = [
         (row, match) for row in trace.annotations if (match := _OPTIMIZER_STEP.match(row.name))

@@ -19,6 +19,7 @@ from rlprof.gate.checking import (
     check_machine,
     measure_baseline,
 )
+from rlprof.gate.counters import CounterTolerance
 from rlprof.gate.decision import DecisionSettings
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
 from rlprof.gate.program import Side
@@ -188,15 +189,45 @@ def test_exit_codes(verdict, lenient, code):
 # --- against a baseline ---------------------------------------------------------------------
 
 
-def against(baseline_sps: list[float], runs: Runs, **changes: object) -> Outcome:
+def against(
+    baseline_sps: list[float],
+    runs: Runs,
+    tolerances: tuple[CounterTolerance, ...] = (),
+    **changes: object,
+) -> Outcome:
     return check_against_baseline(
-        a_baseline(baseline_sps, counters_per_step={}, **changes),
+        a_baseline(baseline_sps, **{"counters_per_step": {}, **changes}),
         "perf.json",
         a_program(Side.HEAD),
         ListedRuns(runs),
-        CheckSettings(DecisionSettings()),
+        CheckSettings(DecisionSettings(), tolerances),
         lambda _line: None,
     )
+
+
+@pytest.mark.parametrize("name", ["kernel_launches", "gc_collections"])
+def test_a_baseline_without_what_is_told_on_demand_cannot_be_compared(name):
+    outcome = against([1000.0] * 5, rates(1000, 1000), (CounterTolerance(name, 0.0),))
+
+    assert slug_of(outcome) == "baseline-lacks-counter"
+    assert not outcome.runs
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "saved"),
+    [
+        (CounterTolerance("kernel_launches", 0.0), {"kernel_launches": (3.0,) * 5}),
+        (CounterTolerance("kernel_launches", None), {}),
+        # Counted in every run: it was zero.
+        (CounterTolerance("gpu_syncs", 0.0), {}),
+    ],
+)
+def test_other_baselines_can(tolerance, saved):
+    outcome = against(
+        [1000.0, 1002, 999, 1001, 1000], rates(1000, 1000), (tolerance,), counters_per_step=saved
+    )
+
+    assert outcome.verdict is Verdict.PASS
 
 
 STEADY = [1000.0 + number for number in range(12)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from rlprof.errors import UsageError
@@ -11,6 +14,9 @@ from rlprof.gate.counters import (
     compare_counters,
     parse_tolerance,
 )
+from rlprof.model.counters import COST_COUNTERS
+
+PAGE = Path(__file__).parents[3] / "docs" / "check.md"
 
 STEPS = 10_000.0
 
@@ -160,6 +166,42 @@ def test_something_once_a_second_is_not_made_a_failure_by_fewer_steps_a_second()
     timed_head = RunCounters({"log_records": 60 / 20_000}, 20_000)
 
     assert not only([timed_base], [timed_head]).fails
+
+
+@pytest.mark.parametrize("text", ["gpu_sync=0", "phase:rollout:entered=0", "Log_Records=off"])
+def test_a_counter_that_there_is_not_is_refused_with_those_that_there_are(text):
+    with pytest.raises(UsageError) as error:
+        parse_tolerance(text)
+
+    assert error.value.slug == "bad-counter"
+    assert all(name in error.value.hint for name in COST_COUNTERS)
+
+
+@pytest.mark.parametrize("name", COST_COUNTERS)
+def test_the_documented_table_is_what_is_counted_and_allowed(name):
+    counts, let_pass = documented()[name]
+
+    assert counts == COST_COUNTERS[name]
+    few, more = ((run(**{name: total}),) * 2 for total in (1e6, 1e6 + STEPS / 101))
+    allowed = compare_counters(few, more)[0].allowed
+    told = {None: "not judged unless asked for", 100.0: "none", 105.0: "5 %"}
+    assert let_pass == told.get(allowed, "1 in 100 steps")
+    if let_pass == "1 in 100 steps":
+        assert allowed == pytest.approx(100.01)
+
+
+def test_the_documented_table_has_no_others():
+    assert documented().keys() == COST_COUNTERS.keys()
+
+
+def documented() -> dict[str, tuple[str, str]]:
+    """Of each counter in the table of docs/check.md, what it counts and what is let pass."""
+    rows = re.findall(
+        r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| [^|]+ \|$",
+        PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    return {name: (counts, let_pass) for name, counts, let_pass in rows}
 
 
 @pytest.mark.parametrize(

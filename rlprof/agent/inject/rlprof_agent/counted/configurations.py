@@ -1,0 +1,126 @@
+"""Accesses of configuration objects: OmegaConf, which hydra hands out, and ml_collections.
+
+An access takes some microseconds, and to tell in which thread it is would add half again to what counting
+costs. So an access within another counts too (a resolver that reads the configuration makes some),
+but none within a call that reads a whole path or tree. torch.compile traces what these functions stand in for.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident
+
+from .. import dynamo
+from ..counters import counter
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from ..counters import Counter
+
+_GET = ("self", "key", "default_value")
+"""Arguments of ``DictConfig.get``, the last of which may be left out."""
+
+
+def count_dict_accesses(module: ModuleType) -> None:
+    """``module`` is ``omegaconf.dictconfig``."""
+    accesses = counter("config_accesses")
+    config: Any = module.DictConfig
+    for name in ("__getattr__", "__getitem__"):
+        setattr(config, name, _looked_up(config.__dict__[name], accesses))
+    get = config.__dict__["get"]
+    is_usual = get.__code__.co_varnames[:3] == _GET and get.__defaults__ == (None,)
+    config.get = (_got if is_usual else _called)(get, accesses)
+
+
+def count_list_accesses(module: ModuleType) -> None:
+    """``module`` is ``omegaconf.listconfig``."""
+    accesses = counter("config_accesses")
+    config: Any = module.ListConfig
+    config.__getitem__ = _looked_up(config.__dict__["__getitem__"], accesses)
+    config.__iter__ = _gone_through(config.__dict__["__iter__"], accesses)
+    config.get = _called(config.__dict__["get"], accesses)
+
+
+def count_conversions(module: ModuleType) -> None:
+    """``module`` is ``omegaconf.omegaconf``. Whatever is read within such a call, it is one access."""
+    accesses = counter("config_accesses")
+    functions: Any = module.OmegaConf
+    for name in ("select", "to_container"):
+        original = functions.__dict__[name].__func__
+        setattr(functions, name, staticmethod(_called(original, accesses)))
+
+
+def count_config_dicts(module: ModuleType) -> None:
+    """``module`` is ``ml_collections.config_dict.config_dict``, where all ways lead through this one."""
+    config: Any = module.ConfigDict
+    original = config.__dict__["__getitem__"]
+    config.__getitem__ = _looked_up(original, counter("config_accesses"))
+
+
+def _looked_up(original: Any, counter: Counter) -> Any:
+    """For Python's own look-ups, which give the key by its place."""
+    thread, within = get_ident, counter.others
+
+    def counted(self: Any, key: Any) -> Any:
+        result = original(self, key)
+        if not within or thread() not in within:
+            counter.cell[0] += 1
+        return result
+
+    return _dressed(counted, original)
+
+
+def _got(original: Any, counter: Counter) -> Any:
+    thread, within = get_ident, counter.others
+
+    def counted(self: Any, key: Any, default_value: Any = None) -> Any:
+        result = original(self, key, default_value)
+        if not within or thread() not in within:
+            counter.cell[0] += 1
+        return result
+
+    return _dressed(counted, original)
+
+
+def _gone_through(original: Any, counter: Counter) -> Any:
+    """Each item that it will yield is one."""
+    thread, within = get_ident, counter.others
+
+    def counted(self: Any) -> Any:
+        iterator = original(self)
+        if not within or thread() not in within:
+            content = self.__dict__.get("_content")
+            counter.cell[0] += len(content) if isinstance(content, list) else 1
+        return iterator
+
+    return _dressed(counted, original)
+
+
+def _called(original: Any, counter: Counter) -> Any:
+    """For any call; what is read within it does not count."""
+    thread, within = get_ident, counter.others
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        me = thread()
+        if me in within:
+            return original(*args, **kwargs)
+        within.add(me)
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            within.discard(me)
+        counter.cell[0] += 1
+        return result
+
+    return _dressed(counted, original)
+
+
+def _dressed(wrapper: Any, original: Any) -> Any:
+    # Here, not above: by the time that something is counted, the program has it imported.
+    from functools import update_wrapper
+
+    update_wrapper(wrapper, original)
+    dynamo.replace_in_graphs(wrapper, original)
+    return wrapper

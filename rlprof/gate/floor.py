@@ -1,0 +1,128 @@
+"""A floor under the speed of a training, and a ceiling over its counters.
+
+What else a machine does makes a run slower and never faster. So a run that reaches the floor shows that
+the training can, and one that misses it shows nothing until others have missed it too. Counts
+depend on no clock: the first run that is above decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof import wording
+from rlprof.model.profile import Interval
+
+_EVENT: Final = 0.5
+"""What is above by less than half an event is rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    at_least: float | None
+    """Steps per second; None where only counters are judged."""
+    counters: Mapping[str, float]
+    """The most of each per step."""
+    runs: int
+    """At most so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class FloorRun:
+    """What one run came to."""
+
+    sps: Interval | None
+    """Steady; None where only counters are judged and the run was too short for a rate."""
+    unit: str
+    """``steps``, or ``updates`` where optimizer steps stand in."""
+    source: str
+    steps: float
+    counters: Mapping[str, float]
+    """Per step, over the whole run; what did not occur is left out."""
+
+
+def is_settled(floor: Floor, runs: Sequence[FloorRun]) -> bool:
+    """Whether one more run is not wanted."""
+    if not runs:
+        return False
+    return (
+        floor.at_least is None
+        or len(runs) >= floor.runs
+        or bool(_above(floor, runs[-1]))
+        or _reaches(floor.at_least, runs[-1])
+    )
+
+
+def fastest(runs: Sequence[FloorRun]) -> FloorRun:
+    """The run that the floor is about; without rates the last one."""
+    rated = [run for run in runs if run.sps is not None]
+    return max(rated, key=_rate, default=runs[-1])
+
+
+def exceeded(floor: Floor, runs: Sequence[FloorRun]) -> tuple[str, ...]:
+    """Each counter that a run had too much of, in words."""
+    return tuple(_counters_in_words(floor, runs))
+
+
+def missed(floor: Floor, runs: Sequence[FloorRun]) -> str:
+    """That no run was fast enough, in words; empty where one was, or where that is not asked for.
+
+    It is settled only where no counter is exceeded: that ends the runs before.
+    """
+    if floor.at_least is None or any(_reaches(floor.at_least, run) for run in runs):
+        return ""
+    return _rates_in_words(floor.at_least, runs)
+
+
+def rate_unit(run: FloorRun) -> str:
+    return "updates/s" if run.unit == "updates" else "sps"
+
+
+def _rate(run: FloorRun) -> float:
+    return 0.0 if run.sps is None else run.sps.median
+
+
+def _reaches(at_least: float, run: FloorRun) -> bool:
+    return run.sps is not None and run.sps.median >= at_least
+
+
+def _above(floor: Floor, run: FloorRun) -> list[str]:
+    """Counters of which ``run`` has more than is allowed."""
+    return [
+        name
+        for name, most in floor.counters.items()
+        if (run.counters.get(name, 0.0) - most) * run.steps > _EVENT
+    ]
+
+
+def _counters_in_words(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[str]:
+    for number, run in enumerate(runs, 1):
+        for name in _above(floor, run):
+            found = run.counters[name]
+            yield wording.unglued(
+                f"run {number} counted {name} {wording.count(found)} times per step "
+                f"({wording.count(round(found * run.steps))} in {wording.count(run.steps)} steps); "
+                f"at most {wording.count(floor.counters[name])} per step are asked for"
+            )
+
+
+def _rates_in_words(at_least: float, runs: Sequence[FloorRun]) -> str:
+    best = fastest(runs)
+    assert best.sps is not None, "the runner refuses runs without a rate"
+    who = "the run" if len(runs) == 1 else f"the fastest of {len(runs)} runs"
+    told = _rate_in_words(best.sps.median, at_least)
+    text = (
+        f"{who} made {told} {rate_unit(best)} ({wording.rate_range(best.sps)}); "
+        f"at least {wording.count(at_least)} are asked for"
+    )
+    if len(runs) > 1:
+        rates = ", ".join(_rate_in_words(_rate(run), at_least) for run in runs)
+        text += f" (all runs: {rates})"
+    return wording.unglued(text)
+
+
+def _rate_in_words(rate: float, at_least: float) -> str:
+    """In as many digits as show that it is not ``at_least``."""
+    told = wording.rate(rate)
+    return f"{rate:.6g}" if told == wording.count(at_least) else told

@@ -1,0 +1,219 @@
+"""Measure against a floor in a process of its own: ``main`` is what that process does.
+
+Who asks may be anybody's pytest, with servers and threads of its own. To end a run whole takes a process
+below which everything belongs to the run, and whose signals are free.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import rlprof
+from rlprof.errors import MeasureError
+from rlprof.gate.floor import Floor, FloorRun, is_settled
+from rlprof.gate.program import Program, Side
+from rlprof.gate.program_output import last_lines
+from rlprof.model.profile import Interval
+
+if TYPE_CHECKING:
+    from rlprof.gate.runner import MeasuredRun
+
+_PR_SET_PDEATHSIG: Final = 1
+
+_TIDY_S: Final = 15.0
+"""In which a process that was told to stop has ended its run: it takes up to five seconds by itself."""
+
+_BOOT: Final = """
+import sys
+root = sys.argv.pop(1)
+sys.path[:] = [path for path in sys.path if path]
+if root not in sys.path:
+    sys.path.insert(0, root)
+from rlprof.gate.floor_process import main
+main()
+"""
+"""As in ``one_run``: ``python -m`` would look for modules in the working directory first."""
+
+_HINTS: Final[Mapping[str, str]] = {
+    "no-steps": "count them with rlprof.step(n) in the loop, or say where they are: "
+    "steps_from='module:function', sps_pattern='REGEX'",
+    "no-steady-rate": "let it train for longer, ten seconds or more after its warm-up; counters "
+    "need no rate: leave at_least out",
+    "launches-unseen": "they are told from torch's profiler over the first updates on a GPU; leave "
+    "kernel_launches out where there is none",
+    "program-timed-out": "let it train for fewer steps, or allow each run more time: timeout=SECONDS",
+}
+"""By slug, where the runner names options of ``rlprof check``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FloorRequest:
+    command: tuple[str, ...]
+    """With its interpreter."""
+    script: str
+    """How the run is called."""
+    name: str
+    """What it is, for people."""
+    folder: str
+    """Where it is started."""
+    environment: Mapping[str, str]
+    """The whole of it."""
+    floor: Floor
+    timeout_s: float
+    """Of one run."""
+    pattern: str | None = None
+    function: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    runs: tuple[FloorRun, ...]
+    error: tuple[str, str, str] | None = None
+    """Slug, message and hint of what could not be measured."""
+
+
+def measure_apart(
+    request: FloorRequest, place: Path, environment: Mapping[str, str]
+) -> tuple[FloorRun, ...]:
+    """Run the program until the floor is settled; its files go into the folder ``place``.
+
+    Raises :class:`MeasureError`. Whatever ends the wait, as Ctrl-C or a time limit, ends the run first.
+    """
+    asked, answered, log = (place / name for name in ("request.json", "answer.json", "floor.log"))
+    # Not in the arguments, which everybody may read: the environment holds secrets.
+    with os.fdopen(os.open(asked, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+        json.dump(asdict(request), stream)
+    root = str(Path(rlprof.__file__).resolve().parent.parent)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, root, str(place), str(os.getpid())],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            _wait_or_kill(process)
+        asked.unlink(missing_ok=True)
+    answer = _read_answer(answered)
+    if answer is None:
+        raise MeasureError(
+            f"the measurement of {request.name} ended without a word\n{last_lines(log)}",
+            slug="recording-lost",
+            hint="was it killed, or is the machine out of memory? Otherwise please report it",
+        )
+    if answer.error is not None:
+        slug, message, hint = answer.error
+        raise MeasureError(message, slug=slug, hint=hint)
+    return answer.runs
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for in the folder of the first argument, and write the answer there."""
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.process_session import adopting_orphans
+
+    folder, parent = sys.argv[1:] if arguments is None else arguments
+    _end_with(int(parent))
+    place = Path(folder)
+    try:
+        with interruptible(), adopting_orphans():
+            answer = _measured(_read_request(place / "request.json"), place)
+    except Interrupted as stop:
+        sys.exit(128 + stop.signum)
+    text = json.dumps(asdict(answer))
+    (place / "answer.json").write_text(text, encoding="utf-8")
+
+
+def _measured(request: FloorRequest, place: Path) -> _Answer:
+    from rlprof.gate.one_run import Counting
+    from rlprof.gate.runner import Runner
+
+    program = Program(
+        side=Side.HEAD,
+        command=request.command,
+        script=request.script,
+        folder=Path(request.folder),
+        environment=request.environment,
+        name=request.name,
+    )
+    runner = Runner(
+        place,
+        timeout_s=request.timeout_s,
+        counting=Counting(request.pattern, request.function, tuple(request.floor.counters)),
+        needs_rate=request.floor.at_least is not None,
+    )
+    runs: list[FloorRun] = []
+    try:
+        while not is_settled(request.floor, runs):
+            runs.append(floor_run(runner.measure(program, len(runs) + 1)))
+    except MeasureError as error:
+        return _Answer(tuple(runs), retold(error, program, len(runs) + 1))
+    return _Answer(tuple(runs))
+
+
+def floor_run(run: MeasuredRun) -> FloorRun:
+    return FloorRun(
+        sps=run.sps,
+        unit=run.unit,
+        source=run.source,
+        steps=run.steps,
+        counters={name: value for name, value in run.counters.per_step.items() if value},
+    )
+
+
+def retold(error: MeasureError, program: Program, number: int) -> tuple[str, str, str]:
+    """Slug, message and hint of ``error`` where there is no base, and no command line of ours."""
+    told = f"{program.side.value} ({program.name}), in pair {number},"
+    message = error.message.replace(told, f"run {number} of {program.name}", 1)
+    return error.slug, message, _HINTS.get(error.slug, error.hint)
+
+
+def _read_request(file: Path) -> FloorRequest:
+    fields: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    fields["command"] = tuple(fields["command"])
+    fields["floor"] = Floor(**fields["floor"])
+    return FloorRequest(**fields)
+
+
+def _read_answer(file: Path) -> _Answer | None:
+    """None when the process ended before it could answer."""
+    try:
+        fields = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    runs = tuple(
+        FloorRun(**{**it, "sps": None if it["sps"] is None else Interval(*it["sps"])})
+        for it in fields["runs"]
+    )
+    error = fields["error"]
+    return _Answer(runs, None if error is None else tuple(error))
+
+
+def _end_with(parent: int) -> None:
+    """When ``parent`` is killed, nothing must train on unseen."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit(128 + signal.SIGTERM)
+
+
+def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_TIDY_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

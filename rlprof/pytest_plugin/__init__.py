@@ -1,0 +1,85 @@
+"""What pytest calls: the fixture ``assert_sps``, the marker ``rlprof`` and ``--rlprof-skip``.
+
+It is loaded in every pytest of an environment in which rlprof is installed, so it imports what it takes to
+measure only once a test measures.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+TYPE_CHECKING = False  # The real one lives in ``typing``.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlprof.pytest_plugin.speed_test import AssertSps
+
+_FIXTURE = "assert_sps"
+_MARKER = "rlprof"
+_LINE = "rlprof"
+"""Property of a test's report: what was measured, in words. Reports travel from pytest-xdist's workers."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("rlprof", "steps per second (rlprof)")
+    group.addoption(
+        "--rlprof-skip",
+        action="store_true",
+        help="skip tests that run a training to measure it, on machines where its speed means nothing",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        f"{_MARKER}(*command, **options): the training that the fixture {_FIXTURE} runs, in words as for "
+        "`rlprof run` (a script, '-m' and a module, or '--' and a command), and the fixture's options. "
+        "Every test with the fixture has it, so -m 'not rlprof' leaves them out.",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # Before -m chooses.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    skip = pytest.mark.skip(reason="--rlprof-skip was given")
+    for item in items:
+        if _FIXTURE in getattr(item, "fixturenames", ()):
+            item.add_marker(_MARKER)
+            if config.getoption("--rlprof-skip"):
+                item.add_marker(skip)
+
+
+@pytest.fixture
+def assert_sps(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AssertSps:
+    """Run a training, and fail where it is slower, or counts more, than it may.
+
+    ``assert_sps(at_least=900, counters={"gpu_syncs": 0})`` runs the command of ``@pytest.mark.rlprof("train.py",
+    "--steps", "20000")`` up to three times in fresh processes, until one run makes 900 steps per
+    second. More options: command (words, or a function of a module), runs, timeout (seconds, of one
+    run), cwd, env, steps_from, sps_pattern; the marker takes them too. Returns what was measured.
+    """
+    from rlprof.pytest_plugin.speed_test import AssertSps
+
+    return AssertSps(request, tmp_path_factory)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    lines = [*_measured_lines(terminalreporter)]
+    if lines and terminalreporter.verbosity >= 0:
+        terminalreporter.write_sep("=", "rlprof: steps per second")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+def _measured_lines(terminalreporter: pytest.TerminalReporter) -> Iterator[str]:
+    found: dict[str, list[str]] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            properties = getattr(report, "user_properties", ())
+            told = [str(value) for name, value in properties if name == _LINE]
+            if told:
+                # The report of each stage of a test repeats what those before it have.
+                found[report.nodeid] = max(told, found.get(report.nodeid, []), key=len)
+    for test, told in found.items():
+        yield from (f"{test}: {line}" for line in told)

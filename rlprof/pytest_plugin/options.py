@@ -1,0 +1,194 @@
+"""What a test asks for: its call of ``assert_sps`` over its markers, checked."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from typing import Any, Final
+
+from rlprof.errors import UsageError
+from rlprof.gate.floor import Floor
+from rlprof.model.counters import COST_COUNTERS
+
+Command = Sequence[str] | Callable[[], object]
+
+OPTIONS: Final = (
+    "at_least",
+    "counters",
+    "command",
+    "runs",
+    "timeout",
+    "cwd",
+    "env",
+    "steps_from",
+    "sps_pattern",
+)
+
+DEFAULT_RUNS: Final = 3
+DEFAULT_TIMEOUT_S: Final = 600.0
+"""Of one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One marker of a test, of its class or of its module."""
+
+    words: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    command: Command
+    floor: Floor
+    timeout_s: float
+    folder: Path
+    environment: Mapping[str, str | None]
+    """What differs from that of pytest; None takes a variable away."""
+    steps_from: str | None
+    sps_pattern: str | None
+
+
+def options_of(call: Mapping[str, Any], marks: Iterable[Mark], *, root: Path) -> Options:
+    """``call`` wins over ``marks``, the closest of which comes first; None is not given.
+
+    Raises ``UsageError``.
+    """
+    given = _merged(call, marks)
+    if given.get("at_least") is None and given.get("counters") is None:
+        raise UsageError(
+            "assert_sps was not told what to assert",
+            slug="no-floor",
+            hint="give a rate, assert_sps(at_least=900), or counters, "
+            'assert_sps(counters={"gpu_syncs": 0}), or both',
+        )
+    return Options(
+        command=_command(given.get("command")),
+        floor=Floor(
+            at_least=_positive("at_least", given.get("at_least")),
+            counters=_ceilings(given.get("counters")),
+            runs=_count_of_runs(given.get("runs", DEFAULT_RUNS)),
+        ),
+        timeout_s=_positive("timeout", given.get("timeout")) or DEFAULT_TIMEOUT_S,
+        folder=_folder(given.get("cwd"), root),
+        environment=_environment(given.get("env")),
+        steps_from=given.get("steps_from"),
+        sps_pattern=given.get("sps_pattern"),
+    )
+
+
+def _merged(call: Mapping[str, Any], marks: Iterable[Mark]) -> dict[str, Any]:
+    given = {name: value for name, value in call.items() if value is not None}
+    for mark in marks:
+        unknown = [name for name in mark.options if name not in OPTIONS]
+        if unknown:
+            raise _cannot_be_meant(
+                f"the marker rlprof has no option {unknown[0]!r}", f"it takes {', '.join(OPTIONS)}"
+            )
+        if mark.words and "command" in mark.options:
+            raise _cannot_be_meant(
+                "the marker rlprof was given a command twice", "give words, or command=, not both"
+            )
+        words = {"command": mark.words} if mark.words else {}
+        given = {**words, **mark.options, **given}
+    return given
+
+
+def _command(command: object) -> Command:
+    if callable(command):
+        return command
+    if isinstance(command, str):
+        raise _cannot_be_meant(
+            f"the command {command!r} is one string",
+            "give its words one by one, ['train.py', '--steps', '20000'], as no shell reads them",
+        )
+    if not command:
+        raise UsageError(
+            "assert_sps was not told what to run",
+            slug="no-target",
+            hint='mark the test, @pytest.mark.rlprof("train.py", "--steps", "20000"), or give command=',
+        )
+    words = command if isinstance(command, Sequence) else (command,)
+    strange = [word for word in words if not isinstance(word, (str, int, float, os.PathLike))]
+    if strange:
+        raise _cannot_be_meant(
+            f"{strange[0]!r} is no word of a command",
+            "give text, paths and numbers, or command= with a function alone",
+        )
+    return tuple(map(str, words))
+
+
+def _positive(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    number = _number(value)
+    if number is None or number <= 0:
+        raise _cannot_be_meant(
+            f"{name}={value!r} is no number above zero", f"for example {name}=900"
+        )
+    return number
+
+
+def _count_of_runs(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise _cannot_be_meant(f"runs={value!r} is no number of runs", "give 1 or more")
+    return value
+
+
+def _ceilings(counters: object) -> Mapping[str, float]:
+    if counters is None:
+        return {}
+    if not isinstance(counters, Mapping):
+        raise _cannot_be_meant(
+            f"counters={counters!r} does not say how many are fine",
+            'give the most per step, counters={"gpu_syncs": 0}',
+        )
+    ceilings: dict[str, float] = {}
+    for name, most in counters.items():
+        if name not in COST_COUNTERS:
+            raise UsageError(
+                f"nothing counts {name!r}",
+                slug="bad-counter",
+                hint=f"there are {', '.join(COST_COUNTERS)}",
+            )
+        number = _number(most)
+        if number is None or number < 0:
+            raise _cannot_be_meant(
+                f"{most!r} of the counter {name} is no number of events per step",
+                "0 is none at all, 0.01 one in a hundred steps",
+            )
+        ceilings[name] = number
+    return ceilings
+
+
+def _environment(env: object) -> Mapping[str, str | None]:
+    if env is None:
+        return {}
+    if not isinstance(env, Mapping):
+        raise _cannot_be_meant(f"env={env!r} sets no variables", 'for example env={"SEED": "1"}')
+    return {str(name): None if value is None else str(value) for name, value in env.items()}
+
+
+def _folder(cwd: str | os.PathLike[str] | None, root: Path) -> Path:
+    folder = root if cwd is None else root / cwd
+    if not folder.is_dir():
+        raise _cannot_be_meant(
+            f"there is no folder {folder} to start the training in",
+            "cwd is taken from the root folder of pytest",
+        )
+    return folder
+
+
+def _number(value: object) -> float | None:
+    """None where it is none: those of numpy are numbers too, True and infinity are not."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _cannot_be_meant(message: str, hint: str) -> UsageError:
+    return UsageError(message, slug="bad-speed-test", hint=hint)
