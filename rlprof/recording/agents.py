@@ -34,7 +34,9 @@ class AgentServer:
     """Listens on an abstract unix socket: nothing is left behind, whatever becomes of us."""
 
     def __init__(self) -> None:
-        self.address = f"rlprof-{os.getpid()}-{secrets.token_hex(8)}"
+        # Of one length, whatever our number is: the target has it in its environment, and so in the
+        # layout of its memory, which changes how fast it is.
+        self.address = f"rlprof-{os.getpid():07d}-{secrets.token_hex(8)}"
         self.token = secrets.token_hex(16)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind("\0" + self.address)
