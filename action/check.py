@@ -95,7 +95,7 @@ _DOCUMENTS: Final = {"markdown": "md", "json": "json", "junit": "xml", "sarif": 
 def main() -> int:
     environment = os.environ
     inputs = Inputs.of(environment)
-    folder = Path(tempfile.mkdtemp(prefix="rlprof-check-", dir=environment.get("RUNNER_TEMP")))
+    folder = Path(tempfile.mkdtemp(prefix="rlprof-results-", dir=environment.get("RUNNER_TEMP")))
     try:
         command = command_line(inputs, folder, environment)
     except BadInput as error:

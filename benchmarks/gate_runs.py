@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -127,7 +128,7 @@ def check(case: Case, result: Path) -> dict[str, Any]:
     """The JSON of one check, which is written to ``result``."""
     command = [
         *(sys.executable, "-m", "rlprof", "check", "--force", "--json", str(result)),
-        *("--base-command", " ".join(case.base), *case.options),
+        *("--base-command", shlex.join(case.base), *case.options),
         *("--python", sys.executable, *case.head),
     ]
     done = subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import textwrap
 from pathlib import Path
 
 ENVIRONMENT = {
@@ -13,6 +14,10 @@ ENVIRONMENT = {
     "GIT_COMMITTER_EMAIL": "researcher@example.org",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
+    # Submodules that lie on this machine.
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "protocol.file.allow",
+    "GIT_CONFIG_VALUE_0": "always",
 }
 
 
@@ -51,9 +56,14 @@ class GitRepository:
             check=False,
         )
 
+    def write(self, text: str, name: str = "train.py") -> None:
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+
     def commit(self, text: str, name: str = "train.py") -> str:
         """The new commit's hash."""
-        (self.folder / name).write_text(text)
+        self.write(text, name)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", f"write {name}")
         return self.git("rev-parse", "HEAD")

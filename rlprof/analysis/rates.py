@@ -1,9 +1,11 @@
-"""The rate of steps of one run over that of another, and what may explain it besides the program."""
+"""Rates of steps: of runs that repeat each other, and of one run over another with what may explain it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, hypot, log
+from math import exp, hypot, log, sqrt
+from statistics import median
 from typing import Final
 
 from rlprof.analysis.scaling import relative_error
@@ -59,3 +61,21 @@ def crowding(*, there_is: float, used: float, queued: float) -> float:
 def explained_by_crowding(then: float, now: float) -> float:
     """Times that anything took as long now as it took then, at the most, for other programs."""
     return float(((1 + now) / (1 + then)) ** CROWDING_AT_MOST)
+
+
+def pooled(rates: Sequence[Interval]) -> Interval:
+    """The rate over repeated runs: their median, with a range that holds all of them.
+
+    The range is not narrower than what the runs' own ranges say of a mean of so many: two runs
+    agree by chance too.
+    """
+    medians = [rate.median for rate in rates]
+    middle = median(medians)
+    below = median(rate.low / rate.median for rate in rates)
+    above = median(rate.high / rate.median for rate in rates)
+    of_mean = 1 / sqrt(len(rates))
+    return Interval(
+        median=middle,
+        low=min([*medians, middle * below**of_mean]),
+        high=max([*medians, middle * above**of_mean]),
+    )

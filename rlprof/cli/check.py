@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 import traceback
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
@@ -20,8 +19,7 @@ from rlprof.cli.check_request import (
     refuse_what_cannot_be_meant,
     settings_of,
 )
-from rlprof.cli.check_results import hand_out, say, tell, write_artifacts
-from rlprof.cli.output import Force, write_output
+from rlprof.cli.output import Force, say, write_output
 from rlprof.cli.run import command_of, counted_function, pattern_of, script_name
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, TargetKind, target_of
 from rlprof.errors import (
@@ -35,6 +33,7 @@ from rlprof.errors import (
 )
 
 if TYPE_CHECKING:
+    from rlprof.gate.causes import Causes
     from rlprof.gate.checking import CheckSettings
     from rlprof.gate.outcome import Outcome
     from rlprof.gate.program import Program
@@ -42,6 +41,12 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
+
+
+class _Found(NamedTuple):
+    outcome: Outcome
+    causes: Causes | None = None
+    """Where they were asked for and found; their run files are there until the check's folder goes."""
 
 
 class OnInconclusive(str, Enum):
@@ -91,7 +96,8 @@ def check(
     counters_only: Annotated[
         bool,
         typer.Option(
-            "--counters-only", help="Compare counters alone: one or two short runs a side."
+            "--counters-only",
+            help="Compare counters alone: two short runs a side, or one that fails.",
         ),
     ] = False,
     on_inconclusive: Annotated[
@@ -184,6 +190,7 @@ def _checked(request: CheckRequest) -> int:
 
 
 def _check(request: CheckRequest) -> int:
+    from rlprof.cli.check_results import hand_out, write_artifacts
     from rlprof.gate.check_folder import check_folder
 
     refuse_what_cannot_be_meant(request)
@@ -193,8 +200,11 @@ def _check(request: CheckRequest) -> int:
         runner = _runner(request, folder, settings)
         if request.save_baseline is not None:
             return _save_baseline(request, request.save_baseline, head, runner, settings)
-        outcome = _outcome(request, head, runner, settings, folder)
-    return hand_out(outcome, request)
+        outcome, causes = _outcome(request, head, runner, settings, folder)
+        code = hand_out(outcome, request)
+        if causes is not None:
+            write_artifacts(request, causes)
+    return code
 
 
 def _head(request: CheckRequest) -> Program:
@@ -214,6 +224,7 @@ def _head(request: CheckRequest) -> Program:
         folder=folder,
         environment=without_repository(os.environ),
         name=folder.name,
+        is_alone=request.base is None and request.base_command is None,
     )
 
 
@@ -235,20 +246,27 @@ def _runner(request: CheckRequest, folder: Path, settings: CheckSettings) -> Run
 
 def _outcome(
     request: CheckRequest, head: Program, runner: Runner, settings: CheckSettings, folder: Path
-) -> Outcome:
+) -> _Found:
     from rlprof.gate.checking import not_measured
 
     try:
         if request.baseline is not None:
-            return _against_baseline(request, request.baseline, head, runner, settings)
+            return _Found(_against_baseline(request, request.baseline, head, runner, settings))
         if request.base is None:
             sides = _two_commands(request, head)
             return _compared(request, *sides, runner, settings)
         return _against_commit(request, request.base, head, runner, settings, folder)
     except MeasureError as error:
         # Nothing ran: who reads a file must learn that too.
-        base = request.base or request.base_command or str(request.baseline)
-        return not_measured(error, base, head)
+        return _Found(not_measured(error, _base_name(request), head))
+
+
+def _base_name(request: CheckRequest) -> str:
+    from rlprof.gate.program import as_typed
+
+    if request.base_command is not None:
+        return as_typed(base_words(request.base_command))
+    return request.base or str(request.baseline)
 
 
 def _against_commit(
@@ -258,7 +276,7 @@ def _against_commit(
     runner: Runner,
     settings: CheckSettings,
     folder: Path,
-) -> Outcome:
+) -> _Found:
     from rlprof.gate.sides import Preparing, in_worktree
 
     is_script = request.target.kind is TargetKind.SCRIPT
@@ -268,14 +286,14 @@ def _against_commit(
         folder,
         preparing=Preparing(request.prepare, folder / "prepare.log", request.timeout_s),
         script=request.target.words[0] if is_script else None,
-        tell=tell,
+        tell=_tell,
     ) as sides:
-        outcome = _compared(request, sides.base, sides.head, runner, settings)
-    return replace(outcome, notes=(*sides.notes, *outcome.notes))
+        outcome, causes = _compared(request, sides.base, sides.head, runner, settings)
+    return _Found(replace(outcome, notes=(*sides.notes, *outcome.notes)), causes)
 
 
 def _two_commands(request: CheckRequest, head: Program) -> tuple[Program, Program]:
-    from rlprof.gate.program import Side
+    from rlprof.gate.program import Side, as_typed
 
     command = base_words(request.base_command or "")
     base = replace(
@@ -283,30 +301,33 @@ def _two_commands(request: CheckRequest, head: Program) -> tuple[Program, Progra
         side=Side.BASE,
         command=command,
         script=Path(command[0]).name,
-        name=shlex.join(command),
+        name=as_typed(command),
     )
-    return base, replace(head, name=shlex.join(request.target.words))
+    return base, replace(head, name=as_typed(request.target.words))
 
 
 def _compared(
     request: CheckRequest, base: Program, head: Program, runner: Runner, settings: CheckSettings
-) -> Outcome:
+) -> _Found:
     from rlprof.gate.causes import look_for_causes
     from rlprof.gate.checking import check_pairs
     from rlprof.gate.outcome import Verdict
+    from rlprof.gate.words import first_line
     from rlprof.model.recording import Note
 
-    outcome = check_pairs(base, head, runner, settings, tell)
+    outcome = check_pairs(base, head, runner, settings, _tell)
     if not request.profile or outcome.verdict not in (Verdict.REGRESSION, Verdict.INCONCLUSIVE):
-        return outcome
-    tell("a last pair, recorded in full")
+        return _Found(outcome)
+    _tell("a last pair, recorded in full")
     try:
         causes = look_for_causes(base, head, runner, len(outcome.pairs()) + 1)
-    except MeasureError as error:
-        note = Note("warning", "no-causes", f"The causes are not known: {error.message}.")
-        return replace(outcome, notes=(*outcome.notes, note))
-    write_artifacts(request, causes)
-    return replace(outcome, comparison=causes.comparison)
+    except (
+        Exception
+    ) as error:  # The verdict stands without them, be it a failed run or a bug of ours.
+        text = f"The causes are not known: {first_line(str(error)) or type(error).__name__}."
+        note = Note("warning", "no-causes", text)
+        return _Found(replace(outcome, notes=(*outcome.notes, note)))
+    return _Found(replace(outcome, comparison=causes.comparison), causes)
 
 
 def _against_baseline(
@@ -315,12 +336,12 @@ def _against_baseline(
     from rlprof.gate.baseline import read_baseline
     from rlprof.gate.checking import check_against_baseline, check_machine
     from rlprof.gate.fingerprint import fingerprint_here
-    from rlprof.gate.import_paths import interpreter_of
+    from rlprof.gate.interpreter import interpreter_of
 
     baseline = read_baseline(path)
     here = fingerprint_here(interpreter_of(head.command, head.environment), head.environment)
     notes = check_machine(baseline, path, here, is_relaxed=request.relax_machine)
-    outcome = check_against_baseline(baseline, str(path), head, runner, settings, tell)
+    outcome = check_against_baseline(baseline, str(path), head, runner, settings, _tell)
     return replace(outcome, notes=(*notes, *outcome.notes))
 
 
@@ -330,18 +351,24 @@ def _save_baseline(
     from rlprof.gate.baseline import baseline_as_json
     from rlprof.gate.checking import measure_baseline
     from rlprof.gate.fingerprint import fingerprint_here
-    from rlprof.gate.import_paths import interpreter_of
+    from rlprof.gate.interpreter import interpreter_of
     from rlprof.recording.host import git_state
 
+    # Both series of a check rest on these: with few rates it stays inconclusive for ever.
+    usual = settings.first_pairs if settings.counters_only else settings.decision.max_pairs
     baseline = measure_baseline(
         head,
         runner,
-        # Both series of a check rest on these: with few of them it stays inconclusive for ever.
-        runs=settings.decision.max_pairs if request.pairs is None else request.pairs,
+        runs=usual if request.pairs is None else request.pairs,
         machine=fingerprint_here(interpreter_of(head.command, head.environment), head.environment),
         commit=git_state(head.folder) or "",
-        tell=tell,
+        tell=_tell,
+        counters_only=request.counters_only,
     )
     write_output(path, baseline_as_json(baseline), force=request.force)
-    typer.echo(f"wrote {path}: {len(baseline.sps)} runs")
+    typer.echo(f"wrote {path}: {len(baseline.steps)} runs")
     return EXIT_OK
+
+
+def _tell(text: str) -> None:
+    say(f"rlprof: {text}")

@@ -143,7 +143,6 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
         {
             "--max-pairs": request.max_pairs,
             "--min-effect": request.min_effect,
-            "--counters-only": request.counters_only,
             "--on-inconclusive": request.on_inconclusive,
             **request.outputs.options(),
         },
@@ -173,17 +172,17 @@ def settings_of(request: CheckRequest) -> CheckSettings:
 
 
 def share_of(text: str) -> float:
-    """``5%``, ``5`` and ``0.05`` as 0.05; raises ``UsageError``."""
-    number = text.strip().removesuffix("%").strip()
+    """``5%`` as 0.05; raises ``UsageError``. Half a per cent and a half are too easily taken for each other
+    where the sign is missing.
+    """
+    number, sign, rest = text.partition("%")
     try:
-        value = float(number)
+        value = float(number) / 100
     except ValueError:
         value = float("nan")
-    if "%" in text or value >= 1:
-        value /= 100
-    if not 0 < value < 1:
+    if not sign or rest.strip() or not 0 < value < 1:
         raise UsageError(
-            f"--min-effect {text} is no part of a rate",
+            f"--min-effect {text} is no percentage of a rate",
             slug="bad-min-effect",
             hint="for example --min-effect 5%",
         )

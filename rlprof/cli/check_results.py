@@ -1,17 +1,23 @@
-"""What ``rlprof check`` hands to its user: progress, the result in each format, artefacts."""
+"""What ``rlprof check`` hands to its user: the result in each format, artefacts."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import typer
-
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
-from rlprof.cli.output import show, terminal_options, write_output
-from rlprof.errors import MeasureError
+from rlprof.cli.output import say, show, terminal_options, write_output
+from rlprof.errors import MeasureError, OutputError
+from rlprof.gate.git import git
+from rlprof.gate.json_document import outcome_as_json
+from rlprof.gate.junit import outcome_as_junit
+from rlprof.gate.markdown import outcome_as_markdown
+from rlprof.gate.outcome import exit_code
+from rlprof.gate.sarif import outcome_as_sarif
+from rlprof.gate.terminal import outcome_as_text
 
 if TYPE_CHECKING:
     from rlprof.gate.causes import Causes
@@ -20,40 +26,28 @@ if TYPE_CHECKING:
 _STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
 
-def write_artifacts(request: CheckRequest, causes: Causes) -> None:
-    """While the run files are there."""
-    if request.artifacts is None:
-        return
-    page, drawing, *files = (request.artifacts / name for name in ARTIFACTS)
-    write_output(page, causes.page(), force=request.force)
-    write_output(drawing, causes.drawing(), force=request.force)
-    for file, run in zip(files, causes.runs, strict=True):
-        write_output(file, run.run_file.read_bytes(), force=request.force)
-    tell(f"wrote {', '.join(ARTIFACTS)} to {request.artifacts}")
-
-
 def hand_out(outcome: Outcome, request: CheckRequest) -> int:
-    from rlprof.gate.json_document import outcome_as_json
-    from rlprof.gate.junit import outcome_as_junit
-    from rlprof.gate.markdown import outcome_as_markdown
-    from rlprof.gate.outcome import exit_code
-    from rlprof.gate.sarif import outcome_as_sarif
-    from rlprof.gate.terminal import outcome_as_text
+    """Write what was asked for, then print; the exit code.
 
+    Raises ``OutputError`` where a file cannot be written, after all that can be; :class:`MeasureError` for an
+    outcome without a measurement.
+    """
     lenient = request.on_inconclusive
-    look = terminal_options(sys.stdout)
-    show(outcome_as_text(outcome, colored=look["color"] == "always"))
     markdown = outcome_as_markdown(outcome)
     files = request.outputs
-    for file, document in (
-        (files.markdown, markdown),
-        (files.json, outcome_as_json(outcome, on_inconclusive=lenient)),
-        (files.junit, outcome_as_junit(outcome, on_inconclusive=lenient)),
-        (files.sarif, outcome_as_sarif(outcome, root=_repository_root())),
-    ):
-        if file is not None:
-            write_output(file, document, force=request.force)
+    lost = _written(
+        (
+            (files.markdown, markdown),
+            (files.json, outcome_as_json(outcome, on_inconclusive=lenient)),
+            (files.junit, outcome_as_junit(outcome, on_inconclusive=lenient)),
+            (files.sarif, outcome_as_sarif(outcome, root=_repository_root())),
+        ),
+        force=request.force,
+    )
     _add_to_summary(markdown)
+    _print(outcome_as_text(outcome, colored=terminal_options(sys.stdout)["color"] == "always"))
+    if lost is not None:
+        raise lost
     if outcome.failure is not None:
         raise MeasureError(
             outcome.failure.message, slug=outcome.failure.slug, hint=outcome.failure.hint
@@ -61,10 +55,45 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     return exit_code(outcome.verdict, on_inconclusive=lenient)
 
 
+def write_artifacts(request: CheckRequest, causes: Causes) -> None:
+    """While the run files are there. The verdict stands without them: a full disk is only told."""
+    if request.artifacts is None:
+        return
+    page, drawing, *files = (request.artifacts / name for name in ARTIFACTS)
+    try:
+        write_output(page, causes.page(), force=request.force)
+        write_output(drawing, causes.drawing(), force=request.force)
+        for file, run in zip(files, causes.runs, strict=True):
+            write_output(file, run.run_file.read_bytes(), force=request.force)
+    except OutputError as error:
+        say(f"rlprof: not all of {', '.join(ARTIFACTS)}: {error.message}")
+    else:
+        say(f"rlprof: wrote {', '.join(ARTIFACTS)} to {request.artifacts}")
+
+
+def _written(documents: Iterable[tuple[Path | None, str]], *, force: bool) -> OutputError | None:
+    """The first error: one file that cannot be written keeps none of the others from being."""
+    first = None
+    for file, document in documents:
+        if file is None:
+            continue
+        try:
+            write_output(file, document, force=force)
+        except OutputError as error:
+            first = first or error
+    return first
+
+
+def _print(text: str) -> None:
+    try:
+        show(text)
+    except BrokenPipeError:
+        # The reader has seen enough. Python would stumble once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _repository_root() -> str:
     """What code scanning takes paths from; the working directory outside a repository."""
-    from rlprof.gate.git import git
-
     try:
         found = git(Path.cwd(), "rev-parse", "--show-toplevel")
     except MeasureError:
@@ -82,14 +111,3 @@ def _add_to_summary(text: str) -> None:
             file.write(text)
     except OSError as error:
         say(f"rlprof: no summary: cannot write {path}: {error.strerror}")
-
-
-def tell(text: str) -> None:
-    say(f"rlprof: {text}")
-
-
-def say(text: str) -> None:
-    try:
-        typer.echo(text, err=True)
-    except OSError:
-        pass  # stderr takes no more; stdout and the exit code still speak.

@@ -11,7 +11,7 @@ import typer
 from rlprof.errors import EXIT_ERROR
 
 if TYPE_CHECKING:
-    from rlprof.cli.checks import Check
+    from rlprof.cli.doctor_checks import Check
 
 
 def doctor(
@@ -25,7 +25,7 @@ def doctor(
 
     Says what to do about whatever stands in the way. Ends with 1 when something must be fixed first.
     """
-    from rlprof.cli.checks import Level, all_checks
+    from rlprof.cli.doctor_checks import Level, all_checks
 
     checks = all_checks(python or sys.executable, austin=austin, folder=Path.cwd())
     for check in checks:

@@ -69,7 +69,7 @@ def write_output(path: Path, document: str | bytes, *, force: bool) -> None:
         raise OutputError(
             f"cannot write {path}: {error.strerror or error}",
             slug="cannot-write",
-            hint="choose another place with -o, or make room and check the folder's permissions",
+            hint="choose another place, or make room and check the folder's permissions",
         ) from error
     finally:
         if temporary is not None:
@@ -86,7 +86,7 @@ def check_output(path: Path, *, force: bool) -> None:
         raise UsageError(
             f"{path} exists already",
             slug="output-exists",
-            hint="give --force to replace it, or another name with -o",
+            hint="give --force to replace it, or another name",
         )
 
 
@@ -126,11 +126,19 @@ def show(document: str | bytes, stream: TextIO | None = None) -> None:
         raise _cannot_print(error.strerror or str(error)) from error
 
 
+def say(text: str) -> None:
+    """A line on how far something has come, or on what did not stop it, to stderr."""
+    try:
+        typer.echo(text, err=True)
+    except OSError:
+        pass  # stderr takes no more; files and the exit code still speak.
+
+
 def _cannot_print(why: str) -> OutputError:
     return OutputError(
         f"cannot write to standard output: {why}",
         slug="cannot-write",
-        hint="name a file with -o, or make room where the output goes",
+        hint="write to a file, or make room where the output goes",
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import LATEST, show, terminal_options
+from rlprof.cli.output import LATEST, say, show, terminal_options
 from rlprof.cli.target import Interpreter, Target, TargetKind, target_of
 from rlprof.errors import LaunchError, OutputError, RlprofError, UsageError
 from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
@@ -136,11 +136,11 @@ def _record(settings: RecordingSettings, *, is_default_place: bool, show_report:
     try:
         _after(outcome, settings.run_file, is_default_place, show_report=show_report)
     except RlprofError as error:
-        _say(f"rlprof: no report: {error.message}\n  {error.hint}\n{_see(error)}")
+        say(f"rlprof: no report: {error.message}\n  {error.hint}\n{_see(error)}")
     except (KeyboardInterrupt, OSError):
         pass  # Nobody wants to read it, or stderr takes no more.
     except Exception:
-        _say(
+        say(
             f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "
             f"program. The recording is in {settings.run_file}."
         )
@@ -150,7 +150,7 @@ def _record(settings: RecordingSettings, *, is_default_place: bool, show_report:
 def _after(outcome: Outcome, run_file: Path, is_default_place: bool, *, show_report: bool) -> None:
     if outcome.failure is not None:
         error = outcome.failure
-        _say(
+        say(
             f"rlprof: {error.message}\n  The training was not touched. {run_file} holds what was "
             f"recorded before.\n  {error.hint}\n{_see(error)}"
         )
@@ -332,10 +332,3 @@ def point_latest_at(run_file: Path) -> None:
 
 def _see(error: RlprofError) -> str:
     return f"  see docs/messages.md#{error.slug}"
-
-
-def _say(text: str) -> None:
-    try:
-        typer.echo(text, err=True)
-    except OSError:
-        pass  # stderr takes no more; the exit code still speaks.

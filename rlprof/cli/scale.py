@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from rlprof.cli.output import Force, check_output, show, terminal_options, write_output
+from rlprof.cli.output import Force, check_output, say, show, terminal_options, write_output
 from rlprof.cli.run import (
     command_of,
     counted_function,
@@ -219,7 +219,7 @@ class _Ladder:
         for number, (round_number, workers) in enumerate(climbing_order(counts, rounds), start=1):
             if workers in failed:
                 continue
-            _say(f"rlprof: {_counted(workers)} (run {number} of {total})")
+            say(f"rlprof: {_counted(workers)} (run {number} of {total})")
             try:
                 run = self._run(workers, round_number)
             except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
@@ -270,7 +270,7 @@ class _Ladder:
                 exit_code=outcome.exit_code,
                 why_no_sps=error.message,
             )
-        _say(f"rlprof: {_outcome(run)}, {time.monotonic() - started:.1f} s")
+        say(f"rlprof: {_outcome(run)}, {time.monotonic() - started:.1f} s")
         return run
 
 
@@ -322,10 +322,3 @@ def _hand_out(study: Study, outputs: Sequence[Path], *, force: bool) -> None:
             slug="no-rates",
             hint="the remarks above say why, for each run",
         )
-
-
-def _say(text: str) -> None:
-    try:
-        typer.echo(text, err=True)
-    except OSError:
-        pass  # stderr takes no more; the files still get the result.

@@ -33,11 +33,11 @@ class Baseline:
     source: str
     """What counted the steps."""
     sps: tuple[float, ...]
-    """Steady, of each run."""
+    """Steady, of each run; empty where only counters were asked for."""
     steps: tuple[float, ...]
-    """Of each run."""
+    """Of each run; 0 where the program printed its rate alone."""
     counters_per_step: Mapping[str, tuple[float, ...]]
-    """Totals over steps, of each run."""
+    """Totals over steps, of each run. What was counted and did not occur is 0; of what is left out nobody knows."""
 
 
 def baseline_as_json(baseline: Baseline) -> str:
@@ -115,10 +115,10 @@ def _of_document(document: object, path: Path) -> Baseline:
         unit=fields.text("unit"),
         source=fields.text("source"),
         sps=fields.rates("sps"),
-        steps=fields.rates("steps"),
+        steps=fields.counts("steps"),
         counters_per_step=fields.counters("counters_per_step"),
     )
-    if len(baseline.sps) != len(baseline.steps):
+    if baseline.sps and len(baseline.sps) != len(baseline.steps):
         raise _no_baseline(path, "it has not as many sps as steps")
     return baseline
 
@@ -146,8 +146,14 @@ class _Fields:
 
     def rates(self, name: str) -> tuple[float, ...]:
         value = self._document.get(name)
-        if not isinstance(value, list) or not value or not all(map(_is_rate, value)):
+        if not isinstance(value, list) or not all(map(_is_rate, value)):
             raise self._wrong(name, "a list of numbers above 0")
+        return tuple(map(float, value))
+
+    def counts(self, name: str) -> tuple[float, ...]:
+        value = self._document.get(name)
+        if not isinstance(value, list) or not value or not all(map(_is_count, value)):
+            raise self._wrong(name, "a list of numbers, one for each run")
         return tuple(map(float, value))
 
     def named_texts(self, name: str) -> dict[str, str]:
@@ -158,7 +164,7 @@ class _Fields:
 
     def counters(self, name: str) -> dict[str, tuple[float, ...]]:
         value = self._document.get(name)
-        runs = len(self.rates("sps"))
+        runs = len(self.counts("steps"))
         if isinstance(value, dict):
             each = {key: it if isinstance(it, list) else [it] * runs for key, it in value.items()}
             if all(len(it) == runs and all(map(_is_count, it)) for it in each.values()):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
+from rlprof import wording
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.counters import (
@@ -22,14 +23,18 @@ from rlprof.gate.fingerprint import differences
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Program, Side
 from rlprof.gate.runner import MeasuredRun, Runner
+from rlprof.gate.script_file import script_file
 from rlprof.gate.words import run_in_words
 from rlprof.gate.workload import check_same_steps, check_same_unit
-from rlprof.model.counters import TOLD_ON_DEMAND
+from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
 from rlprof.model.recording import Note
 from rlprof.units import duration
 
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
+
+_COUNTED_ALWAYS: Final = frozenset(COST_COUNTERS) - TOLD_ON_DEMAND
+"""In every run, whether it was asked for or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class CheckSettings:
     @property
     def first_pairs(self) -> int:
         """Two show whether a counter is the same in each run, and so is judged to the last event."""
-        return 2 if self.counters_only else self.decision.min_pairs
+        return 2 if self.counters_only else self.decision.looks[0]
 
 
 def programs_in_turn(base: Program, head: Program, pair: int) -> tuple[Program, Program]:
@@ -65,17 +70,19 @@ class _Progress:
     def of(self, side: Side) -> list[MeasuredRun]:
         return [run for run in self.runs if run.side is side]
 
-    def by_counters(self, base: Sequence[RunCounters], settings: CheckSettings) -> Verdict | None:
-        """What the counters say after one more run; None while they leave it to more runs or the rates."""
-        head = [run.counters for run in self.of(Side.HEAD)]
-        self.counters = compare_counters(base, head, settings.tolerances)
-        if any(it.fails for it in self.counters):
-            return Verdict.REGRESSION
-        named = {it.name for it in settings.tolerances}
-        is_known = len(head) >= settings.first_pairs or all(
-            it.name in named or it.allowed is None for it in self.counters
-        )
-        return Verdict.PASS if settings.counters_only and is_known else None
+    def counted(self, side: Side) -> list[RunCounters]:
+        return [run.counters for run in self.of(side)]
+
+
+def _verdict_of_counters(progress: _Progress, settings: CheckSettings) -> Verdict | None:
+    """What the counters say so far; None while they leave it to more runs or the rates."""
+    if any(it.fails for it in progress.counters):
+        return Verdict.REGRESSION
+    named = {it.name for it in settings.tolerances}
+    is_known = len(progress.of(Side.HEAD)) >= settings.first_pairs or all(
+        it.name in named or it.allowed is None for it in progress.counters
+    )
+    return Verdict.PASS if settings.counters_only and is_known else None
 
 
 def check_pairs(
@@ -112,7 +119,9 @@ def _judge_pairs(
         if not settings.counters_only:
             pairs.append(Pair(_rate(was), _rate(now)))
             _check_steps(progress, pairs)
-        verdict = progress.by_counters([run.counters for run in progress.of(Side.BASE)], settings)
+        counted = progress.counted(Side.BASE), progress.counted(Side.HEAD)
+        progress.counters = compare_counters(*counted, settings.tolerances)
+        verdict = _verdict_of_counters(progress, settings)
         if verdict is not None:
             return verdict
         if len(pairs) == wanted:
@@ -135,12 +144,13 @@ def check_against_baseline(
     progress = _Progress()
     failure = None
     try:
-        _check_saved_counters(baseline, name, settings)
+        _check_saved(baseline, name, settings)
         verdict = _judge_head(baseline, head, runner, settings, progress, tell)
     except MeasureError as error:
         verdict = Verdict.COULD_NOT_MEASURE
         failure = Failure(error.slug, error.message, error.hint)
-    return _outcome(verdict, name, head, progress, failure, saved_sps=baseline.sps)
+    outcome = _outcome(verdict, name, head, progress, failure, saved_sps=baseline.sps)
+    return replace(outcome, notes=(*outcome.notes, *_not_saved(progress)))
 
 
 def _judge_head(
@@ -162,7 +172,13 @@ def _judge_head(
         run = _measure(runner, head, number, tell)
         progress.runs.append(run)
         check_same_unit((baseline.unit, baseline.source), (run.unit, run.source))
-        verdict = progress.by_counters(saved, settings)
+        progress.counters = compare_counters(
+            saved,
+            progress.counted(Side.HEAD),
+            settings.tolerances,
+            known=baseline.counters_per_step.keys(),
+        )
+        verdict = _verdict_of_counters(progress, settings)
         if verdict is not None:
             return verdict
         if len(progress.runs) == wanted:
@@ -184,27 +200,37 @@ def measure_baseline(
     machine: Mapping[str, str],
     commit: str,
     tell: Tell,
+    counters_only: bool = False,
 ) -> Baseline:
-    """Run ``head`` several times; raises :class:`MeasureError`."""
+    """Run ``head`` several times; raises :class:`MeasureError`.
+
+    Without rates where only counters were asked for, or a run has none.
+    """
     measured: list[MeasuredRun] = []
     for number in range(1, runs + 1):
         tell(f"run {number} of {runs}{_left(measured, runs)}")
         measured.append(_measure(runner, head, number, tell))
     first = measured[0]
+    rates = [] if counters_only else [run.sps.median for run in measured if run.sps is not None]
     return Baseline(
-        command=head.command,
+        command=head.told_command,
         commit=commit,
         saved=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine=machine,
         unit=first.unit,
         source=first.source,
-        sps=tuple(_rate(run) for run in measured),
+        sps=tuple(rates) if len(rates) == runs else (),
         steps=tuple(run.steps for run in measured),
-        counters_per_step={
-            name: tuple(run.counters.per_step.get(name, 0.0) for run in measured)
-            for name in sorted({name for run in measured for name in run.counters.per_step})
-        },
+        counters_per_step=_saved_counters([run.counters.per_step for run in measured]),
     )
+
+
+def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """What each of ``runs`` counted, what was zero included."""
+    if not any(run.get(PROCESSES) for run in runs):
+        return {}  # No process carried the agent: what nobody counted is not zero.
+    names = _COUNTED_ALWAYS.union(*runs)
+    return {name: tuple(run.get(name, 0.0) for run in runs) for name in sorted(names)}
 
 
 def not_measured(error: MeasureError, base: str, head: Program) -> Outcome:
@@ -236,15 +262,43 @@ def check_machine(
 # --- parts ----------------------------------------------------------------------------------
 
 
-def _check_saved_counters(baseline: Baseline, name: str, settings: CheckSettings) -> None:
-    """Of what is counted in every run, what the baseline lacks was zero."""
+def _check_saved(baseline: Baseline, name: str, settings: CheckSettings) -> None:
+    """Raise :class:`MeasureError` where ``baseline`` lacks what is asked for."""
+    if not settings.counters_only and not baseline.sps:
+        raise MeasureError(
+            f"the baseline {name} has no rates",
+            slug="baseline-without-rates",
+            hint="save it again without --counters-only, or compare counters alone: --counters-only",
+        )
+    if settings.counters_only and not baseline.counters_per_step:
+        raise MeasureError(
+            f"the baseline {name} has no counters",
+            slug="baseline-lacks-counter",
+            hint="save it again: of a program that counts its steps, and whose Python has rlprof's agent",
+        )
     for counter in settings.asked:
-        if counter in TOLD_ON_DEMAND and counter not in baseline.counters_per_step:
+        if counter not in baseline.counters_per_step:
+            too = f", with --counter {counter}=0 there too" if counter in TOLD_ON_DEMAND else ""
             raise MeasureError(
                 f"the baseline {name} does not tell {counter}",
                 slug="baseline-lacks-counter",
-                hint=f"save it again, with --counter {counter}=0 there too",
+                hint=f"save it again{too}",
             )
+
+
+def _not_saved(progress: _Progress) -> Iterator[Note]:
+    """What head counted and the baseline does not tell."""
+    names = sorted(
+        it.name
+        for it in progress.counters
+        if it.base is None and it.head and it.name not in TOLD_ON_DEMAND
+    )
+    if names:
+        yield Note(
+            "info",
+            "counters-not-saved",
+            f"The baseline does not tell {', '.join(names)}: not judged until it is saved again.",
+        )
 
 
 def _measure(runner: Runner, program: Program, number: int, tell: Tell) -> MeasuredRun:
@@ -290,7 +344,8 @@ def _outcome(
         verdict=verdict,
         base=base,
         head=head.name,
-        command=head.command,
+        command=head.told_command,
+        script=script_file(head.command, head.folder),
         runs=tuple(progress.runs),
         saved_sps=saved_sps,
         unit=progress.runs[0].unit if progress.runs else "steps",
@@ -307,9 +362,6 @@ def _notes(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
         yield Note(
             "info",
             "processes-left-behind",
-            f"The runs left {left} {_PROCESSES[left > 1]} behind; they were ended, so as not to slow "
+            f"The runs left {wording.counted(left, 'process', 'processes')} behind; they were ended, so as not to slow "
             "the next run down.",
         )
-
-
-_PROCESSES: Final = ("process", "processes")

@@ -8,10 +8,10 @@ actors depends on who is faster today. One run a side cannot tell which kind a p
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.errors import UsageError
 from rlprof.model.counters import (
@@ -31,7 +31,12 @@ NOISE: Final[Mapping[str, str]] = {
 """Counters that differ between runs of one program, each with the reason; judged only when asked for."""
 
 NEVER_BY_CLOCK: Final = frozenset({COMPILES, PROCESSES})
-"""Counters of which a single event more in the whole run is no matter of time."""
+"""Counters that belong to a run and not to its steps: of these a single event more in the whole run is no matter of
+time, and as many in fewer steps are no more.
+"""
+
+ROUNDING: Final = 0.5
+"""Of an event: counts are kept per step, and what is above by less is none."""
 
 _CLEAR: Final = 0.9
 """Growth that one run may show by chance, nearly twice as many: in asynchronous programs counts vary by a tenth or two."""
@@ -41,7 +46,7 @@ _SMALL: Final = 0.05
 
 _RARE: Final = 0.01
 """Events per step that are let pass: what a program does once a second it does more often per step when it
-is slower, and for the same number of times in both runs of a side."""
+is slower, and equally often in both runs of a side."""
 
 _ENOUGH_RUNS: Final = 5
 """A side: all five of head above all five of base is one case in 252."""
@@ -73,10 +78,11 @@ class CounterDifference:
     """One counter of both sides, per step."""
 
     name: str
-    base: float
+    base: float | None
+    """None where it is not known."""
     head: float
     allowed: float | None
-    """The most that head may have; None where the counter is not judged."""
+    """The most that head may have in as many steps as it made; None where the counter is not judged."""
     fails: bool
     reason: str
     """In words, for every output."""
@@ -112,20 +118,38 @@ def compare_counters(
     base: Sequence[RunCounters],
     head: Sequence[RunCounters],
     tolerances: Sequence[CounterTolerance] = (),
+    *,
+    known: Collection[str] | None = None,
 ) -> tuple[CounterDifference, ...]:
     """Every counter of either side, and each that was asked for; failures first, then by name.
 
     ``base`` and ``head`` are all runs so far, at least one each. A counter fails only when all runs of head are
-    above what all runs of base allow.
+    above what all runs of base allow. ``known`` are those that base tells, None for all: of others nobody knows
+    that they were zero. Empty where a run has no steps, as that of a program that prints its rate alone.
     """
+    if not all(run.steps for run in (*base, *head)):
+        return ()
     asked = {it.name: it.relative for it in tolerances}
-    counted = {name for run in (*base, *head) for name in run.per_step}
-    rows = [
-        _difference(_Counted.of(name, base, head), asked)
-        for name in counted | asked.keys()
-        if name not in STEP_COUNTERS and not name.startswith("phase:")
-    ]
+    names = {name for run in (*base, *head) for name in run.per_step} | asked.keys()
+    rows = []
+    for name in names:
+        if name in STEP_COUNTERS or name.startswith("phase:"):
+            continue
+        counted = _Counted.of(name, base, head)
+        is_known = known is None or name in known or name in asked
+        rows.append(_difference(counted, asked) if is_known else _not_known(counted))
     return tuple(sorted(rows, key=lambda it: (not it.fails, it.name)))
+
+
+class _Count(NamedTuple):
+    """Of one run."""
+
+    per_step: float
+    steps: float
+
+    @property
+    def total(self) -> float:
+        return self.per_step * self.steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +157,16 @@ class _Counted:
     """One counter in all runs."""
 
     name: str
-    base: tuple[float, ...]
-    head: tuple[float, ...]
-    steps: float
-    """Of the shortest run of head."""
+    base: tuple[_Count, ...]
+    head: tuple[_Count, ...]
 
     @classmethod
     def of(cls, name: str, base: Sequence[RunCounters], head: Sequence[RunCounters]) -> _Counted:
-        was, now = (tuple(it.per_step.get(name, 0.0) for it in side) for side in (base, head))
-        return cls(name, was, now, min(it.steps for it in head))
+        was, now = (
+            tuple(_Count(it.per_step.get(name, 0.0), it.steps) for it in side)
+            for side in (base, head)
+        )
+        return cls(name, was, now)
 
     @property
     def runs(self) -> int:
@@ -149,31 +174,71 @@ class _Counted:
         return min(len(self.base), len(self.head))
 
     @property
+    def is_of_runs(self) -> bool:
+        return self.name in NEVER_BY_CLOCK
+
+    @property
+    def highest(self) -> _Count:
+        """The run of base that has most."""
+        return max(self.base, key=lambda it: it.total) if self.is_of_runs else max(self.base)
+
+    def comparable(self, side: Sequence[_Count]) -> list[float]:
+        """Per step; of what belongs to runs, as if each had made the steps of ``highest``."""
+        steps = self.highest.steps
+        return [it.total / steps if self.is_of_runs else it.per_step for it in side]
+
+    @property
     def variation(self) -> float:
         """From the lowest to the highest run of the side that varies more."""
-        return max(max(side) - min(side) for side in (self.base, self.head))
+        return max(max(it) - min(it) for it in map(self.comparable, (self.base, self.head)))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all runs of a side do."""
+        return self.variation * min(it.steps for it in self.head) < ROUNDING
+
+    def most(self, allowed: float, steps: float) -> float:
+        """What a run of so many steps may have per step, where ``allowed`` is in runs like those of base.
+
+        In all no less than those: what a program does once, or once a second, is more per step
+        where steps are fewer.
+        """
+        of_run = allowed * self.highest.steps / steps
+        return of_run if self.is_of_runs else max(allowed, of_run)
 
     def is_above(self, allowed: float) -> bool:
-        """By half an event at least: less is rounding."""
-        return (min(self.head) - allowed) * self.steps > 0.5
+        """Whether every run of head is."""
+        return all(
+            (it.per_step - self.most(allowed, it.steps)) * it.steps > ROUNDING for it in self.head
+        )
 
 
 def _difference(counted: _Counted, asked: Mapping[str, float | None]) -> CounterDifference:
     allowed, why = _allowed(counted, asked)
     fails = allowed is not None and counted.is_above(allowed)
+    if allowed is not None:
+        why = _in_words(counted, allowed, why) if fails else _fine_in_words(counted, allowed, why)
+        allowed = counted.most(allowed, median(it.steps for it in counted.head))
     return CounterDifference(
         name=counted.name,
-        base=median(counted.base),
-        head=median(counted.head),
+        base=median(it.per_step for it in counted.base),
+        head=median(it.per_step for it in counted.head),
         allowed=allowed,
         fails=fails,
-        reason=why if allowed is None else _in_words(counted, allowed, why, fails=fails),
+        reason=why,
+    )
+
+
+def _not_known(counted: _Counted) -> CounterDifference:
+    head = median(it.per_step for it in counted.head)
+    return CounterDifference(
+        counted.name, None, head, None, False, "not judged: base does not tell it"
     )
 
 
 def _allowed(counted: _Counted, asked: Mapping[str, float | None]) -> tuple[float | None, str]:
-    """The most that head may have, and why that."""
-    highest = max(counted.base)
+    """The most that a run of head may have per step, if it makes as many as base; and why that."""
+    highest = counted.highest.per_step
     if counted.name in asked:
         relative = asked[counted.name]
         if relative is None:
@@ -181,7 +246,7 @@ def _allowed(counted: _Counted, asked: Mapping[str, float | None]) -> tuple[floa
         return highest * (1 + relative), f"{percent(relative)} more is allowed" if relative else ""
     if counted.name in NOISE:
         return None, f"not judged: {NOISE[counted.name]}"
-    if counted.runs > 1 and counted.variation * counted.steps < 0.5:
+    if counted.runs > 1 and counted.agrees:
         return highest + _slack_of_agreed(counted.name, highest), "all runs of a side agree"
     if counted.runs >= _ENOUGH_RUNS:
         slack = max(_SMALL * highest, _RARE, counted.variation)
@@ -196,13 +261,35 @@ def _slack_of_agreed(name: str, highest: float) -> float:
     return _SMALL * highest if name.endswith("_bytes") else _RARE
 
 
-def _in_words(counted: _Counted, allowed: float, why: str, *, fails: bool) -> str:
-    was, now = median(counted.base), median(counted.head)
-    if fails:
-        change = "new" if not was else f"{count(now / was)} times as many"
-        return f"{change}: {count(now)} per step, {count(allowed)} allowed" + (
-            f" ({why})" if why else ""
-        )
-    if now <= was:
-        return "the same" if now == was else "fewer"
-    return f"more, but not beyond the {count(allowed)} allowed" + (f" ({why})" if why else "")
+def _in_words(counted: _Counted, allowed: float, why: str) -> str:
+    """Why it fails."""
+    was, now = (median(counted.comparable(side)) for side in (counted.base, counted.head))
+    times = count(now / was) if was else ""
+    change = f"{times} times as many" if was else "new"
+    if times == "1":
+        change = "more"
+    return f"{change}: {_too_many(counted, allowed, now)}{_in_brackets(why)}"
+
+
+def _too_many(counted: _Counted, allowed: float, now: float) -> str:
+    lowest = min(counted.head, key=lambda it: it.total)
+    most = counted.most(allowed, lowest.steps)
+    totals = count(round(lowest.total)), count(round(most * lowest.steps))
+    if counted.is_of_runs:
+        return f"{totals[0]} in a run, {totals[1]} allowed"
+    if count(now) == count(most):  # Rounding hides what is above.
+        return f"{totals[0]} in {count(lowest.steps)} steps, {totals[1]} allowed"
+    return f"{count(now)} per step, {count(most)} allowed"
+
+
+def _fine_in_words(counted: _Counted, allowed: float, why: str) -> str:
+    was, now = (median(counted.comparable(side)) for side in (counted.base, counted.head))
+    steps = counted.highest.steps
+    if now <= was or (now - was) * steps < ROUNDING:
+        return "fewer" if (was - now) * steps >= ROUNDING else "the same"
+    most = counted.most(allowed, median(it.steps for it in counted.head))
+    return f"more, but not beyond the {count(most)} allowed{_in_brackets(why)}"
+
+
+def _in_brackets(why: str) -> str:
+    return f" ({why})" if why else ""

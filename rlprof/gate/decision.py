@@ -53,6 +53,11 @@ class State(Enum):
     INCONCLUSIVE = "inconclusive"
 
 
+def least_error(pairs: int) -> float:
+    """Probability that chance alone makes head slower in all of so many pairs: nothing they show is rarer."""
+    return 0.5**pairs
+
+
 class Pair(NamedTuple):
     """Steady steps per second of two runs, one after the other on one machine."""
 
@@ -85,10 +90,14 @@ class DecisionSettings:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """Numbers of pairs at which a series is looked at."""
+        """Numbers of pairs at which a series is looked at. Each can decide: a look that could not, at its share
+        of the error, would only take that share from the others.
+        """
         looks = [self.min_pairs]
         while looks[-1] < self.max_pairs:
             looks.append(min(self.max_pairs, ceil(_GROWTH * looks[-1])))
+        while least_error(looks[0]) > SERIES_ERROR / len(looks):
+            del looks[0]
         return tuple(looks)
 
     @property
@@ -103,8 +112,10 @@ class Decision:
     """``INCONCLUSIVE`` while ``more`` are wanted."""
     ratio: Interval
     """Rate of head over that of base, of all pairs. ``low`` is 0 and ``high`` infinite when they are too few."""
+    asked: float
+    """Slowdown that matters: a pass has shown that there is none as large."""
     min_effect: float
-    """Slowdown beyond which the interval had to lie: more than that asked for in much noise."""
+    """Slowdown beyond which the interval had to lie for a failure: more than ``asked`` in much noise."""
     mde: float
     """Slowdown that a check in such noise finds nine times in ten (minimum detectable effect)."""
     noise: float
@@ -117,6 +128,12 @@ class Decision:
     """Whether a regression was seen, and fresh pairs are asked, or were, if they see it too."""
     reasons: tuple[str, ...]
 
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether it is clear that head is slower, and only on which side of ``asked`` is not: the noise is not why."""
+        is_narrow = 1 - 2 * self.asked < self.ratio.low and self.ratio.high < 1
+        return self.state is State.INCONCLUSIVE and is_narrow and self.min_effect <= self.asked
+
 
 def decide(pairs: Sequence[Pair], settings: DecisionSettings) -> Decision:
     """The state of a check after all its ``pairs``, in the order in which they ran.
@@ -128,7 +145,7 @@ def decide(pairs: Sequence[Pair], settings: DecisionSettings) -> Decision:
     def measure(part: slice) -> Shift:
         return paired_shift(ratios[part], settings.error)
 
-    return _decide(len(ratios), measure, "pairs", settings)
+    return _decide(len(ratios), measure, _OF_PAIRS, settings)
 
 
 def decide_unpaired(
@@ -143,7 +160,7 @@ def decide_unpaired(
     def measure(part: slice) -> Shift:
         return unpaired_shift(was, now[part], settings.error)
 
-    return _decide(len(now), measure, "runs", settings)
+    return _decide(len(now), measure, _OF_RUNS, settings)
 
 
 def _log(rate: float) -> float:
@@ -172,7 +189,27 @@ _Measure = Callable[[slice], Shift]
 """The shift that some of the runs show."""
 
 
-def _decide(count: int, measure: _Measure, unit: str, settings: DecisionSettings) -> Decision:
+class _Design(NamedTuple):
+    """How the kinds of checks differ in words."""
+
+    unit: str
+    between: str
+    remedy: str
+    """What finds smaller slowdowns."""
+
+
+_OF_PAIRS: Final = _Design(
+    "pairs", "from pair to pair", "Longer runs, a quieter machine or a larger --max-pairs find"
+)
+_OF_RUNS: Final = _Design(
+    "runs",
+    "between a saved run and one of head",
+    # Of more runs of head alone, what the saved ones vary by is not lessened.
+    "A baseline that is saved again, of more runs (--pairs) or of longer ones, finds",
+)
+
+
+def _decide(count: int, measure: _Measure, design: _Design, settings: DecisionSettings) -> Decision:
     first = _look(0, count, measure, settings)
     second = None
     if first.answer is _Answer.SLOWER:
@@ -190,6 +227,7 @@ def _decide(count: int, measure: _Measure, unit: str, settings: DecisionSettings
     decision = Decision(
         state=state,
         ratio=Interval(exp(shift.middle), exp(shift.low), exp(shift.high)),
+        asked=_asked(settings),
         min_effect=_needed(shift.spread, settings),
         mde=_detectable(shift, end, settings),
         noise=shift.noise,
@@ -198,7 +236,7 @@ def _decide(count: int, measure: _Measure, unit: str, settings: DecisionSettings
         is_confirming=second is not None,
         reasons=(),
     )
-    return replace(decision, reasons=tuple(_reasons(decision, first.end, unit, settings)))
+    return replace(decision, reasons=tuple(_reasons(decision, first.end, design)))
 
 
 def _look(start: int, count: int, measure: _Measure, settings: DecisionSettings) -> _Series:
@@ -250,10 +288,8 @@ def detectable_effect(spread: float, settings: DecisionSettings) -> float:
     return 1 - (1 - _needed(_SPREAD_OFF * spread, settings)) * exp(-reach * spread)
 
 
-def _reasons(
-    decision: Decision, first_end: int, unit: str, settings: DecisionSettings
-) -> Iterator[str]:
-    asked = percent(_asked(settings))
+def _reasons(decision: Decision, first_end: int, design: _Design) -> Iterator[str]:
+    asked, unit = percent(decision.asked), design.unit
     if decision.state is State.REGRESSION:
         yield (
             f"It was seen twice: in the first {first_end} {unit}, and in "
@@ -263,21 +299,26 @@ def _reasons(
         yield f"{decision.more} more {unit} are needed to tell."
     elif decision.state is State.INCONCLUSIVE:
         yield f"A slowdown of {asked} is neither shown nor out of the question."
-        yield _why_unclear(decision)
+        yield _why_unclear(decision, design)
     if decision.is_confirming and decision.state is not State.REGRESSION:
         seen = f"The first {first_end} {unit} showed a regression"
         yield f"{seen}." if decision.more else f"{seen}, and fresh ones did not."
-    if _asked(settings) < decision.min_effect < 1:
+    if decision.state is not State.PASS and decision.asked < decision.min_effect < 1:
         yield (
             f"In this noise only a slowdown of more than {percent(decision.min_effect)} counts, not {asked}: "
-            "the program against itself would come out at half of that."
+            "checking the program against itself typically gives half of that."
         )
 
 
-def _why_unclear(decision: Decision) -> str:
+def _why_unclear(decision: Decision, design: _Design) -> str:
     if not isfinite(decision.noise):
         return "A single run does not tell how much runs vary."
+    if decision.is_at_limit:
+        return (
+            "Head is slower by about as much as is allowed: a smaller --min-effect makes that a failure, "
+            "a larger one a pass."
+        )
     return (
-        f"In this noise ({percent(decision.noise)} from pair to pair) such a check finds slowdowns from "
-        f"{percent(decision.mde)} on. Longer runs, a quieter machine or a larger --max-pairs find smaller ones."
+        f"In this noise ({percent(decision.noise)} {design.between}) such a check finds slowdowns from "
+        f"{percent(decision.mde)} on. {design.remedy} smaller ones."
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from collections.abc import Mapping
 from typing import Final
 
+from rlprof.gate.interpreter import ask
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.host import host_facts
 
@@ -32,8 +31,6 @@ def version(name):
 print(json.dumps({"python": platform.python_version(), "torch": version("torch")}))
 """
 """Without importing torch, which takes seconds."""
-
-_TIMEOUT_S: Final = 30
 
 NONE: Final = "none"
 
@@ -68,18 +65,4 @@ def differences(saved: Mapping[str, str], here: Mapping[str, str]) -> tuple[str,
 
 
 def _versions(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:
-    if python is None:
-        return {}
-    try:
-        answer = subprocess.run(
-            [python, "-c", _ASK],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=True,
-        )
-        told = json.loads(answer.stdout.splitlines()[-1])
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return {}
-    return {name: str(text) for name, text in told.items()}
+    return {name: str(text) for name, text in ask(python, _ASK, environment).items()}

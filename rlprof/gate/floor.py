@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from rlprof import wording
+from rlprof.gate.counters import ROUNDING
 from rlprof.model.profile import Interval
-
-_EVENT: Final = 0.5
-"""What is above by less than half an event is rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +65,11 @@ def exceeded(floor: Floor, runs: Sequence[FloorRun]) -> tuple[str, ...]:
 def missed(floor: Floor, runs: Sequence[FloorRun]) -> str:
     """That no run was fast enough, in words; empty where one was, or where that is not asked for.
 
-    It is settled only where no counter is exceeded: that ends the runs before.
+    Call it only when no counter is exceeded: one that is ends the runs before the floor is settled.
     """
     if floor.at_least is None or any(_reaches(floor.at_least, run) for run in runs):
         return ""
     return _rates_in_words(floor.at_least, runs)
-
-
-def rate_unit(run: FloorRun) -> str:
-    return "updates/s" if run.unit == "updates" else "sps"
 
 
 def _rate(run: FloorRun) -> float:
@@ -92,7 +85,7 @@ def _above(floor: Floor, run: FloorRun) -> list[str]:
     return [
         name
         for name, most in floor.counters.items()
-        if (run.counters.get(name, 0.0) - most) * run.steps > _EVENT
+        if (run.counters.get(name, 0.0) - most) * run.steps > ROUNDING
     ]
 
 
@@ -101,7 +94,7 @@ def _counters_in_words(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[str]:
         for name in _above(floor, run):
             found = run.counters[name]
             yield wording.unglued(
-                f"run {number} counted {name} {wording.count(found)} times per step "
+                f"run {number} counted {wording.count(found)} {name} per step "
                 f"({wording.count(round(found * run.steps))} in {wording.count(run.steps)} steps); "
                 f"at most {wording.count(floor.counters[name])} per step are asked for"
             )
@@ -113,7 +106,7 @@ def _rates_in_words(at_least: float, runs: Sequence[FloorRun]) -> str:
     who = "the run" if len(runs) == 1 else f"the fastest of {len(runs)} runs"
     told = _rate_in_words(best.sps.median, at_least)
     text = (
-        f"{who} made {told} {rate_unit(best)} ({wording.rate_range(best.sps)}); "
+        f"{who} made {told} {wording.rate_unit(best)} ({wording.rate_range(best.sps)}); "
         f"at least {wording.count(at_least)} are asked for"
     )
     if len(runs) > 1:

@@ -6,10 +6,7 @@ below which everything belongs to the run, and whose signals are free.
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import rlprof
 from rlprof.errors import MeasureError
 from rlprof.gate.floor import Floor, FloorRun, is_settled
+from rlprof.gate.own_process import command_to_run, end_with, write_request
 from rlprof.gate.program import Program, Side
 from rlprof.gate.program_output import last_lines
 from rlprof.model.profile import Interval
@@ -27,32 +24,8 @@ from rlprof.model.profile import Interval
 if TYPE_CHECKING:
     from rlprof.gate.runner import MeasuredRun
 
-_PR_SET_PDEATHSIG: Final = 1
-
 _TIDY_S: Final = 15.0
 """In which a process that was told to stop has ended its run: it takes up to five seconds by itself."""
-
-_BOOT: Final = """
-import sys
-root = sys.argv.pop(1)
-sys.path[:] = [path for path in sys.path if path]
-if root not in sys.path:
-    sys.path.insert(0, root)
-from rlprof.gate.floor_process import main
-main()
-"""
-"""As in ``one_run``: ``python -m`` would look for modules in the working directory first."""
-
-_HINTS: Final[Mapping[str, str]] = {
-    "no-steps": "count them with rlprof.step(n) in the loop, or say where they are: "
-    "steps_from='module:function', sps_pattern='REGEX'",
-    "no-steady-rate": "let it train for longer, ten seconds or more after its warm-up; counters "
-    "need no rate: leave at_least out",
-    "launches-unseen": "they are told from torch's profiler over the first updates on a GPU; leave "
-    "kernel_launches out where there is none",
-    "program-timed-out": "let it train for fewer steps, or allow each run more time: timeout=SECONDS",
-}
-"""By slug, where the runner names options of ``rlprof check``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +62,10 @@ def measure_apart(
     Raises :class:`MeasureError`. Whatever ends the wait, as Ctrl-C or a time limit, ends the run first.
     """
     asked, answered, log = (place / name for name in ("request.json", "answer.json", "floor.log"))
-    # Not in the arguments, which everybody may read: the environment holds secrets.
-    with os.fdopen(os.open(asked, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
-        json.dump(asdict(request), stream)
-    root = str(Path(rlprof.__file__).resolve().parent.parent)
+    write_request(asked, asdict(request))
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, root, str(place), str(os.getpid())],
+            command_to_run(__name__, place),
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -128,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from rlprof.gate.process_session import adopting_orphans
 
     folder, parent = sys.argv[1:] if arguments is None else arguments
-    _end_with(int(parent))
+    end_with(int(parent))
     place = Path(folder)
     try:
         with interruptible(), adopting_orphans():
@@ -150,6 +120,7 @@ def _measured(request: FloorRequest, place: Path) -> _Answer:
         folder=Path(request.folder),
         environment=request.environment,
         name=request.name,
+        is_alone=True,
     )
     runner = Runner(
         place,
@@ -162,7 +133,7 @@ def _measured(request: FloorRequest, place: Path) -> _Answer:
         while not is_settled(request.floor, runs):
             runs.append(floor_run(runner.measure(program, len(runs) + 1)))
     except MeasureError as error:
-        return _Answer(tuple(runs), retold(error, program, len(runs) + 1))
+        return _Answer(tuple(runs), (error.slug, error.message, error.hint))
     return _Answer(tuple(runs))
 
 
@@ -174,13 +145,6 @@ def floor_run(run: MeasuredRun) -> FloorRun:
         steps=run.steps,
         counters={name: value for name, value in run.counters.per_step.items() if value},
     )
-
-
-def retold(error: MeasureError, program: Program, number: int) -> tuple[str, str, str]:
-    """Slug, message and hint of ``error`` where there is no base, and no command line of ours."""
-    told = f"{program.side.value} ({program.name}), in pair {number},"
-    message = error.message.replace(told, f"run {number} of {program.name}", 1)
-    return error.slug, message, _HINTS.get(error.slug, error.hint)
 
 
 def _read_request(file: Path) -> FloorRequest:
@@ -202,13 +166,6 @@ def _read_answer(file: Path) -> _Answer | None:
     )
     error = fields["error"]
     return _Answer(runs, None if error is None else tuple(error))
-
-
-def _end_with(parent: int) -> None:
-    """When ``parent`` is killed, nothing must train on unseen."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:
-        sys.exit(128 + signal.SIGTERM)
 
 
 def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-_PYTHON: Final = re.compile(r"(python|pypy)[\d.]*t?")
+from rlprof.gate.interpreter import ask
+
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
-_TIMEOUT_S: Final = 30
 
 _ASK: Final = """
 import json, os, sys
@@ -27,35 +23,15 @@ print(json.dumps({"paths": found, "prefixes": [sys.prefix, sys.base_prefix]}))
 """The second kind is how setuptools redirects the import of a package that was installed editable."""
 
 
-def interpreter_of(command: Sequence[str], environment: Mapping[str, str]) -> str | None:
-    """The Python that a command will most likely use."""
-    if command and _PYTHON.fullmatch(Path(command[0]).name):
-        return command[0]
-    path = environment.get("PATH")
-    return shutil.which("python", path=path) or shutil.which("python3", path=path)
-
-
 def own_paths(python: str | None, root: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Folders below ``root``, relative to it, from which ``python`` imports; installed ones aside."""
-    if python is None:
-        return ()
-    # From another folder: -c would add the working directory.
-    try:
-        answer = subprocess.run(
-            [python, "-c", _ASK],
-            cwd="/",
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=True,
-        )
-        told = json.loads(answer.stdout.splitlines()[-1])
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+    told = ask(python, _ASK, environment)
+    if not told:
         return ()
     top = root.resolve()
     # An environment inside the repository; of one around it, as /usr, the repository is a part.
-    inside = [it for it in map(Path, told["prefixes"]) if it != top and it.is_relative_to(top)]
+    prefixes = (Path(text).resolve() for text in told["prefixes"])
+    inside = [it for it in prefixes if it != top and it.is_relative_to(top)]
     paths = (Path(text).resolve() for text in told["paths"])
     return tuple(
         dict.fromkeys(
@@ -77,22 +53,40 @@ def with_import_paths(
     ``PYTHONPATH`` comes before what an installation redirects.
     """
     theirs = environment.get("PYTHONPATH", "")
-    kept = [moved(word, root, side) for word in theirs.split(os.pathsep) if word]
-    wanted = list(dict.fromkeys([*kept, *(str(side / path) for path in paths)]))
+    wanted = [moved(word, root, side) for word in theirs.split(os.pathsep) if word]
+    known = {os.path.realpath(word) for word in wanted if word.startswith("/")}
+    wanted += [str(side / path) for path in paths if os.path.realpath(side / path) not in known]
     if not wanted:
         return dict(environment)
-    return {**environment, "PYTHONPATH": os.pathsep.join(wanted)}
+    return {**environment, "PYTHONPATH": os.pathsep.join(dict.fromkeys(wanted))}
 
 
 def moved(word: str, root: Path, side: Path) -> str:
-    """``word`` as ``side`` has it, if it is the absolute path of something below ``root``."""
-    if not word.startswith("/"):
+    """``word`` as ``side`` has it, if it is the absolute path of something below ``root``.
+
+    As it is written where ``side`` lacks it, or has the same file.
+    """
+    place = place_below(word, root) if word.startswith("/") else None
+    if place is None:
         return word
-    path = Path(os.path.normpath(word))
-    if not path.is_relative_to(root):
-        return word
-    there = side / path.relative_to(root)
-    return str(there) if there.exists() else word
+    there = side / place
+    is_another = os.path.realpath(there) != os.path.realpath(word)
+    return str(there) if is_another and there.exists() else word
+
+
+def place_below(path: str, root: Path) -> Path | None:
+    """Where below ``root`` the absolute ``path`` leads, through links too, from there; None elsewhere.
+
+    Links inside of ``root`` are not followed: each side has its own.
+    """
+    top = os.path.realpath(root)
+    # Behind a link ".." is the parent of where that leads.
+    whole = Path(os.path.realpath(path) if ".." in Path(path).parts else path)
+    for part in (*reversed(whole.parents), whole):
+        inside = Path(os.path.realpath(part))
+        if inside.is_relative_to(top):
+            return inside.relative_to(top) / whole.relative_to(part)
+    return None
 
 
 def moved_command(

@@ -30,9 +30,7 @@ def interruptible() -> Iterator[None]:
             is_over = True
             raise Interrupted(signum)
 
-    # As nohup and background jobs want it, what is ignored stays so.
-    heard = [signum for signum in ENDING if signal.getsignal(signum) is not signal.SIG_IGN]
-    before = {signum: signal.signal(signum, interrupt) for signum in heard}
+    before = {signum: signal.signal(signum, interrupt) for signum in _heard()}
     try:
         yield
     finally:
@@ -46,7 +44,7 @@ def shielded() -> Iterator[None]:
     arrived: list[int] = []
     before = {
         signum: signal.signal(signum, lambda number, _frame: arrived.append(number))
-        for signum in ENDING
+        for signum in _heard()
     }
     try:
         yield
@@ -55,3 +53,8 @@ def shielded() -> Iterator[None]:
             signal.signal(signum, handler)
         for number in dict.fromkeys(arrived):
             signal.raise_signal(number)
+
+
+def _heard() -> list[signal.Signals]:
+    """As nohup and background jobs want it, what is ignored stays so, also in what is started meanwhile."""
+    return [signum for signum in ENDING if signal.getsignal(signum) is not signal.SIG_IGN]

@@ -7,7 +7,7 @@ from typing import Final
 import rlprof
 from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
-from rlprof.gate.decision import Decision
+from rlprof.gate.decision import Decision, State
 from rlprof.gate.outcome import Outcome, exit_code
 from rlprof.gate.program import Side
 from rlprof.gate.runner import MeasuredRun
@@ -62,11 +62,12 @@ def _side(outcome: Outcome, side: Side, name: str) -> dict[str, Json]:
 def _decision(decision: Decision, reasons: list[str]) -> dict[str, Json]:
     return {
         "ratio": _interval(decision.ratio),
+        "asked_effect": number(decision.asked),
         "min_effect": number(decision.min_effect),
         "minimum_detectable_effect": known(decision.mde),
         "noise": known(decision.noise),
         "pairs": decision.pairs,
-        "confirmed": decision.is_confirming and not decision.more,
+        "confirmed": decision.state is State.REGRESSION,
         "reasons": [*reasons],
     }
 

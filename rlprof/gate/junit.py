@@ -50,7 +50,10 @@ def _case_of_rate(outcome: Outcome, on_inconclusive: str | None) -> ElementTree.
         else:
             _add(case, "skipped", message, told)
     elif outcome.decision is None:
-        _add(case, "skipped", "the counters had decided already", "")
+        why = "the counters had decided already"
+        if outcome.verdict is Verdict.PASS:
+            why = "only counters were asked for"
+        _add(case, "skipped", why, "")
     return case
 
 

@@ -78,10 +78,12 @@ def _counters(outcome: Outcome) -> Iterator[str]:
 
 
 def _causes(outcome: Outcome) -> Iterator[str]:
-    found = words.worse_findings(outcome)
-    if found:
-        yield from ("", "What got worse, from one pair recorded in full:", "")
-        yield from (f"- {_escaped(words.finding(it, outcome))}" for it in found)
+    told = words.causes(outcome)
+    if told:
+        yield from ("", told, "")
+        yield from (
+            f"- {_escaped(words.finding(it, outcome))}" for it in words.worse_findings(outcome)
+        )
 
 
 def _pairs(outcome: Outcome) -> Iterator[str]:

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import re
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import rlprof
 from rlprof.errors import RlprofError
+from rlprof.gate.own_process import command_to_run, end_with, write_request
 from rlprof.gate.program import Program
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
 from rlprof.settings import RecordingSettings, TorchWindows
-
-_PR_SET_PDEATHSIG: Final = 1
-
-_BOOT: Final = """
-import sys
-root = sys.argv.pop(1)
-sys.path[:] = [path for path in sys.path if path]
-if root not in sys.path:
-    sys.path.insert(0, root)
-from rlprof.gate.one_run import main
-main()
-"""
-"""``python -m`` would look for modules in the working directory first, where other people's code lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +74,8 @@ def request_of(
 
 def command_for(request: RunRequest, file: Path) -> tuple[str, ...]:
     """Write ``request`` to ``file``; the command that carries it out."""
-    # Not in the arguments, which everybody may read: the environment holds secrets.
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
-        json.dump(asdict(request), stream)
-    root = str(Path(rlprof.__file__).resolve().parent.parent)
-    return (sys.executable, "-c", _BOOT, root, str(file), str(os.getpid()))
+    write_request(file, asdict(request))
+    return command_to_run(__name__, file)
 
 
 def read_answer(request: RunRequest) -> RunAnswer | None:
@@ -107,7 +89,7 @@ def read_answer(request: RunRequest) -> RunAnswer | None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Record the run that is asked for in the file of the first argument."""
     file, parent = sys.argv[1:] if arguments is None else arguments
-    _end_with(int(parent))
+    end_with(int(parent))
     request = _read_request(Path(file))
     # The program's environment is not ours: it may lead to another rlprof.
     os.environ.clear()
@@ -150,10 +132,3 @@ def _settings(request: RunRequest) -> RecordingSettings:
         sps_pattern=None if pattern is None else re.compile(pattern.encode()),
         steps_from=request.counting.function,
     )
-
-
-def _end_with(parent: int) -> None:
-    """When ``parent`` is killed, a training must not train on unseen."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:
-        sys.exit(128 + signal.SIGTERM)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from rlprof.analysis.rates import pooled
 from rlprof.comparison.compare import Comparison
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_NOT_MEASURED, EXIT_OK, EXIT_REGRESSION
 from rlprof.gate.counters import CounterDifference
@@ -15,7 +16,6 @@ from rlprof.gate.program import Side
 from rlprof.gate.runner import MeasuredRun
 from rlprof.model.profile import Interval
 from rlprof.model.recording import Note
-from rlprof.scaling.ladder import pooled
 
 
 class Verdict(Enum):
@@ -44,6 +44,8 @@ class Outcome:
     """What head was held against: ``origin/main (abc1234)``."""
     head: str
     command: tuple[str, ...]
+    script: str = ""
+    """Path of the file that head starts; empty where none is known."""
     runs: tuple[MeasuredRun, ...] = ()
     """In the order in which they ran, those of full recordings aside."""
     saved_sps: tuple[float, ...] = ()

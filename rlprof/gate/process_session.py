@@ -37,58 +37,83 @@ def adopting_orphans() -> Iterator[None]:
 class ProcessSession:
     """A command in a session of its own, without a terminal; its output goes to a file.
 
-    One at a time: whatever else begins below us while it runs counts as its own.
+    It runs from the beginning of a ``with`` and has ended, with all that it started, at its end. One at a
+    time: whatever else begins below us meanwhile counts as its own.
     """
 
     def __init__(
         self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, log: Path
     ) -> None:
+        self._command = list(command)
+        self._environment = dict(environment)
+        self._folder = folder
+        self._log = log
+        self._before: frozenset[int] = frozenset()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.left_behind = 0
+        """Processes that were still there at its end; known after it."""
+
+    def __enter__(self) -> ProcessSession:
         """Raises ``OSError`` when it cannot be started."""
+        try:
+            # Told to stop between fork and here, nobody would know of a process to end.
+            with shielded():
+                self._start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def wait(self, timeout_s: float | None) -> int | None:
+        """Its exit code; None when it takes longer."""
+        assert self._process is not None, "a session runs inside its with"
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def _start(self) -> None:
         self._before = frozenset(procfs.descendants(os.getpid()))
-        with log.open("wb") as output:
+        with self._log.open("wb") as output:
             self._process = subprocess.Popen(
-                list(command),
-                env=dict(environment),
-                cwd=folder,
+                self._command,
+                env=self._environment,
+                cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
 
-    def wait(self, timeout_s: float | None) -> int | None:
-        """Its exit code; None when it takes longer."""
-        try:
-            return self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def end(self) -> int:
-        """End it and all that it started; how many processes were still there.
-
-        Asked first, then killed. Call it after a good end too: what a run leaves behind would slow
-        the next one down.
+    def _end(self) -> None:
+        """Ask it to end, then kill what is left; after a good end too, since what a run leaves behind would
+        slow the next one down.
         """
+        process = self._process
+        if process is None:
+            return
         with shielded():
-            return self._end()
+            self.left_behind = len(self._members())
+            if process.poll() is None:
+                with suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGTERM)
+                self.wait(GRACE_S)
+            self._kill_members()
+            process.poll()
 
-    def _end(self) -> int:
-        left = len(self._members())
-        if self._process.poll() is None:
-            with suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGTERM)
-            self.wait(GRACE_S)
+    def _kill_members(self) -> None:
         for _ in range(_KILL_ROUNDS):
             members = self._members()
             if not members:
-                break
+                return
             for pid in members:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
             self._reap(members)
             time.sleep(0.01)
-        self._process.poll()
-        return left
 
     def _members(self) -> list[int]:
         """Its processes that live, those it has orphaned included."""
@@ -99,7 +124,8 @@ class ProcessSession:
 
     def _reap(self, pids: Sequence[int]) -> None:
         """Take leave of the orphans that have ended; the command itself is Popen's to reap."""
+        own = None if self._process is None else self._process.pid
         for pid in pids:
-            if pid != self._process.pid:
+            if pid != own:
                 with suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+from rlprof.recording.redact import redact_arguments
+
+
+def as_typed(command: Sequence[str]) -> str:
+    """``command`` on one line as a shell takes it, for anybody to read: without its secrets."""
+    return shlex.join(redact_arguments(command))
+
+
+def told_line(line: str) -> str:
+    """A line of the shell, for anybody to read: without its secrets."""
+    (told,) = redact_arguments((line,))
+    return told
 
 
 class Side(Enum):
@@ -28,3 +42,16 @@ class Program:
     """The whole of it."""
     name: str
     """What it is, for people: ``origin/main (abc1234)``."""
+    is_alone: bool = False
+    """Whether nothing runs in turn with it."""
+
+    @property
+    def told_command(self) -> tuple[str, ...]:
+        """Word by word, without its secrets: what is told of it lies in repositories and summaries of jobs."""
+        return redact_arguments(self.command)
+
+    def run_name(self, number: int) -> str:
+        """Its run, for messages, counted from 1: ``base (main), in pair 3,`` or ``run 3 of train.py``."""
+        if self.is_alone:
+            return f"run {number} of {self.name}"
+        return f"{self.side.value} ({self.name}), in pair {number},"

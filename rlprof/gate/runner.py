@@ -72,36 +72,36 @@ class Runner:
         name = f"{'full' if is_full else 'pair'}-{pair}-{program.side.value}"
         place = self._folder / f"{name}.rlprof"
         request = request_of(
-            _with_hash_seed(program, pair),
+            _to_start(program, pair),
             place,
             is_full=is_full,
             label=program.name,
             counting=self._counting,
         )
         log = place.with_suffix(".log")
-        session = ProcessSession(
-            command_for(request, place.with_suffix(".request.json")),
-            environment=os.environ,
-            folder=program.folder,
-            log=log,
-        )
+        asked = place.with_suffix(".request.json")
         try:
-            code = session.wait(self._timeout_s)
+            with ProcessSession(
+                command_for(request, asked),
+                environment=os.environ,
+                folder=program.folder,
+                log=log,
+            ) as session:
+                code = session.wait(self._timeout_s)
         finally:
-            left = session.end()
-            place.with_suffix(".request.json").unlink(missing_ok=True)
+            asked.unlink(missing_ok=True)
         if code is None:
             raise _timed_out(program, pair, self._timeout_s, log)
         answer = read_answer(request)
         if answer is None:
             raise MeasureError(
-                f"the recording of {_which(program, pair)} ended without a word\n{last_lines(log)}",
+                f"the recording of {program.run_name(pair)} ended without a word\n{last_lines(log)}",
                 slug="recording-lost",
                 hint="was it killed, or is the machine out of memory? Otherwise please report it",
             )
         if answer.slug:
             raise MeasureError(
-                f"{_which(program, pair)} could not be recorded: {answer.message}",
+                f"{program.run_name(pair)} could not be recorded: {answer.message}",
                 slug=answer.slug,
                 hint=answer.hint,
             )
@@ -115,14 +115,17 @@ class Runner:
             needs_counters=not is_full and bool(self._counting.counters or not self._needs_rate),
             asked=() if is_full else self._counting.counters,
         )
-        return replace(run, left_behind=left)
+        return replace(run, left_behind=session.left_behind)
 
 
-def _with_hash_seed(program: Program, pair: int) -> Program:
-    """The same seed on both sides, and another one in the next pair: the order of a set changes how
-    fast a program is, and one seed alone would count as the program.
+def _to_start(program: Program, pair: int) -> Program:
+    """``program`` in an environment as of a shell in its folder.
+
+    The hash seed is the same on both sides and another one in the next pair: the order of a set changes
+    how fast a program is, and one seed alone would count as the program.
     """
-    environment = {"PYTHONHASHSEED": str(pair), **program.environment}
+    environment = {"PYTHONHASHSEED": str(pair), **program.environment, "PWD": str(program.folder)}
+    environment.pop("OLDPWD", None)
     return replace(program, environment=environment)
 
 
@@ -156,7 +159,7 @@ def measured(
         _check_counted(recording, throughput, program, pair)
     told = dict.fromkeys(asked, 0.0)
     if KERNEL_LAUNCHES in told:
-        told[KERNEL_LAUNCHES] = launches_of(recording, _which(program, pair))
+        told[KERNEL_LAUNCHES] = launches_of(recording, program.run_name(pair))
     return MeasuredRun(
         side=program.side,
         pair=pair,
@@ -191,7 +194,7 @@ def _counters(recording: Recording, steps: float, told: Mapping[str, float]) -> 
 def _check_steps(throughput: Throughput, program: Program, pair: int) -> None:
     if throughput.unit == "none" or throughput.source == "none":
         raise MeasureError(
-            f"{_which(program, pair)} ended well, but nothing counted its steps",
+            f"{program.run_name(pair)} ended well, but nothing counted its steps",
             slug="no-steps",
             hint="count them with rlprof.step(n) in the loop, or tell rlprof where they are: "
             "--steps-from MODULE:FUNCTION, --sps-pattern REGEX",
@@ -201,7 +204,7 @@ def _check_steps(throughput: Throughput, program: Program, pair: int) -> None:
 def _no_rate(throughput: Throughput, program: Program, pair: int) -> RlprofError:
     lack = wording.unglued(wording.lack_of_rate(throughput)) or "its steady rate is zero"
     return MeasureError(
-        f"{_which(program, pair)} never came to a steady rate: {lack}",
+        f"{program.run_name(pair)} never came to a steady rate: {lack}",
         slug="no-steady-rate",
         hint="let it train for longer, ten seconds or more after its warm-up; "
         "--counters-only needs no rate",
@@ -213,13 +216,13 @@ def _check_counted(
 ) -> None:
     if not any(it.python for it in recording.processes):
         raise MeasureError(
-            f"nothing was counted in {_which(program, pair)} since none of its processes carried rlprof's agent",
+            f"nothing was counted in {program.run_name(pair)} since none of its processes carried rlprof's agent",
             slug="counters-unseen",
             hint="start Python without -E, -I and -S, and leave PYTHONPATH in its environment",
         )
     if not throughput.total_steps:
         raise MeasureError(
-            f"{_which(program, pair)} prints its rate and not its steps, so that nothing is known per step",
+            f"{program.run_name(pair)} prints its rate and not its steps, so that nothing is known per step",
             slug="counters-unseen",
             hint="count them with rlprof.step(n) in the loop, with --steps-from MODULE:FUNCTION, or with a "
             "--sps-pattern that finds (?P<steps>...)",
@@ -234,7 +237,7 @@ def _failed(program: Program, pair: int, code: int, log: Path) -> RlprofError:
         else "run it by itself to see why"
     )
     return MeasureError(
-        f"{_which(program, pair)} failed with exit code {code}\n{last_lines(log)}",
+        f"{program.run_name(pair)} failed with exit code {code}\n{last_lines(log)}",
         slug="program-failed",
         hint=hint,
     )
@@ -242,11 +245,7 @@ def _failed(program: Program, pair: int, code: int, log: Path) -> RlprofError:
 
 def _timed_out(program: Program, pair: int, timeout_s: float, log: Path) -> RlprofError:
     return MeasureError(
-        f"{_which(program, pair)} took longer than {timeout_s:g} s and was ended\n{last_lines(log)}",
+        f"{program.run_name(pair)} took longer than {timeout_s:g} s and was ended\n{last_lines(log)}",
         slug="program-timed-out",
         hint="let it train for fewer steps, or allow it more time with --timeout SECONDS",
     )
-
-
-def _which(program: Program, pair: int) -> str:
-    return f"{program.side.value} ({program.name}), in pair {pair},"

@@ -1,19 +1,20 @@
 """A check as SARIF 2.1.0: what got worse, on the lines of head that it is on.
 
-Each is an error, unlike a finding of a report: this is what keeps the change from being merged.
+Each is an error, unlike a finding of a report: this is what keeps the change from being merged. GitHub
+refuses a file in which any result has no place. What has no line is on the first one of the script; where
+that is no file of the repository, it is a notification of the run instead.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 import rlprof
 from rlprof.comparison.findings import FindingChange
 from rlprof.gate import words
 from rlprof.gate.outcome import Outcome, Verdict
-from rlprof.model.finding import Location
 from rlprof.names import printable
 from rlprof.own_paths import as_uri, own_path
 from rlprof.renderers.json_report.values import Json, as_json_text
@@ -32,14 +33,14 @@ _LIMIT: Final = 1_000
 
 def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
     """``root`` is the folder of the repository: paths are told from there."""
-    results = list(_results(outcome, root)) if outcome.verdict is Verdict.REGRESSION else []
+    worse = list(_worse(outcome, root)) if outcome.verdict is Verdict.REGRESSION else []
     run: dict[str, Json] = {
         "tool": {"driver": _driver(outcome)},
         "automationDetails": {"id": "rlprof-check/"},
-        "invocations": [_invocation(outcome)],
+        "invocations": [_invocation(outcome, [it for it in worse if it.place is None])],
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}},
-        "results": results,
+        "results": [_result(it, it.place) for it in worse if it.place is not None],
     }
     return as_json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -61,70 +62,89 @@ def _driver(outcome: Outcome) -> Json:
     }
 
 
-def _results(outcome: Outcome, root: str) -> Iterator[Json]:
+class _Place(NamedTuple):
+    path: str
+    """From the root on."""
+    line: int
+    function: str = ""
+
+
+class _Worse(NamedTuple):
+    rule: str
+    text: str
+    key: str
+    """What tells it from others, in this check and the next."""
+    place: _Place | None
+
+
+def _worse(outcome: Outcome, root: str) -> Iterator[_Worse]:
+    path = own_path(outcome.script, root)
+    script = None if path is None else _Place(path, line=1)
     if outcome.decision is not None:
-        yield _result(RATE_RULE, words.verdict(outcome), [], RATE_RULE)
+        yield _Worse(RATE_RULE, words.verdict(outcome), RATE_RULE, script)
     for it in outcome.failing_counters:
         text = (
             f"{printable(it.name)} per step: {words.counter_value(it.base)} in base, "
             f"{words.counter_value(it.head)} in head. {printable(it.reason, _LIMIT)}"
         )
-        yield _result(COUNTER_RULE, text, [], f"{COUNTER_RULE} {it.name}")
+        yield _Worse(COUNTER_RULE, text, f"{COUNTER_RULE} {it.name}", script)
     for change in words.worse_findings(outcome):
-        places = _places(change, root)
+        place = _place(change, root)
         detector = change.shown.finding.detector
-        key = " ".join([detector, *(f"{path} {it.function}" for path, it in places[:1])])
-        yield _result(printable(detector), words.finding(change, outcome), places, key)
+        key = detector if place is None else f"{detector} {place.path} {place.function}"
+        text = words.finding(change, outcome)
+        yield _Worse(printable(detector), text, key, place or script)
 
 
-def _places(change: FindingChange, root: str) -> list[tuple[str, Location]]:
-    """Those of head, in files of the repository."""
-    if change.new is None:
-        return []
-    found = ((own_path(it.file, root), it) for it in change.new.finding.locations)
-    return [(path, it) for path, it in found if path is not None]
+def _place(change: FindingChange, root: str) -> _Place | None:
+    """The first of head in a file of the repository."""
+    for it in () if change.new is None else change.new.finding.locations:
+        path = own_path(it.file, root)
+        if path is not None:
+            return _Place(path, it.line, it.function)
+    return None
 
 
-def _result(rule: str, text: str, places: list[tuple[str, Location]], key: str) -> Json:
-    print_of = hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+def _result(it: _Worse, place: _Place) -> Json:
+    print_of = hashlib.sha256(it.key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return {
-        "ruleId": rule,
+        "ruleId": it.rule,
         "level": "error",
-        "message": {"text": text},
-        "locations": [_location(path, it) for path, it in places[:1]],
+        "message": {"text": it.text},
+        "locations": [_location(place)],
         "partialFingerprints": {"rlprofCheck/v1": print_of},
     }
 
 
-def _location(path: str, place: Location) -> Json:
-    physical: dict[str, Json] = {"artifactLocation": {"uri": as_uri(path), "uriBaseId": _ROOT_ID}}
+def _location(place: _Place) -> Json:
+    physical: dict[str, Json] = {
+        "artifactLocation": {"uri": as_uri(place.path), "uriBaseId": _ROOT_ID}
+    }
     if place.line >= 1:
         physical["region"] = {"startLine": place.line}
-    return {
-        "physicalLocation": physical,
-        "logicalLocations": [{"name": printable(place.function), "kind": "function"}],
-    }
+    location: dict[str, Json] = {"physicalLocation": physical}
+    if place.function:
+        location["logicalLocations"] = [{"name": printable(place.function), "kind": "function"}]
+    return location
 
 
-def _invocation(outcome: Outcome) -> Json:
-    notifications: list[Json] = [
-        {
-            "level": "note",
-            "descriptor": {"id": printable(note.slug)},
-            "message": {"text": printable(note.text, _LIMIT)},
-        }
-        for note in outcome.notes
+def _invocation(outcome: Outcome, unplaced: Sequence[_Worse]) -> Json:
+    notifications = [
+        *(_notification("note", note.slug, note.text) for note in outcome.notes),
+        *(_notification("error", it.rule, it.text) for it in unplaced),
     ]
     if outcome.failure is not None:
-        notifications.append(
-            {
-                "level": "error",
-                "descriptor": {"id": printable(outcome.failure.slug)},
-                "message": {"text": printable(outcome.failure.message, _LIMIT)},
-            }
-        )
+        notifications.append(_notification("error", outcome.failure.slug, outcome.failure.message))
     return {
         "executionSuccessful": outcome.failure is None,
         "commandLine": words.command(outcome),
         "toolExecutionNotifications": notifications,
+    }
+
+
+def _notification(level: str, name: str, text: str) -> Json:
+    return {
+        "level": level,
+        "descriptor": {"id": printable(name)},
+        "message": {"text": printable(text, _LIMIT)},
     }

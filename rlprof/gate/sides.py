@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from rlprof.errors import MeasureError
 from rlprof.gate.import_paths import (
-    interpreter_of,
     moved_command,
     own_paths,
+    place_below,
     with_import_paths,
 )
-from rlprof.gate.program import Program, Side
+from rlprof.gate.interpreter import interpreter_of
+from rlprof.gate.program import Program, Side, told_line
 from rlprof.gate.worktree import Repository, Worktree, find_repository, prepare, worktree_of
 from rlprof.model.recording import Note
 
@@ -55,7 +56,7 @@ def in_worktree(
     with worktree_of(repository, parent) as tree:
         base, same_head = _sides(head, ref, repository, tree)
         if preparing.command is not None:
-            tell(f"preparing the base: {preparing.command}")
+            tell(f"preparing the base: {told_line(preparing.command)}")
             prepare(
                 preparing.command,
                 tree,
@@ -63,8 +64,10 @@ def in_worktree(
                 log=preparing.log,
                 timeout_s=preparing.timeout_s,
             )
+            # What was built is there only now: its paths no longer lead to head's.
+            base, same_head = _sides(head, ref, repository, tree)
         if script is not None:
-            _check_script(base, script)
+            _check_script(base, script, repository, tree)
         yield Sides(base, same_head, tuple(_notes(repository)))
 
 
@@ -93,8 +96,11 @@ def _sides(
     return base, replace(head, environment=environments[1], name=name)
 
 
-def _check_script(base: Program, script: str) -> None:
-    if not (base.folder / script).exists():
+def _check_script(base: Program, script: str, repository: Repository, tree: Worktree) -> None:
+    """An absolute path into head's tree exists in any case, and must not run as the base."""
+    place = place_below(script, repository.root) if script.startswith("/") else None
+    own = base.folder / script if place is None else tree.root / place
+    if not own.exists():
         raise MeasureError(
             f"the base {base.name} has no script {script}",
             slug="base-lacks-script",

@@ -69,17 +69,10 @@ def _counters(outcome: Outcome) -> Iterator[str]:
 
 
 def _causes(outcome: Outcome) -> Iterator[str]:
-    if outcome.comparison is None:
-        return
-    found = words.worse_findings(outcome)
-    yield ""
-    yield (
-        "What got worse, from one pair recorded in full:"
-        if found
-        else ("No finding appeared or grew in the pair that was recorded in full.")
-    )
-    for change in found:
-        yield f"  {words.finding(change, outcome)}"
+    told = words.causes(outcome)
+    if told:
+        yield from ("", told)
+        yield from (f"  {words.finding(it, outcome)}" for it in words.worse_findings(outcome))
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:

@@ -6,7 +6,7 @@ import shlex
 from pathlib import PurePosixPath
 from typing import Final
 
-from rlprof import wording
+from rlprof import units, wording
 from rlprof.comparison import words as comparison_words
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.gate.counters import CounterDifference
@@ -37,15 +37,19 @@ def _because(outcome: Outcome) -> str:
         names = ", ".join(printable(it.name, _NAME_LIMIT) for it in outcome.failing_counters)
         return f"head counts more per step than base: {names}."
     if outcome.decision is None:
-        return "no counter of head is above that of base." if outcome.counters else "nothing ran."
+        return "no counter of head is above what is allowed." if outcome.runs else "nothing ran."
     ratio = f"head makes {times(outcome.decision.ratio)} the {rate_name(outcome)} of base"
-    least = wording.percent(outcome.decision.min_effect)
+    asked, least = (
+        wording.percent(it) for it in (outcome.decision.asked, outcome.decision.min_effect)
+    )
     told = {
-        Verdict.PASS: f"{ratio}: it is not slower by {least} or more.",
-        Verdict.REGRESSION: f"{ratio}: it is slower by more than {least}, in fresh runs too.",
-        Verdict.INCONCLUSIVE: f"{ratio}: the runs vary too much to tell a slowdown of {least}.",
+        Verdict.PASS: f"it is not slower by {asked} or more",
+        Verdict.REGRESSION: f"it is slower by more than {least}, in fresh runs too",
+        Verdict.INCONCLUSIVE: f"the difference lies at the limit of {asked}"
+        if outcome.decision.is_at_limit
+        else f"the runs vary too much to tell a slowdown of {asked}",
     }
-    return told.get(outcome.verdict, f"{ratio}.")
+    return ": ".join([ratio, *filter(None, [told.get(outcome.verdict)])]) + "."
 
 
 def first_line(text: str) -> str:
@@ -65,19 +69,14 @@ def rate_name(outcome: Outcome) -> str:
     return "updates per second" if outcome.unit == "updates" else "steps per second"
 
 
-def rate_unit(unit: str) -> str:
-    return "updates/s" if unit == "updates" else "sps"
-
-
 def sps(outcome: Outcome, side: Side) -> str:
     """``657 sps (640 to 670, 5 runs)``."""
     found = outcome.sps(side)
     if found is None:
         return NOTHING
     runs = wording.counted(len(outcome.rates(side)), "run", "runs")
-    unit = rate_unit(outcome.unit)
     return wording.unglued(
-        f"{wording.rate(found.median)} {unit} ({wording.rate_range(found)}, {runs})"
+        f"{wording.rate(found.median)} {wording.rate_unit(outcome)} ({wording.rate_range(found)}, {runs})"
     )
 
 
@@ -92,7 +91,7 @@ def change(base: float | None, head: float | None) -> str:
 
 
 def run_in_words(run: MeasuredRun) -> str:
-    what = "no rate" if run.sps is None else f"{rate(run.sps.median)} {rate_unit(run.unit)}"
+    what = "no rate" if run.sps is None else f"{rate(run.sps.median)} {wording.rate_unit(run)}"
     return f"{run.side.value}: {what} ({run.wall_s:.1f} s)"
 
 
@@ -121,13 +120,21 @@ def _runs(outcome: Outcome, pairs: int) -> str:
 
 
 def counter_value(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.4g}"
+    return NOTHING if value is None else units.count(value)
 
 
 def counter_rows(outcome: Outcome) -> list[CounterDifference]:
     """Those that fail first; what neither side counted is left out."""
-    seen = [it for it in outcome.counters if it.base or it.head or it.fails]
-    return sorted(seen, key=lambda it: (not it.fails, it.name))
+    return [it for it in outcome.counters if it.base or it.head or it.fails]
+
+
+def causes(outcome: Outcome) -> str:
+    """What the findings in which it got worse begin with; empty where none were looked for."""
+    if outcome.comparison is None:
+        return ""
+    if worse_findings(outcome):
+        return "What got worse, from one pair recorded in full:"
+    return "No finding appeared or grew in the pair that was recorded in full."
 
 
 def worse_findings(outcome: Outcome) -> list[FindingChange]:

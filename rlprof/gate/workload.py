@@ -41,6 +41,8 @@ def check_same_steps(
         return
     if max(base) >= min(head) and max(head) >= min(base):
         return
+    if not median(base) or not median(head):
+        return  # Who prints a rate alone does not say how many steps it makes.
     change = log(median(head) / median(base))
     explained = log(median(rates[1]) / median(rates[0])) if all(rates) else 0.0
     if abs(change) <= TOLERANCE or abs(change - explained) < abs(change) / 2:

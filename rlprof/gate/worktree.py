@@ -13,6 +13,7 @@ from rlprof.errors import MeasureError, UsageError
 from rlprof.gate.git import git
 from rlprof.gate.interruption import shielded
 from rlprof.gate.process_session import ProcessSession
+from rlprof.gate.program import told_line
 from rlprof.gate.program_output import last_lines
 
 _NAME: Final = "base"
@@ -151,17 +152,13 @@ def prepare(
     command: str, tree: Worktree, *, environment: Mapping[str, str], log: Path, timeout_s: float
 ) -> None:
     """Build the base with a command of the shell; raises :class:`MeasureError` when it fails."""
-    session = ProcessSession(
-        ("/bin/sh", "-c", command), environment=environment, folder=tree.folder, log=log
-    )
-    try:
+    shell = ("/bin/sh", "-c", command)
+    with ProcessSession(shell, environment=environment, folder=tree.folder, log=log) as session:
         code = session.wait(timeout_s)
-    finally:
-        session.end()
     if code != 0:
         what = f"took longer than {timeout_s:g} s" if code is None else f"failed ({code})"
         raise MeasureError(
-            f"the base could not be prepared: {command!r} {what}\n{last_lines(log)}",
+            f"the base could not be prepared: {told_line(command)!r} {what}\n{last_lines(log)}",
             slug="base-not-prepared",
             hint="the command runs in the folder of the worktree that stands for this one",
         )

@@ -76,8 +76,8 @@ def options_of(call: Mapping[str, Any], marks: Iterable[Mark], *, root: Path) ->
         timeout_s=_positive("timeout", given.get("timeout")) or DEFAULT_TIMEOUT_S,
         folder=_folder(given.get("cwd"), root),
         environment=_environment(given.get("env")),
-        steps_from=given.get("steps_from"),
-        sps_pattern=given.get("sps_pattern"),
+        steps_from=_text("steps_from", given.get("steps_from"), "module:function"),
+        sps_pattern=_text("sps_pattern", given.get("sps_pattern"), "SPS: (.+)"),
     )
 
 
@@ -173,8 +173,20 @@ def _environment(env: object) -> Mapping[str, str | None]:
     return {str(name): None if value is None else str(value) for name, value in env.items()}
 
 
-def _folder(cwd: str | os.PathLike[str] | None, root: Path) -> Path:
-    folder = root if cwd is None else root / cwd
+def _text(name: str, value: object, example: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise _cannot_be_meant(f"{name}={value!r} is no text", f"for example {name}={example!r}")
+
+
+def _folder(cwd: object, root: Path) -> Path:
+    if cwd is None:
+        return root
+    if not isinstance(cwd, (str, os.PathLike)):
+        raise _cannot_be_meant(
+            f"cwd={cwd!r} is no folder", "give its path, for example cwd='project'"
+        )
+    folder = root / cwd
     if not folder.is_dir():
         raise _cannot_be_meant(
             f"there is no folder {folder} to start the training in",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Final
 from rlprof.cli.run import command_of, script_name
 from rlprof.cli.target import Target, TargetKind, split
 from rlprof.errors import UsageError
+from rlprof.gate.program import as_typed
 from rlprof.names import printable
 
 _NAME_LIMIT: Final = 120
@@ -66,7 +66,7 @@ def program_of(command: Sequence[str] | Callable[[], object], folder: Path) -> M
     options, target = split([*command], frozenset())
     if options or not target.words:
         raise UsageError(
-            f"{printable(shlex.join(command), _NAME_LIMIT)} does not begin with what to run",
+            f"{_told(command)} does not begin with what to run",
             slug="no-target",
             hint="begin with a script, with -m and a module, or with -- and a command; its options come behind",
         )
@@ -78,8 +78,12 @@ def program_of(command: Sequence[str] | Callable[[], object], folder: Path) -> M
     return MeasuredProgram(
         command=command_of(started, python),
         script=script_name(target),
-        name=printable(shlex.join(command), _NAME_LIMIT),
+        name=_told(command),
     )
+
+
+def _told(command: Sequence[str]) -> str:
+    return printable(as_typed(command), _NAME_LIMIT)
 
 
 def _calling(function: Callable[[], object]) -> MeasuredProgram:

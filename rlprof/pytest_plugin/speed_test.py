@@ -11,10 +11,11 @@ import pytest
 
 from rlprof import wording
 from rlprof.cli.run import counted_function, pattern_of
-from rlprof.errors import MeasureError, RlprofError, UsageError
-from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, missed, rate_unit
+from rlprof.errors import MeasureError, RlprofError
+from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, missed
 from rlprof.gate.floor_process import FloorRequest, measure_apart
 from rlprof.gate.git import without_repository
+from rlprof.pytest_plugin.hints import in_python
 from rlprof.pytest_plugin.options import Mark, Options, options_of
 from rlprof.pytest_plugin.program import program_of
 
@@ -90,7 +91,7 @@ class AssertSps:
             if fails and not callable(options.command):
                 fails += f"\n`rlprof run {request.name}` shows what it spends its time on"
         except RlprofError as error:
-            told = _in_python(error)
+            told = in_python(error)
         else:
             if fails:
                 raise AssertionError(fails)
@@ -106,15 +107,6 @@ class AssertSps:
         # As record_property does, which warns where the JUnit file is of today's default family.
         self._request.node.user_properties.extend(_properties(request.floor, runs))
         return runs
-
-
-def _in_python(error: RlprofError) -> str:
-    """As the command line tells it, but for the names of its options."""
-    text = f"{error.message}\n  {error.hint}\n  see docs/messages.md#{error.slug}"
-    if isinstance(error, UsageError):
-        for option in ("sps_pattern", "steps_from"):
-            text = text.replace(f"--{option.replace('_', '-')} ", f"{option}=")
-    return text
 
 
 def _floor_request(options: Options) -> FloorRequest:
@@ -199,7 +191,10 @@ def _properties(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[tuple[str, o
     measured = _measured(floor, runs)
     yield "rlprof", _in_words(floor, runs)
     if measured.sps is not None:
-        yield ("sps" if measured.unit == "steps" else rate_unit(fastest(runs))), measured.sps
+        yield (
+            ("sps" if measured.unit == "steps" else wording.rate_unit(fastest(runs))),
+            measured.sps,
+        )
     for name in floor.counters:
         yield name, measured.counters[name]
 
@@ -217,7 +212,7 @@ def _rate_in_words(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[str]:
     best = fastest(runs)
     if best.sps is None:
         return
-    made = f"{wording.rate(best.sps.median)} {rate_unit(best)} ({wording.rate_range(best.sps)})"
+    made = f"{wording.rate(best.sps.median)} {wording.rate_unit(best)} ({wording.rate_range(best.sps)})"
     if floor.at_least is None:
         yield made
     else:

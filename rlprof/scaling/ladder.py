@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
-from statistics import median
 
 from rlprof import wording
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
+from rlprof.analysis.rates import pooled
 from rlprof.model.activity import BoundBy
 from rlprof.model.profile import Interval, Profile
 from rlprof.model.recording import Recording
@@ -91,24 +90,6 @@ def rungs_of(runs: Sequence[LadderRun]) -> tuple[Rung, ...]:
     return tuple(
         Rung(workers, pooled([run.sps for run in of_count if run.sps is not None]), tuple(of_count))
         for workers, of_count in sorted(good.items())
-    )
-
-
-def pooled(rates: Sequence[Interval]) -> Interval:
-    """The rate over repeated runs: their median, with a range that holds all of them.
-
-    The range is not narrower than what the runs' own ranges say of a mean of so many: two runs
-    agree by chance too.
-    """
-    medians = [rate.median for rate in rates]
-    middle = median(medians)
-    below = median(rate.low / rate.median for rate in rates)
-    above = median(rate.high / rate.median for rate in rates)
-    of_mean = 1 / sqrt(len(rates))
-    return Interval(
-        median=middle,
-        low=min([*medians, middle * below**of_mean]),
-        high=max([*medians, middle * above**of_mean]),
     )
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, Protocol
 
 from rlprof import units
 from rlprof.model.finding import Confidence, PricedFinding, Range
@@ -180,9 +180,16 @@ def speed(report: Report) -> str:
     return f"{count(round(steady.median, 1))}{GLUE}{unit}" if steady else ""
 
 
-def rate_unit(throughput: Throughput) -> str:
+class Timed(Protocol):
+    """What has a rate of steps: a throughput, a run."""
+
+    @property
+    def unit(self) -> str: ...
+
+
+def rate_unit(timed: Timed) -> str:
     """``sps``, or ``updates/s`` where optimizer steps stand in for steps that nothing counted."""
-    return "updates/s" if throughput.unit == "updates" else "sps"
+    return "updates/s" if timed.unit == "updates" else "sps"
 
 
 def lack_of_rate(throughput: Throughput) -> str:

@@ -8,12 +8,22 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.live_processes import DEADLINE_S, Result, Running, Terminal, cli, find_python
+from tests.checked_repository import CheckedRepository
+from tests.live_processes import (
+    DEADLINE_S,
+    Result,
+    Running,
+    Terminal,
+    cli,
+    find_python,
+    processes_with,
+)
 
 OTHER_PYTHONS = ("3.9", "3.10", "3.12", "3.13")
 
@@ -44,6 +54,21 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return script
 
     return _write
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> CheckedRepository:
+    """One with nothing in it, in the test's folder."""
+    return CheckedRepository.below(tmp_path)
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Iterator[str]:
+    """For command lines. What still has it, or names the test's folder, when the test ends is killed."""
+    yield str(tmp_path / "mark")
+    for pid in processes_with(str(tmp_path)):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture

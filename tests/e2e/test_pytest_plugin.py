@@ -92,7 +92,21 @@ class Project:
     def test(self, text: str, *options: str, **environment: str) -> Session:
         """Run ``text`` as the only file of tests."""
         self.write("test_speed.py", text)
-        running = self.start(*options, **environment)
+        return self._ended(self.start(*options, **environment))
+
+    def stopped_by(self, signum: int, text: str, *options: str) -> Session:
+        """The same, with a signal as soon as there is a file ``ready``."""
+        self.write("test_speed.py", text)
+        running = self.start(*options)
+        try:
+            wait_until((self.folder / "ready").exists, "the training runs")
+            running.send_signal(signum)
+        except BaseException:
+            running.kill()
+            raise
+        return self._ended(running)
+
+    def _ended(self, running: subprocess.Popen[str]) -> Session:
         try:
             out, _ = running.communicate(timeout=DEADLINE_S)
         finally:
@@ -227,7 +241,7 @@ def test_a_counter_fails_at_the_first_run(project):
 
     assert session.code == FAILED
     assert "AssertionError: train.py --logging counts too much:" in session.out
-    assert "run 1 counted log_records 1 times per step (300 in 300 steps)" in session.out
+    assert "run 1 counted 1 log_records per step (300 in 300 steps)" in session.out
     assert_without_our_frames(session)
     assert session.properties("test_speed")["log_records"] == "1.0"
     assert project.runs == 1
@@ -410,35 +424,24 @@ def stubborn(mark: str, ready: Path) -> str:
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGKILL])
-def test_a_session_that_is_stopped_leaves_no_training_behind(project, tmp_path, signum):
-    mark = f"stopped-{os.getpid()}-{tmp_path.name}"
-    ready = tmp_path / "ready"
-    project.write("test_speed.py", stubborn(mark, ready))
+def test_a_session_that_is_stopped_leaves_no_training_behind(project, mark, tmp_path, signum):
+    session = project.stopped_by(signum, stubborn(mark, tmp_path / "ready"))
 
-    running = project.start()
-    try:
-        wait_until(ready.exists, "the training runs")
-        running.send_signal(signum)
-        out, _ = running.communicate(timeout=DEADLINE_S)
-    finally:
-        running.kill()
-        running.wait()
-
-    assert running.returncode == (INTERRUPTED if signum == signal.SIGINT else -signum), out
+    code = INTERRUPTED if signum == signal.SIGINT else -signum
+    assert session.code == code, session.out
     if signum == signal.SIGINT:
         assert processes_with(mark) == []
     wait_until(lambda: processes_with(mark) == [], "the training has ended")
     wait_until(lambda: processes_with(str(tmp_path)) == [], "what measures it has ended")
 
 
-def test_a_time_limit_of_pytest_ends_the_training(project, tmp_path):
-    mark = f"limited-{os.getpid()}-{tmp_path.name}"
-    project.write("test_speed.py", stubborn(mark, tmp_path / "ready"))
+def test_a_time_limit_of_pytest_ends_the_training(project, mark, tmp_path):
+    pytest.importorskip("pytest_timeout")
+    limit = ("--timeout=90", "--timeout-method=signal")
 
-    running = project.start("--timeout=4", "--timeout-method=signal")
-    out, _ = running.communicate(timeout=DEADLINE_S)
+    # Its own signal, so that it is up exactly when the training runs.
+    session = project.stopped_by(signal.SIGALRM, stubborn(mark, tmp_path / "ready"), *limit)
 
-    assert running.returncode == FAILED, out
-    assert "Timeout" in out
-    assert (tmp_path / "ready").exists()
+    assert session.code == FAILED, session.out
+    assert "Timeout" in session.out
     wait_until(lambda: processes_with(mark) == [], "the training has ended")

@@ -80,6 +80,15 @@ def test_every_check_ends_and_asks_only_while_it_is_undecided(values, min_effect
     assert decision == decide([Pair(1.0, exp(it)) for it in values], settings)
 
 
+@given(st.integers(5, 60), st.integers(0, 100))
+def test_every_look_can_decide(first, more):
+    settings = DecisionSettings(min_pairs=first, max_pairs=first + more)
+
+    assert settings.looks[-1] == settings.max_pairs
+    assert [*settings.looks] == sorted(set(settings.looks))
+    assert paired_shift([-0.1] * settings.looks[0], settings.error).high < 0
+
+
 @given(st.lists(logs, min_size=5, max_size=24))
 def test_a_failure_is_beyond_the_effect_it_names(values):
     decision = decide([Pair(1.0, exp(it)) for it in values], DecisionSettings())

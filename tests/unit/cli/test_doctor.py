@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.cli import checks
-from rlprof.cli.checks import Check, Level
+from rlprof.cli import doctor_checks
+from rlprof.cli.doctor_checks import Check, Level
 from rlprof.errors import EXIT_ERROR
 
 
 def find(monkeypatch, *found: Check) -> None:
     """Let the doctor find this, whatever the machine."""
-    monkeypatch.setattr(checks, "all_checks", lambda *_, **__: found)
+    monkeypatch.setattr(doctor_checks, "all_checks", lambda *_, **__: found)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from rlprof.gate.import_paths import (
-    interpreter_of,
     moved,
     moved_command,
     own_paths,
+    place_below,
     with_import_paths,
 )
 from rlprof.gate.interruption import Interrupted, interruptible, shielded
@@ -77,6 +77,55 @@ def test_only_what_is_below_the_root_moves(trees):
     assert moved(f"{head}/src/../train.py", head, base) == str(base / "train.py")
 
 
+@pytest.fixture
+def link(trees, tmp_path):
+    """Another way to head's tree."""
+    link = tmp_path / "link"
+    link.symlink_to(trees[0])
+    return link
+
+
+def test_a_path_through_a_link_leads_to_the_base(trees, link):
+    head, base = trees
+    (head.parent / "to-sources").symlink_to(link / "src")
+
+    assert moved(f"{link}/train.py", head, base) == str(base / "train.py")
+    assert moved(f"{link}/src/../train.py", head, base) == str(base / "train.py")
+    assert moved(str(head.parent / "to-sources"), head, base) == str(base / "src")
+    assert moved(f"{head}/train.py", link, base) == str(base / "train.py")
+
+
+def test_what_need_not_move_stays_as_it_is_written(trees, link):
+    head, base = trees
+
+    assert moved(f"{link}/new.yaml", head, base) == f"{link}/new.yaml"
+    assert moved(f"{link}/src", head, head) == f"{link}/src"
+    assert moved("link/train.py", head, base) == "link/train.py"
+
+
+def test_links_of_the_repository_are_its_own(trees, tmp_path):
+    head, _ = trees
+    (tmp_path / "data").mkdir()
+    (head / "data").symlink_to(tmp_path / "data")
+
+    assert place_below(f"{head}/data/ant.h5", head) == Path("data/ant.h5")
+    assert place_below(f"{head}/src/../../data/ant.h5", head) is None
+    assert place_below(str(tmp_path), head) is None
+
+
+def test_a_folder_that_is_named_through_a_link_is_named_once(trees, link):
+    head, base = trees
+    environment = {**os.environ, "PYTHONPATH": str(link / "src")}
+
+    paths = own_paths(sys.executable, head, environment)
+
+    assert paths == ("src",)
+    of_base = with_import_paths(environment, paths, root=head, side=base)
+    of_head = with_import_paths(environment, paths, root=head, side=head)
+    assert of_base["PYTHONPATH"] == str(base / "src")
+    assert of_head["PYTHONPATH"] == str(link / "src")
+
+
 def test_folders_of_head_on_the_path_are_found_and_led_to_the_base(trees):
     head, base = trees
     environment = {**os.environ, "PYTHONPATH": f"{head / 'src'}{os.pathsep}/elsewhere"}
@@ -115,13 +164,6 @@ def test_without_paths_into_the_repository_the_environment_stays(trees):
     assert with_import_paths(environment, (), root=head, side=base) == environment
     assert own_paths("/nowhere/python", head, environment) == ()
     assert own_paths(None, head, environment) == ()
-
-
-def test_the_interpreter_of_a_command():
-    assert interpreter_of(("/opt/python3.11", "train.py"), {}) == "/opt/python3.11"
-    here = {"PATH": str(Path(sys.executable).parent)}
-    assert interpreter_of(("bash", "train.sh"), here) is not None
-    assert interpreter_of(("bash", "train.sh"), {"PATH": "/nowhere"}) is None
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

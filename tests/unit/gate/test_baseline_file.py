@@ -37,10 +37,11 @@ counts = st.floats(0, 1e9)
 def baselines(draw: st.DrawFn) -> Baseline:
     runs = draw(st.integers(1, 6))
     of_runs = st.lists(rate, min_size=runs, max_size=runs).map(tuple)
+    steps = st.lists(st.just(0.0) | rate, min_size=runs, max_size=runs).map(tuple)
     each = st.lists(counts, min_size=runs, max_size=runs).map(tuple)
     return a_baseline(
-        sps=draw(of_runs),
-        steps=draw(of_runs),
+        sps=draw(st.just(()) | of_runs),
+        steps=draw(steps),
         command=tuple(draw(st.lists(st.text(), min_size=1, max_size=4))),
         commit=draw(st.text(max_size=8)),
         machine={**MACHINE, "cpu_model": draw(st.text())},
@@ -84,11 +85,13 @@ def edited(**changes: object) -> str:
         (edited(version=2, sps="other"), "baseline-newer", "version 2"),
         (edited(version="1"), "baseline-damaged", "version"),
         (edited(version=True), "baseline-damaged", "version"),
-        (edited(sps=[]), "baseline-damaged", '"sps"'),
+        (edited(sps=None), "baseline-damaged", '"sps"'),
         (edited(sps=[1, -2]), "baseline-damaged", '"sps"'),
         (edited(sps=[1, float("nan")]), "baseline-damaged", '"sps"'),
         (edited(sps=[1, True]), "baseline-damaged", '"sps"'),
-        (edited(steps=[1]), "baseline-damaged", "as many"),
+        (edited(steps=[1], counters_per_step={}), "baseline-damaged", "as many"),
+        (edited(steps=[]), "baseline-damaged", '"steps"'),
+        (edited(steps=[-1] * 5), "baseline-damaged", '"steps"'),
         (edited(machine=None), "baseline-damaged", '"machine"'),
         (edited(machine={"cores": 8}), "baseline-damaged", '"machine"'),
         (edited(command="train.py"), "baseline-damaged", '"command"'),
@@ -107,6 +110,16 @@ def test_what_is_no_baseline_is_refused(tmp_path, text, slug, said):
     assert (refused.value.slug, refused.value.exit_code) == (slug, EXIT_NOT_MEASURED)
     assert said in refused.value.message
     assert str(file) in refused.value.message
+
+
+def test_a_program_that_prints_its_rate_alone_has_no_steps(tmp_path):
+    file = tmp_path / "perf.json"
+    baseline = a_baseline(steps=(0.0,) * 5, counters_per_step={})
+
+    file.write_text(baseline_as_json(baseline))
+
+    VALIDATOR.validate(json.loads(file.read_text()))
+    assert read_baseline(file) == baseline
 
 
 def test_keys_of_later_additions_are_let_be(tmp_path):

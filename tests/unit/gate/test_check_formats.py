@@ -8,17 +8,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 
+from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.json_document import outcome_as_json
 from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.markdown import outcome_as_markdown
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Side
+from rlprof.gate.runner import MeasuredRun
 from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.gate.terminal import outcome_as_text
 from rlprof.model.recording import Note
@@ -49,12 +52,18 @@ def reading_its_configuration(seconds: float) -> RunBuilder:
 
 SLOWER = replace(
     checked(rates(1000, 800)),
+    script=f"{HOME}/train.py",
     comparison=compared(reading_its_configuration(0), reading_its_configuration(12)),
 )
-COUNTED = checked(
-    lambda side, pair: a_measured_run(
-        side, pair, counters={"gpu_syncs": 0.0 if side is Side.BASE else 1.0, "log_records": 0.5}
-    )
+COUNTED = replace(
+    checked(
+        lambda side, pair: a_measured_run(
+            side,
+            pair,
+            counters={"gpu_syncs": 0.0 if side is Side.BASE else 1.0, "log_records": 0.5},
+        )
+    ),
+    script=f"{HOME}/train.py",
 )
 FAILED = checked(failing_in(3, rates(1000, 1000)))
 UNCLEAR = checked(unsteady)
@@ -67,6 +76,9 @@ HOSTILE = replace(
     notes=(Note("info", "dirty-tree", HOSTILE_TEXT),),
     counters=(CounterDifference(HOSTILE_TEXT, 0.0, 1.0, 0.0, True, HOSTILE_TEXT),),
 )
+HOSTILE_REGRESSION = replace(
+    HOSTILE, verdict=Verdict.REGRESSION, failure=None, script=f"{HOME}/{HOSTILE_TEXT}"
+)
 NOTHING = Outcome(Verdict.COULD_NOT_MEASURE, "main", "project", ())
 OUTCOMES = {
     "pass": checked(rates(1000, 1000)),
@@ -78,6 +90,7 @@ OUTCOMES = {
         lambda side, pair: a_measured_run(side, pair, None), counters_only=True
     ),
     "hostile": HOSTILE,
+    "hostile regression": HOSTILE_REGRESSION,
     "nothing": NOTHING,
 }
 
@@ -106,7 +119,7 @@ def test_the_verdicts_are_those_that_the_names_say():
 
 @every_outcome
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
-def test_the_verdict_is_in_every_format_and_no_control_character_is(form, name):
+def test_the_same_outcome_is_the_same_text_and_has_no_control_character(form, name):
     outcome = OUTCOMES[name]
 
     text = form(outcome)
@@ -115,6 +128,21 @@ def test_the_verdict_is_in_every_format_and_no_control_character_is(form, name):
     assert text.replace("\n", "").isprintable()
     assert "\u202e" not in text
     assert text.endswith("\n")
+
+
+@every_outcome
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+def test_the_verdict_is_in_what_tells_of_any_outcome(form, name):
+    text = FORMATS[form](OUTCOMES[name])
+
+    assert f"{OUTCOMES[name].verdict.value.capitalize()}: " in text
+
+
+@pytest.mark.parametrize("name", ["slower", "failed", "unclear"])
+def test_the_verdict_is_the_message_of_what_junit_marks(name):
+    (suite,) = ElementTree.fromstring(FORMATS["junit"](OUTCOMES[name]).encode())
+
+    assert [it.get("message") for it in suite[0]] == [words.verdict(OUTCOMES[name])]
 
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
@@ -147,11 +175,48 @@ def test_the_sarif_meets_the_standard(name):
 def test_the_sarif_has_what_got_worse_on_the_line_of_head():
     results = json.loads(FORMATS["sarif"](SLOWER))["runs"][0]["results"]
 
-    assert results[0]["ruleId"] == "slower-than-base"
-    placed = [it["locations"][0]["physicalLocation"] for it in results if it["locations"]]
-    assert placed[0]["artifactLocation"]["uri"] == "train.py"
-    assert placed[0]["region"]["startLine"] == 12
+    assert [it["ruleId"] for it in results] == ["slower-than-base", "omegaconf-in-loop"]
+    assert [place_of(it) for it in results] == [("train.py", 1), ("train.py", 12)]
     assert {it["level"] for it in results} == {"error"}
+
+
+def place_of(result: dict[str, Any]) -> tuple[str, int]:
+    (location,) = result["locations"]
+    place = location["physicalLocation"]
+    return place["artifactLocation"]["uri"], place["region"]["startLine"]
+
+
+@every_outcome
+def test_no_result_of_the_sarif_is_without_a_place(name):
+    """GitHub refuses the whole file for one: "expected at least one location"."""
+    run = json.loads(FORMATS["sarif"](OUTCOMES[name]))["runs"][0]
+
+    assert all(it["locations"] for it in run["results"])
+
+
+def test_a_counter_is_on_the_script_of_head():
+    (result,) = json.loads(FORMATS["sarif"](COUNTED))["runs"][0]["results"]
+
+    assert (result["ruleId"], place_of(result)) == ("counts-more-than-base", ("train.py", 1))
+
+
+@pytest.mark.parametrize("script", ["", "/elsewhere/train.py", "/usr/lib/python3.11/timeit.py"])
+def test_what_is_on_no_file_of_the_repository_is_a_notification(script):
+    run = json.loads(FORMATS["sarif"](replace(SLOWER, script=script)))["runs"][0]
+
+    assert [place_of(it) for it in run["results"]] == [("train.py", 12)]
+    (notification,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert notification["descriptor"]["id"] == "slower-than-base"
+    assert notification["level"] == "error"
+    assert "0.801 times" in notification["message"]["text"]
+
+
+def test_a_finding_outside_the_repository_is_on_the_script():
+    text = outcome_as_sarif(replace(SLOWER, script="/other/train.py"), root="/other")
+
+    results = json.loads(text)["runs"][0]["results"]
+
+    assert [place_of(it) for it in results] == [("train.py", 1), ("train.py", 1)]
 
 
 @pytest.mark.parametrize("name", ["pass", "failed", "unclear"])
@@ -181,6 +246,67 @@ def test_the_junit_counts_what_a_service_shows(name, counts):
 @every_outcome
 def test_the_junit_is_xml(name):
     ElementTree.fromstring(FORMATS["junit"](OUTCOMES[name]).encode())
+
+
+def skipped_rate(outcome: Outcome) -> str | None:
+    (suite,) = ElementTree.fromstring(FORMATS["junit"](outcome).encode())
+    return suite[0][0].get("message")
+
+
+def test_why_the_rate_is_skipped_is_true():
+    assert skipped_rate(COUNTED) == "the counters had decided already"
+    assert skipped_rate(OUTCOMES["counters only"]) == "only counters were asked for"
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown"])
+def test_that_nothing_got_worse_is_told_where_it_was_looked_for(form):
+    told = "No finding appeared or grew in the pair that was recorded in full."
+    alike = compared(reading_its_configuration(0), reading_its_configuration(0))
+
+    assert told in FORMATS[form](replace(UNCLEAR, comparison=alike))
+    assert told not in FORMATS[form](UNCLEAR)
+
+
+def test_a_regression_that_fresh_pairs_refuted_is_not_confirmed_in_the_json():
+    def slow_at_first(side: Side, pair: int) -> MeasuredRun:
+        return a_measured_run(side, pair, 900 if side is Side.HEAD and pair <= 5 else 1000)
+
+    refuted = checked(slow_at_first)
+
+    assert refuted.decision is not None
+    assert refuted.decision.is_confirming
+    assert not json.loads(FORMATS["json"](refuted))["decision"]["confirmed"]
+    assert json.loads(FORMATS["json"](SLOWER))["decision"]["confirmed"]
+
+
+def test_a_verdict_names_the_slowdown_that_was_asked_for():
+    """Noise raises the one that fails, and neither the one that a pass rules out nor that which is unclear."""
+    noisy = checked(rates(1000, 1400, wobble=0.05))
+
+    assert noisy.decision is not None
+    assert noisy.decision.min_effect > 0.05
+    assert words.verdict(noisy).endswith(": it is not slower by 5.0 % or more.")
+    assert words.verdict(UNCLEAR).endswith(": the runs vary too much to tell a slowdown of 5.0 %.")
+
+
+def test_a_slowdown_at_the_limit_is_called_that():
+    outcome = checked(rates(1000, 950))
+
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert words.verdict(outcome).endswith(": the difference lies at the limit of 5.0 %.")
+
+
+def test_counters_alone_are_told_by_what_is_allowed():
+    passed = OUTCOMES["counters only"]
+
+    assert words.verdict(passed) == "Pass: no counter of head is above what is allowed."
+    assert words.verdict(NOTHING) == "Could not measure: nothing ran."
+
+
+def test_large_counts_are_told_in_full():
+    assert words.counter_value(1_228_800.0) == "1 228 800"
+    assert words.counter_value(0.5) == "0.5"
+    assert words.counter_value(None) == "–"
 
 
 def test_an_inconclusive_check_that_is_to_fail_is_a_failure_of_junit():

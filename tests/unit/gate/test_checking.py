@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from rlprof.errors import (
     EXIT_REGRESSION,
     MeasureError,
 )
+from rlprof.gate.baseline import Baseline
 from rlprof.gate.checking import (
     CheckSettings,
     check_against_baseline,
@@ -24,6 +26,7 @@ from rlprof.gate.decision import DecisionSettings
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
 from rlprof.gate.program import Side
 from rlprof.gate.runner import MeasuredRun
+from rlprof.model.counters import COST_COUNTERS, TOLD_ON_DEMAND
 from tests.check_factory import (
     MACHINE,
     ListedRuns,
@@ -72,6 +75,21 @@ def test_a_slower_head_is_confirmed_by_fresh_pairs():
     assert len(outcome.pairs()) == 10
 
 
+def test_the_first_look_is_at_so_many_pairs_as_can_decide():
+    outcome = checked(rates(1000, 1000), decision=DecisionSettings(max_pairs=20))
+
+    assert (outcome.verdict, len(outcome.pairs())) == (Verdict.PASS, 8)
+
+
+def test_the_script_of_head_is_known_where_it_is_a_file(tmp_path):
+    (tmp_path / "train.py").touch()
+
+    here = checked(rates(1000, 1000), head=replace(a_program(Side.HEAD), folder=tmp_path))
+    nowhere = checked(rates(1000, 1000))
+
+    assert (here.script, nowhere.script) == (str(tmp_path.resolve() / "train.py"), "")
+
+
 def test_rates_that_vary_too_much_are_inconclusive_at_the_cap():
     outcome = checked(unsteady, decision=DecisionSettings(max_pairs=8))
 
@@ -114,8 +132,9 @@ def test_a_run_that_fails_ends_the_check_and_keeps_what_there_is():
 
     assert slug_of(outcome) == "program-failed"
     assert len(outcome.runs) == 5
-    assert outcome.pairs()[:2] == [(1, *outcome.pairs()[0][1:]), (2, *outcome.pairs()[1][1:])]
-    assert outcome.pairs()[2][2] is None
+    (*_, whole), half = outcome.pairs()[:2], outcome.pairs()[2]
+    assert whole == (2, pytest.approx(1000, rel=0.01), pytest.approx(1000, rel=0.01))
+    assert half == (3, pytest.approx(1000, rel=0.01), None)
 
 
 def test_steps_of_different_sources_are_not_compared():
@@ -193,6 +212,8 @@ def against(
     baseline_sps: list[float],
     runs: Runs,
     tolerances: tuple[CounterTolerance, ...] = (),
+    *,
+    counters_only: bool = False,
     **changes: object,
 ) -> Outcome:
     return check_against_baseline(
@@ -200,13 +221,13 @@ def against(
         "perf.json",
         a_program(Side.HEAD),
         ListedRuns(runs),
-        CheckSettings(DecisionSettings(), tolerances),
+        CheckSettings(DecisionSettings(), tolerances, counters_only),
         lambda _line: None,
     )
 
 
-@pytest.mark.parametrize("name", ["kernel_launches", "gc_collections"])
-def test_a_baseline_without_what_is_told_on_demand_cannot_be_compared(name):
+@pytest.mark.parametrize("name", ["kernel_launches", "gc_collections", "gpu_syncs"])
+def test_a_baseline_without_what_is_asked_for_cannot_be_compared(name):
     outcome = against([1000.0] * 5, rates(1000, 1000), (CounterTolerance(name, 0.0),))
 
     assert slug_of(outcome) == "baseline-lacks-counter"
@@ -218,8 +239,7 @@ def test_a_baseline_without_what_is_told_on_demand_cannot_be_compared(name):
     [
         (CounterTolerance("kernel_launches", 0.0), {"kernel_launches": (3.0,) * 5}),
         (CounterTolerance("kernel_launches", None), {}),
-        # Counted in every run: it was zero.
-        (CounterTolerance("gpu_syncs", 0.0), {}),
+        (CounterTolerance("gpu_syncs", 0.0), {"gpu_syncs": (0.0,) * 5}),
     ],
 )
 def test_other_baselines_can(tolerance, saved):
@@ -231,6 +251,57 @@ def test_other_baselines_can(tolerance, saved):
 
 
 STEADY = [1000.0 + number for number in range(12)]
+
+
+def counting(side: Side, pair: int) -> MeasuredRun:
+    return a_measured_run(side, pair, counters={"log_records": 2.0, "gpu_syncs": 0.5})
+
+
+def test_what_a_baseline_of_an_older_rlprof_does_not_tell_is_not_judged():
+    outcome = against(STEADY, counting, counters_per_step={"log_records": (2.0,) * 12})
+
+    assert outcome.verdict is Verdict.PASS
+    (note,) = outcome.notes
+    assert note.slug == "counters-not-saved"
+    assert "gpu_syncs" in note.text
+    assert "log_records" not in note.text
+
+
+def test_what_was_zero_and_is_told_is_judged():
+    saved = {"log_records": (2.0,) * 12, "gpu_syncs": (0.0,) * 12}
+
+    outcome = against(STEADY, counting, counters_per_step=saved)
+
+    assert [it.name for it in outcome.failing_counters] == ["gpu_syncs"]
+    assert outcome.notes == ()
+
+
+def test_a_baseline_of_counters_alone_is_not_compared_by_rates():
+    saved = {"counters_per_step": {"log_records": (2.0, 2.0)}, "steps": (20_000.0,) * 2}
+
+    assert slug_of(against([], counting, **saved)) == "baseline-without-rates"
+    outcome = against([], counting, counters_only=True, **saved)
+
+    assert outcome.verdict is Verdict.PASS
+    assert len(outcome.runs) == 2
+    assert outcome.rates(Side.BASE) == ()
+
+
+def test_counters_alone_are_not_compared_with_a_baseline_that_has_none():
+    outcome = against(STEADY, counting, counters_only=True)
+
+    assert slug_of(outcome) == "baseline-lacks-counter"
+
+
+@pytest.mark.parametrize("steps", [0.0, 20_000.0])
+def test_a_baseline_without_steps_is_compared_by_its_rates(steps):
+    outcome = against(
+        STEADY,
+        lambda side, pair: a_measured_run(side, pair, 1000 + pair, steps=steps),
+        steps=(0.0,) * 12,
+    )
+
+    assert outcome.verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(
@@ -263,20 +334,52 @@ def test_another_machine_is_refused_unless_it_is_accepted():
     assert note.slug == "machine-relaxed"
 
 
-def test_a_baseline_has_every_run():
-    def run(side: Side, pair: int) -> MeasuredRun:
-        return a_measured_run(
-            side, pair, 1000 + pair, counters={"log_records": 0.5} if pair > 1 else {}
-        )
-
-    baseline = measure_baseline(
+def saved(runs: Runs, *, counters_only: bool = False) -> Baseline:
+    return measure_baseline(
         a_program(Side.HEAD),
-        ListedRuns(run),
+        ListedRuns(runs),
         runs=3,
         machine=MACHINE,
         commit="abc1234",
         tell=lambda _line: None,
+        counters_only=counters_only,
     )
 
+
+def logging_from_the_second_run_on(side: Side, pair: int) -> MeasuredRun:
+    counters = {"processes": 0.0001, "log_records": 0.5 if pair > 1 else 0.0}
+    return a_measured_run(side, pair, 1000 + pair, counters=counters)
+
+
+def test_a_baseline_has_every_run():
+    baseline = saved(logging_from_the_second_run_on)
+
     assert baseline.sps == (1001, 1002, 1003)
-    assert baseline.counters_per_step == {"log_records": (0.0, 0.5, 0.5)}
+    assert baseline.counters_per_step["log_records"] == (0.0, 0.5, 0.5)
+
+
+def test_a_baseline_tells_what_was_counted_and_did_not_occur():
+    counters = saved(logging_from_the_second_run_on).counters_per_step
+
+    assert counters["gpu_syncs"] == (0.0, 0.0, 0.0)
+    assert counters.keys() == COST_COUNTERS.keys() - TOLD_ON_DEMAND
+
+
+def test_where_no_process_carried_the_agent_nothing_was_zero():
+    baseline = saved(lambda side, pair: a_measured_run(side, pair, counters={"processes": 0.0}))
+
+    assert baseline.counters_per_step == {}
+
+
+def test_a_baseline_of_counters_alone_has_no_rates():
+    baseline = saved(logging_from_the_second_run_on, counters_only=True)
+
+    assert baseline.sps == ()
+    assert baseline.steps == (20_000,) * 3
+    assert baseline.counters_per_step["log_records"] == (0.0, 0.5, 0.5)
+
+
+def test_a_run_without_a_rate_leaves_a_baseline_without_rates():
+    baseline = saved(lambda side, pair: a_measured_run(side, pair, 1000 if pair > 1 else None))
+
+    assert (baseline.sps, len(baseline.steps)) == ((), 3)

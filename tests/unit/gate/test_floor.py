@@ -83,7 +83,7 @@ def test_a_counter_ends_the_runs_at_once():
 
     assert is_settled(floor, runs)
     assert exceeded(floor, runs) == (
-        "run 1 counted log_records 0.5 times per step (10 000 in 20 000 steps); at most 0.02 per step "
+        "run 1 counted 0.5 log_records per step (10 000 in 20 000 steps); at most 0.02 per step "
         "are asked for",
     )
 

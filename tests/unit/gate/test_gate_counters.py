@@ -21,13 +21,13 @@ PAGE = Path(__file__).parents[3] / "docs" / "check.md"
 STEPS = 10_000.0
 
 
-def run(**totals: float) -> RunCounters:
-    """A run of ten thousand steps, given what it counted in all of them."""
-    return RunCounters({name: total / STEPS for name, total in totals.items()}, STEPS)
+def run(steps: float = STEPS, **totals: float) -> RunCounters:
+    """A run, given what it counted in all of its steps."""
+    return RunCounters({name: total / steps for name, total in totals.items()}, steps)
 
 
-def only(base, head, *tolerances):
-    (row,) = compare_counters(base, head, tolerances)
+def only(base, head, *tolerances, known=None):
+    (row,) = compare_counters(base, head, tolerances, known=known)
     return row
 
 
@@ -128,6 +128,66 @@ def test_zero_allows_not_one_more():
 
     assert only([run(gpu_syncs=10_000)], [run(gpu_syncs=10_001)], exact).fails
     assert not only([run(gpu_syncs=10_000)], [run(gpu_syncs=10_000)], exact).fails
+
+
+@pytest.mark.parametrize(
+    ("steps", "syncs", "fails"),
+    [
+        (STEPS, 100, False),
+        (STEPS, 101, True),
+        # As many at the start, and fewer steps behind it.
+        (0.99 * STEPS, 100, False),
+        (0.5 * STEPS, 100, False),
+        (0.99 * STEPS, 101, True),
+        (1.01 * STEPS, 100, False),
+        (1.01 * STEPS, 101, False),
+        (1.01 * STEPS, 102, True),
+    ],
+)
+def test_what_happens_once_does_not_fail_for_the_number_of_steps(steps, syncs, fails):
+    base, head = run(gpu_syncs=100), run(steps, gpu_syncs=syncs)
+
+    assert only([base] * 2, [head] * 2, parse_tolerance("gpu_syncs=0")).fails == fails
+
+
+def test_the_limit_that_is_told_is_that_of_the_steps_that_head_made():
+    base, head = run(gpu_syncs=100), run(STEPS / 2, gpu_syncs=100)
+
+    row = only([base], [head], parse_tolerance("gpu_syncs=0"))
+
+    assert (row.fails, row.allowed, row.head) == (False, 0.02, 0.02)
+
+
+@pytest.mark.parametrize("name", ["torch_compiles", "processes"])
+@pytest.mark.parametrize("steps", [0.75 * STEPS, STEPS, 1.5 * STEPS])
+def test_what_belongs_to_a_run_is_judged_by_its_total(name, steps):
+    few, same, more = run(**{name: 3}), run(steps, **{name: 3}), run(steps, **{name: 4})
+
+    row = only([few, few], [more, more])
+
+    assert not only([few, few], [same, same]).fails
+    assert row.fails
+    assert row.reason.startswith("1.33 times as many: 4 in a run, 3 allowed")
+
+
+def test_totals_are_told_where_rounding_hides_the_event():
+    exact = parse_tolerance("gpu_syncs=0")
+
+    row = only([run(gpu_syncs=30_000)], [run(gpu_syncs=30_001)], exact)
+
+    assert row.reason == "more: 30 001 in 10 000 steps, 30 000 allowed"
+
+
+@pytest.mark.parametrize("known", [(), ("log_records",)])
+def test_what_base_does_not_tell_is_shown_and_not_judged(known):
+    row = only([run()], [run(gpu_syncs=30_000)], known=known)
+
+    assert (row.base, row.head, row.allowed, row.fails) == (None, 3.0, None, False)
+    assert only([run()], [run(gpu_syncs=30_000)], known=("gpu_syncs",)).fails
+
+
+def test_without_steps_nothing_is_told_per_step():
+    assert compare_counters([RunCounters({}, 0.0)], [run(gpu_syncs=30_000)]) == ()
 
 
 def test_a_part_allows_that_much_and_no_more():

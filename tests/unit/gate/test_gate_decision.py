@@ -83,12 +83,16 @@ def test_a_regression_that_went_away_does_not_fail():
 
 
 def test_a_regression_that_many_fresh_pairs_do_not_show_passes_in_the_end():
-    settings = DecisionSettings(min_pairs=5, max_pairs=40)
-    noisy_then_quiet = [*pairs(5, slowdown=0.055, noise=(0.0,)), *pairs(40)]
+    seen = pairs(5, slowdown=0.055, noise=(0.0,))
+    # One wild pair keeps the looks at five and at eight from saying anything.
+    fresh = pairs(12, noise=(0.02, -0.14, 0.01, 0.03))
+    fresh[5:] = pairs(7, noise=(0.02, 0.01, 0.03))
 
-    decision = decide(noisy_then_quiet, settings)
+    early, late = (decide([*seen, *fresh[:count]], DEFAULT) for count in (8, 12))
 
-    assert decision.state is not State.REGRESSION
+    assert (early.is_confirming, early.more) == (True, 4)
+    assert (late.state, late.pairs, late.is_confirming) == (State.PASS, 17, True)
+    assert late.reasons == ("The first 5 pairs showed a regression, and fresh ones did not.",)
 
 
 @pytest.mark.parametrize(("count", "more"), [(5, 3), (6, 2), (8, 4), (11, 1)])
@@ -105,6 +109,22 @@ def test_a_slowdown_at_the_limit_is_never_decided():
     assert any("neither shown nor out of the question" in reason for reason in decision.reasons)
 
 
+def test_at_the_limit_a_quieter_machine_would_not_help():
+    limit = decide(pairs(12, slowdown=0.05), DEFAULT)
+    noisy = decide(pairs(12, slowdown=0.03, noise=WIDE), DEFAULT)
+
+    assert limit.state is noisy.state is State.INCONCLUSIVE
+    assert (limit.is_at_limit, noisy.is_at_limit) == (True, False)
+    assert not any("quieter" in reason for reason in limit.reasons)
+    assert any("a smaller --min-effect makes that a failure" in it for it in limit.reasons)
+    assert any("a quieter machine or a larger --max-pairs find" in it for it in noisy.reasons)
+
+
+@pytest.mark.parametrize("slowdown", [-0.4, 0.6])
+def test_what_is_decided_is_not_at_the_limit(slowdown):
+    assert not decide(pairs(10, slowdown=slowdown), DEFAULT).is_at_limit
+
+
 def test_pairs_after_the_decision_do_not_count():
     decision = decide([*pairs(5), *pairs(7, slowdown=0.5)], DEFAULT)
 
@@ -116,7 +136,15 @@ def test_noise_raises_the_effect_that_fails_but_not_the_one_that_passes():
 
     assert decision.state is State.INCONCLUSIVE
     assert decision.min_effect > 0.05
+    assert decision.asked == 0.05
     assert any("counts, not 5.0 %" in reason for reason in decision.reasons)
+
+
+def test_a_pass_in_much_noise_says_nothing_of_what_fails_there():
+    decision = decide(pairs(12, slowdown=-0.4, noise=WIDE), DEFAULT)
+
+    assert (decision.state, decision.reasons) == (State.PASS, ())
+    assert decision.min_effect > decision.asked == 0.05
 
 
 def test_an_effect_that_is_asked_for_is_not_raised():
@@ -173,10 +201,14 @@ def test_the_machine_may_change_its_speed_from_pair_to_pair():
         (DecisionSettings(max_pairs=5), (5,)),
         (DecisionSettings(max_pairs=10), (5, 8, 10)),
         (DecisionSettings(min_pairs=8, max_pairs=20), (8, 12, 18, 20)),
+        # Four looks have an error of 1/40 each, and five pairs are bounded at 1/32.
+        (DecisionSettings(max_pairs=13), (8, 12, 13)),
+        (DecisionSettings(max_pairs=20), (8, 12, 18, 20)),
     ],
 )
-def test_looks_grow_by_half_up_to_the_cap(settings, looks):
+def test_looks_grow_by_half_up_to_the_cap_and_each_can_decide(settings, looks):
     assert settings.looks == looks
+    assert settings.error == 0.1 / len(looks)
 
 
 @pytest.mark.parametrize("wrong", [(4, 12), (0, 12), (8, 7)])
@@ -214,6 +246,19 @@ def test_head_alone_passes_against_saved_runs():
 def test_head_alone_fails_against_saved_runs_when_fresh_runs_are_slower_too():
     assert decide_unpaired(SAVED, heads(5, slowdown=0.1), DEFAULT).is_confirming
     assert decide_unpaired(SAVED, heads(10, slowdown=0.1), DEFAULT).state is State.REGRESSION
+
+
+def test_where_there_are_no_pairs_none_are_told_and_saving_again_is_advised():
+    saved = [1000.0 * (1 + it) for it in WIDE]
+
+    decision = decide_unpaired(saved, heads(12, slowdown=0.03), DEFAULT)
+
+    told = " ".join(decision.reasons)
+    assert decision.state is State.INCONCLUSIVE
+    assert "between a saved run and one of head" in told
+    assert "A baseline that is saved again, of more runs (--pairs)" in told
+    assert "from pair" not in told
+    assert "--max-pairs" not in told
 
 
 def test_one_saved_run_cannot_tell_whatever_head_does():

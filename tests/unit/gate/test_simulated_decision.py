@@ -18,7 +18,12 @@ DEFAULT = DecisionSettings()
 
 
 @pytest.mark.parametrize(
-    "settings", [DEFAULT, DecisionSettings(min_effect=0.02, min_pairs=6, max_pairs=10)]
+    "settings",
+    [
+        DEFAULT,
+        DecisionSettings(max_pairs=14),
+        DecisionSettings(min_effect=0.02, min_pairs=6, max_pairs=10),
+    ],
 )
 @pytest.mark.parametrize("slowdown", [0.0, 0.06, 0.1])
 @pytest.mark.parametrize("noise", NOISES, ids=lambda it: it.name)

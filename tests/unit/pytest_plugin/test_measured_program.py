@@ -52,6 +52,13 @@ def test_a_script_is_found_from_the_folder_it_starts_in(tmp_path):
     assert program.name == "train.py --steps 9"
 
 
+def test_its_name_has_no_secrets(tmp_path):
+    program = program_of(("--", "bash", "train.sh", "--api-key", "hunter2"), tmp_path)
+
+    assert program.command[-1] == "hunter2"
+    assert program.name == "-- bash train.sh --api-key '[redacted]'"
+
+
 def test_a_module_and_a_command(tmp_path):
     assert program_of(("-m", "package.train", "x"), tmp_path).command == (
         *(sys.executable, "-m", "package.train", "x"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,10 @@ def test_variables_are_text_and_none_takes_one_away():
         ({"at_least": 9, "runs": 2.5}, "bad-speed-test", "runs=2.5"),
         ({"at_least": 9, "timeout": -1}, "bad-speed-test", "timeout=-1"),
         ({"at_least": 9, "cwd": "nowhere"}, "bad-speed-test", "nowhere"),
+        ({"at_least": 9, "cwd": 3}, "bad-speed-test", "cwd=3 is no folder"),
         ({"at_least": 9, "env": "SEED=1"}, "bad-speed-test", "SEED=1"),
+        ({"at_least": 9, "sps_pattern": re.compile("x")}, "bad-speed-test", "sps_pattern=re.comp"),
+        ({"at_least": 9, "steps_from": len}, "bad-speed-test", "steps_from='module:function'"),
         ({"at_least": 9, "command": "train.py --steps 9"}, "bad-speed-test", "one string"),
         ({"at_least": 9, "command": ["train.py", None]}, "bad-speed-test", "None is no word"),
         ({"at_least": 9, "command": []}, "no-target", "@pytest.mark.rlprof"),

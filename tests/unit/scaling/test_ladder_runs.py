@@ -3,12 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rlprof.errors import RunFileError
-from rlprof.model.profile import Interval
-from rlprof.scaling.ladder import pooled, read_ladder_run, rungs_of
+from rlprof.scaling.ladder import read_ladder_run, rungs_of
 from tests import factories
 from tests.ladder_factory import a_run
 from tests.run_files import write_run
@@ -79,20 +76,3 @@ def test_repeats_of_a_count_share_a_rung():
     assert [rung.workers for rung in rungs] == [1, 2]
     assert rungs[1].sps.median == 110
     assert (rungs[1].sps.low, rungs[1].sps.high) == (100, 120)
-
-
-def test_two_runs_that_agree_keep_a_range_of_their_own():
-    one = Interval(100, 80, 125)
-
-    both = pooled([one, one])
-
-    assert both.median == 100
-    assert 80 < both.low < 90
-    assert 110 < both.high < 125
-
-
-@given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=9))
-def test_a_pooled_range_holds_every_run(rates):
-    middle, low, high = pooled([Interval(sps, sps * 0.9, sps * 1.1) for sps in rates])
-
-    assert low <= min(rates) <= middle <= max(rates) <= high

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.cli import checks
-from rlprof.cli.checks import (
+from rlprof.cli import doctor_checks
+from rlprof.cli.doctor_checks import (
     Level,
     check_cores,
     check_disk,
@@ -99,8 +99,8 @@ def test_yama_scopes_of_an_ordinary_user(monkeypatch, tmp_path, scope, level):
     file = tmp_path / "ptrace_scope"
     if scope is not None:
         file.write_text(f"{scope}\n")
-    monkeypatch.setattr(checks, "YAMA_SCOPE", file)
-    monkeypatch.setattr(checks, "_has_ptrace_capability", lambda: False)
+    monkeypatch.setattr(doctor_checks, "YAMA_SCOPE", file)
+    monkeypatch.setattr(doctor_checks, "_has_ptrace_capability", lambda: False)
 
     assert check_permissions().level is level
 
@@ -108,8 +108,8 @@ def test_yama_scopes_of_an_ordinary_user(monkeypatch, tmp_path, scope, level):
 def test_capability_overrules_yama(monkeypatch, tmp_path):
     file = tmp_path / "ptrace_scope"
     file.write_text("2\n")
-    monkeypatch.setattr(checks, "YAMA_SCOPE", file)
-    monkeypatch.setattr(checks, "_has_ptrace_capability", lambda: True)
+    monkeypatch.setattr(doctor_checks, "YAMA_SCOPE", file)
+    monkeypatch.setattr(doctor_checks, "_has_ptrace_capability", lambda: True)
 
     assert check_permissions().level is Level.OK
 
@@ -146,7 +146,7 @@ def test_cores(usable, level):
 def test_disk(tmp_path, monkeypatch):
     assert check_disk(tmp_path).level is Level.OK
 
-    monkeypatch.setattr(checks, "LOW_DISK_BYTES", 1 << 80)
+    monkeypatch.setattr(doctor_checks, "LOW_DISK_BYTES", 1 << 80)
     assert check_disk(tmp_path).level is Level.WARN
 
     monkeypatch.setattr(os, "access", lambda *_: False)

@@ -1,0 +1,102 @@
+"""What ``rlprof check`` leaves behind, however it ends: nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from rlprof.gate.check_folder import SETTLED_S
+from tests.checked_repository import DEADLINE_S, NOT_MEASURED, PASS
+from tests.live_processes import processes_with, wait_until
+
+
+def hanging(mark: str, ready: Path) -> str:
+    """A program with a child that has fled into a session of its own; neither ends, nor cares for SIGTERM."""
+    return f"""
+        import os, pathlib, signal, subprocess, sys, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "{mark}"],
+                         start_new_session=True)
+        pathlib.Path({str(ready)!r}).touch()
+        time.sleep(600)
+    """
+
+
+def test_a_run_that_takes_too_long_is_ended_whole(repository, mark, tmp_path):
+    repository.commit(hanging(mark, tmp_path / "ready"))
+
+    answer = repository.check("--base", "main", "--timeout", "3", "train.py", mark)
+
+    assert answer.fails_with(NOT_MEASURED, "program-timed-out")
+    assert processes_with(mark) == []
+    repository.assert_tidy()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_everything(repository, mark, tmp_path, signum):
+    ready = tmp_path / "ready"
+    repository.commit(hanging(mark, ready))
+
+    running = repository.start("--base", "main", "train.py", mark)
+    try:
+        wait_until(ready.exists, "the program runs")
+        running.send_signal(signum)
+        _, err = running.communicate(timeout=DEADLINE_S)
+    finally:
+        running.kill()
+        running.wait()
+
+    assert running.returncode == 128 + signum
+    assert "stopped" in err
+    assert processes_with(mark) == []
+    repository.assert_tidy()
+
+
+def test_a_check_that_is_killed_leaves_no_training_behind(repository, mark, tmp_path):
+    ready = tmp_path / "ready"
+    repository.commit(f"""
+        import pathlib, time
+        pathlib.Path({str(ready)!r}).touch()
+        time.sleep(600)
+    """)
+
+    running = repository.start("--base", "main", "train.py", mark)
+    try:
+        wait_until(ready.exists, "the program runs")
+    finally:
+        running.kill()
+        running.communicate(timeout=DEADLINE_S)
+
+    wait_until(lambda: processes_with(mark) == [], "the training has ended")
+    temporary = str(repository.temporary)
+    wait_until(lambda: processes_with(temporary) == [], "its recorder has ended")
+
+    [left] = repository.temporary.iterdir()
+    long_ago = time.time() - 2 * SETTLED_S
+    os.utime(left, (long_ago, long_ago))
+    repository.commit("import rlprof\nrlprof.step(10)\n")
+    answer = repository.check("--base", "main", "--counters-only", "train.py")
+
+    assert answer.code == PASS, answer.err
+    repository.assert_tidy()
+
+
+def test_what_a_good_run_leaves_behind_is_ended(repository, mark):
+    repository.commit(f"""
+        import subprocess, sys
+        import rlprof
+        subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)", "{mark}"],
+                         start_new_session=True)
+        rlprof.step(10)
+    """)
+
+    answer = repository.check("--base", "main", "--counters-only", "train.py")
+
+    assert answer.code == PASS, answer.err
+    assert "left 4 processes behind" in answer.out
+    assert processes_with(mark) == []

@@ -1,0 +1,122 @@
+"""What ``rlprof check`` refuses and what it cannot measure: each its own message and exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.checked_repository import NOT_MEASURED, USAGE, waiting
+
+
+@pytest.mark.parametrize(
+    ("options", "slug"),
+    [
+        (["train.py"], "no-base"),
+        (["--base", "main", "--baseline", "perf.json", "train.py"], "no-base"),
+        (["--base", "main"], "no-target"),
+        (["--base", "main", "missing.py"], "script-missing"),
+        (["--base-command", "python a.py", "--prepare", "make", "train.py"], "useless-option"),
+        (["--baseline", "perf.json", "--profile", "train.py"], "useless-option"),
+        (["--base", "main", "--artifacts", "made", "train.py"], "useless-option"),
+        (["--base", "main", "--counters-only", "--pairs", "9", "train.py"], "useless-option"),
+        (["--save-baseline", "perf.json", "--json", "check.json", "train.py"], "useless-option"),
+        (["--base", "no-such-branch", "train.py"], "base-unknown"),
+        (["--base", "--output=/tmp/x", "train.py"], "base-unknown"),
+        (["--base-command", "'", "train.py"], "bad-base-command"),
+        (["--base", "main", "--min-effect", "much", "train.py"], "bad-min-effect"),
+        (["--base", "main", "--pairs", "2", "train.py"], "bad-pairs"),
+        (["--base", "main", "--counter", "gpu_syncs", "train.py"], "bad-counter"),
+        (["--baseline", "perf.json", "train.py"], "baseline-missing"),
+    ],
+)
+def test_command_lines_that_cannot_be_meant(repository, options, slug):
+    repository.commit(waiting())
+
+    answer = repository.check(*options)
+
+    assert answer.fails_with(USAGE, slug)
+    repository.assert_tidy()
+
+
+def test_a_folder_without_a_repository(repository, tmp_path):
+    (tmp_path / "train.py").write_text(waiting())
+
+    answer = repository.check("--base", "main", "train.py", folder=tmp_path)
+
+    assert answer.fails_with(USAGE, "not-a-repository")
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "slug", "said"),
+    [
+        ("raise ValueError('an old bug')", "", "program-failed", "an old bug"),
+        ("import rlprof; rlprof.step(9)", "raise SystemExit(3)", "program-failed", "exit code 3"),
+        ("print('hello')", "", "no-steps", "base (main"),
+        ("import rlprof; rlprof.step(9)", "", "no-steady-rate", "9 steps"),
+    ],
+)
+def test_programs_that_cannot_be_measured(repository, tmp_path, base, head, slug, said):
+    repository.commit(base)
+    repository.write(head or base)
+    result = tmp_path / "check.json"
+
+    only = ["--counters-only"] if "exit code" in said else []
+    answer = repository.check("--base", "main", *only, "--json", result, "train.py")
+
+    assert answer.fails_with(NOT_MEASURED, slug)
+    assert said in answer.err
+    found = json.loads(result.read_text())
+    assert (found["verdict"], found["failure"]["slug"]) == ("could-not-measure", slug)
+    repository.assert_tidy()
+
+
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_a_script_that_the_base_does_not_have(repository, is_absolute):
+    repository.commit("A project.\n", "README")
+    repository.write(waiting())
+
+    script = repository.folder / "train.py" if is_absolute else "train.py"
+    answer = repository.check("--base", "main", script)
+
+    assert answer.fails_with(NOT_MEASURED, "base-lacks-script")
+    repository.assert_tidy()
+
+
+CRASHING = """
+import pathlib, sys, time
+import rlprof
+
+runs = pathlib.Path(sys.argv[1])
+with runs.open("a") as file:
+    file.write("x")
+for _ in range(250):
+    time.sleep(0.004)
+    rlprof.step()
+if runs.stat().st_size == 5:
+    raise OSError("the disk is full")
+"""
+
+
+def test_a_crash_in_the_third_pair_keeps_what_was_measured(repository, tmp_path):
+    repository.commit(CRASHING)
+    result = tmp_path / "check.json"
+
+    answer = repository.check("--base", "main", "--json", result, "train.py", tmp_path / "runs")
+
+    assert answer.fails_with(NOT_MEASURED, "program-failed")
+    assert "in pair 3" in answer.err
+    assert "the disk is full" in answer.err
+    assert len(json.loads(result.read_text())["runs"]) == 4
+    repository.assert_tidy()
+
+
+def test_different_numbers_of_steps_are_different_work(repository):
+    repository.commit(waiting(steps=300))
+    repository.write(waiting(steps=400))
+
+    answer = repository.check("--base", "main", "train.py")
+
+    assert answer.fails_with(NOT_MEASURED, "different-steps")
+    assert "pair 4" not in answer.err
+    repository.assert_tidy()

@@ -1,0 +1,76 @@
+"""What a check hands out: every file that can be written, whatever becomes of the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlprof.cli.check_request import CheckRequest, Outputs
+from rlprof.cli.check_results import hand_out
+from rlprof.cli.target import Target, TargetKind
+from rlprof.errors import EXIT_REGRESSION, OutputError
+from tests.check_factory import checked, rates
+
+SLOWER = checked(rates(1000, 800))
+
+
+def asked_for(outputs: Outputs) -> CheckRequest:
+    return CheckRequest(
+        target=Target(TargetKind.SCRIPT, ("train.py",)),
+        base="main",
+        base_command=None,
+        baseline=None,
+        save_baseline=None,
+        relax_machine=False,
+        pairs=None,
+        max_pairs=None,
+        min_effect=None,
+        counters=(),
+        counters_only=False,
+        on_inconclusive=None,
+        timeout_s=60.0,
+        prepare=None,
+        profile=False,
+        artifacts=None,
+        outputs=outputs,
+        python=None,
+        sps_pattern=None,
+        steps_from=None,
+        force=False,
+    )
+
+
+def in_the_way(folder: Path) -> Path:
+    """A path that cannot be written, since a file stands where its folder would be."""
+    (folder / "file").touch()
+    return folder / "file" / "check"
+
+
+def test_a_file_that_cannot_be_written_takes_no_other_with_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    outputs = Outputs(
+        markdown=in_the_way(tmp_path),
+        json=tmp_path / "check.json",
+        junit=None,
+        sarif=tmp_path / "check.sarif",
+    )
+
+    with pytest.raises(OutputError):
+        hand_out(SLOWER, asked_for(outputs))
+
+    assert (tmp_path / "check.json").exists()
+    assert (tmp_path / "check.sarif").exists()
+    assert "**Regression: " in (tmp_path / "summary.md").read_text()
+    assert capsys.readouterr().out.startswith("Regression: ")
+
+
+def test_a_summary_that_cannot_be_written_is_told_and_the_verdict_stands(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(in_the_way(tmp_path)))
+
+    code = hand_out(SLOWER, asked_for(Outputs(None, None, None, None)))
+
+    assert code == EXIT_REGRESSION
+    assert "no summary: cannot write" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""Which Python a command uses, and what it answers where users have modules of their own."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from rlprof.gate.fingerprint import fingerprint_here
+from rlprof.gate.import_paths import own_paths
+from rlprof.gate.interpreter import ask, interpreter_of
+
+
+def test_the_interpreter_of_a_command():
+    assert interpreter_of(("/opt/python3.11", "train.py"), {}) == "/opt/python3.11"
+    here = {"PATH": str(Path(sys.executable).parent)}
+    assert interpreter_of(("bash", "train.sh"), here) is not None
+    assert interpreter_of(("bash", "train.sh"), {"PATH": "/nowhere"}) is None
+
+
+def test_an_interpreter_beside_the_script_is_found_from_any_folder(tmp_path, monkeypatch):
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    monkeypatch.chdir(tmp_path)
+
+    found = interpreter_of(("bin/python", "train.py"), {})
+
+    # Not where the link leads: it is what makes a virtual environment.
+    assert found == str(python)
+    assert interpreter_of(("bash", "train.sh"), {"PATH": "bin"}) == str(python)
+    assert ask(found, "print('[]', '{\"a\": 1}', sep='\\n')", os.environ) == {"a": 1}
+
+
+@pytest.mark.parametrize("question", ["", "raise SystemExit(1)", "print('hello')", "print('[]')"])
+def test_no_answer_is_nothing(question):
+    assert ask(sys.executable, question, os.environ) == {}
+    assert ask("/nowhere/python", question, os.environ) == {}
+    assert ask(None, question, os.environ) == {}
+
+
+def test_modules_of_the_working_directory_do_not_answer(tmp_path, monkeypatch):
+    for name in ("json", "platform", "importlib"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('of the user')")
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
+
+    here = fingerprint_here(sys.executable, environment)
+
+    assert here["python"] == platform.python_version()
+    assert own_paths(sys.executable, tmp_path, environment) == ("src",)
