@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.checked_repository import CheckedRepository
+from tests.heard_signals import hear_signals
 from tests.live_processes import (
     DEADLINE_S,
     Result,
@@ -28,14 +29,7 @@ from tests.live_processes import (
 OTHER_PYTHONS = ("3.9", "3.10", "3.12", "3.13")
 
 
-# Shells start background jobs with the first two ignored, nohup ignores the last; targets of the
-# tests would inherit that.
-for _signum in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
-    if signal.getsignal(_signum) is signal.SIG_IGN:
-        signal.signal(
-            _signum,
-            signal.default_int_handler if _signum == signal.SIGINT else signal.SIG_DFL,
-        )
+hear_signals()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
