@@ -104,6 +104,7 @@ def test_a_pull_request_that_does_not_passes(origin, tmp_path):
     assert UPLOAD in ran.used
 
 
+@pytest.mark.slow
 def test_a_push_is_compared_with_what_was_there_before_it(origin, tmp_path):
     before = origin.commit(QUIET)
     origin.commit(TALKATIVE)
@@ -116,6 +117,7 @@ def test_a_push_is_compared_with_what_was_there_before_it(origin, tmp_path):
     assert ran.used == {}
 
 
+@pytest.mark.slow
 def test_a_new_branch_is_compared_with_its_parent_and_the_clone_stays_whole(origin, tmp_path):
     origin.commit(TALKATIVE)
     origin.commit(QUIET)
@@ -128,6 +130,7 @@ def test_a_new_branch_is_compared_with_its_parent_and_the_clone_stays_whole(orig
     assert work.git("rev-list", "--count", "HEAD") == "3"
 
 
+@pytest.mark.slow
 def test_a_branch_that_the_clone_lacks_is_fetched(origin, tmp_path):
     origin.commit(QUIET)
     origin.git("checkout", "--quiet", "-b", "change")
@@ -199,6 +202,7 @@ def test_inputs_are_words_and_never_code(origin, tmp_path):
 # --- its environment, its end ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rlprof_is_installed_beside_the_packages_of_the_job(tmp_path):
     pytest.importorskip("hatchling", reason="the build backend is missing (pip install hatchling)")
     (tmp_path / "work").mkdir()

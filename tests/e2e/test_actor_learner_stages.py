@@ -102,6 +102,7 @@ def test_every_stage_steps_updates_and_prints_its_sps(stage):
     assert answer.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_first_attempt_with_processes_trains_too():
     answer = train("2", "--epochs", "4", "--steps", "260")
 
@@ -128,7 +129,7 @@ def test_the_same_seed_gives_the_same_training_in_one_process():
     [
         ("5", signal.SIGINT, 130),
         ("8", signal.SIGTERM, 143),
-        ("collector-polling", signal.SIGINT, 130),
+        pytest.param("collector-polling", signal.SIGINT, 130, marks=pytest.mark.slow),
     ],
 )
 def test_a_signal_leaves_nothing_behind(training, stage, signum, code):
@@ -141,7 +142,7 @@ def test_a_signal_leaves_nothing_behind(training, stage, signum, code):
     assert not running.has_left_something()
 
 
-@pytest.mark.parametrize("stage", ["7", "collector-waiting"])
+@pytest.mark.parametrize("stage", ["7", pytest.param("collector-waiting", marks=pytest.mark.slow)])
 def test_the_death_of_a_worker_ends_the_training(training, stage):
     running = Training("--stage", stage, *ENDLESS)
     training.append(running)

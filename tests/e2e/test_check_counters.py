@@ -104,7 +104,9 @@ TORCH = """
     [
         # Its first window was taken, though counted runs have none otherwise.
         (100, "the updates that torch's profiler saw used no GPU"),
-        (2, "not all of its processes had a window of torch's profiler"),
+        pytest.param(
+            2, "not all of its processes had a window of torch's profiler", marks=pytest.mark.slow
+        ),
         (0, "it made no optimizer steps that torch tells of"),
     ],
 )
@@ -118,6 +120,7 @@ def test_launches_that_cannot_be_seen_do_not_pass(check, updates, why):
     assert "launches-unseen" in answer.stderr
 
 
+@pytest.mark.slow
 def test_garbage_collections_are_told_when_they_are_asked_for(check):
     training = """
         import gc, time, rlprof

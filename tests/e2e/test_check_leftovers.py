@@ -37,7 +37,9 @@ def test_a_run_that_takes_too_long_is_ended_whole(repository, mark, tmp_path):
     repository.assert_tidy()
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "signum", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_everything(repository, mark, tmp_path, signum):
     ready = tmp_path / "ready"
     repository.commit(hanging(mark, ready))

@@ -90,6 +90,7 @@ def test_a_change_that_does_no_more_is_pushed(pushing):
     assert pushing.is_there()
 
 
+@pytest.mark.slow
 def test_a_new_branch_is_compared_with_where_it_left_the_default_branch(pushing):
     pushing.clone.git("checkout", "--quiet", "-b", "change")
     pushing.clone.commit(TALKATIVE)
@@ -100,6 +101,7 @@ def test_a_new_branch_is_compared_with_where_it_left_the_default_branch(pushing)
     assert "Regression" in refused.stdout + refused.stderr
 
 
+@pytest.mark.slow
 def test_what_cannot_be_measured_is_pushed_with_a_word(pushing):
     pushing.clone.commit("raise SystemExit(3)\n")
 
@@ -127,6 +129,7 @@ def test_deletions_tags_and_other_branches_are_let_through(pushing):
     assert "change is not checked out" in other.stderr
 
 
+@pytest.mark.slow
 def test_a_branch_that_others_moved_is_left_to_git(pushing, tmp_path):
     theirs = pushing.remote.clone(tmp_path / "theirs")
     theirs.commit(QUIET + "# theirs\n")
@@ -193,6 +196,7 @@ def test_the_job_of_gitlab_fails_and_keeps_its_documents(tmp_path):
 # --- the yardstick --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_tells_how_to_run_the_script_of_head_on_both_sides(tmp_path):
     found = re.search(r"`--prepare '(.+?)'`", PAGE.read_text(encoding="utf-8"))
     assert found

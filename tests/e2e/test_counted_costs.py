@@ -175,7 +175,7 @@ def test_accesses_of_omegaconf(write, rlprof_run, bare_run):
 
 @OMEGACONF
 @needs("torch", install="torch")
-@pytest.mark.parametrize("fullgraph", [False, True])
+@pytest.mark.parametrize("fullgraph", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_what_torch_compile_makes_of_accesses_stays_the_same(
     write, rlprof_run, bare_run, fullgraph
 ):

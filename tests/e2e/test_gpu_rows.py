@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 
+import pytest
+
 from tests import nvml_stand_in
 from tests.live_processes import DEADLINE_S, cli
 from tests.nvml_stand_in import stand_in_environment
@@ -66,6 +68,7 @@ def test_gpus_are_in_the_run_file_and_in_the_report(rlprof_run, write, tmp_path)
     assert "gpu:0:temperature_c" not in {it.name for it in gauges}
 
 
+@pytest.mark.slow
 def test_the_json_report_has_the_steady_phase_of_the_gpu(rlprof_run, write, tmp_path):
     environment = stand_in_environment(tmp_path, processes=tmp_path / "processes")
     result = rlprof_run(write(WORKERS_ON_THE_GPU), env=environment)

@@ -88,7 +88,7 @@ def test_the_first_finding_is_the_next_change_and_its_price_holds(example, numbe
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("example", ["bandit", "ppo"])
+@pytest.mark.parametrize("example", ["bandit", pytest.param("ppo", marks=pytest.mark.slow)])
 def test_on_the_last_stage_what_is_left_is_its_start_up(example, tmp_path):
     last = stages(example)[-1]
 
@@ -102,6 +102,7 @@ def test_on_the_last_stage_what_is_left_is_its_start_up(example, tmp_path):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("number", [6, 7])
+@pytest.mark.slow
 def test_what_costs_on_a_gpu_alone_is_not_promised_on_a_cpu(number, tmp_path):
     this = stages("ppo")[number - 1]
     assert this["device"] == "cuda"

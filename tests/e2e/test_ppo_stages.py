@@ -56,6 +56,7 @@ def test_every_stage_trains_and_prints_its_sps(stage):
 
 
 @pytest.mark.parametrize("stage", [*slow("1", "6"), "8"])
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_training(stage, tmp_path):
     for seed, log in (("1", "one"), ("1", "same"), ("2", "other")):
         train(stage, *SMALL, "--seed", seed, "--log", str(tmp_path / log))
@@ -77,6 +78,7 @@ def test_the_return_rises(stage):
     assert returns[-1] > 0.8
 
 
+@pytest.mark.slow
 def test_episodes_are_logged_one_by_one_until_stage_5(tmp_path):
     records = {}
     for stage in ("4", "5"):

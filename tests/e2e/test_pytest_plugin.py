@@ -147,6 +147,7 @@ def test_a_training_that_is_fast_enough_passes_and_its_figures_are_shown(project
     assert project.runs == 1
 
 
+@pytest.mark.slow
 def test_a_slow_run_is_made_up_for_by_a_fast_one(project):
     session = project.test("""
         import pytest
@@ -161,6 +162,7 @@ def test_a_slow_run_is_made_up_for_by_a_fast_one(project):
     assert 2 <= project.runs < 9
 
 
+@pytest.mark.slow
 def test_counters_take_one_run_and_no_rate(project):
     session = project.test("""
         import rlprof
@@ -193,7 +195,7 @@ CALLED = """
 """
 
 
-@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+@pytest.mark.parametrize("mode", ["prepend", pytest.param("importlib", marks=pytest.mark.slow)])
 def test_a_function_is_called_in_a_process_of_its_own(project, mode):
     project.write("beside.py", "NAME = 'beside'")
 
@@ -318,6 +320,7 @@ def test_what_cannot_be_measured_says_why_and_what_to_do(project):
     assert_without_our_frames(session)
 
 
+@pytest.mark.slow
 def test_beside_other_tests_a_low_rate_says_nothing_and_counters_do(project):
     session = project.test(
         """
@@ -358,6 +361,7 @@ CHOSEN = """
 """
 
 
+@pytest.mark.slow
 def test_tests_of_speed_can_be_left_out(project):
     skipped = project.test(CHOSEN, "--rlprof-skip", "-rs")
     deselected = project.test(CHOSEN, "-m", "not rlprof")
@@ -423,7 +427,9 @@ def stubborn(mark: str, ready: Path) -> str:
     """
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "signum", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+)
 def test_a_session_that_is_stopped_leaves_no_training_behind(project, mark, tmp_path, signum):
     session = project.stopped_by(signum, stubborn(mark, tmp_path / "ready"))
 
@@ -435,8 +441,9 @@ def test_a_session_that_is_stopped_leaves_no_training_behind(project, mark, tmp_
     wait_until(lambda: processes_with(str(tmp_path)) == [], "what measures it has ended")
 
 
+@pytest.mark.slow
 def test_a_time_limit_of_pytest_ends_the_training(project, mark, tmp_path):
-    pytest.importorskip("pytest_timeout")
+    pytest.importorskip("pytest_timeout", reason="pytest-timeout is missing (pip install it)")
     limit = ("--timeout=90", "--timeout-method=signal")
 
     # Its own signal, so that it is up exactly when the training runs.

@@ -111,6 +111,7 @@ train(300)
     assert windows(result) == []
 
 
+@pytest.mark.slow
 def test_a_profiler_of_the_programs_own_keeps_everything(train):
     body = """
 from torch.profiler import profile
@@ -126,6 +127,7 @@ train_for(1)
     assert "torch-profiler-of-its-own" in result.note_slugs
 
 
+@pytest.mark.slow
 def test_a_window_makes_way_for_a_profiler_that_starts_in_it(train):
     body = """
 from torch.profiler import profile
@@ -141,6 +143,7 @@ print(counts['aten::addmm'], counts['Optimizer.step#Adam.step'])
     assert windows(result) == [("plain", "given-up")]
 
 
+@pytest.mark.slow
 def test_a_thread_that_learns_is_left_alone_and_a_note_says_so(train):
     body = """
 import threading
@@ -175,6 +178,7 @@ def test_a_program_may_end_in_a_window_as_it_likes(train, temporary, ending, cod
     assert not list(temporary.glob("rlprof-*"))
 
 
+@pytest.mark.slow
 def test_a_child_forked_in_a_window_is_free_of_it(train):
     body = """
 import torch.autograd.profiler as module
@@ -195,6 +199,7 @@ train(10)
     assert result.recording.torch_windows[0].fate == "written"
 
 
+@pytest.mark.slow
 def test_each_learner_of_a_fork_or_spawn_has_its_own(train):
     body = """
 import multiprocessing
@@ -213,6 +218,7 @@ if __name__ == '__main__':
     assert all(fate == "written" for _, fate in windows(result))
 
 
+@pytest.mark.slow
 def test_each_rank_of_a_distributed_training_has_its_own(write, rlprof_run, temporary):
     script = write(
         """\
@@ -243,6 +249,7 @@ def test_each_rank_of_a_distributed_training_has_its_own(write, rlprof_run, temp
     assert all(it.fate == "written" and it.updates == 5 for it in plain)
 
 
+@pytest.mark.slow
 def test_workers_of_a_data_loader_do_their_work_in_a_window(train):
     body = """
 if __name__ == '__main__':
@@ -259,6 +266,7 @@ if __name__ == '__main__':
     assert windows(result)[0] == ("plain", "written")
 
 
+@pytest.mark.slow
 def test_a_program_without_an_optimizer_has_timed_windows(train):
     body = """
 end = time.monotonic() + 5
@@ -272,6 +280,7 @@ with torch.no_grad():
     assert "aten::addmm" in names(result.recording.torch_windows[0], "cpu_op")
 
 
+@pytest.mark.slow
 def test_a_long_window_ends_by_its_time(train):
     result = train("train_for(4)", steps=1000)
 
@@ -280,6 +289,7 @@ def test_a_long_window_ends_by_its_time(train):
         assert window.updates < 1000 or window.ended_us - window.begun_us < 2_000_000
 
 
+@pytest.mark.slow
 def test_without_the_probe_there_are_none_and_a_note_says_so(write, rlprof_run):
     lines = [line.removeprefix("    ") for line in TRAINING.splitlines()]
     script = write("\n".join(lines) + "\ntrain(100)")
