@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Final
@@ -90,13 +91,8 @@ def check_pairs(
 ) -> Outcome:
     """Run both in turn until it is decided; never raises :class:`MeasureError`."""
     progress = _Progress()
-    failure = None
-    try:
-        verdict = _judge_pairs((base, head), runner, settings, progress, tell)
-    except MeasureError as error:
-        verdict = Verdict.COULD_NOT_MEASURE
-        failure = Failure(error.slug, error.message, error.hint)
-    return _outcome(verdict, base.name, head, progress, failure)
+    judge = partial(_judge_pairs, (base, head), runner, settings, progress, tell)
+    return _outcome(*_verdict_of(judge), base.name, head, progress)
 
 
 def _judge_pairs(
@@ -142,14 +138,12 @@ def check_against_baseline(
 ) -> Outcome:
     """Run head alone, against what was saved; never raises :class:`MeasureError`."""
     progress = _Progress()
-    failure = None
-    try:
+
+    def judge() -> Verdict:
         _check_saved(baseline, name, settings)
-        verdict = _judge_head(baseline, head, runner, settings, progress, tell)
-    except MeasureError as error:
-        verdict = Verdict.COULD_NOT_MEASURE
-        failure = Failure(error.slug, error.message, error.hint)
-    outcome = _outcome(verdict, name, head, progress, failure, saved_sps=baseline.sps)
+        return _judge_head(baseline, head, runner, settings, progress, tell)
+
+    outcome = _outcome(*_verdict_of(judge), name, head, progress, saved_sps=baseline.sps)
     return replace(outcome, notes=(*outcome.notes, *_not_saved(progress)))
 
 
@@ -235,8 +229,7 @@ def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[floa
 
 def not_measured(error: MeasureError, base: str, head: Program) -> Outcome:
     """The outcome of a check that could not even begin."""
-    failure = Failure(error.slug, error.message, error.hint)
-    return _outcome(Verdict.COULD_NOT_MEASURE, base, head, _Progress(), failure)
+    return _outcome(Verdict.COULD_NOT_MEASURE, Failure.of(error), base, head, _Progress())
 
 
 def check_machine(
@@ -260,6 +253,13 @@ def check_machine(
 
 
 # --- parts ----------------------------------------------------------------------------------
+
+
+def _verdict_of(judge: Callable[[], Verdict]) -> tuple[Verdict, Failure | None]:
+    try:
+        return judge(), None
+    except MeasureError as error:
+        return Verdict.COULD_NOT_MEASURE, Failure.of(error)
 
 
 def _check_saved(baseline: Baseline, name: str, settings: CheckSettings) -> None:
@@ -334,10 +334,10 @@ def _tell_more(decision: Decision, tell: Tell) -> None:
 
 def _outcome(
     verdict: Verdict,
+    failure: Failure | None,
     base: str,
     head: Program,
     progress: _Progress,
-    failure: Failure | None,
     saved_sps: tuple[float, ...] = (),
 ) -> Outcome:
     return Outcome(

@@ -21,6 +21,7 @@ from rlprof.model.counters import (
     KERNEL_LAUNCHES,
     PROCESSES,
     STEP_COUNTERS,
+    is_of_steps,
 )
 from rlprof.units import count, percent
 
@@ -133,7 +134,7 @@ def compare_counters(
     names = {name for run in (*base, *head) for name in run.per_step} | asked.keys()
     rows = []
     for name in names:
-        if name in STEP_COUNTERS or name.startswith("phase:"):
+        if not is_of_steps(name):
             continue
         counted = _Counted.of(name, base, head)
         is_known = known is None or name in known or name in asked

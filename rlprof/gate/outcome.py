@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 from rlprof.analysis.rates import pooled
 from rlprof.comparison.compare import Comparison
-from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_NOT_MEASURED, EXIT_OK, EXIT_REGRESSION
+from rlprof.errors import (
+    EXIT_INCONCLUSIVE,
+    EXIT_NOT_MEASURED,
+    EXIT_OK,
+    EXIT_REGRESSION,
+    MeasureError,
+)
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import Decision, State
 from rlprof.gate.program import Side
@@ -35,6 +41,10 @@ class Failure(NamedTuple):
     slug: str
     message: str
     hint: str
+
+    @classmethod
+    def of(cls, error: MeasureError) -> Failure:
+        return cls(error.slug, error.message, error.hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,12 @@ from rlprof.gate.one_run import Counting, command_for, read_answer, request_of
 from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import Program, Side
 from rlprof.gate.program_output import last_lines
-from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, STEP_COUNTERS
+from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
 from rlprof.model.profile import Interval, Throughput
 from rlprof.model.recording import Recording
 from rlprof.runfile.reader import read_run
 
 COUNTER_DIGITS: Final = 10
-
-_OF_PHASES: Final = "phase:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +176,7 @@ def _counters(recording: Recording, steps: float, told: Mapping[str, float]) -> 
         return RunCounters({}, 0.0)  # The program prints its rate alone.
     totals = dict(told)
     for counter in recording.counters:
-        if counter.name not in STEP_COUNTERS and not counter.name.startswith(_OF_PHASES):
+        if is_of_steps(counter.name):
             totals[counter.name] = totals.get(counter.name, 0.0) + counter.value
     totals[PROCESSES] = sum(1 for it in recording.processes if it.python)
     # To as many digits as a baseline keeps: what is the same must be equal to it.

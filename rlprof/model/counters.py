@@ -100,6 +100,8 @@ those further down count the same steps again, inside its own or in its workers.
 
 STEP_COUNTERS: Final = frozenset(name for name, _ in STEP_SOURCES)
 
+_OF_PHASES: Final = "phase:"
+
 _RANK: Final = {name: rank for rank, (name, _) in enumerate(STEP_SOURCES)}
 
 
@@ -111,4 +113,9 @@ def best_source(names: Iterable[str | None]) -> str | None:
 
 def phase_counter(phase: str, what: str) -> str:
     """Counter of ``rlprof.phase(phase)``: ``what`` is ``wall_ns``, ``cpu_ns`` or ``entered``."""
-    return f"phase:{phase}:{what}"
+    return f"{_OF_PHASES}{phase}:{what}"
+
+
+def is_of_steps(name: str) -> bool:
+    """Whether the counter ``name`` tells what happens in steps, and not the steps or phases themselves."""
+    return name not in STEP_COUNTERS and not name.startswith(_OF_PHASES)

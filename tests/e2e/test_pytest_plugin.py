@@ -351,10 +351,10 @@ CHOSEN = """
 
     @pytest.mark.rlprof("train.py")
     def test_marked(assert_sps):
-        raise NotImplementedError
+        raise NotImplementedError  # It is left out, and never runs.
 
     def test_with_the_fixture_alone(assert_sps):
-        raise NotImplementedError
+        raise NotImplementedError  # It is left out, and never runs.
 
     def test_of_something_else():
         pass

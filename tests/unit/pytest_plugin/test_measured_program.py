@@ -18,11 +18,11 @@ def train() -> None:
 
 
 def train_for(steps: int) -> None:
-    raise NotImplementedError
+    raise NotImplementedError  # It is refused before anybody calls it.
 
 
 async def train_later() -> None:
-    raise NotImplementedError
+    raise NotImplementedError  # It is refused before anybody calls it.
 
 
 class Trainer:
@@ -31,7 +31,7 @@ class Trainer:
         print("trained by a class")
 
     def train_self(self) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # It is refused before anybody calls it.
 
 
 def output_of(command: tuple[str, ...], folder: Path) -> str:
@@ -92,7 +92,7 @@ def test_a_function_of_a_class(tmp_path):
 
 def local_function():
     def local() -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # It is refused before anybody calls it.
 
     return local
 
