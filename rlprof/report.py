@@ -15,7 +15,7 @@ from rlprof.analysis.torch_windows import WindowView
 from rlprof.detail import build_detail
 from rlprof.discovery import broken_plugins
 from rlprof.findings import look_into
-from rlprof.model.counters import STEP_COUNTERS
+from rlprof.model.counters import is_of_steps
 from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
@@ -159,9 +159,7 @@ def _counters_per_step(
     if not steps:
         return ()
     counted: dict[str, float] = {
-        name: value / steps
-        for name, value in profile.counts.items()
-        if name not in STEP_COUNTERS and not name.startswith("phase:")
+        name: value / steps for name, value in profile.counts.items() if is_of_steps(name)
     }
     counted.update(launches_per_step(windows, profile))
     return tuple(sorted(counted.items()))

@@ -17,6 +17,7 @@ from rlprof.analysis.origin import Origin, origin_of_file
 from rlprof.analysis.source.module import parse
 from rlprof.model.activity import FOR_OTHERS, Activity, Component, HostLoad, WaitKind
 from rlprof.model.calltree import CallTree
+from rlprof.model.counters import phase_of_counter
 from rlprof.model.recording import NO_PARENT, Frame, Node
 
 ENVIRONMENT: Final = "environment"
@@ -261,9 +262,10 @@ def marked_phases(
     cpu: dict[str, list[float]] = defaultdict(list)
     for process, named in counts.items():
         for name, value in named.items():
-            if not name.startswith("phase:"):
+            marked = phase_of_counter(name)
+            if marked is None:
                 continue
-            phase, _, what = name.removeprefix("phase:").rpartition(":")
+            phase, what = marked
             if what == "wall_ns" and process in critical:
                 wall[phase] += value / 1000
             elif what == "cpu_ns":

@@ -111,9 +111,12 @@ def best_source(names: Iterable[str | None]) -> str | None:
     return min(known, key=_RANK.__getitem__, default=None)
 
 
-def phase_counter(phase: str, what: str) -> str:
-    """Counter of ``rlprof.phase(phase)``: ``what`` is ``wall_ns``, ``cpu_ns`` or ``entered``."""
-    return f"{_OF_PHASES}{phase}:{what}"
+def phase_of_counter(name: str) -> tuple[str, str] | None:
+    """Phase and ``wall_ns``, ``cpu_ns`` or ``entered`` of a counter of ``rlprof.phase``; else None."""
+    if not name.startswith(_OF_PHASES):
+        return None
+    phase, _, what = name.removeprefix(_OF_PHASES).rpartition(":")
+    return phase, what
 
 
 def is_of_steps(name: str) -> bool:
