@@ -11,6 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTHON ?=
+# Tests run so many at a time. Those with real processes need a core each, or more.
+WORKERS ?= 2
 
 .PHONY: help demo test lint format types imports unit e2e slow gpu wheel bench accuracy clean browser docs-images
 
@@ -60,10 +62,11 @@ imports: $(VENV)/.dev-installed ## data flows one way: import-linter
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev-installed ## tests without real processes
-	$(BIN)/pytest -q -m "not slow" --ignore tests/e2e --ignore tests/browser
+	$(BIN)/pytest -q -n $(WORKERS) -m "not slow" --ignore tests/e2e --ignore tests/browser
 
 e2e: $(VENV)/.dev-installed browser ## tests with real processes, samplers and a browser
-	$(BIN)/pytest -q -m 'not slow' tests/e2e tests/browser
+	$(BIN)/pytest -q -n $(WORKERS) -m 'not slow and not alone' tests/e2e tests/browser
+	$(BIN)/pytest -q -m 'not slow and alone' tests/e2e tests/browser
 
 slow: $(VENV)/.dev-installed ## the tests that take minutes
 	$(BIN)/pytest -q -m slow tests

@@ -60,6 +60,7 @@ def test_a_slower_head_fails_and_every_document_says_why(repository, tmp_path):
     repository.assert_tidy()
 
 
+@pytest.mark.alone
 def test_the_same_program_passes(repository):
     repository.commit(waiting())
 

@@ -363,6 +363,7 @@ for number in range(8):
     assert result.process("fork").probe_samples > 5
 
 
+@pytest.mark.alone
 def test_the_agent_is_quick_to_import():
     """Not a benchmark: ten times what it takes, so that only a heavy new import fails."""
     code = (

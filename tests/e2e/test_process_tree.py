@@ -203,6 +203,7 @@ lock.release()
     assert any("background" in names for names in leaves.values())
 
 
+@pytest.mark.alone
 def test_two_hundred_short_processes(write, rlprof_run):
     script = write(
         WORK

@@ -78,12 +78,14 @@ class Project:
 
     def start(self, *options: str, **environment: str) -> subprocess.Popen[str]:
         plugin = () if IS_INSTALLED else ("-p", "rlprof.pytest_plugin")
+        # A session of its own, and no worker of the one that these tests run in.
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
         # As strict as a project can be.
         strict = ("-W", "error", "--strict-markers", "--strict-config")
         return subprocess.Popen(
             [sys.executable, "-m", "pytest", *plugin, *strict, "--junitxml=junit.xml", *options],
             cwd=self.folder,
-            env={**os.environ, "COLUMNS": "200", **environment},
+            env={**inherited, "COLUMNS": "200", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

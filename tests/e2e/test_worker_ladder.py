@@ -8,6 +8,8 @@ import signal
 import subprocess
 from xml.etree import ElementTree
 
+import pytest
+
 from rlprof.errors import EXIT_ERROR
 from tests.live_processes import DEADLINE_S, cli
 
@@ -42,6 +44,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.alone
 def test_the_ladder_finds_that_waiting_workers_add_up(write, tmp_path):
     script = write(WAITING)
 
