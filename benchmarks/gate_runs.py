@@ -1,6 +1,7 @@
 """Does the gate hold its word on this machine: the same program, a slower one, one that reads a tensor more.
 
-Real checks of real runs, each by ``rlprof check`` as it is typed; prints a Markdown table. The full
+Real checks of real runs, each by ``rlprof check`` as it is typed; prints a Markdown table. Base and head run one
+after the other, or with ``--interleave`` in turns. The full
 set (30 checks of the bandit with itself, 10 of a planted slowdown, 10 of a planted read) takes two hours on
 an idle machine; ``--only`` and ``--checks`` make it shorter.
 """
@@ -77,7 +78,7 @@ class Case(NamedTuple):
     head: tuple[str, ...]
 
 
-def cases(folder: Path, runs: int, workers: int) -> dict[str, Case]:
+def cases(folder: Path, runs: int, workers: int, *, interleave: bool) -> dict[str, Case]:
     arguments = ("--stage", "3", "--runs", str(runs), "--workers", str(workers))
     same, slower = folder / "same", folder / "slow"
     for copy in (same, slower):
@@ -88,18 +89,19 @@ def cases(folder: Path, runs: int, workers: int) -> dict[str, Case]:
         reads.append(folder / name)
         reads[-1].write_text(READING.format(read=read))
     python = sys.executable
+    options = ("--interleave",) if interleave else ()
     return {
         "same": Case(
             "bandit against itself",
             30,
-            (),
+            options,
             (python, str(same), *arguments),
             (str(same), *arguments),
         ),
         "slower": Case(
             "bandit, a ninth more work in each step",
             10,
-            (),
+            options,
             (python, str(same), *arguments),
             (str(slower), *arguments),
         ),
@@ -173,6 +175,9 @@ def main() -> None:
         "--runs", type=int, default=960, help="of the bandit: 960 take 4 s, with one worker 7 s"
     )
     parser.add_argument("--workers", type=int, default=2, help="of the bandit")
+    parser.add_argument(
+        "--interleave", action="store_true", help="the two runs of a pair take turns"
+    )
     parser.add_argument("--keep", type=Path, help="folder for the JSON of each check")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -184,7 +189,10 @@ def main() -> None:
             "| head over base | noise of a pair | runs used |"
         )
         print("|---|---:|---:|---:|---:|---:|---|---:|---|", flush=True)
-        for kind, case in cases(folder, arguments.runs, arguments.workers).items():
+        all_cases = cases(
+            folder, arguments.runs, arguments.workers, interleave=arguments.interleave
+        )
+        for kind, case in all_cases.items():
             if arguments.only is None or kind in arguments.only:
                 count = arguments.checks or case.checks
                 found = [check(case, kept / f"{kind}-{number}.json") for number in range(count)]

@@ -50,6 +50,7 @@ class CheckRequest:
     baseline: Path | None
     save_baseline: Path | None
     relax_machine: bool
+    interleave: bool
     pairs: int | None
     max_pairs: int | None
     min_effect: str | None
@@ -131,7 +132,13 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
         "what it would keep comes of --profile",
     )
     yield (
+        {"--interleave": request.interleave},
+        request.baseline is None and not is_saving,
+        "base and head take turns, and with a baseline file head runs alone",
+    )
+    yield (
         {
+            "--interleave": request.interleave,
             "--pairs": request.pairs,
             "--max-pairs": request.max_pairs,
             "--min-effect": request.min_effect,
@@ -168,6 +175,7 @@ def settings_of(request: CheckRequest) -> CheckSettings:
         ),
         tolerances=tuple(map(parse_tolerance, request.counters)),
         counters_only=request.counters_only,
+        in_turns=request.interleave,
     )
 
 

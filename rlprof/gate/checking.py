@@ -34,6 +34,9 @@ from rlprof.units import duration
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
 
+MUCH_WAITING: Final = 0.1
+"""Part of its turns that a run may wait without a word: a slowdown of 10 % is then seen as one of 9 % at least."""
+
 _COUNTED_ALWAYS: Final = frozenset(COST_COUNTERS) - TOLD_ON_DEMAND
 """In every run, whether it was asked for or not."""
 
@@ -43,6 +46,8 @@ class CheckSettings:
     decision: DecisionSettings
     tolerances: tuple[CounterTolerance, ...] = ()
     counters_only: bool = False
+    in_turns: bool = False
+    """Both runs of a pair at once, now the one, now the other."""
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -108,8 +113,9 @@ def _judge_pairs(
     while number < wanted:
         number += 1
         tell(f"pair {number} of {wanted}{_left(progress.runs, 2 * wanted)}")
-        for program in programs_in_turn(*sides, number):
-            progress.runs.append(_measure(runner, program, number, tell))
+        for run in _runs_of_pair(sides, number, runner, in_turns=settings.in_turns):
+            progress.runs.append(run)
+            _tell_run(run, tell)
         was, now = (progress.of(side)[-1] for side in (Side.BASE, Side.HEAD))
         check_same_unit((was.unit, was.source), (now.unit, now.source))
         if not settings.counters_only:
@@ -121,7 +127,7 @@ def _judge_pairs(
         if verdict is not None:
             return verdict
         if len(pairs) == wanted:
-            progress.decision = decide(pairs, settings.decision)
+            progress.decision = decide(pairs, settings.decision, in_turns=settings.in_turns)
             wanted += progress.decision.more
             _tell_more(progress.decision, tell)
     assert progress.decision is not None, "the last pair is decided on"
@@ -163,8 +169,9 @@ def _judge_head(
     while len(progress.runs) < wanted:
         number = len(progress.runs) + 1
         tell(f"run {number} of {wanted}{_left(progress.runs, wanted)}")
-        run = _measure(runner, head, number, tell)
+        run = runner.measure(head, number)
         progress.runs.append(run)
+        _tell_run(run, tell)
         check_same_unit((baseline.unit, baseline.source), (run.unit, run.source))
         progress.counters = compare_counters(
             saved,
@@ -203,7 +210,8 @@ def measure_baseline(
     measured: list[MeasuredRun] = []
     for number in range(1, runs + 1):
         tell(f"run {number} of {runs}{_left(measured, runs)}")
-        measured.append(_measure(runner, head, number, tell))
+        measured.append(runner.measure(head, number))
+        _tell_run(measured[-1], tell)
     first = measured[0]
     rates = [] if counters_only else [run.sps.median for run in measured if run.sps is not None]
     return Baseline(
@@ -301,10 +309,20 @@ def _not_saved(progress: _Progress) -> Iterator[Note]:
         )
 
 
-def _measure(runner: Runner, program: Program, number: int, tell: Tell) -> MeasuredRun:
-    run = runner.measure(program, number)
+def _runs_of_pair(
+    sides: tuple[Program, Program], number: int, runner: Runner, *, in_turns: bool
+) -> Iterator[MeasuredRun]:
+    """As soon as each is measured: it is told too when the next one fails."""
+    first, second = programs_in_turn(*sides, number)
+    if in_turns:
+        yield from runner.measure_in_turns(first, second, number)
+    else:
+        yield runner.measure(first, number)
+        yield runner.measure(second, number)
+
+
+def _tell_run(run: MeasuredRun, tell: Tell) -> None:
     tell(f"  {run_in_words(run)}")
-    return run
 
 
 def _left(runs: Sequence[MeasuredRun], wanted: int) -> str:
@@ -364,4 +382,12 @@ def _notes(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
             "processes-left-behind",
             f"The runs left {wording.counted(left, 'process', 'processes')} behind; they were ended, so as not to slow "
             "the next run down.",
+        )
+    waiting = max((run.waiting for run in runs), default=0.0)
+    if waiting > MUCH_WAITING:
+        yield Note(
+            "warning",
+            "waited-in-turns",
+            f"A run waited for something else than a CPU in {wording.percent(waiting)} of its turns. Such waits go on "
+            "while the other has its turn: those of more than 50 ms count half. Without --interleave they count in full.",
         )

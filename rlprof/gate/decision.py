@@ -135,8 +135,12 @@ class Decision:
         return self.state is State.INCONCLUSIVE and is_narrow and self.min_effect <= self.asked
 
 
-def decide(pairs: Sequence[Pair], settings: DecisionSettings) -> Decision:
+def decide(
+    pairs: Sequence[Pair], settings: DecisionSettings, *, in_turns: bool = False
+) -> Decision:
     """The state of a check after all its ``pairs``, in the order in which they ran.
+
+    ``in_turns``: the runs of a pair ran at once, now the one, now the other; it decides nothing.
 
     Holds nothing from call to call: what was seen at earlier looks is looked at again.
     """
@@ -145,7 +149,7 @@ def decide(pairs: Sequence[Pair], settings: DecisionSettings) -> Decision:
     def measure(part: slice) -> Shift:
         return paired_shift(ratios[part], settings.error)
 
-    return _decide(len(ratios), measure, _OF_PAIRS, settings)
+    return _decide(len(ratios), measure, _IN_TURNS if in_turns else _OF_PAIRS, settings)
 
 
 def decide_unpaired(
@@ -199,7 +203,12 @@ class _Design(NamedTuple):
 
 
 _OF_PAIRS: Final = _Design(
-    "pairs", "from pair to pair", "Longer runs, a quieter machine or a larger --max-pairs find"
+    "pairs",
+    "from pair to pair",
+    "Runs that take turns (--interleave), longer runs, a quieter machine or a larger --max-pairs find",
+)
+_IN_TURNS: Final = _OF_PAIRS._replace(
+    remedy="Longer runs, a quieter machine or a larger --max-pairs find"
 )
 _OF_RUNS: Final = _Design(
     "runs",

@@ -37,17 +37,25 @@ def adopting_orphans() -> Iterator[None]:
 class ProcessSession:
     """A command in a session of its own, without a terminal; its output goes to a file.
 
-    It runs from the beginning of a ``with`` and has ended, with all that it started, at its end. One at a
-    time: whatever else begins below us meanwhile counts as its own.
+    It runs from the beginning of a ``with`` and has ended, with all that it started, at its end. Whatever
+    else begins below us meanwhile counts as its own, but for the sessions ``beside`` which it runs: those that
+    begin before it and end after it.
     """
 
     def __init__(
-        self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, log: Path
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        folder: Path,
+        log: Path,
+        beside: Sequence[ProcessSession] = (),
     ) -> None:
         self._command = list(command)
         self._environment = dict(environment)
         self._folder = folder
         self._log = log
+        self._beside = tuple(beside)
         self._before: frozenset[int] = frozenset()
         self._process: subprocess.Popen[bytes] | None = None
         self.left_behind = 0
@@ -66,6 +74,15 @@ class ProcessSession:
 
     def __exit__(self, *_: object) -> None:
         self._end()
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "a session runs inside its with"
+        return self._process.pid
+
+    def tree(self) -> tuple[int, ...]:
+        """Its process and all below it; what it has orphaned is not in it."""
+        return (self.pid, *procfs.descendants(self.pid))
 
     def wait(self, timeout_s: float | None) -> int | None:
         """Its exit code; None when it takes longer."""
@@ -117,7 +134,8 @@ class ProcessSession:
 
     def _members(self) -> list[int]:
         """Its processes that live, those it has orphaned included."""
-        below = [pid for pid in procfs.descendants(os.getpid()) if pid not in self._before]
+        others = self._before.union(*(it.tree() for it in self._beside))
+        below = [pid for pid in procfs.descendants(os.getpid()) if pid not in others]
         self._reap(below)
         stats = ((pid, procfs.read_stat(pid)) for pid in below)
         return [pid for pid, stat in stats if stat is not None and not stat.has_ended]

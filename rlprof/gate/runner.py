@@ -1,10 +1,11 @@
-"""Run a program once, in fresh processes, and say what it came to."""
+"""Run a program once, or two in turns, in fresh processes, and say what it came to."""
 
 from __future__ import annotations
 
-import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,16 +16,29 @@ from rlprof.analysis.steps import count_steps
 from rlprof.errors import MeasureError, RlprofError, RunFileError
 from rlprof.gate.counters import RunCounters
 from rlprof.gate.launches import launches_of
-from rlprof.gate.one_run import Counting, command_for, read_answer, request_of
+from rlprof.gate.one_run import Counting
 from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import Program, Side
-from rlprof.gate.program_output import last_lines
-from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
+from rlprof.gate.recorded_run import RecordedRun
+from rlprof.gate.turns import TurnsTaken, turns_of
+from rlprof.model.counters import (
+    D2H_BYTES,
+    GPU_SYNCS,
+    H2D_BYTES,
+    KERNEL_LAUNCHES,
+    PROCESSES,
+    is_of_steps,
+)
 from rlprof.model.profile import Interval, Throughput
 from rlprof.model.recording import Recording
 from rlprof.runfile.reader import read_run
 
 COUNTER_DIGITS: Final = 10
+
+_OF_A_GPU: Final = (GPU_SYNCS, H2D_BYTES, D2H_BYTES)
+
+_LOOK_S: Final = 0.05
+"""Between looks at whether one of two has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,8 @@ class MeasuredRun:
     run_file: Path
     left_behind: int = 0
     """Processes that were still there after its end; they were killed."""
+    waiting: float = 0.0
+    """Part of its turns in which it waited for something else than a CPU; 0 where it took no turns."""
 
     @property
     def steps(self) -> float:
@@ -52,7 +68,7 @@ class MeasuredRun:
 
 
 class Runner:
-    """Runs programs one after the other; what they leave on disk lies in ``folder``."""
+    """Runs programs; what they leave on disk lies in ``folder``."""
 
     def __init__(
         self, folder: Path, *, timeout_s: float, counting: Counting, needs_rate: bool = True
@@ -67,64 +83,69 @@ class Runner:
 
         Raises :class:`MeasureError` when it fails, takes too long, or makes no steps that can be told.
         """
-        name = f"{'full' if is_full else 'pair'}-{pair}-{program.side.value}"
-        place = self._folder / f"{name}.rlprof"
-        request = request_of(
-            _to_start(program, pair),
-            place,
-            is_full=is_full,
-            label=program.name,
-            counting=self._counting,
-        )
-        log = place.with_suffix(".log")
-        asked = place.with_suffix(".request.json")
-        try:
-            with ProcessSession(
-                command_for(request, asked),
-                environment=os.environ,
-                folder=program.folder,
-                log=log,
-            ) as session:
-                code = session.wait(self._timeout_s)
-        finally:
-            asked.unlink(missing_ok=True)
-        if code is None:
-            raise _timed_out(program, pair, self._timeout_s, log)
-        answer = read_answer(request)
-        if answer is None:
-            raise MeasureError(
-                f"the recording of {program.run_name(pair)} ended without a word\n{last_lines(log)}",
-                slug="recording-lost",
-                hint="was it killed, or is the machine out of memory? Otherwise please report it",
+        run = RecordedRun(program, pair, self._folder, self._counting, is_full=is_full)
+        with run.session() as session:
+            has_ended = session.wait(self._timeout_s) is not None
+        if not has_ended:
+            raise run.timed_out(self._timeout_s)
+        run.check_end()
+        return self._measured(run, session)
+
+    def measure_in_turns(
+        self, first: Program, second: Program, pair: int
+    ) -> tuple[MeasuredRun, MeasuredRun]:
+        """Run both to their ends, now the one, now the other; their rates are those of their own turns.
+
+        Raises :class:`MeasureError` as :meth:`measure` does, and where one uses a GPU, which takes no turns.
+        """
+        one, other = (RecordedRun(it, pair, self._folder, self._counting) for it in (first, second))
+        place = self._folder / f"pair-{pair}.turns"
+        with one.session() as its, other.session(beside=(its,)) as others:
+            taken = turns_of(
+                (its, others), place, partial(self._see_end, ((one, its), (other, others)))
             )
-        if answer.slug:
-            raise MeasureError(
-                f"{program.run_name(pair)} could not be recorded: {answer.message}",
-                slug=answer.slug,
-                hint=answer.hint,
-            )
-        if answer.exit_code:
-            raise _failed(program, pair, answer.exit_code, log)
-        run = measured(
-            place,
-            program=program,
-            pair=pair,
-            needs_rate=self._needs_rate and not is_full,
-            needs_counters=not is_full and bool(self._counting.counters or not self._needs_rate),
-            asked=() if is_full else self._counting.counters,
+        return (
+            in_own_turns(self._measured(one, its), taken[0]),
+            in_own_turns(self._measured(other, others), taken[1]),
         )
-        return replace(run, left_behind=session.left_behind)
+
+    def _see_end(self, running: Sequence[tuple[RecordedRun, ProcessSession]]) -> None:
+        """Wait until all have ended well; raises at the first that has not."""
+        left = list(running)
+        # Each of them has half of the time.
+        deadline = time.monotonic() + len(left) * self._timeout_s
+        while left:
+            for run, session in tuple(left):
+                if session.wait(_LOOK_S) is not None:
+                    run.check_end()
+                    left.remove((run, session))
+                elif time.monotonic() > deadline:
+                    raise run.timed_out(self._timeout_s)
+
+    def _measured(self, run: RecordedRun, session: ProcessSession) -> MeasuredRun:
+        is_judged = not run.is_full
+        found = measured(
+            run.run_file,
+            program=run.program,
+            pair=run.pair,
+            needs_rate=self._needs_rate and is_judged,
+            needs_counters=is_judged and bool(self._counting.counters or not self._needs_rate),
+            asked=self._counting.counters if is_judged else (),
+        )
+        return replace(found, left_behind=session.left_behind)
 
 
-def _to_start(program: Program, pair: int) -> Program:
-    """``program`` in an environment as of a shell in its folder.
-
-    The hash seed is the same on both sides and another one in the next pair: the order of a set changes
-    how fast a program is, and one seed alone would count as the program.
-    """
-    environment = {"PYTHONHASHSEED": str(pair), **program.environment, "PWD": str(program.folder)}
-    environment.pop("OLDPWD", None)
-    return replace(program, environment=environment)
+def in_own_turns(run: MeasuredRun, taken: TurnsTaken) -> MeasuredRun:
+    """``run`` as if the turns of others had not been; raises :class:`MeasureError` where it used a GPU."""
+    on_gpu = [name for name in _OF_A_GPU if run.counters.per_step.get(name)]
+    if on_gpu:
+        raise MeasureError(
+            f"{run.side.value} uses a GPU ({', '.join(on_gpu)}), and a GPU goes on while a process is stopped",
+            slug="turns-on-gpu",
+            hint="leave --interleave out: base and head then run one after the other",
+        )
+    sps = None if run.sps is None else Interval(*(it / taken.share for it in run.sps))
+    return replace(run, sps=sps, wall_s=run.wall_s * taken.share, waiting=taken.waiting)
 
 
 def measured(
@@ -225,25 +246,3 @@ def _check_counted(
             hint="count them with rlprof.step(n) in the loop, with --steps-from MODULE:FUNCTION, or with a "
             "--sps-pattern that finds (?P<steps>...)",
         )
-
-
-def _failed(program: Program, pair: int, code: int, log: Path) -> RlprofError:
-    hint = (
-        "base runs in a worktree of its own: files that git does not track are not there, and what "
-        "is built must be built first (--prepare COMMAND)"
-        if program.side is Side.BASE
-        else "run it by itself to see why"
-    )
-    return MeasureError(
-        f"{program.run_name(pair)} failed with exit code {code}\n{last_lines(log)}",
-        slug="program-failed",
-        hint=hint,
-    )
-
-
-def _timed_out(program: Program, pair: int, timeout_s: float, log: Path) -> RlprofError:
-    return MeasureError(
-        f"{program.run_name(pair)} took longer than {timeout_s:g} s and was ended\n{last_lines(log)}",
-        slug="program-timed-out",
-        hint="let it train for fewer steps, or allow it more time with --timeout SECONDS",
-    )

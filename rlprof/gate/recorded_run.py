@@ -1,0 +1,116 @@
+"""One run of a program under way: what is started for it, and whether it ended well."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rlprof.errors import MeasureError, RlprofError
+from rlprof.gate.one_run import Counting, RunRequest, command_for, read_answer, request_of
+from rlprof.gate.process_session import ProcessSession
+from rlprof.gate.program import Program, Side
+from rlprof.gate.program_output import last_lines
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    program: Program
+    pair: int
+    """Counted from 1."""
+    folder: Path
+    """For what it leaves on disk."""
+    counting: Counting
+    is_full: bool = False
+    """Sampled too, and not only counted."""
+
+    @property
+    def run_file(self) -> Path:
+        name = f"{'full' if self.is_full else 'pair'}-{self.pair}-{self.program.side.value}"
+        return self.folder / f"{name}.rlprof"
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return self.program.run_name(self.pair)
+
+    @contextmanager
+    def session(self, *, beside: Sequence[ProcessSession] = ()) -> Iterator[ProcessSession]:
+        """It runs from the beginning of the ``with``, and has ended at its end."""
+        asked = self.run_file.with_suffix(".request.json")
+        try:
+            with ProcessSession(
+                command_for(self._request, asked),
+                environment=os.environ,
+                folder=self.program.folder,
+                log=self._log,
+                beside=beside,
+            ) as session:
+                yield session
+        finally:
+            asked.unlink(missing_ok=True)
+
+    def check_end(self) -> None:
+        """Raise :class:`MeasureError` unless it ended well."""
+        answer = read_answer(self._request)
+        if answer is None:
+            raise MeasureError(
+                f"the recording of {self.name} ended without a word\n{last_lines(self._log)}",
+                slug="recording-lost",
+                hint="was it killed, or is the machine out of memory? Otherwise please report it",
+            )
+        if answer.slug:
+            raise MeasureError(
+                f"{self.name} could not be recorded: {answer.message}",
+                slug=answer.slug,
+                hint=answer.hint,
+            )
+        if answer.exit_code:
+            raise self._failed(answer.exit_code)
+
+    def timed_out(self, timeout_s: float) -> RlprofError:
+        return MeasureError(
+            f"{self.name} took longer than {timeout_s:g} s and was ended\n{last_lines(self._log)}",
+            slug="program-timed-out",
+            hint="let it train for fewer steps, or allow it more time with --timeout SECONDS",
+        )
+
+    def _failed(self, code: int) -> RlprofError:
+        hint = (
+            "base runs in a worktree of its own: files that git does not track are not there, and what "
+            "is built must be built first (--prepare COMMAND)"
+            if self.program.side is Side.BASE
+            else "run it by itself to see why"
+        )
+        return MeasureError(
+            f"{self.name} failed with exit code {code}\n{last_lines(self._log)}",
+            slug="program-failed",
+            hint=hint,
+        )
+
+    @property
+    def _log(self) -> Path:
+        return self.run_file.with_suffix(".log")
+
+    @property
+    def _request(self) -> RunRequest:
+        return request_of(
+            _to_start(self.program, self.pair),
+            self.run_file,
+            is_full=self.is_full,
+            label=self.program.name,
+            counting=self.counting,
+        )
+
+
+def _to_start(program: Program, pair: int) -> Program:
+    """``program`` in an environment as of a shell in its folder.
+
+    The hash seed is the same on both sides and another one in the next pair: the order of a set changes
+    how fast a program is, and one seed alone would count as the program.
+    """
+    environment = {"PYTHONHASHSEED": str(pair), **program.environment, "PWD": str(program.folder)}
+    environment.pop("OLDPWD", None)
+    return replace(program, environment=environment)
