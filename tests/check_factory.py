@@ -10,9 +10,10 @@ from rlprof.gate.baseline import Baseline
 from rlprof.gate.checking import CheckSettings, check_pairs
 from rlprof.gate.counters import RunCounters
 from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side
-from rlprof.gate.runner import MeasuredRun, Runner
+from rlprof.gate.runner import Runner
 from rlprof.model.profile import Interval
 
 MACHINE = {
@@ -50,6 +51,7 @@ def a_measured_run(
     source: str = "rlprof.step",
     unit: str = "steps",
     left_behind: int = 0,
+    waiting: float = 0.0,
 ) -> MeasuredRun:
     return MeasuredRun(
         side=side,
@@ -61,6 +63,7 @@ def a_measured_run(
         wall_s=12.5,
         run_file=Path("run.rlprof"),
         left_behind=left_behind,
+        waiting=waiting,
     )
 
 
@@ -85,6 +88,12 @@ class ListedRuns(Runner):
         assert not is_full
         self.order.append((pair, program.side.value))
         return self._runs(program.side, pair)
+
+    def measure_in_turns(
+        self, first: Program, second: Program, pair: int
+    ) -> tuple[MeasuredRun, MeasuredRun]:
+        self.order.append((pair, f"{first.side.value} and {second.side.value}"))
+        return self._runs(first.side, pair), self._runs(second.side, pair)
 
 
 def rates(base: float, head: float, *, wobble: float = 0.002) -> Runs:
@@ -116,6 +125,7 @@ def checked(
     runs: Runs | Runner,
     *,
     counters_only: bool = False,
+    in_turns: bool = False,
     base: Program | None = None,
     head: Program | None = None,
     decision: DecisionSettings | None = None,
@@ -125,7 +135,9 @@ def checked(
         base or a_program(Side.BASE),
         head or a_program(Side.HEAD),
         runner,
-        CheckSettings(decision or DecisionSettings(), counters_only=counters_only),
+        CheckSettings(
+            decision or DecisionSettings(), counters_only=counters_only, in_turns=in_turns
+        ),
         lambda _line: None,
     )
 

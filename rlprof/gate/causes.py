@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from rlprof.comparison.compare import Comparison, compare
 from rlprof.comparison.html import comparison_as_html
 from rlprof.comparison.svg import comparison_as_svg
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Program
-from rlprof.gate.runner import MeasuredRun, Runner
+from rlprof.gate.runner import Runner
 from rlprof.model.report import Report
 from rlprof.report import build_report
 from rlprof.runfile.reader import read_run

@@ -21,10 +21,12 @@ from rlprof.gate.counters import (
 )
 from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
 from rlprof.gate.fingerprint import differences
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Program, Side
-from rlprof.gate.runner import MeasuredRun, Runner
+from rlprof.gate.runner import Runner
 from rlprof.gate.script_file import script_file
+from rlprof.gate.turns import TURN_S
 from rlprof.gate.words import run_in_words
 from rlprof.gate.workload import check_same_steps, check_same_unit
 from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
@@ -35,7 +37,7 @@ Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
 
 MUCH_WAITING: Final = 0.1
-"""Part of its turns that a run may wait without a word: a slowdown of 10 % is then seen as one of 9 % at least."""
+"""Part of its turns that a run may wait without a word."""
 
 _COUNTED_ALWAYS: Final = frozenset(COST_COUNTERS) - TOLD_ON_DEMAND
 """In every run, whether it was asked for or not."""
@@ -388,6 +390,9 @@ def _notes(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
         yield Note(
             "warning",
             "waited-in-turns",
-            f"A run waited for something else than a CPU in {wording.percent(waiting)} of its turns. Such waits go on "
-            "while the other has its turn: those of more than 50 ms count half. Without --interleave they count in full.",
+            wording.unglued(
+                f"A run waited for something else than a CPU in {wording.percent(waiting)} of its turns. Such waits "
+                f"go on while the other has its turn: a slowdown by waits of 10 ms is seen as one of nine tenths of it, "
+                f"by waits of {1000 * TURN_S:.0f} ms as two thirds. Without --interleave they count in full."
+            ),
         )

@@ -22,7 +22,7 @@ from rlprof.gate.program_output import last_lines
 from rlprof.model.profile import Interval
 
 if TYPE_CHECKING:
-    from rlprof.gate.runner import MeasuredRun
+    from rlprof.gate.measured_run import MeasuredRun
 
 _TIDY_S: Final = 15.0
 """In which a process that was told to stop has ended its run: it takes up to five seconds by itself."""

@@ -8,9 +8,9 @@ import rlprof
 from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import Decision, State
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, exit_code
 from rlprof.gate.program import Side
-from rlprof.gate.runner import MeasuredRun
 from rlprof.model.profile import Interval
 from rlprof.renderers.json_report.values import Json, as_json_text, known, number
 

@@ -18,8 +18,8 @@ from rlprof.errors import (
 )
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import Decision, State
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Side
-from rlprof.gate.runner import MeasuredRun
 from rlprof.model.profile import Interval
 from rlprof.model.recording import Note
 

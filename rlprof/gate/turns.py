@@ -14,9 +14,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from random import Random
+from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError
 from rlprof.gate.own_process import command_to_run, end_with, write_request
@@ -25,34 +26,71 @@ from rlprof.gate.program_output import last_lines
 from rlprof.recording import procfs
 
 TURN_S: Final = 0.05
-"""Short beside what other users of the machine do, long beside refilling a cache and most waits of a step."""
+"""In the mean. Short beside what other users of the machine do, long beside refilling a cache and most waits of a step."""
 
 _TIDY_S: Final = 10.0
 """In which the process that sees to the turns has seen that both have ended."""
+
+_IDLE: Final = 0.02
+"""Part of a turn that what only waits may be ready in: it may wake up, to wait again."""
+
+_FEW_WAITS: Final = 4
+"""In a turn of mere waiting: one that was under way, one to be stopped in, and one or two more."""
+
+_VARIATION: Final = 0.4
+"""By which part of their mean the lengths of turns vary; both have as long a turn, one after the other."""
 
 _ROUNDS: Final = 20
 """Of looking for processes that were started while the others were being stopped."""
 
 
+class Turn(NamedTuple):
+    start: float
+    """Unix time (s)."""
+    end: float
+    ready_s: float
+    """In which main threads of the program ran or wanted to, and so waited for nothing but a CPU."""
+    waits: int = 0
+    """How often they began to wait; being stopped and woken up to be resumed is some of them."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether hardly anything happened but waiting, and few waits were over in it."""
+        return self.ready_s < _IDLE * (self.end - self.start) and self.waits <= _FEW_WAITS
+
+
 @dataclass(frozen=True, slots=True)
 class TurnsTaken:
-    """What one run had of its time, from the first turn to its end."""
+    """When one run had its turns, up to its end."""
 
-    elapsed_s: float
-    active_s: float
-    """Of its own turns."""
-    ready_s: float
-    """In which the main threads of its processes ran or wanted to: they waited for nothing but a CPU."""
+    turns: tuple[Turn, ...]
 
     @property
     def share(self) -> float:
-        """The part of the time that it ran in."""
-        return self.active_s / self.elapsed_s if self.elapsed_s else 1.0
+        """The part of the time that it ran in, from its first turn to its end."""
+        if not self.turns:
+            return 1.0
+        start, end = self.turns[0].start, self.turns[-1].end
+        return self.active_in(start, end) / (end - start)
 
-    @property
-    def waiting(self) -> float:
-        """The least part of its turns in which all of it waited, for a GPU, a network or the clock."""
-        return max(0.0, 1.0 - self.ready_s / self.active_s) if self.active_s else 0.0
+    def active_in(self, start: float, end: float) -> float:
+        """Seconds of its turns between two times (Unix, s)."""
+        return sum(max(0.0, min(end, it.end) - max(start, it.start)) for it in self.turns)
+
+    def waiting_in(self, start: float, end: float) -> float:
+        """The part of its turns between two times in which all of it waited, for a GPU, a server or the clock."""
+        turns = self._within(start, end)
+        length_s = sum(it.end - it.start for it in turns)
+        ready_s = sum(min(it.ready_s, it.end - it.start) for it in turns)
+        return 1.0 - ready_s / length_s if length_s else 0.0
+
+    def idle_in(self, start: float, end: float) -> float:
+        """The part of those turns in which it did nothing but wait: some waits are longer than a turn."""
+        turns = self._within(start, end)
+        return sum(it.is_idle for it in turns) / len(turns) if turns else 0.0
+
+    def _within(self, start: float, end: float) -> list[Turn]:
+        return [it for it in self.turns if start <= it.start and it.end <= end]
 
 
 def turns_of(
@@ -75,14 +113,17 @@ def turns_of(
         see_end()
         taking.wait(_TIDY_S)
     try:
-        first, second = json.loads(answered.read_text(encoding="utf-8"))
-        return TurnsTaken(**first), TurnsTaken(**second)
+        first, second = (
+            TurnsTaken(tuple(Turn(*turn) for turn in turns))
+            for turns in json.loads(answered.read_text(encoding="utf-8"))
+        )
     except (OSError, ValueError, TypeError) as error:
         raise MeasureError(
             f"base and head could not take turns\n{last_lines(log)}",
             slug="no-turns",
             hint="without --interleave they run one after the other",
         ) from error
+    return first, second
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -100,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     request = json.loads(Path(file).read_text(encoding="utf-8"))
     taken = take_turns(request["pids"], until=lambda: is_over)
     answer = Path(request["answer"])
-    answer.write_text(json.dumps([asdict(it) for it in taken]), encoding="utf-8")
+    answer.write_text(json.dumps([it.turns for it in taken]), encoding="utf-8")
 
 
 def take_turns(
@@ -112,13 +153,17 @@ def take_turns(
     When one has ended the other goes on in turns, with as much of the time as before.
     """
     trees = [_Tree(pid) for pid in pids]
-    begun = time.monotonic()
+    lengths = Random(0)
     try:
         for tree in trees:
             tree.stop()
+        order = trees
         while not until() and any(tree.is_alive for tree in trees):
-            for tree in trees:
-                tree.take_turn(turn_s, begun)
+            # Quotas of containers come every 100 ms: in step with them one side would get them all.
+            length_s = turn_s * lengths.uniform(1 - _VARIATION, 1 + _VARIATION)
+            for tree in order:
+                tree.take_turn(length_s)
+            order = order[::-1]
     finally:
         for tree in trees:
             tree.resume()
@@ -136,10 +181,9 @@ class _Tree:
         except ProcessLookupError:
             self._fd = -1  # It has ended already.
         self._stopped: list[int] = []
-        self._ready_us: dict[int, int] = {}
-        """By pid; of what has ended, as much as when last seen."""
-        self._active_s = 0.0
-        self._elapsed_s = 0.0
+        self._used: dict[int, tuple[int, int]] = {}
+        """(µs ready, waits) up to now, by pid."""
+        self._turns: list[Turn] = []
 
     @property
     def is_alive(self) -> bool:
@@ -147,23 +191,23 @@ class _Tree:
 
     @property
     def taken(self) -> TurnsTaken:
-        return TurnsTaken(self._elapsed_s, self._active_s, sum(self._ready_us.values()) / 1e6)
+        return TurnsTaken(tuple(self._turns))
 
-    def take_turn(self, turn_s: float, begun: float) -> None:
-        """Run for as long; ``begun`` is when the first turn of all began. What has ended lets its turn pass."""
+    def take_turn(self, turn_s: float) -> None:
+        """Run for as long. What has ended lets its turn pass."""
         if not self.is_alive:
             time.sleep(turn_s)
             return
-        start = time.monotonic()
+        start = time.time()
         self.resume()
         ready, _, _ = select.select([self._fd], [], [], turn_s)
         if ready:
             self.close()
+            end = time.time()
+            self._turns.append(Turn(start, end, ready_s=end - start))
         else:
             self.stop()
-        now = time.monotonic()
-        self._active_s += now - start
-        self._elapsed_s = now - begun
+            self._turns.append(Turn(start, time.time(), *self._used_since_last()))
 
     def stop(self) -> None:
         """The root first: it must not see its child stopped while it runs itself."""
@@ -175,10 +219,6 @@ class _Tree:
             for pid in new:
                 _signal(pid, signal.SIGSTOP)
             self._stopped += new
-        for pid in self._stopped:
-            schedule = procfs.read_schedule(pid, pid)
-            if schedule is not None:
-                self._ready_us[pid] = sum(schedule)
 
     def resume(self) -> None:
         """The root last, as it was stopped first."""
@@ -190,6 +230,23 @@ class _Tree:
         if self.is_alive:
             os.close(self._fd)
             self._fd = -1
+
+    def _used_since_last(self) -> tuple[float, int]:
+        """(Seconds ready, waits) of all but the root: that is the recorder, which has its own reasons to wake up."""
+        before = self._used
+        self._used = {pid: it for pid in self._stopped[1:] if (it := _used_by(pid)) is not None}
+        since = [
+            (ready_us - before.get(pid, (0, 0))[0], waits - before.get(pid, (0, 0))[1])
+            for pid, (ready_us, waits) in self._used.items()
+        ]
+        return sum(ready_us for ready_us, _ in since) / 1e6, sum(waits for _, waits in since)
+
+
+def _used_by(pid: int) -> tuple[int, int] | None:
+    schedule, status = procfs.read_schedule(pid, pid), procfs.read_status(pid)
+    if schedule is None or status is None:
+        return None
+    return sum(schedule), status.voluntary_switches
 
 
 def _signal(pid: int, signum: int) -> None:

@@ -11,9 +11,9 @@ from rlprof.comparison import words as comparison_words
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import Decision
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
-from rlprof.gate.runner import MeasuredRun
 from rlprof.model.profile import Interval
 from rlprof.names import printable
 

@@ -75,7 +75,9 @@ class Recorder:
         self._settings = settings
         # Before the run's clock starts: a driver that wakes up is none of its start-up.
         self._gpus = find_gpus(os.environ)
+        # One after the other: by the second, what is seen from outside is laid over the recording.
         self._start = time.monotonic()
+        self._started_unix_s = time.time()
         self._notes: list[Note] = []
         self._usable_cores = usable_cores()
         self._selector = selectors.DefaultSelector()
@@ -153,7 +155,7 @@ class Recorder:
             command=redact_arguments(settings.command),
             script=settings.script,
             cwd=cwd,
-            started_unix_s=time.time(),
+            started_unix_s=self._started_unix_s,
             wall_us=0,
             exit_code=None,
             complete=False,

@@ -19,9 +19,9 @@ from rlprof.gate.counters import CounterDifference
 from rlprof.gate.json_document import outcome_as_json
 from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.markdown import outcome_as_markdown
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Side
-from rlprof.gate.runner import MeasuredRun
 from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.gate.terminal import outcome_as_text
 from rlprof.model.recording import Note

@@ -23,9 +23,9 @@ from rlprof.gate.checking import (
 )
 from rlprof.gate.counters import CounterTolerance
 from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
 from rlprof.gate.program import Side
-from rlprof.gate.runner import MeasuredRun
 from rlprof.model.counters import COST_COUNTERS, TOLD_ON_DEMAND
 from tests.check_factory import (
     MACHINE,
@@ -55,6 +55,16 @@ def test_the_sides_take_turns_in_going_first():
     first = [side for number, (_, side) in enumerate(runner.order) if number % 2 == 0]
     assert first[:4] == ["base", "head", "base", "head"]
     assert [pair for pair, _ in runner.order[:6]] == [1, 1, 2, 2, 3, 3]
+
+
+def test_in_turns_both_of_a_pair_run_at_once():
+    runner = ListedRuns(rates(1000, 1000))
+
+    outcome = checked(runner, in_turns=True)
+
+    assert outcome.verdict is Verdict.PASS
+    assert runner.order[:2] == [(1, "base and head"), (2, "head and base")]
+    assert len(outcome.runs) == 10
 
 
 def test_no_more_runs_than_it_takes():
@@ -188,6 +198,17 @@ def test_what_runs_leave_behind_is_told():
     (note,) = outcome.notes
     assert note.slug == "processes-left-behind"
     assert "2 processes" in note.text
+
+
+def test_what_waited_in_its_turns_is_told():
+    outcome = checked(
+        lambda side, pair: a_measured_run(side, pair, waiting=0.5 * (side is Side.HEAD)),
+        in_turns=True,
+    )
+
+    (note,) = outcome.notes
+    assert note.slug == "waited-in-turns"
+    assert "in 50 % of its turns" in note.text
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from rlprof.errors import MeasureError
 from rlprof.gate.launches import launches_of
+from rlprof.gate.measured_run import measured
 from rlprof.gate.program import Side
-from rlprof.gate.runner import measured
 from tests.check_factory import a_program
 from tests.factories import RunBuilder, a_run
 from tests.run_files import write_run

@@ -1,0 +1,105 @@
+"""What taking turns does to the noise of a pair, and to its truth (``rlprof check --interleave``).
+
+Each pair of runs is made twice, one after the other and in turns, in alternation; prints a Markdown table. The
+first case is a program and itself, the others differ by what stands in their row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from math import exp, log
+from pathlib import Path
+from statistics import stdev
+from typing import NamedTuple
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.measuring import Spread, machine
+from rlprof.gate.measured_run import MeasuredRun
+from rlprof.gate.one_run import Counting
+from rlprof.gate.process_session import adopting_orphans
+from rlprof.gate.program import Program, Side
+from rlprof.gate.runner import Runner
+
+SCRIPT = """
+import sys, time
+import rlprof
+
+steps, work, waited_s = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+for _ in range(steps):
+    sum(range(work))
+    if waited_s:
+        time.sleep(waited_s)
+    rlprof.step()
+"""
+
+
+class Case(NamedTuple):
+    name: str
+    steps: int
+    base: tuple[int, float]
+    """Numbers added up in a step, and seconds that it sleeps."""
+    head: tuple[int, float]
+
+
+CASES = (
+    Case("works; against itself", 6000, (50_000, 0.0), (50_000, 0.0)),
+    Case("works; a ninth more work", 6000, (45_000, 0.0), (50_000, 0.0)),
+    Case("waits 4 ms; a ninth longer", 1500, (0, 0.0036), (0, 0.004)),
+    Case("works and waits 2 ms; a ninth more work", 1500, (90_000, 0.002), (100_000, 0.002)),
+    Case("works and waits 100 ms; a fifth longer", 60, (2_500_000, 0.1), (2_500_000, 0.12)),
+)
+
+
+def program(side: Side, script: Path, case: Case) -> Program:
+    work, waited_s = case.base if side is Side.BASE else case.head
+    return Program(
+        side=side,
+        command=(sys.executable, str(script), str(case.steps), str(work), str(waited_s)),
+        script=script.name,
+        folder=script.parent,
+        environment=dict(os.environ),
+        name=side.value,
+    )
+
+
+def log_ratio(runs: tuple[MeasuredRun, MeasuredRun]) -> float:
+    rates = {run.side: run.sps.median for run in runs if run.sps is not None}
+    return log(rates[Side.HEAD] / rates[Side.BASE])
+
+
+def told(ratios: list[float]) -> str:
+    return f"{Spread.of(map(exp, ratios)).text()} | {100 * stdev(ratios):.1f} %"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=8, help="of each kind (at least 2)")
+    arguments = parser.parse_args()
+    print("| program | one after the other | noise of a pair | in turns | noise of a pair |")
+    print("|---|---|---:|---|---:|", flush=True)
+    with tempfile.TemporaryDirectory() as name, adopting_orphans():
+        folder = Path(name)
+        script = folder / "train.py"
+        script.write_text(SCRIPT)
+        for case in CASES:
+            base, head = (program(side, script, case) for side in Side)
+            after, in_turns = [], []
+            alone, sharing = (
+                Runner(Path(tempfile.mkdtemp(dir=folder)), timeout_s=600, counting=Counting())
+                for _ in range(2)
+            )
+            for pair in range(1, arguments.pairs + 1):
+                first, second = (base, head) if pair % 2 else (head, base)
+                after.append(log_ratio((alone.measure(first, pair), alone.measure(second, pair))))
+                in_turns.append(log_ratio(sharing.measure_in_turns(first, second, pair)))
+            print(f"| {case.name} | {told(after)} | {told(in_turns)} |", flush=True)
+    print(f"\n{machine()}")
+
+
+if __name__ == "__main__":
+    main()

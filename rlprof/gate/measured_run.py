@@ -1,0 +1,169 @@
+"""What one run of a program came to, as its run file tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rlprof import wording
+from rlprof.analysis.own_pace import at_own_pace
+from rlprof.analysis.profile import build_profile
+from rlprof.analysis.steps import count_steps
+from rlprof.errors import MeasureError, RlprofError, RunFileError
+from rlprof.gate.counters import RunCounters
+from rlprof.gate.launches import launches_of
+from rlprof.gate.program import Program, Side
+from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
+from rlprof.model.profile import Interval, PhaseKind, Profile, Throughput
+from rlprof.model.recording import Recording
+from rlprof.runfile.reader import read_run
+
+COUNTER_DIGITS: Final = 10
+
+
+class SteadyWindow(NamedTuple):
+    start: float
+    """Unix time (s)."""
+    end: float
+    steps: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One run of one side. It ended well."""
+
+    side: Side
+    pair: int
+    """Counted from 1."""
+    sps: Interval | None
+    """Steady; None where only counters were asked for and the run was too short for a rate."""
+    unit: str
+    """``steps``, or ``updates`` where optimizer steps stand in."""
+    source: str
+    counters: RunCounters
+    """Of the whole run: where its steady phase begins is not known exactly."""
+    wall_s: float
+    run_file: Path
+    steady: tuple[SteadyWindow, ...] = ()
+    """Windows of the steady phase."""
+    left_behind: int = 0
+    """Processes that were still there after its end; they were killed."""
+    waiting: float = 0.0
+    """Part of its turns in which it waited for something else than a CPU; 0 where it took no turns."""
+
+    @property
+    def steps(self) -> float:
+        return self.counters.steps
+
+
+def measured(
+    run_file: Path,
+    *,
+    program: Program,
+    pair: int,
+    needs_rate: bool,
+    needs_counters: bool = False,
+    asked: Sequence[str] = (),
+) -> MeasuredRun:
+    """What the run in ``run_file`` came to; raises :class:`MeasureError` where it lacks what is needed.
+
+    ``asked`` are counters that must be told.
+    """
+    try:
+        recording = read_run(run_file)
+    except RunFileError as error:
+        raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
+    # Without need of a rate nothing is cut: windows of torch's profiler may cover all steps of a short run.
+    profile = build_profile(at_own_pace(recording) if needs_rate else recording)
+    throughput = replace(profile.throughput, total_steps=count_steps(recording).total)
+    _check_steps(throughput, program, pair)
+    sps = throughput.steady_sps
+    if sps is not None and sps.median <= 0:
+        sps = None
+    if sps is None and needs_rate:
+        raise _no_rate(throughput, program, pair)
+    if needs_counters:
+        _check_counted(recording, throughput, program, pair)
+    told = dict.fromkeys(asked, 0.0)
+    if KERNEL_LAUNCHES in told:
+        told[KERNEL_LAUNCHES] = launches_of(recording, program.run_name(pair))
+    return MeasuredRun(
+        side=program.side,
+        pair=pair,
+        sps=sps,
+        unit=throughput.unit,
+        source=throughput.source,
+        counters=_counters(recording, throughput.total_steps, told),
+        wall_s=recording.run.wall_us / 1e6,
+        run_file=run_file,
+        steady=tuple(_steady_windows(profile)),
+    )
+
+
+def _steady_windows(profile: Profile) -> Iterator[SteadyWindow]:
+    begun = profile.run.started_unix_s
+    phases = [it for it in profile.phases if it.kind is PhaseKind.STEADY]
+    for start_us, end_us, rate in profile.throughput.series:
+        if any(it.start_us <= start_us and end_us <= it.end_us for it in phases):
+            yield SteadyWindow(
+                begun + start_us / 1e6, begun + end_us / 1e6, rate * (end_us - start_us) / 1e6
+            )
+
+
+def _counters(recording: Recording, steps: float, told: Mapping[str, float]) -> RunCounters:
+    """``told``: what is not in the recording's counters, and those that are in any case there."""
+    if not steps:
+        return RunCounters({}, 0.0)  # The program prints its rate alone.
+    totals = dict(told)
+    for counter in recording.counters:
+        if is_of_steps(counter.name):
+            totals[counter.name] = totals.get(counter.name, 0.0) + counter.value
+    totals[PROCESSES] = sum(1 for it in recording.processes if it.python)
+    # To as many digits as a baseline keeps: what is the same must be equal to it.
+    per_step = {
+        name: float(f"{value / steps:.{COUNTER_DIGITS}g}") for name, value in totals.items()
+    }
+    return RunCounters(per_step, steps)
+
+
+# --- what goes wrong ------------------------------------------------------------------------
+
+
+def _check_steps(throughput: Throughput, program: Program, pair: int) -> None:
+    if throughput.unit == "none" or throughput.source == "none":
+        raise MeasureError(
+            f"{program.run_name(pair)} ended well, but nothing counted its steps",
+            slug="no-steps",
+            hint="count them with rlprof.step(n) in the loop, or tell rlprof where they are: "
+            "--steps-from MODULE:FUNCTION, --sps-pattern REGEX",
+        )
+
+
+def _no_rate(throughput: Throughput, program: Program, pair: int) -> RlprofError:
+    lack = wording.unglued(wording.lack_of_rate(throughput)) or "its steady rate is zero"
+    return MeasureError(
+        f"{program.run_name(pair)} never came to a steady rate: {lack}",
+        slug="no-steady-rate",
+        hint="let it train for longer, ten seconds or more after its warm-up; "
+        "--counters-only needs no rate",
+    )
+
+
+def _check_counted(
+    recording: Recording, throughput: Throughput, program: Program, pair: int
+) -> None:
+    if not any(it.python for it in recording.processes):
+        raise MeasureError(
+            f"nothing was counted in {program.run_name(pair)} since none of its processes carried rlprof's agent",
+            slug="counters-unseen",
+            hint="start Python without -E, -I and -S, and leave PYTHONPATH in its environment",
+        )
+    if not throughput.total_steps:
+        raise MeasureError(
+            f"{program.run_name(pair)} prints its rate and not its steps, so that nothing is known per step",
+            slug="counters-unseen",
+            hint="count them with rlprof.step(n) in the loop, with --steps-from MODULE:FUNCTION, or with a "
+            "--sps-pattern that finds (?P<steps>...)",
+        )
