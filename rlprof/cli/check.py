@@ -47,6 +47,8 @@ class _Found(NamedTuple):
     outcome: Outcome
     causes: Causes | None = None
     """Where they were asked for and found; their run files are there until the check's folder goes."""
+    stop: BaseException | None = None
+    """The signal that came when the verdict was known already."""
 
 
 class OnInconclusive(str, Enum):
@@ -209,10 +211,12 @@ def _check(request: CheckRequest) -> int:
         runner = _runner(request, folder, settings)
         if request.save_baseline is not None:
             return _save_baseline(request, request.save_baseline, head, runner, settings)
-        outcome, causes = _outcome(request, head, runner, settings, folder)
-        code = hand_out(outcome, request)
-        if causes is not None:
-            write_artifacts(request, causes)
+        found = _outcome(request, head, runner, settings, folder)
+        code = hand_out(found.outcome, request)
+        if found.causes is not None:
+            write_artifacts(request, found.causes)
+        if found.stop is not None:
+            raise found.stop
     return code
 
 
@@ -297,8 +301,9 @@ def _against_commit(
         script=request.target.words[0] if is_script else None,
         tell=_tell,
     ) as sides:
-        outcome, causes = _compared(request, sides.base, sides.head, runner, settings)
-    return _Found(replace(outcome, notes=(*sides.notes, *outcome.notes)), causes)
+        found = _compared(request, sides.base, sides.head, runner, settings)
+        notes = (*sides.notes, *found.outcome.notes)
+    return found._replace(outcome=replace(found.outcome, notes=notes))
 
 
 def _two_commands(request: CheckRequest, head: Program) -> tuple[Program, Program]:
@@ -320,6 +325,7 @@ def _compared(
 ) -> _Found:
     from rlprof.gate.causes import look_for_causes
     from rlprof.gate.checking import check_pairs
+    from rlprof.gate.interruption import Interrupted
     from rlprof.gate.outcome import Verdict
     from rlprof.gate.words import first_line
     from rlprof.model.recording import Note
@@ -330,12 +336,13 @@ def _compared(
     _tell("a last pair, recorded in full")
     try:
         causes = look_for_causes(base, head, runner, len(outcome.pairs()) + 1)
-    except (
-        Exception
-    ) as error:  # The verdict stands without them, be it a failed run or a bug of ours.
-        text = f"The causes are not known: {first_line(str(error)) or type(error).__name__}."
-        note = Note("warning", "no-causes", text)
-        return _Found(replace(outcome, notes=(*outcome.notes, note)))
+    except (Exception, Interrupted) as error:
+        # The verdict stands without them, be it a failed run, a bug of ours or a signal.
+        is_stop = isinstance(error, Interrupted)
+        why = "it was told to stop" if is_stop else first_line(str(error)) or type(error).__name__
+        note = Note("warning", "no-causes", f"The causes are not known: {why}.")
+        told = replace(outcome, notes=(*outcome.notes, note))
+        return _Found(told, stop=error if is_stop else None)
     return _Found(replace(outcome, comparison=causes.comparison), causes)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -89,7 +90,7 @@ def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
             if given
             else "nothing says what to compare with",
             slug="no-base",
-            hint=f"give one of {', '.join(against)}",
+            hint=_misplaced(request.target.words, against) or f"give one of {', '.join(against)}",
         )
     for options, is_useful, why in _conditions(request):
         useless = [] if is_useful else [name for name, value in options.items() if value]
@@ -99,13 +100,32 @@ def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
                 slug="useless-option",
                 hint="leave out what does not go with the rest",
             )
-    for file in request.outputs.files():
+    outputs = tuple(_outputs(request))
+    for file in outputs:
         check_output(file, force=request.force)
+    for file, times in Counter(it.resolve() for it in outputs).items():
+        if times > 1 and (file.is_file() or not file.exists()):
+            raise UsageError(
+                f"two results would go to {file}",
+                slug="same-output",
+                hint="give each a file of its own",
+            )
+
+
+def _outputs(request: CheckRequest) -> Iterator[Path]:
+    yield from request.outputs.files()
     if request.save_baseline is not None:
-        check_output(request.save_baseline, force=request.force)
+        yield request.save_baseline
     if request.artifacts is not None:
-        for name in ARTIFACTS:
-            check_output(request.artifacts / name, force=request.force)
+        yield from (request.artifacts / name for name in ARTIFACTS)
+
+
+def _misplaced(words: Sequence[str], options: Collection[str]) -> str:
+    """What to do about options that stand behind the script, and so are its own; empty where none does."""
+    found = [word for word in words if word.partition("=")[0] in options]
+    if not found:
+        return ""
+    return f"{found[0]} stands behind what to run, and so belongs to that: options of rlprof come before it"
 
 
 def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool, str]]:

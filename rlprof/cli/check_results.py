@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
 from rlprof.cli.output import say, show, terminal_options, write_output
-from rlprof.errors import MeasureError, OutputError
+from rlprof.errors import MeasureError, OutputError, UsageError
 from rlprof.gate.git import git
 from rlprof.gate.json_document import outcome_as_json
 from rlprof.gate.junit import outcome_as_junit
@@ -65,7 +65,7 @@ def write_artifacts(request: CheckRequest, causes: Causes) -> None:
         write_output(drawing, causes.drawing(), force=request.force)
         for file, run in zip(files, causes.runs, strict=True):
             write_output(file, run.run_file.read_bytes(), force=request.force)
-    except OutputError as error:
+    except (OutputError, UsageError) as error:
         say(f"rlprof: not all of {', '.join(ARTIFACTS)}: {error.message}")
     else:
         say(f"rlprof: wrote {', '.join(ARTIFACTS)} to {request.artifacts}")
@@ -81,6 +81,9 @@ def _written(documents: Iterable[tuple[Path | None, str]], *, force: bool) -> Ou
             write_output(file, document, force=force)
         except OutputError as error:
             first = first or error
+        except UsageError as error:
+            # It was not there when the check began: the command line was fine.
+            first = first or OutputError(error.message, slug=error.slug, hint=error.hint)
     return first
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from rlprof import wording
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.counters import (
@@ -24,9 +23,9 @@ from rlprof.gate.fingerprint import differences
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Program, Side
+from rlprof.gate.remarks import on_counters, on_runs, on_saved_command, on_unsaved_counters
 from rlprof.gate.runner import Runner
 from rlprof.gate.script_file import script_file
-from rlprof.gate.turns import TURN_S
 from rlprof.gate.words import run_in_words
 from rlprof.gate.workload import check_same_steps, check_same_unit
 from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
@@ -35,9 +34,6 @@ from rlprof.units import duration
 
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
-
-MUCH_WAITING: Final = 0.1
-"""Part of its turns that a run may wait without a word."""
 
 _COUNTED_ALWAYS: Final = frozenset(COST_COUNTERS) - TOLD_ON_DEMAND
 """In every run, whether it was asked for or not."""
@@ -152,7 +148,8 @@ def check_against_baseline(
         return _judge_head(baseline, head, runner, settings, progress, tell)
 
     outcome = _outcome(*_verdict_of(judge), name, head, progress, saved_sps=baseline.sps)
-    return replace(outcome, notes=(*outcome.notes, *_not_saved(progress)))
+    remarks = (*on_saved_command(baseline, head), *on_unsaved_counters(progress.counters))
+    return replace(outcome, notes=(*outcome.notes, *remarks))
 
 
 def _judge_head(
@@ -296,21 +293,6 @@ def _check_saved(baseline: Baseline, name: str, settings: CheckSettings) -> None
             )
 
 
-def _not_saved(progress: _Progress) -> Iterator[Note]:
-    """What head counted and the baseline does not tell."""
-    names = sorted(
-        it.name
-        for it in progress.counters
-        if it.base is None and it.head and it.name not in TOLD_ON_DEMAND
-    )
-    if names:
-        yield Note(
-            "info",
-            "counters-not-saved",
-            f"The baseline does not tell {', '.join(names)}: not judged until it is saved again.",
-        )
-
-
 def _runs_of_pair(
     sides: tuple[Program, Program], number: int, runner: Runner, *, in_turns: bool
 ) -> Iterator[MeasuredRun]:
@@ -360,6 +342,7 @@ def _outcome(
     progress: _Progress,
     saved_sps: tuple[float, ...] = (),
 ) -> Outcome:
+    is_by_counters = progress.decision is None
     return Outcome(
         verdict=verdict,
         base=base,
@@ -372,27 +355,8 @@ def _outcome(
         decision=progress.decision,
         counters=progress.counters,
         failure=failure,
-        notes=tuple(_notes(progress.runs)),
+        notes=(
+            *on_runs(progress.runs),
+            *(on_counters(verdict, progress.runs, progress.counters) if is_by_counters else ()),
+        ),
     )
-
-
-def _notes(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
-    left = sum(run.left_behind for run in runs)
-    if left:
-        yield Note(
-            "info",
-            "processes-left-behind",
-            f"The runs left {wording.counted(left, 'process', 'processes')} behind; they were ended, so as not to slow "
-            "the next run down.",
-        )
-    waiting = max((run.waiting for run in runs), default=0.0)
-    if waiting > MUCH_WAITING:
-        yield Note(
-            "warning",
-            "waited-in-turns",
-            wording.unglued(
-                f"A run waited for something else than a CPU in {wording.percent(waiting)} of its turns. Such waits "
-                f"go on while the other has its turn: a slowdown by waits of 10 ms is seen as one of nine tenths of it, "
-                f"by waits of {1000 * TURN_S:.0f} ms as two thirds. Without --interleave they count in full."
-            ),
-        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -48,6 +49,9 @@ _SMALL: Final = 0.05
 _RARE: Final = 0.01
 """Events per step that are let pass: what a program does once a second it does more often per step when it
 is slower, and equally often in both runs of a side."""
+
+_SIGMAS: Final = 3.0
+"""Standard deviations by which chance alone hardly ever (1 in 700) makes one run count more than another."""
 
 _ENOUGH_RUNS: Final = 5
 """A side: all five of head above all five of base is one case in 252."""
@@ -252,8 +256,16 @@ def _allowed(counted: _Counted, asked: Mapping[str, float | None]) -> tuple[floa
     if counted.runs >= _ENOUGH_RUNS:
         slack = max(_SMALL * highest, _RARE, counted.variation)
         return highest + slack, "it varies from run to run"
-    slack = max(_CLEAR * highest, _RARE, counted.variation)
+    slack = max(_CLEAR * highest, _RARE, counted.variation, _by_chance(counted))
     return highest + slack, "so few runs do not tell whether it varies"
+
+
+def _by_chance(counted: _Counted) -> float:
+    """What events that come at random differ by from run to run, per step (Poisson)."""
+    if counted.name.endswith("_bytes"):
+        return 0.0
+    most = counted.highest
+    return _SIGMAS * sqrt(2 * most.total + 1) / most.steps if most.steps else 0.0
 
 
 def _slack_of_agreed(name: str, highest: float) -> float:

@@ -38,7 +38,7 @@ class MeasuredRun:
     pair: int
     """Counted from 1."""
     sps: Interval | None
-    """Steady; None where only counters were asked for and the run was too short for a rate."""
+    """Steady, of all steps; None where only counters were asked for and the run was too short for a rate."""
     unit: str
     """``steps``, or ``updates`` where optimizer steps stand in."""
     source: str
@@ -79,9 +79,8 @@ def measured(
     profile = build_profile(at_own_pace(recording) if needs_rate else recording)
     throughput = replace(profile.throughput, total_steps=count_steps(recording).total)
     _check_steps(throughput, program, pair)
-    sps = throughput.steady_sps
-    if sps is not None and sps.median <= 0:
-        sps = None
+    steady = tuple(_steady_windows(profile))
+    sps = _of_all_steps(throughput, steady)
     if sps is None and needs_rate:
         raise _no_rate(throughput, program, pair)
     if needs_counters:
@@ -98,8 +97,22 @@ def measured(
         counters=_counters(recording, throughput.total_steps, told),
         wall_s=recording.run.wall_us / 1e6,
         run_file=run_file,
-        steady=tuple(_steady_windows(profile)),
+        steady=steady,
     )
+
+
+def _of_all_steps(throughput: Throughput, steady: Sequence[SteadyWindow]) -> Interval | None:
+    """The steady rate, of all its steps over all its time; None where it is not known, or zero.
+
+    The median of the windows, which a report tells, does not see what a run does now and then, as to save.
+    """
+    settled = throughput.steady_sps
+    if settled is None or settled.median <= 0:
+        return None
+    if not throughput.total_steps or not steady:
+        return settled  # The program prints its rate now and then, and that is all there is.
+    steps, time_s = sum(it.steps for it in steady), sum(it.end - it.start for it in steady)
+    return Interval(*(it / settled.median * steps / time_s for it in settled))
 
 
 def _steady_windows(profile: Profile) -> Iterator[SteadyWindow]:

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.gate.one_run import Counting, RunRequest, command_for, read_answer, request_of
 from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import Program, Side
 from rlprof.gate.program_output import last_lines
+
+_NO_MODULE: Final = "ModuleNotFoundError"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +81,26 @@ class RecordedRun:
         )
 
     def _failed(self, code: int) -> RlprofError:
-        hint = (
+        printed = last_lines(self._log)
+        if _NO_MODULE in printed:
+            hint = (
+                f"{self.program.command[0]} has no such module: --python names the interpreter of the training, "
+                "and --prepare builds what base lacks in its worktree"
+            )
+        else:
+            hint = self._usual_hint()
+        return MeasureError(
+            f"{self.name} failed with exit code {code}\n{printed}",
+            slug="program-failed",
+            hint=hint,
+        )
+
+    def _usual_hint(self) -> str:
+        return (
             "base runs in a worktree of its own: files that git does not track are not there, and what "
             "is built must be built first (--prepare COMMAND)"
             if self.program.side is Side.BASE
             else "run it by itself to see why"
-        )
-        return MeasureError(
-            f"{self.name} failed with exit code {code}\n{last_lines(self._log)}",
-            slug="program-failed",
-            hint=hint,
         )
 
     @property

@@ -22,6 +22,9 @@ from tests.checked_repository import NOT_MEASURED, USAGE, waiting
         (["--base", "main", "--counters-only", "--pairs", "9", "train.py"], "useless-option"),
         (["--save-baseline", "perf.json", "--json", "check.json", "train.py"], "useless-option"),
         (["--base", "no-such-branch", "train.py"], "base-unknown"),
+        (["--base", "main", "--json", "o", "--markdown", "./o", "train.py"], "same-output"),
+        (["--baseline", "perf.json", "--interleave", "train.py"], "useless-option"),
+        (["--base", "main", "--interleave", "--counters-only", "train.py"], "useless-option"),
         (["--base", "--output=/tmp/x", "train.py"], "base-unknown"),
         (["--base-command", "'", "train.py"], "bad-base-command"),
         (["--base", "main", "--min-effect", "much", "train.py"], "bad-min-effect"),
@@ -37,6 +40,24 @@ def test_command_lines_that_cannot_be_meant(repository, options, slug):
 
     assert answer.fails_with(USAGE, slug)
     repository.assert_tidy()
+
+
+def test_an_option_behind_the_script_is_told(repository):
+    repository.commit(waiting())
+
+    answer = repository.check("train.py", "--base", "main")
+
+    assert answer.fails_with(USAGE, "no-base")
+    assert "--base stands behind what to run" in answer.err
+
+
+def test_a_module_that_is_missing_points_to_the_interpreter(repository):
+    repository.commit("import no_such_library\n")
+
+    answer = repository.check("--base", "main", "train.py")
+
+    assert answer.fails_with(NOT_MEASURED, "program-failed")
+    assert "--python names the interpreter" in answer.err
 
 
 def test_a_folder_without_a_repository(repository, tmp_path):

@@ -23,6 +23,7 @@ def asked_for(outputs: Outputs) -> CheckRequest:
         baseline=None,
         save_baseline=None,
         relax_machine=False,
+        interleave=False,
         pairs=None,
         max_pairs=None,
         min_effect=None,
@@ -74,3 +75,18 @@ def test_a_summary_that_cannot_be_written_is_told_and_the_verdict_stands(
 
     assert code == EXIT_REGRESSION
     assert "no summary: cannot write" in capsys.readouterr().err
+
+
+def test_a_file_that_appeared_during_the_check_keeps_the_verdict(tmp_path, capsys):
+    (tmp_path / "check.json").write_text("the program's own")
+    outputs = Outputs(
+        markdown=tmp_path / "check.md", json=tmp_path / "check.json", junit=None, sarif=None
+    )
+
+    with pytest.raises(OutputError) as error:
+        hand_out(SLOWER, asked_for(outputs))
+
+    assert error.value.slug == "output-exists"
+    assert (tmp_path / "check.json").read_text() == "the program's own"
+    assert "Regression" in (tmp_path / "check.md").read_text()
+    assert "Regression" in capsys.readouterr().out

@@ -404,3 +404,24 @@ def test_a_run_without_a_rate_leaves_a_baseline_without_rates():
     baseline = saved(lambda side, pair: a_measured_run(side, pair, 1000 if pair > 1 else None))
 
     assert (baseline.sps, len(baseline.steps)) == ((), 3)
+
+
+def test_counters_alone_of_other_numbers_of_steps_are_told():
+    outcome = checked(
+        lambda side, pair: a_measured_run(
+            side, pair, None, steps=1000 if side is Side.BASE else 100, counters={"log_records": 1}
+        ),
+        counters_only=True,
+    )
+
+    assert "other-steps" in {note.slug for note in outcome.notes}
+
+
+def test_a_pass_of_counters_that_saw_nothing_says_so():
+    def run(side: Side, pair: int) -> MeasuredRun:
+        return a_measured_run(side, pair, counters={"processes": 1e-4})
+
+    (note,) = checked(run, counters_only=True).notes
+
+    assert note.slug == "little-counted"
+    assert checked(run).notes == (), "rates were compared as well"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -50,6 +51,26 @@ def test_three_times_as_many_fail_at_the_first_run():
 
     assert row.fails
     assert row.reason.startswith("3 times as many")
+
+
+@pytest.mark.parametrize("mean", [0.5, 2, 8, 40])
+def test_chance_alone_hardly_ever_fails_at_the_first_pair(mean):
+    random = Random(7)
+
+    def events() -> int:
+        # As many as come in a time of one at random, with so many in the mean.
+        at = random.expovariate(mean)
+        number = 0
+        while at < 1:
+            number += 1
+            at += random.expovariate(mean)
+        return number
+
+    failed = sum(
+        only([run(log_records=events())], [run(log_records=events())]).fails for _ in range(2_000)
+    )
+
+    assert failed <= 6
 
 
 def test_a_tenth_more_waits_for_a_second_pair_to_tell_whether_it_varies():

@@ -1,0 +1,99 @@
+"""What to know of a check besides its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import log
+from statistics import median
+from typing import Final
+
+from rlprof import wording
+from rlprof.gate.baseline import Baseline
+from rlprof.gate.counters import CounterDifference
+from rlprof.gate.measured_run import MeasuredRun
+from rlprof.gate.outcome import Verdict
+from rlprof.gate.program import Program, Side, as_typed
+from rlprof.gate.turns import TURN_S
+from rlprof.gate.workload import TOLERANCE
+from rlprof.model.counters import PROCESSES, TOLD_ON_DEMAND
+from rlprof.model.recording import Note
+from rlprof.names import printable
+from rlprof.units import count
+
+MUCH_WAITING: Final = 0.1
+"""Part of its turns that a run may wait without a word."""
+
+
+def on_saved_command(baseline: Baseline, head: Program) -> Iterator[Note]:
+    """The interpreter aside, whose path is another on each machine."""
+    if baseline.command[1:] != head.told_command[1:]:
+        yield Note(
+            "warning",
+            "baseline-other-command",
+            f"The baseline was saved for another command: {printable(as_typed(baseline.command), 400)}.",
+        )
+
+
+def on_unsaved_counters(counters: Sequence[CounterDifference]) -> Iterator[Note]:
+    """What head counted and the baseline does not tell."""
+    names = sorted(
+        it.name for it in counters if it.base is None and it.head and it.name not in TOLD_ON_DEMAND
+    )
+    if names:
+        yield Note(
+            "info",
+            "counters-not-saved",
+            f"The baseline does not tell {', '.join(names)}: not judged until it is saved again.",
+        )
+
+
+def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
+    left = sum(run.left_behind for run in runs)
+    if left:
+        yield Note(
+            "info",
+            "processes-left-behind",
+            f"The runs left {wording.counted(left, 'process', 'processes')} behind; they were ended, so as not to slow "
+            "the next run down.",
+        )
+    waiting = max((run.waiting for run in runs), default=0.0)
+    if waiting > MUCH_WAITING:
+        yield Note(
+            "warning",
+            "waited-in-turns",
+            wording.unglued(
+                f"A run waited for something else than a CPU in {wording.percent(waiting)} of its turns. Such waits "
+                f"go on while the other has its turn: a slowdown by waits of 10 ms is seen as one of nine tenths of it, "
+                f"by waits of {1000 * TURN_S:.0f} ms as two thirds. Without --interleave they count in full."
+            ),
+        )
+
+
+def on_counters(
+    verdict: Verdict, runs: Sequence[MeasuredRun], counters: Sequence[CounterDifference]
+) -> Iterator[Note]:
+    """What to know of a check that counters decided."""
+    base, head = (_usual_steps(runs, side) for side in (Side.BASE, Side.HEAD))
+    if base and head and abs(log(head / base)) > TOLERANCE:
+        yield Note(
+            "warning",
+            "other-steps",
+            f"Base made {count(base)} steps and head {count(head)}. A counter fails only where head has more in "
+            "total too, so give both the same number of steps.",
+        )
+    if (
+        verdict is Verdict.PASS
+        and runs
+        and all(it.name == PROCESSES or not (it.base or it.head) for it in counters)
+    ):
+        yield Note(
+            "warning",
+            "little-counted",
+            "Nothing was counted but processes, so that this pass says nothing of what a step does.",
+        )
+
+
+def _usual_steps(runs: Sequence[MeasuredRun], side: Side) -> float:
+    """0 where it did not run, or prints its rate alone."""
+    steps = [run.steps for run in runs if run.side is side]
+    return median(steps) if steps else 0.0
