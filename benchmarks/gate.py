@@ -40,6 +40,8 @@ LONGEST = 2 * SETTINGS.max_pairs
 """Pairs of a check that sees a regression at the end of its first series."""
 
 RESAMPLES = 1000
+PAIRS = 5
+"""In which counters are judged."""
 
 
 def main() -> None:
@@ -55,6 +57,7 @@ def main() -> None:
     others(checks)
     baseline(checks // 20)
     counters(checks // 10)
+    rare_events(checks // 10)
 
 
 # --- which interval ------------------------------------------------------------------------
@@ -296,20 +299,52 @@ def counters(checks: int) -> None:
 
 def counted(random: Array, checks: int, sigma: float, extra: float) -> Array:
     """The pair at which each check failed, or infinity."""
-    failed = np.full(checks, inf)
-    for check in range(checks):
-        base, head = (
-            [RunCounters({"gpu_syncs": float(rate)}, 10_000) for rate in rates]
-            for rates in (
-                np.round(10_000 * np.exp(random.normal(0, sigma, 5))) / 10_000,
-                np.round(10_000 * (1 + extra) * np.exp(random.normal(0, sigma, 5))) / 10_000,
+    return np.array(
+        [
+            failing_pair(
+                np.round(10_000 * np.exp(random.normal(0, sigma, PAIRS))),
+                np.round(10_000 * (1 + extra) * np.exp(random.normal(0, sigma, PAIRS))),
             )
-        )
-        for pairs in range(1, 6):
-            if any(it.fails for it in compare_counters(base[:pairs], head[:pairs])):
-                failed[check] = pairs
-                break
-    return failed
+            for _ in range(checks)
+        ]
+    )
+
+
+def rare_events(checks: int) -> None:
+    """Events that come at random, and seldom: judged after one pair, and after each of five."""
+    rows = []
+    for row, mean in enumerate((0.5, 2, 8, 40)):
+        random = generator(row)
+        fails = {
+            times: np.array(
+                [
+                    failing_pair(
+                        random.poisson(mean, PAIRS), random.poisson(times * mean, PAIRS), steps=500
+                    )
+                    for _ in range(checks)
+                ]
+            )
+            for times in (1, 3)
+        }
+        cells = [_percent(np.mean(fails[1] <= pair)) for pair in (1, PAIRS)]
+        rows.append([f"{mean:g}", *cells, _percent(np.mean(fails[3] <= PAIRS))])
+    print_table(
+        "Events that come at random in runs of 500 steps: fails, in %",
+        ["events in a run", "the same, first pair", "the same", "three times as many"],
+        rows,
+    )
+
+
+def failing_pair(base: Array, head: Array, *, steps: int = 10_000) -> float:
+    """Number of the pair at which head fails, counting so many events in each run; infinity for none."""
+    runs = [
+        [RunCounters({"log_records": float(events) / steps}, steps) for events in side]
+        for side in (base, head)
+    ]
+    for pairs in range(1, len(base) + 1):
+        if any(it.fails for it in compare_counters(runs[0][:pairs], runs[1][:pairs])):
+            return pairs
+    return inf
 
 
 if __name__ == "__main__":
