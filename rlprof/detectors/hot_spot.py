@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -125,23 +125,23 @@ def _responsible(tree: CallTree, lines: UserLines, node: int) -> int:
     return current
 
 
-def _branches(tree: CallTree, cost: _Cost) -> dict[str, int]:
-    """Busy time by function, where the way down from the spot first goes several ways.
+def _branches(tree: CallTree, cost: _Cost, owners: Collection[int]) -> dict[str, int]:
+    """Busy time of the spot by function, where the way down from ``owners`` first goes several ways.
 
     ``model.learn()`` may be all of a script; what matters is which parts of the library it is in.
-    Where one way leads to the bottom, the functions that the spot itself calls.
+    Where one way leads to the bottom, the functions that the spot itself calls. What is another spot's, as a
+    function of the user's that a library calls back, is not counted.
     """
+    spent = _spent_below(tree, cost, owners)
     first: dict[str, int] | None = None
-    level = list(cost.owners)
+    level = list(owners)
     while True:
         groups: dict[str, list[int]] = defaultdict(list)
         for parent in level:
             for child in tree.children(parent):
-                groups[_name(tree.frame(child))].append(child)
-        times = {
-            name: sum(tree.total_cost(node).busy_us for node in nodes)
-            for name, nodes in groups.items()
-        }
+                if child in spent:
+                    groups[_name(tree.frame(child))].append(child)
+        times = {name: sum(spent[node] for node in nodes) for name, nodes in groups.items()}
         first = times if first is None else first
         if not times:
             return first
@@ -149,6 +149,19 @@ def _branches(tree: CallTree, cost: _Cost) -> dict[str, int]:
         if times[heaviest] < PASSES_ON * sum(times.values()):
             return times
         level = groups[heaviest]
+
+
+def _spent_below(tree: CallTree, cost: _Cost, owners: Collection[int]) -> dict[int, int]:
+    """Busy time of the spot's own nodes, in and below each node from ``owners`` down."""
+    spent: dict[int, int] = defaultdict(int)
+    for node in cost.nodes:
+        way = [node]
+        while way[-1] not in cost.owners:
+            way.append(tree.nodes[way[-1]].parent)
+        if way[-1] in owners:
+            for passed in way:
+                spent[passed] += tree.self_cost(node).busy_us
+    return spent
 
 
 def _name(frame: Frame) -> str:
@@ -165,27 +178,35 @@ def _finding(spot: _Spot, cost: _Cost, lines: UserLines, whole: int) -> Finding:
         phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(cost.nodes), Range(0.0, cost.busy_us / cost.wall_us)),),
         locations=locations,
-        evidence=tuple(_evidence(cost, lines.tree, whole)),
+        evidence=tuple(_evidence(cost, lines, whole)),
         fix="Look whether all of this has to be done at every step; rlprof knows no fix for it.",
         confidence=Confidence.SUSPECTED,
         seen_share=cost.busy_us / whole,
     )
 
 
-def _title(spot: _Spot, cost: _Cost) -> str:
+def _one_line(cost: _Cost) -> Line | None:
+    """The line that most of the time is on; None where there is none."""
     heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
-    if cost.lines[heaviest] >= ONE_LINE * cost.busy_us:
-        return f"{short_place(heaviest)} in {spot.function} is hot, no known cause"
+    return heaviest if cost.lines[heaviest] >= ONE_LINE * cost.busy_us else None
+
+
+def _title(spot: _Spot, cost: _Cost) -> str:
+    line = _one_line(cost)
+    if line is not None:
+        return f"{short_place(line)} in {spot.function} is hot, no known cause"
     return f"{spot.function} ({file_name(spot.file)}) is hot over {len(cost.lines)} lines, no known cause"
 
 
-def _evidence(cost: _Cost, tree: CallTree, whole: int) -> Iterable[str]:
+def _evidence(cost: _Cost, lines: UserLines, whole: int) -> Iterable[str]:
+    line = _one_line(cost)
+    owners = {it for it in cost.owners if line is None or lines.line(it) == line}
     below = cost.busy_us - cost.own_us
     yield (
         f"{percent(cost.busy_us / whole)} of the steady time: {percent(cost.own_us / whole)} on the "
         f"lines themselves (what they call in C included), {percent(below / whole)} in what they call"
     )
-    branches = _heaviest(_branches(tree, cost), whole)
+    branches = _heaviest(_branches(lines.tree, cost, owners), whole)
     if branches:
         yield f"called: {branches}"
     ends = _heaviest(cost.ends, whole)

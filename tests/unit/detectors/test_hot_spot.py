@@ -158,3 +158,21 @@ def test_a_function_hot_over_many_lines_tells_what_they_take_together():
     assert finding.title == "step (env.py) is hot over 10 lines, no known cause"
     assert finding.seen_share == pytest.approx(0.6)
     assert finding.locations[0].share == pytest.approx(0.06)
+
+
+def called(finding: Finding) -> str:
+    (text,) = [text for text in finding.evidence if text.startswith("called: ")]
+    return text
+
+
+def test_what_other_lines_call_is_not_said_of_the_heaviest():
+    run = (
+        a_training()
+        .spends(4.0, "train.py:3 main", f"{SITE}/gymnasium/core.py:9 step")
+        .spends(1.0, "train.py:4 main", f"{SITE}/numpy/core.py:7 digitize")
+        .spends(5.0, "train.py:3 main", f"{SITE}/gymnasium/core.py:9 step", PHYSICS)
+    )
+
+    main = next(it for it in found(run) if it.locations[0].function == "main")
+
+    assert called(main) == "called: step (core.py) 40 %"
