@@ -258,6 +258,8 @@ def new_run_file(output: Path | None, script: str, *, force: bool) -> Path:
             )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if output is None:
+            _keep_out_of_git(path.parent)
         for old in (path, *journals(path)):
             old.unlink(missing_ok=True)
     except OSError as error:
@@ -267,6 +269,13 @@ def new_run_file(output: Path | None, script: str, *, force: bool) -> Path:
             hint="choose another place with -o RUN",
         ) from error
     return path
+
+
+def _keep_out_of_git(folder: Path) -> None:
+    """The folder is ours, and recordings are large: nobody means to commit them."""
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
 
 
 def _interval_us(text: str) -> int:

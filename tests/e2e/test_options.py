@@ -208,6 +208,7 @@ def test_the_default_place_and_its_link_to_the_latest(write, tmp_path):
     assert len(runs) == 2
     assert read_run(tmp_path / ".rlprof" / "latest").run.id in {read_run(p).run.id for p in runs}
     assert not (tmp_path / ".rlprof" / "latest").readlink().is_absolute()
+    assert (tmp_path / ".rlprof" / ".gitignore").read_text() == "*\n", "git leaves them alone"
 
 
 @pytest.mark.parametrize(
