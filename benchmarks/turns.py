@@ -1,7 +1,8 @@
 """What taking turns does to the noise of a pair, and to its truth (``rlprof check --interleave``).
 
 Each pair of runs is made twice, one after the other and in turns, in alternation; prints a Markdown table. The
-first case is a program and itself, the others differ by what stands in their row.
+first case is a program and itself, the others differ by what stands in their row. What waits for longer than
+a turn is refused.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.measuring import Spread, machine
+from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.one_run import Counting
 from rlprof.gate.process_session import adopting_orphans
@@ -88,7 +90,7 @@ def main() -> None:
         script.write_text(SCRIPT)
         for case in CASES:
             base, head = (program(side, script, case) for side in Side)
-            after, in_turns = [], []
+            after, in_turns, refused = [], [], ""
             alone, sharing = (
                 Runner(Path(tempfile.mkdtemp(dir=folder)), timeout_s=600, counting=Counting())
                 for _ in range(2)
@@ -96,8 +98,12 @@ def main() -> None:
             for pair in range(1, arguments.pairs + 1):
                 first, second = (base, head) if pair % 2 else (head, base)
                 after.append(log_ratio((alone.measure(first, pair), alone.measure(second, pair))))
-                in_turns.append(log_ratio(sharing.measure_in_turns(first, second, pair)))
-            print(f"| {case.name} | {told(after)} | {told(in_turns)} |", flush=True)
+                try:
+                    in_turns.append(log_ratio(sharing.measure_in_turns(first, second, pair)))
+                except MeasureError as error:
+                    refused = error.slug
+            beside = told(in_turns) if in_turns else f"refused ({refused}) | –"
+            print(f"| {case.name} | {told(after)} | {beside} |", flush=True)
     print(f"\n{machine()}")
 
 

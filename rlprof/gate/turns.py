@@ -12,12 +12,12 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from rlprof.errors import MeasureError
 from rlprof.gate.own_process import command_to_run, end_with, write_request
@@ -49,9 +49,9 @@ class Turn(NamedTuple):
     """Unix time (s)."""
     end: float
     ready_s: float
-    """In which main threads of the program ran or wanted to, and so waited for nothing but a CPU."""
+    """In which threads of the program, summed, ran or wanted to, and so waited for nothing but a CPU."""
     waits: int = 0
-    """How often they began to wait; being stopped and woken up to be resumed is some of them."""
+    """How often main threads began to wait; being stopped and woken up to be resumed is some of them."""
 
     @property
     def is_idle(self) -> bool:
@@ -181,8 +181,10 @@ class _Tree:
         except ProcessLookupError:
             self._fd = -1  # It has ended already.
         self._stopped: list[int] = []
-        self._used: dict[int, tuple[int, int]] = {}
-        """(µs ready, waits) up to now, by pid."""
+        self._ready_us: dict[tuple[int, int], int] = {}
+        """Up to now, by pid and thread."""
+        self._waits: dict[int, int] = {}
+        """Up to now, by pid."""
         self._turns: list[Turn] = []
 
     @property
@@ -233,20 +235,28 @@ class _Tree:
 
     def _used_since_last(self) -> tuple[float, int]:
         """(Seconds ready, waits) of all but the root: that is the recorder, which has its own reasons to wake up."""
-        before = self._used
-        self._used = {pid: it for pid in self._stopped[1:] if (it := _used_by(pid)) is not None}
-        since = [
-            (ready_us - before.get(pid, (0, 0))[0], waits - before.get(pid, (0, 0))[1])
-            for pid, (ready_us, waits) in self._used.items()
-        ]
-        return sum(ready_us for ready_us, _ in since) / 1e6, sum(waits for _, waits in since)
+        program = self._stopped[1:]
+        ready_us = {
+            (pid, tid): sum(it)
+            for pid in program
+            for tid in procfs.threads(pid)
+            if (it := procfs.read_schedule(pid, tid)) is not None
+        }
+        waits = {
+            pid: status.voluntary_switches
+            for pid in program
+            if (status := procfs.read_status(pid)) is not None
+        }
+        since = _grown(self._ready_us, ready_us) / 1e6, _grown(self._waits, waits)
+        self._ready_us, self._waits = ready_us, waits
+        return since
 
 
-def _used_by(pid: int) -> tuple[int, int] | None:
-    schedule, status = procfs.read_schedule(pid, pid), procfs.read_status(pid)
-    if schedule is None or status is None:
-        return None
-    return sum(schedule), status.voluntary_switches
+_Key = TypeVar("_Key")
+
+
+def _grown(before: Mapping[_Key, int], now: Mapping[_Key, int]) -> int:
+    return sum(value - before.get(key, 0) for key, value in now.items())
 
 
 def _signal(pid: int, signum: int) -> None:

@@ -180,13 +180,17 @@ def ancestors(pid: int) -> list[int]:
     return found
 
 
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
+def threads(pid: int) -> list[int]:
+    """Of a live process; empty when it is gone."""
     try:
-        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - called several times a second
+        return list(map(int, os.listdir(f"/proc/{pid}/task")))  # noqa: PTH208 - called several times a second
     except OSError:
         return []
-    for task in tasks:
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in threads(pid):
         try:
             with open(f"/proc/{pid}/task/{task}/children", "rb") as file:  # noqa: PTH123 - as above
                 found.extend(int(child) for child in file.read().split())

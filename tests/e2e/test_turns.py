@@ -106,6 +106,26 @@ def test_a_sleep_through_whole_turns_is_idle(start_python):
     assert all(it.idle_in(it.turns[0].start + 1, it.turns[-1].end) > 0.7 for it in taken)
 
 
+def test_a_main_thread_that_waits_for_another_is_not_idle(start_python):
+    start = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
+    threaded = """
+import threading, time
+def work():
+    while time.process_time() < 1: pass
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+    roots = [start_python(start, threaded) for _ in range(2)]
+
+    taken = take_turns([root.pid for root in roots], until=never)
+
+    for it in taken:
+        span = it.turns[0].start + 0.5, it.turns[-1].end
+        assert it.idle_in(*span) < 0.05
+        assert it.waiting_in(*span) < 0.3
+
+
 def test_nothing_stays_stopped_at_the_end(start_python):
     roots = [start_python("import time; time.sleep(600)") for _ in range(2)]
     rounds = iter(range(5))
