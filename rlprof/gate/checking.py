@@ -23,7 +23,13 @@ from rlprof.gate.fingerprint import differences
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Program, Side
-from rlprof.gate.remarks import on_counters, on_runs, on_saved_command, on_unsaved_counters
+from rlprof.gate.remarks import (
+    on_counters,
+    on_passed_rates,
+    on_runs,
+    on_saved_command,
+    on_unsaved_counters,
+)
 from rlprof.gate.runner import Runner
 from rlprof.gate.script_file import script_file
 from rlprof.gate.words import run_in_words
@@ -342,7 +348,11 @@ def _outcome(
     progress: _Progress,
     saved_sps: tuple[float, ...] = (),
 ) -> Outcome:
-    is_by_counters = progress.decision is None
+    remarks = [*on_runs(progress.runs)]
+    if progress.decision is None:
+        remarks += on_counters(verdict, progress.runs, progress.counters)
+    elif verdict is Verdict.PASS:
+        remarks += on_passed_rates(progress.runs)
     return Outcome(
         verdict=verdict,
         base=base,
@@ -355,8 +365,5 @@ def _outcome(
         decision=progress.decision,
         counters=progress.counters,
         failure=failure,
-        notes=(
-            *on_runs(progress.runs),
-            *(on_counters(verdict, progress.runs, progress.counters) if is_by_counters else ()),
-        ),
+        notes=tuple(remarks),
     )

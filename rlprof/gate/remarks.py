@@ -20,6 +20,9 @@ from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.units import count
 
+MUCH_LONGER: Final = 1.2
+"""Times as long as those of base that runs of head may take without a word, though their rate has passed."""
+
 MUCH_WAITING: Final = 0.1
 """Part of its turns that a run may wait without a word."""
 
@@ -69,11 +72,23 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
         )
 
 
+def on_passed_rates(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
+    """What a pass leaves unsaid: a rate is that of the steady phase."""
+    base, head = (_usual([it.wall_s for it in runs if it.side is side]) for side in Side)
+    if base and head > MUCH_LONGER * base:
+        yield Note(
+            "warning",
+            "longer-runs",
+            f"Runs of head took {head:.1f} s from start to end, and those of base {base:.1f} s: start-up, warm-up and "
+            "shutdown are no part of the rate.",
+        )
+
+
 def on_counters(
     verdict: Verdict, runs: Sequence[MeasuredRun], counters: Sequence[CounterDifference]
 ) -> Iterator[Note]:
     """What to know of a check that counters decided."""
-    base, head = (_usual_steps(runs, side) for side in (Side.BASE, Side.HEAD))
+    base, head = (_usual([it.steps for it in runs if it.side is side]) for side in Side)
     if base and head and abs(log(head / base)) > TOLERANCE:
         yield Note(
             "warning",
@@ -93,7 +108,6 @@ def on_counters(
         )
 
 
-def _usual_steps(runs: Sequence[MeasuredRun], side: Side) -> float:
-    """0 where it did not run, or prints its rate alone."""
-    steps = [run.steps for run in runs if run.side is side]
-    return median(steps) if steps else 0.0
+def _usual(values: Sequence[float]) -> float:
+    """0 without any."""
+    return median(values) if values else 0.0

@@ -425,3 +425,14 @@ def test_a_pass_of_counters_that_saw_nothing_says_so():
 
     assert note.slug == "little-counted"
     assert checked(run).notes == (), "rates were compared as well"
+
+
+def test_a_pass_whose_runs_take_longer_says_so():
+    def run(side: Side, pair: int) -> MeasuredRun:
+        wall_s = 20.0 if side is Side.HEAD else 10.0
+        return replace(a_measured_run(side, pair), wall_s=wall_s)
+
+    (note,) = checked(run).notes
+
+    assert note.slug == "longer-runs"
+    assert "20.0 s from start to end, and those of base 10.0 s" in note.text
