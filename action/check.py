@@ -13,17 +13,24 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 EXIT_USAGE: Final = 2
 _PREFIX: Final = "INPUT_"
-_AGAINST: Final = frozenset({"--base", "--base-command", "--baseline"})
-"""Options that say what to compare with."""
+_SAVE: Final = "--save-baseline"
+_AGAINST: Final = frozenset({"--base", "--base-command", "--baseline", _SAVE})
+"""Options that say what to compare with, or that nothing is compared."""
 
 _TITLE: Final = "rlprof check"
+_ERRORS: Final = ("rlprof: error: ", "Error: ")
+"""How the line begins that says what is wrong: rlprof's own, and that of its parser of options."""
+
+_LAST_WORDS_S: Final = 5.0
+"""In which what rlprof wrote last is passed on; a process that outlives it may hold its stderr open."""
 
 
 class BadInput(Exception):
@@ -102,7 +109,8 @@ def main() -> int:
         result = Result(EXIT_USAGE, "bad-usage", str(error), "", folder)
     else:
         print(f"+ {shlex.join(command)}", flush=True)
-        result = result_of(_run(command, environment), folder)
+        code, said = _run(command, environment)
+        result = result_of(code, folder, said=said, saves=_SAVE in _given(inputs))
     if result.annotation():
         print(result.annotation())
     with Path(environment["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as file:
@@ -114,11 +122,14 @@ def command_line(inputs: Inputs, folder: Path, environment: Mapping[str, str]) -
     """The whole command; raises :class:`BadInput`. The base is fetched when it is not there."""
     target = _words("command", inputs.command)
     options = _words("options", inputs.options)
+    given = _given(inputs)
+    saves = _SAVE in given
     line: list[str] = []
     for name, value in (
         ("--prepare", inputs.prepare),
         ("--min-effect", inputs.min_effect),
-        ("--on-inconclusive", inputs.on_inconclusive),
+        # rlprof refuses what can do nothing: here, with no verdict to come.
+        ("--on-inconclusive", "" if saves else inputs.on_inconclusive),
         ("--timeout", inputs.timeout),
     ):
         if value:
@@ -127,16 +138,27 @@ def command_line(inputs: Inputs, folder: Path, environment: Mapping[str, str]) -
         line += ["--counter", counter]
     if _is_true("counters-only", inputs.counters_only):
         line.append("--counters-only")
-    given = {word.split("=")[0] for word in options}
-    # Against a file there is no base to record, and rlprof refuses what can do nothing.
-    if _is_true("profile", inputs.profile) and "--baseline" not in given:
+    for kind in _DOCUMENTS:
+        if f"--{kind}" in given:
+            raise BadInput(
+                f"The input options has --{kind}, which the action gives itself: the outputs "
+                "markdown and json are paths, and the artifact has all results."
+            )
+    # With a file there is no base to record.
+    if _is_true("profile", inputs.profile) and not saves and "--baseline" not in given:
         line += ["--profile", "--artifacts", str(folder / "profile")]
-    for kind, ending in _DOCUMENTS.items():
-        line += [f"--{kind}", str(folder / f"check.{ending}")]
+    if not saves:
+        for kind, ending in _DOCUMENTS.items():
+            line += [f"--{kind}", str(folder / f"check.{ending}")]
     if not given & _AGAINST:
         line += ["--base", find_base(inputs)]
     python = _interpreter(inputs, target, environment)
     return [inputs.rlprof, "check", *line, *python, *options, *target]
+
+
+def _given(inputs: Inputs) -> frozenset[str]:
+    """Names of the input ``options``."""
+    return frozenset(word.split("=")[0] for word in _words("options", inputs.options))
 
 
 def _words(name: str, text: str) -> list[str]:
@@ -229,30 +251,52 @@ def _git(*arguments: str) -> _Answer:
 # --- the run --------------------------------------------------------------------------------
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """The exit code, 128+n for a signal."""
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
+    """The exit code, 128+n for a signal, and the first error that it tells of; empty without one."""
     own = {f"{_PREFIX}{name.upper()}" for name in (*Inputs.__dataclass_fields__, "interpreter")}
     kept = {name: value for name, value in environment.items() if name not in own}
-    running = subprocess.Popen(command, env=kept)
+    running = subprocess.Popen(command, env=kept, stderr=subprocess.PIPE)
+    assert running.stderr is not None
+    errors: list[str] = []
+    reader = threading.Thread(target=_pass_on, args=(running.stderr, errors), daemon=True)
+    reader.start()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _: running.send_signal(got))
     code = running.wait()
-    return code if code >= 0 else 128 - code
+    reader.join(_LAST_WORDS_S)
+    return code if code >= 0 else 128 - code, errors[0] if errors else ""
 
 
-def result_of(code: int, folder: Path) -> Result:
-    """From the JSON document, or from the exit code alone where there is none."""
+def _pass_on(stream: IO[bytes], errors: list[str]) -> None:
+    """Write to the log what comes, and put what is told as an error into ``errors``."""
+    for line in stream:
+        sys.stderr.buffer.write(line)
+        sys.stderr.buffer.flush()
+        text = line.decode(errors="replace").strip()
+        errors.extend(text.removeprefix(it) for it in _ERRORS if text.startswith(it))
+
+
+def result_of(code: int, folder: Path, *, said: str = "", saves: bool = False) -> Result:
+    """From the JSON document, or where there is none from the exit code and the error that was ``said``."""
     document = folder / "check.json"
     if not document.is_file():
-        verdict = "interrupted" if code > 128 else "could-not-measure"
-        if code == EXIT_USAGE:
-            verdict = "bad-usage"
-        text = f"It ended with exit code {code}; the log of this step says why."
-        return Result(code, verdict, text, "", folder)
+        return _without_document(code, folder, said, saves=saves)
     found = json.loads(document.read_text(encoding="utf-8"))
     decision = found["decision"]
     ratio = "" if decision is None else f"{decision['ratio']['median']:.3f}"
     return Result(code, found["verdict"], found["text"], ratio, folder)
+
+
+def _without_document(code: int, folder: Path, said: str, *, saves: bool) -> Result:
+    verdict = "interrupted" if code > 128 else "could-not-measure"
+    if code == EXIT_USAGE:
+        verdict = "bad-usage"
+    elif code == 0 and saves:
+        verdict = "pass"
+    why = (
+        f": {said} (the log of this step says more)" if said else "; the log of this step says why."
+    )
+    return Result(code, verdict, f"It ended with exit code {code}{why}", "", folder)
 
 
 def _if_written(folder: Path, ending: str) -> str:

@@ -15,7 +15,7 @@ const search = searchField({ search: (pattern) => graph.search(pattern), nextMat
 const back = button("Back", { title: "Back to the former zoom (Escape)" }, () => graph.zoomOut());
 const reset = button("Reset zoom", { title: "Show everything again (0)" }, () => graph.reset());
 const legend = make("div", { class: "legend" });
-const widths = segments("Widths", "widths", [["both", "mean of both"], ["base", "BASE"], ["new", "NEW"]], showWidths);
+const widths = segments("Widths", "widths", [["both", "mean of both"], ["base", section.dataset.base], ["new", section.dataset.new]], showWidths);
 
 section.hidden = false;
 controls.replaceChildren(

@@ -52,6 +52,7 @@ class GitRepository:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="surrogateescape",
             timeout=60,
             check=False,
         )

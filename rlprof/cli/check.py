@@ -335,7 +335,7 @@ def _compared(
         return _Found(outcome)
     _tell("a last pair, recorded in full")
     try:
-        causes = look_for_causes(base, head, runner, len(outcome.pairs()) + 1)
+        causes = look_for_causes(base, head, runner, outcome)
     except (Exception, Interrupted) as error:
         # The verdict stands without them, be it a failed run, a bug of ours or a signal.
         is_stop = isinstance(error, Interrupted)

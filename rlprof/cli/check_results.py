@@ -45,7 +45,9 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
         force=request.force,
     )
     _add_to_summary(markdown)
-    _print(outcome_as_text(outcome, colored=terminal_options(sys.stdout)["color"] == "always"))
+    look = terminal_options(sys.stdout)
+    width = int(look["width"]) if sys.stdout.isatty() else None
+    _print(outcome_as_text(outcome, colored=look["color"] == "always", width=width))
     if lost is not None:
         raise lost
     if outcome.failure is not None:

@@ -12,6 +12,7 @@ from rlprof.comparison.calltree import ChangeTree, Scale, compare_trees
 from rlprof.comparison.findings import FindingChange, finding_changes
 from rlprof.comparison.rates import comparable_steps, crowding_between, rate_change
 from rlprof.comparison.remarks import remarks
+from rlprof.comparison.sides import BASE_AND_NEW, Sides
 from rlprof.comparison.stacks import FEWEST_BLOCKS, Stacks, roles_to_compare, steady_stacks
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Note
@@ -63,9 +64,12 @@ class Comparison:
     tree: ChangeTree | None
     """None where a run has no steady phase, or no samples in it."""
     notes: tuple[Note, ...]
+    sides: Sides = BASE_AND_NEW
 
 
-def compare(base: Report, new: Report, *, metric: str = "wall") -> Comparison:
+def compare(
+    base: Report, new: Report, *, metric: str = "wall", sides: Sides = BASE_AND_NEW
+) -> Comparison:
     """Compare two detailed reports; works on any two, an empty one included."""
     roles = roles_to_compare(base, new)
     stacks = steady_stacks(base, metric, roles[0]), steady_stacks(new, metric, roles[1])
@@ -80,7 +84,8 @@ def compare(base: Report, new: Report, *, metric: str = "wall") -> Comparison:
         findings=finding_changes(base, new, tree, stacks),
         counters=_counters(base, new),
         tree=tree,
-        notes=remarks(base, new, tree, has_rate=rate is not None),
+        notes=remarks(base, new, tree, has_rate=rate is not None, sides=sides),
+        sides=sides,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -42,7 +43,19 @@ _LOOKS: Final = {
 }
 
 
-def comparison_as_html(found: Comparison) -> str:
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What a comparison was made for, where that has judged the runs already."""
+
+    kind: str
+    """What is compared: ``One pair, recorded to look for causes``."""
+    verdict: str
+    """The headline, instead of what one run a side can say of the rate."""
+    causes: tuple[str, ...] = ()
+    """What it came to, a line each."""
+
+
+def comparison_as_html(found: Comparison, occasion: Occasion | None = None) -> str:
     tree = found.tree
     shown = drawn(tree) if tree is not None else None
     scripts = [asset("theme.js"), *([bundle("diff.js")] if tree is not None else [])]
@@ -57,12 +70,17 @@ def comparison_as_html(found: Comparison) -> str:
             data="" if tree is None or shown is None else _data(tree, shown),
             version=rlprof.__version__,
             title=_title(found),
+            occasion=occasion,
+            sides=found.sides,
             times=words.times(rate) if rate is not None else "",
             times_range=words.times_range(rate) if rate is not None else "",
             is_clear=rate is not None and rate.is_clear,
             verdict=words.verdict(found),
             findings_verdict=words.findings_verdict(found),
-            runs=[_run("BASE", found.base), _run("NEW", found.new)],
+            runs=[
+                _run(name, report)
+                for name, report in zip(found.sides, (found.base, found.new), strict=True)
+            ],
             warnings=[note for note in found.notes if note.level != "info"],
             findings=[_finding(it, found) for it in claimed],
             unchanged=words.finding_names(found, Fate.UNCHANGED),

@@ -75,12 +75,14 @@ class OutlineRow:
     """Callers left out because the change is all in this function; the outermost first."""
 
 
-def outline(tree: ChangeTree, most: int) -> tuple[OutlineRow, ...]:
-    """The clear changes of functions at work, at most so many, in the order of the tree."""
+def outline(tree: ChangeTree, most: int, *, waits: bool = False) -> tuple[OutlineRow, ...]:
+    """The clear changes of functions at work, at most so many, in the order of the tree; with
+    ``waits`` those of functions that mostly wait too.
+    """
     clear = [
         at
         for at, box in enumerate(tree.boxes)
-        if box.is_clear and box.kind not in ("root", "process") and not _waits(box)
+        if box.is_clear and box.kind not in ("root", "process") and (waits or not _waits(box))
     ]
     if not clear:
         return ()

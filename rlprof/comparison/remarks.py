@@ -8,6 +8,7 @@ from typing import Final
 from rlprof import wording
 from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.rates import crowding_of
+from rlprof.comparison.sides import Sides
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
@@ -29,49 +30,56 @@ _NAME_LIMIT: Final = 200
 
 
 def remarks(
-    base: Report, new: Report, tree: ChangeTree | None, *, has_rate: bool
+    base: Report, new: Report, tree: ChangeTree | None, *, has_rate: bool, sides: Sides
 ) -> tuple[Note, ...]:
     """The gravest first."""
     notes = [
-        *_same_run(base, new),
-        *_no_rate(base, new, has_rate=has_rate),
+        *_same_run(base, new, sides),
+        *_no_rate(base, new, sides, has_rate=has_rate),
         *_no_tree(tree),
-        *_ended_badly(base, new),
+        *_ended_badly(base, new, sides),
         *_other_machine(base, new),
         *_other_command(base, new),
-        *_crowded(base, new),
+        *_crowded(base, new, sides),
         *_all_alike(tree),
-        *_other_rlprof(base, new),
-        *_own_warnings(base, new),
+        *_other_rlprof(base, new, sides),
+        *_own_warnings(base, new, sides),
         Note(
             "info",
             "one-run-a-side",
             "One run a side cannot tell a change of the program from one of the machine: noise here is "
-            "what varies within the runs. Record both a few times, in turn (BASE NEW NEW BASE), and "
+            f"what varies within the runs. Record both a few times, in turn ({_in_turn(sides)}), and "
             "believe what comes back.",
         ),
     ]
     return tuple(wording.gravest_first(notes))
 
 
-def _same_run(base: Report, new: Report) -> Iterator[Note]:
+def _in_turn(sides: Sides) -> str:
+    return " ".join((*sides, *reversed(sides)))
+
+
+def _same_run(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
     if base.run.id == new.run.id and base.run.started_unix_s == new.run.started_unix_s:
-        yield Note("warning", "same-run", "BASE and NEW are the same run: nothing can differ.")
+        text = f"{sides.base} and {sides.new} are the same run: nothing can differ."
+        yield Note("warning", "same-run", text)
 
 
-def _no_rate(base: Report, new: Report, *, has_rate: bool) -> Iterator[Note]:
+def _no_rate(base: Report, new: Report, sides: Sides, *, has_rate: bool) -> Iterator[Note]:
     if has_rate:
         return
     reasons = [
         f"{name} has no rate: {wording.unglued(lack)}"
         for name, lack in (
-            ("BASE", wording.lack_of_rate(base.throughput)),
-            ("NEW", wording.lack_of_rate(new.throughput)),
+            (sides.base, wording.lack_of_rate(base.throughput)),
+            (sides.new, wording.lack_of_rate(new.throughput)),
         )
         if lack
     ]
     if not reasons and base.throughput.unit != new.throughput.unit:
-        reasons = [f"BASE counted {base.throughput.unit}, NEW {new.throughput.unit}"]
+        reasons = [
+            f"{sides.base} counted {base.throughput.unit}, {sides.new} {new.throughput.unit}"
+        ]
     yield Note(
         "warning",
         "no-common-rate",
@@ -90,8 +98,8 @@ def _no_tree(tree: ChangeTree | None) -> Iterator[Note]:
         )
 
 
-def _ended_badly(base: Report, new: Report) -> Iterator[Note]:
-    for name, report in (("BASE", base), ("NEW", new)):
+def _ended_badly(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
+    for name, report in zip(sides, (base, new), strict=True):
         if report.run.exit_code:
             yield Note(
                 "warning",
@@ -146,8 +154,8 @@ def _other_command(base: Report, new: Report) -> Iterator[Note]:
         )
 
 
-def _crowded(base: Report, new: Report) -> Iterator[Note]:
-    for name, report in (("BASE", base), ("NEW", new)):
+def _crowded(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
+    for name, report in zip(sides, (base, new), strict=True):
         crowding = crowding_of(report)
         if crowding >= CROWDED:
             yield Note(
@@ -173,26 +181,26 @@ def _all_alike(tree: ChangeTree | None) -> Iterator[Note]:
     )
 
 
-def _other_rlprof(base: Report, new: Report) -> Iterator[Note]:
+def _other_rlprof(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
     was, now = base.run.rlprof_version, new.run.rlprof_version
     if was != now:
         yield Note(
             "info",
             "other-rlprof",
-            f"BASE was recorded by rlprof {was or 'unknown'}, NEW by {now or 'unknown'}.",
+            f"{sides.base} was recorded by rlprof {was or 'unknown'}, {sides.new} by {now or 'unknown'}.",
         )
     for name in sorted(base.run.settings.keys() & new.run.settings.keys()):
         if base.run.settings[name] != new.run.settings[name]:
             yield Note(
                 "info",
                 "other-rlprof",
-                f"BASE was recorded with {name} {base.run.settings[name]}, NEW with "
+                f"{sides.base} was recorded with {name} {base.run.settings[name]}, {sides.new} with "
                 f"{new.run.settings[name]}.",
             )
 
 
-def _own_warnings(base: Report, new: Report) -> Iterator[Note]:
-    for name, report in (("BASE", base), ("NEW", new)):
+def _own_warnings(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
+    for name, report in zip(sides, (base, new), strict=True):
         own = [note for note in report.notes if note.level != "info"]
         if own:
             yield Note(

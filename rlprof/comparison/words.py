@@ -42,7 +42,8 @@ def verdict(found: Comparison) -> str:
     if rate is None:
         return "The rates of the two runs cannot be compared."
     unit = "updates per second" if found.base.throughput.unit == "updates" else "steps per second"
-    measured = f"NEW makes {times(rate)} times the {unit} of BASE{_in_brackets(times_range(rate))}"
+    sides = found.sides
+    measured = f"{sides.new} makes {times(rate)} times the {unit} of {sides.base}{_in_brackets(times_range(rate))}"
     if rate.is_clear:
         return f"{measured}."
     return f"No clear change: {measured}, which is {_why_unclear(rate)}."

@@ -17,6 +17,9 @@ FORMAT: Final = "rlprof-baseline"
 FORMAT_VERSION: Final = 1
 """1: the first."""
 
+_MOST_COUNTED: Final = 1e24
+"""In one run, bytes included: far beyond what can happen, and far below where sums become infinite."""
+
 _AGAIN: Final = "make it again with `rlprof check --save-baseline FILE -- COMMAND`"
 
 
@@ -164,19 +167,40 @@ class _Fields:
 
     def counters(self, name: str) -> dict[str, tuple[float, ...]]:
         value = self._document.get(name)
-        runs = len(self.counts("steps"))
+        steps = self.counts("steps")
         if isinstance(value, dict):
-            each = {key: it if isinstance(it, list) else [it] * runs for key, it in value.items()}
-            if all(len(it) == runs and all(map(_is_count, it)) for it in each.values()):
-                return {key: tuple(map(float, it)) for key, it in each.items()}
+            each = {
+                key: it if isinstance(it, list) else [it] * len(steps) for key, it in value.items()
+            }
+            if all(len(it) == len(steps) and all(map(_is_count, it)) for it in each.values()):
+                counters = {key: tuple(map(float, it)) for key, it in each.items()}
+                self._check_totals(counters, steps)
+                return counters
         raise self._wrong(name, "an object of counts, or of one for each run")
+
+    def _check_totals(
+        self, counters: Mapping[str, Sequence[float]], steps: Sequence[float]
+    ) -> None:
+        """Against no steps, or totals that become infinite, nothing that head counts would be too much."""
+        if counters and not all(0 < it <= _MOST_COUNTED for it in steps):
+            raise self._wrong(
+                "steps", "a list of numbers of steps, though there are counters per step"
+            )
+        for name, per_step in counters.items():
+            if any(it * of > _MOST_COUNTED for it, of in zip(per_step, steps, strict=True)):
+                raise self._wrong("counters_per_step", f"what can be counted: too many {name!r}")
 
     def _wrong(self, name: str, wanted: str) -> RlprofError:
         return _no_baseline(self._path, f'"{name}" is not {wanted}')
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # A whole number beyond every float.
+        return False
 
 
 def _is_count(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -15,6 +16,11 @@ from typing import Final
 from rlprof.gate.interruption import shielded
 
 _PREFIX: Final = "rlprof-check-"
+_NAME: Final = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
+"""As ``mkdtemp`` makes them. Users have folders of their own that are called so, too."""
+
+MARK: Final = "made-by-rlprof-check"
+"""The file that tells a folder of ours from those."""
 
 SETTLED_S: Final = 60.0
 """A folder that nobody has locked at this age has lost its check: one locks its own at once."""
@@ -31,25 +37,45 @@ def check_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
+        (folder / MARK).touch()
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield folder
     finally:
         with shielded():
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         os.close(lock)
 
 
+def has_our_name(folder: Path) -> bool:
+    """Whether it is called as the folder of a check."""
+    return _NAME.fullmatch(folder.name) is not None
+
+
 def _remove_left_ones(parent: Path) -> None:
-    """Those of this user that no living check holds; git forgets their worktrees when it prunes."""
-    for folder in parent.glob(f"{_PREFIX}*"):
+    """Those of this user that no living check holds."""
+    for folder in filter(has_our_name, parent.glob(f"{_PREFIX}*")):
         with suppress(OSError):
-            if _is_settled(folder) and not _is_locked(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+            if _is_ours(folder) and _is_settled(folder) and not _is_locked(folder):
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """The mark goes last: without it, what is stopped half-way would stay for ever."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != MARK:
+                path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    return folder.lstat().st_uid == os.getuid() and (folder / MARK).is_file()
 
 
 def _is_settled(folder: Path) -> bool:
-    found = folder.lstat()
-    return found.st_uid == os.getuid() and time.time() - found.st_mtime > SETTLED_S
+    return time.time() - folder.lstat().st_mtime > SETTLED_S
 
 
 def _is_locked(folder: Path) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rlprof.gate.interpreter import ask
+from rlprof.names import printable
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.host import host_facts
 
@@ -58,10 +59,14 @@ def fingerprint(host: Mapping[str, str], versions: Mapping[str, str]) -> dict[st
 
 
 def differences(saved: Mapping[str, str], here: Mapping[str, str]) -> tuple[str, ...]:
-    """``cores: 8 then, 4 now``, for each that differs."""
+    """``cores: 8 then, 4 now``, for each that differs; whatever ``saved`` holds, each is one line."""
     names = sorted(saved.keys() | here.keys())
     pairs = ((name, saved.get(name, NONE), here.get(name, NONE)) for name in names)
-    return tuple(f"{name}: {was} then, {now} now" for name, was, now in pairs if was != now)
+    return tuple(
+        f"{printable(name)}: {printable(was)} then, {printable(now)} now"
+        for name, was, now in pairs
+        if was != now
+    )
 
 
 def _versions(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError
+from rlprof.gate.interruption import shielded
+from rlprof.gate.process_group import end_group
 
 _LOCAL: Final = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -49,19 +51,7 @@ def without_repository(environment: Mapping[str, str]) -> dict[str, str]:
 def git(folder: Path, *arguments: str) -> GitAnswer:
     """Run git in ``folder``; raises :class:`MeasureError` when there is no git, or it hangs."""
     try:
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=folder,
-            env={**without_repository(os.environ), "GIT_TERMINAL_PROMPT": "0"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="backslashreplace",
-            timeout=_TIMEOUT_S,
-            # Ctrl-C is ours: a worktree that is half removed would stay.
-            start_new_session=True,
-            check=False,
-        )
+        code, out, complaint = _run(folder, arguments)
     except FileNotFoundError as error:
         raise MeasureError(
             "git is not installed, and --base needs it",
@@ -74,4 +64,36 @@ def git(folder: Path, *arguments: str) -> GitAnswer:
             slug="worktree-failed",
             hint="try the command by hand; does it wait for a network?",
         ) from error
-    return GitAnswer(done.returncode, done.stdout.strip(), done.stderr.strip())
+    # Paths may end in a blank, and need not be UTF-8.
+    return GitAnswer(
+        code,
+        os.fsdecode(out).removesuffix("\n"),
+        complaint.decode("utf-8", "backslashreplace").strip(),
+    )
+
+
+def _run(folder: Path, arguments: tuple[str, ...]) -> tuple[int, bytes, bytes]:
+    """Its exit code and its output. Whatever keeps it from its end, none of its processes lives on."""
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        # Told to stop between fork and here, nobody would know of a process to end.
+        with shielded():
+            process = subprocess.Popen(
+                # Looking at the state of a repository would write its index anew.
+                ["git", "--no-optional-locks", *arguments],
+                cwd=folder,
+                env={**without_repository(os.environ), "GIT_TERMINAL_PROMPT": "0"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # Ctrl-C is ours: a worktree that is half removed would stay.
+                start_new_session=True,
+            )
+        out, error = process.communicate(timeout=_TIMEOUT_S)
+    except BaseException:
+        if process is not None:
+            with process:
+                # A checkout that lives on would write into what is removed next.
+                end_group(process.pid)
+        raise
+    return process.returncode, out, error

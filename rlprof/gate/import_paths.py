@@ -96,8 +96,16 @@ def moved_command(
 
     A program that git does not track, as that of a virtual environment, is head's own.
     """
-    first, *rest = (moved(word, root, side) for word in command)
+    first, *rest = (_moved_word(word, root, side) for word in command)
     is_relative = "/" in first and not first.startswith("/")
     if is_relative and not (there / first).exists() and (folder / first).exists():
         first = str(folder / first)
     return (first, *rest)
+
+
+def _moved_word(word: str, root: Path, side: Path) -> str:
+    """``word``, or what stands behind its ``=``, as :func:`moved` has it: ``--config=/path``."""
+    name, is_assigned, path = word.partition("=/")
+    if not is_assigned or name.startswith("/"):
+        return moved(word, root, side)
+    return f"{name}={moved(f'/{path}', root, side)}"

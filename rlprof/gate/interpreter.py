@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,12 @@ from typing import Any, Final
 _PYTHON: Final = re.compile(r"(python|pypy)[\d.]*t?")
 _TIMEOUT_S: Final = 30
 
+_START_BYTES: Final = 1024
+"""More than the kernel reads of a script to find its interpreter."""
+
+_BY_SHELL: Final = re.compile(rb"#!/bin/sh\n'{3}exec' ['\"]?([^'\"\n]+?)['\"]? \"\$0\" \"\$@\"")
+"""How pip starts scripts whose interpreter has a blank in its path, or too long a one."""
+
 
 def interpreter_of(command: Sequence[str], environment: Mapping[str, str]) -> str | None:
     """The Python that a command, started here, will most likely use."""
@@ -21,8 +28,34 @@ def interpreter_of(command: Sequence[str], environment: Mapping[str, str]) -> st
         # that is what makes a virtual environment.
         return str(Path(command[0]).absolute()) if "/" in command[0] else command[0]
     path = environment.get("PATH")
-    found = shutil.which("python", path=path) or shutil.which("python3", path=path)
+    found = (
+        (_interpreter_of_script(command[0], path) if command else None)
+        or shutil.which("python", path=path)
+        or shutil.which("python3", path=path)
+    )
     return None if found is None else str(Path(found).absolute())
+
+
+def _interpreter_of_script(word: str, path: str | None) -> str | None:
+    """The Python that the first line of a script names, as of what a virtual environment installs."""
+    script = shutil.which(word, path=path)
+    if script is None:
+        return None
+    try:
+        with Path(script).open("rb") as file:
+            start = file.read(_START_BYTES)
+    except OSError:
+        return None
+    by_shell = _BY_SHELL.match(start)
+    if by_shell is not None:
+        return os.fsdecode(by_shell[1])
+    words = os.fsdecode(start.splitlines()[0][2:]).split() if start.startswith(b"#!") else []
+    if words and Path(words[0]).name == "env":
+        # Its options, and what it sets, come before the program.
+        words = [it for it in words[1:] if not it.startswith("-") and "=" not in it]
+    if not words or not _PYTHON.fullmatch(Path(words[0]).name):
+        return None
+    return shutil.which(words[0], path=path)
 
 
 def ask(python: str | None, question: str, environment: Mapping[str, str]) -> dict[str, Any]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 import rlprof
-from rlprof.gate import words
+from rlprof.comparison.compare import Comparison
+from rlprof.comparison.grown import GrownFunction
+from rlprof.gate import cause_words, words
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import Decision, State
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, exit_code
 from rlprof.gate.program import Side
+from rlprof.gate.read_sites import MoreReads
 from rlprof.model.profile import Interval
 from rlprof.renderers.json_report.values import Json, as_json_text, known, number
 
@@ -41,10 +44,13 @@ def outcome_as_json(outcome: Outcome, *, on_inconclusive: str | None) -> str:
                 {
                     "fate": it.fate.value,
                     "id": it.shown.finding.detector,
-                    "text": words.finding(it, outcome),
+                    "text": cause_words.finding(it, outcome),
                 }
-                for it in words.worse_findings(outcome)
+                for it in cause_words.worse_findings(outcome)
             ],
+            "recorded_pair": None
+            if outcome.comparison is None
+            else _pair(outcome, outcome.comparison),
             "failure": None if outcome.failure is None else dict(outcome.failure._asdict()),
             "notes": [
                 {"level": note.level, "slug": note.slug, "text": note.text}
@@ -91,6 +97,47 @@ def _counter(it: CounterDifference) -> dict[str, Json]:
         "allowed": known(it.allowed),
         "fails": it.fails,
         "reason": it.reason,
+    }
+
+
+def _pair(outcome: Outcome, found: Comparison) -> dict[str, Json]:
+    return {
+        "is_comparable": found.rate is not None,
+        "text": [told.heading for told in cause_words.causes(outcome)],
+        "slower_functions": [_function(it, found) for it in cause_words.slower_functions(outcome)],
+        "findings_in_head_only": [
+            {"id": it.shown.finding.detector, "text": cause_words.alone_in_words(it, found)}
+            for it in cause_words.in_head_only(outcome)
+        ],
+        "reads": [_read(it, found) for it in cause_words.reads_of(outcome)],
+    }
+
+
+def _function(it: GrownFunction, found: Comparison) -> dict[str, Json]:
+    assert found.tree is not None, "functions come from a tree"
+    return {
+        "function": it.label,
+        "file": it.place,
+        "line": it.line,
+        "inside": it.inside,
+        "per": found.tree.per,
+        "base_us": number(it.base_us),
+        "head_us": number(it.new_us),
+        "waits": it.waits,
+        "text": cause_words.function(it, found),
+    }
+
+
+def _read(it: MoreReads, found: Comparison) -> dict[str, Json]:
+    return {
+        "counter": it.counter,
+        "file": it.file,
+        "line": it.line,
+        "function": it.function,
+        "method": it.method,
+        "base": number(it.base),
+        "head": number(it.head),
+        "text": cause_words.read(it, found),
     }
 
 

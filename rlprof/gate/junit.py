@@ -6,7 +6,7 @@ import re
 from typing import Final
 from xml.etree import ElementTree
 
-from rlprof.gate import words
+from rlprof.gate import cause_words, words
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
 from rlprof.names import printable
 
@@ -61,7 +61,8 @@ def _case_of_counter(outcome: Outcome, name: str) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=f"{_SUITE}.counters", name=_text(name))
     for it in outcome.failing_counters:
         if it.name == name:
-            values = f"{words.counter_value(it.base)} → {words.counter_value(it.head)} per step"
+            told = words.counter_cells(it, outcome)
+            values = f"{told.base} → {told.head} {told.unit}"
             _add(case, "failure", _text(f"{name}: {values}"), _text(it.reason), kind="regression")
     return case
 
@@ -82,7 +83,8 @@ def _told(outcome: Outcome) -> str:
     if outcome.failure is not None:
         lines += [*outcome.failure.message.splitlines(), outcome.failure.hint]
     lines += words.reasons(outcome)
-    lines += [words.finding(it, outcome) for it in words.worse_findings(outcome)]
+    for told in cause_words.causes(outcome):
+        lines += told.lines or (told.heading,)
     return "\n".join(_text(line) for line in lines if line)
 
 

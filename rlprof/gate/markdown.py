@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rlprof.gate import words
+from rlprof.gate import cause_words, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.names import printable
@@ -63,41 +63,31 @@ def _counters(outcome: Outcome) -> Iterator[str]:
     if rows:
         yield ""
         yield table(
-            ("counted per step", "base", "head", ""),
+            ("counted", "", "base", "head", ""),
             [
                 (
-                    _escaped(it.name),
-                    words.counter_value(it.base),
-                    words.counter_value(it.head),
+                    *map(_escaped, words.counter_cells(it, outcome)),
                     f"**fails**: {_escaped(it.reason)}" if it.fails else "",
                 )
                 for it in rows
             ],
-            right=(1, 2),
+            right=(2, 3),
         )
 
 
 def _causes(outcome: Outcome) -> Iterator[str]:
-    told = words.causes(outcome)
-    if told:
-        yield from ("", told, "")
-        yield from (
-            f"- {_escaped(words.finding(it, outcome))}" for it in words.worse_findings(outcome)
-        )
+    for told in cause_words.causes(outcome):
+        yield from ("", _escaped(told.heading))
+        if told.lines:
+            yield ""
+        yield from (f"- {_escaped(line)}" for line in told.lines)
 
 
 def _pairs(outcome: Outcome) -> Iterator[str]:
-    rows = [row for row in outcome.pairs() if row[1] is not None or row[2] is not None]
+    headings, rows = words.pair_table(outcome)
     if rows:
         yield from ("", "<details><summary>Runs</summary>", "")
-        yield table(
-            ("pair", "base", "head", "change"),
-            [
-                (str(number), words.rate(base), words.rate(head), words.change(base, head))
-                for number, base, head in rows
-            ],
-            right=(1, 2, 3),
-        )
+        yield table(headings, rows, right=range(1, len(headings)))
         yield from ("", "</details>")
 
 

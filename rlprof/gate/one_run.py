@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rlprof.errors import RlprofError
-from rlprof.gate.own_process import command_to_run, end_with, write_request
+from rlprof.gate.own_process import command_to_run, end_with, ending_all_without, write_request
+from rlprof.gate.process_session import GRACE_S
 from rlprof.gate.program import Program
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
@@ -97,7 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # What a killed recorder leaves goes with the folder of the check.
     tempfile.tempdir = str(Path(request.run_file).parent)
     try:
-        outcome = record(_settings(request))
+        with ending_all_without(int(parent), GRACE_S):
+            outcome = record(_settings(request))
         failure = outcome.failure
         answer = RunAnswer(outcome.exit_code)
     except RlprofError as error:

@@ -7,13 +7,23 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import rlprof
+from rlprof.recording import procfs
 
 _PR_SET_PDEATHSIG: Final = 1
+
+_LOOK_S: Final = 0.5
+"""Between two looks whether the parent is there: rare enough to take no time from what is measured."""
+
+_KILL_ROUNDS: Final = 200
+"""Of 10 ms, in which what is killed must be gone, and what it has started meanwhile too."""
 
 _BOOT: Final = """
 import importlib, sys
@@ -43,3 +53,39 @@ def end_with(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:
         sys.exit(128 + signal.SIGTERM)
+
+
+@contextmanager
+def ending_all_without(parent: int, grace_s: float) -> Iterator[None]:
+    """Within: once ``parent`` is gone, what is below us has ``grace_s`` to end, and then is killed, and we end too.
+
+    For what does not care for the SIGTERM that :func:`end_with` brings about.
+    """
+    threading.Thread(target=_watch, args=(parent, grace_s), daemon=True).start()
+    try:
+        yield
+    finally:
+        if os.getppid() != parent:
+            # A program that ended in time may have left processes behind.
+            _kill_all_below()
+
+
+def _watch(parent: int, grace_s: float) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    time.sleep(grace_s)
+    _kill_all_below()
+    # Nobody waits for our answer, and whoever waits for the program in here may wait for ever.
+    os._exit(128 + signal.SIGTERM)
+
+
+def _kill_all_below() -> None:
+    for _ in range(_KILL_ROUNDS):
+        stats = ((pid, procfs.read_stat(pid)) for pid in procfs.descendants(os.getpid()))
+        alive = [pid for pid, stat in stats if stat is not None and not stat.has_ended]
+        if not alive:
+            return
+        for pid in alive:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import rlprof
+from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import FindingChange
-from rlprof.gate import words
+from rlprof.gate import cause_words, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.names import printable
 from rlprof.own_paths import as_uri, own_path
@@ -22,10 +23,12 @@ from rlprof.renderers.sarif import HOME, PAGES, SCHEMA
 
 RATE_RULE: Final = "slower-than-base"
 COUNTER_RULE: Final = "counts-more-than-base"
+FUNCTION_RULE: Final = "function-slower-than-base"
 
 _RULES: Final = {
     RATE_RULE: "Head makes fewer steps per second than base",
     COUNTER_RULE: "Head does something more often per step than base",
+    FUNCTION_RULE: "A function of head takes longer per step than in base",
 }
 _ROOT_ID: Final = "%SRCROOT%"
 _LIMIT: Final = 1_000
@@ -46,7 +49,9 @@ def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
 
 
 def _driver(outcome: Outcome) -> Json:
-    detectors = dict.fromkeys(it.shown.finding.detector for it in words.worse_findings(outcome))
+    detectors = dict.fromkeys(
+        it.shown.finding.detector for it in cause_words.worse_findings(outcome)
+    )
     rules: list[Json] = [
         {"id": rule, "shortDescription": {"text": text}, "helpUri": f"{PAGES}/check.md"}
         for rule, text in _RULES.items()
@@ -83,17 +88,36 @@ def _worse(outcome: Outcome, root: str) -> Iterator[_Worse]:
     if outcome.decision is not None:
         yield _Worse(RATE_RULE, words.verdict(outcome), RATE_RULE, script)
     for it in outcome.failing_counters:
+        told = words.counter_cells(it, outcome)
         text = (
-            f"{printable(it.name)} per step: {words.counter_value(it.base)} in base, "
-            f"{words.counter_value(it.head)} in head. {printable(it.reason, _LIMIT)}"
+            f"{told.name} {told.unit}: {told.base} in base, {told.head} in head. "
+            f"{printable(it.reason, _LIMIT)}"
         )
         yield _Worse(COUNTER_RULE, text, f"{COUNTER_RULE} {it.name}", script)
-    for change in words.worse_findings(outcome):
+    for change in cause_words.worse_findings(outcome):
         place = _place(change, root)
         detector = change.shown.finding.detector
         key = detector if place is None else f"{detector} {place.path} {place.function}"
-        text = words.finding(change, outcome)
+        text = cause_words.finding(change, outcome)
         yield _Worse(printable(detector), text, key, place or script)
+    if outcome.comparison is not None:
+        yield from _lines_of(outcome, outcome.comparison, root, script)
+
+
+def _lines_of(
+    outcome: Outcome, found: Comparison, root: str, script: _Place | None
+) -> Iterator[_Worse]:
+    """Of what no finding is about."""
+    for function in cause_words.slower_functions(outcome):
+        path = own_path(cause_words.file_of(function, found.new), root)
+        place = None if path is None else _Place(path, function.line, function.label)
+        key = f"{FUNCTION_RULE} {function.place} {function.label} {function.inside}"
+        yield _Worse(FUNCTION_RULE, cause_words.function(function, found), key, place or script)
+    for read in cause_words.reads_of(outcome):
+        path = own_path(read.file, root)
+        place = None if path is None else _Place(path, read.line, read.function)
+        key = f"{COUNTER_RULE} {read.counter} {path} {read.function} {read.method}"
+        yield _Worse(COUNTER_RULE, cause_words.read(read, found), key, place or script)
 
 
 def _place(change: FindingChange, root: str) -> _Place | None:

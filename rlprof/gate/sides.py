@@ -68,7 +68,7 @@ def in_worktree(
             base, same_head = _sides(head, ref, repository, tree)
         if script is not None:
             _check_script(base, script, repository, tree)
-        yield Sides(base, same_head, tuple(_notes(repository)))
+        yield Sides(base, same_head, tuple(_notes(repository, tree)))
 
 
 def _sides(
@@ -89,11 +89,17 @@ def _sides(
         head.script,
         tree.folder,
         environments[0],
-        f"{ref} ({repository.base[:10]})",
+        _base_name(ref, repository.base),
     )
     changes = "+changes" if repository.is_dirty else ""
     name = f"{head.folder.name} ({repository.head[:10]}{changes})"
     return base, replace(head, environment=environments[1], name=name)
+
+
+def _base_name(ref: str, commit: str) -> str:
+    """``origin/main (2937f3d595)``; of a hash only so much as names it."""
+    short = commit[:10]
+    return short if commit.startswith(ref.lower()) else f"{ref} ({short})"
 
 
 def _check_script(base: Program, script: str, repository: Repository, tree: Worktree) -> None:
@@ -108,10 +114,21 @@ def _check_script(base: Program, script: str, repository: Repository, tree: Work
         )
 
 
-def _notes(repository: Repository) -> Iterator[Note]:
+def _notes(repository: Repository, tree: Worktree) -> Iterator[Note]:
     if repository.is_dirty:
         yield Note(
             "info",
             "dirty-tree",
             "Head is the working tree as it is, with changes that are not committed.",
         )
+    if _file_system(repository.root) != _file_system(tree.root):
+        yield Note(
+            "warning",
+            "other-file-system",
+            "Base and head lie on different file systems: what they read and write there may "
+            "differ in speed. Let TMPDIR name a folder on that of the repository.",
+        )
+
+
+def _file_system(folder: Path) -> int:
+    return folder.stat().st_dev

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import textwrap
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
-from rlprof.gate import words
+from rlprof import wording
+from rlprof.gate import cause_words, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.names import printable
@@ -17,14 +21,24 @@ _COLOURS = {
 }
 """Of the verdict, as SGR codes."""
 
+_LEAST_WIDTH: Final = 40
 
-def outcome_as_text(outcome: Outcome, *, colored: bool) -> str:
-    return "\n".join(_lines(outcome, colored=colored)) + "\n"
+_FIGURE: Final = re.compile(r"(?<=\d) (?=\d{3}\b|%|[mµn]?s\b|sps\b)")
+"""A space within a figure, or before its unit."""
 
 
-def _lines(outcome: Outcome, *, colored: bool) -> Iterator[str]:
-    verdict = words.verdict(outcome)
-    yield f"\x1b[1;{_COLOURS[outcome.verdict]}m{verdict}\x1b[0m" if colored else verdict
+def outcome_as_text(outcome: Outcome, *, colored: bool, width: int | None = None) -> str:
+    """``width``: columns to wrap at; None for a log, which is searched line by line."""
+    verdict, *rest = [words.verdict(outcome), *_lines(outcome)]
+    if width is not None:
+        verdict = "\n".join(_wrapped(verdict, width))
+        rest = [part for line in rest for part in _wrapped(line, width)]
+    if colored:
+        verdict = f"\x1b[1;{_COLOURS[outcome.verdict]}m{verdict}\x1b[0m"
+    return "\n".join((verdict, *rest)) + "\n"
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
     yield ""
     for side, name in ((Side.BASE, outcome.base), (Side.HEAD, outcome.head)):
         yield f"  {side.value}  {words.sps(outcome, side)}  {printable(name, 120)}"
@@ -36,17 +50,10 @@ def _lines(outcome: Outcome, *, colored: bool) -> Iterator[str]:
 
 
 def _pairs(outcome: Outcome) -> Iterator[str]:
-    rows = outcome.pairs()
-    if not rows or all(base is None and head is None for _, base, head in rows):
-        return
-    yield ""
-    yield from _table(
-        ("pair", "base", "head", "change"),
-        [
-            (str(number), words.rate(base), words.rate(head), words.change(base, head))
-            for number, base, head in rows
-        ],
-    )
+    headings, rows = words.pair_table(outcome)
+    if rows:
+        yield ""
+        yield from _table(headings, rows, left=(0, 3))
 
 
 def _counters(outcome: Outcome) -> Iterator[str]:
@@ -55,24 +62,22 @@ def _counters(outcome: Outcome) -> Iterator[str]:
         return
     yield ""
     yield from _table(
-        ("per step", "base", "head", ""),
+        ("counted", "", "base", "head", ""),
         [
             (
-                printable(it.name, 40),
-                words.counter_value(it.base),
-                words.counter_value(it.head),
+                *words.counter_cells(it, outcome),
                 f"FAILS: {printable(it.reason, 200)}" if it.fails else "",
             )
             for it in rows
         ],
+        left=(0, 1, 4),
     )
 
 
 def _causes(outcome: Outcome) -> Iterator[str]:
-    told = words.causes(outcome)
-    if told:
-        yield from ("", told)
-        yield from (f"  {words.finding(it, outcome)}" for it in words.worse_findings(outcome))
+    for told in cause_words.causes(outcome):
+        yield from ("", told.heading)
+        yield from (f"  {line}" for line in told.lines)
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
@@ -83,13 +88,31 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
         yield from told
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The first and the last column to the left, figures to the right."""
+def _table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int]
+) -> Iterator[str]:
+    """Columns to the right, but for ``left``."""
     widths = [max(len(row[at]) for row in (headings, *rows)) for at in range(len(headings))]
-    last = len(headings) - 1
     for row in (headings, *rows):
         cells = (
-            cell.ljust(width) if at in (0, last) else cell.rjust(width)
+            cell.ljust(width) if at in left else cell.rjust(width)
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield f"  {'  '.join(cells)}".rstrip()
+
+
+def _wrapped(line: str, width: int) -> Iterator[str]:
+    """Lines of at most so many columns, but for words that are longer; those that follow are indented."""
+    if len(line) <= width:
+        yield line
+        return
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    glued = _FIGURE.sub(wording.GLUE, line)
+    for part in textwrap.wrap(
+        glued,
+        max(width, _LEAST_WIDTH),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ):
+        yield wording.unglued(part)

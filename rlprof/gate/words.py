@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import PurePosixPath
-from typing import Final
+from statistics import median
+from typing import Final, NamedTuple
 
 from rlprof import units, wording
 from rlprof.comparison import words as comparison_words
-from rlprof.comparison.findings import Fate, FindingChange
-from rlprof.gate.counters import CounterDifference
+from rlprof.gate.counters import NEVER_BY_CLOCK, CounterDifference
 from rlprof.gate.decision import Decision
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
@@ -19,7 +19,6 @@ from rlprof.names import printable
 
 NOTHING: Final = "–"
 
-_WORSE: Final = (Fate.APPEARED, Fate.GREW)
 _NAME_LIMIT: Final = 80
 _TEXT_LIMIT: Final = 1_000
 
@@ -119,6 +118,39 @@ def _runs(outcome: Outcome, pairs: int) -> str:
     return wording.counted(pairs, "pair", "pairs")
 
 
+def pair_table(outcome: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and rows; no rows where no run has a rate. A baseline has no runs to show."""
+    rows = [row for row in outcome.pairs() if row[1] is not None or row[2] is not None]
+    if any(run.side is Side.BASE for run in outcome.runs):
+        told = [(str(at), rate(base), rate(head), change(base, head)) for at, base, head in rows]
+        return ("pair", "base", "head", "change"), [*told]
+    return ("run", "head"), [(str(at), rate(head)) for at, _, head in rows]
+
+
+class CounterCells(NamedTuple):
+    name: str
+    unit: str
+    """``per step``; ``a run`` for what belongs to a run and not to its steps."""
+    base: str
+    head: str
+
+
+def counter_cells(it: CounterDifference, outcome: Outcome) -> CounterCells:
+    name = printable(it.name, _NAME_LIMIT)
+    if it.name not in NEVER_BY_CLOCK or not outcome.runs:
+        return CounterCells(name, "per step", counter_value(it.base), counter_value(it.head))
+    base, head = (
+        NOTHING if value is None else units.count(round(value * _steps(outcome, side), 1))
+        for value, side in ((it.base, Side.BASE), (it.head, Side.HEAD))
+    )
+    return CounterCells(name, "a run", base, head)
+
+
+def _steps(outcome: Outcome, side: Side) -> float:
+    """Of a run; a baseline was saved from runs like those of head."""
+    return median(run.steps for run in outcome.runs_of(side) or outcome.runs)
+
+
 def counter_value(value: float | None) -> str:
     return NOTHING if value is None else units.count(value)
 
@@ -126,37 +158,6 @@ def counter_value(value: float | None) -> str:
 def counter_rows(outcome: Outcome) -> list[CounterDifference]:
     """Those that fail first; what neither side counted is left out."""
     return [it for it in outcome.counters if it.base or it.head or it.fails]
-
-
-def causes(outcome: Outcome) -> str:
-    """What the findings in which it got worse begin with; empty where none were looked for."""
-    if outcome.comparison is None:
-        return ""
-    if worse_findings(outcome):
-        return "What got worse, from one pair recorded in full:"
-    return "No finding appeared or grew in the pair that was recorded in full."
-
-
-def worse_findings(outcome: Outcome) -> list[FindingChange]:
-    """Findings that appeared in head, or grew."""
-    if outcome.comparison is None:
-        return []
-    return [it for it in outcome.comparison.findings if it.fate in _WORSE]
-
-
-def finding(change: FindingChange, outcome: Outcome) -> str:
-    """``appeared: eager-log-format, train.py:12 step``."""
-    assert outcome.comparison is not None, "findings come from a comparison"
-    parts = [
-        comparison_words.finding_name(change),
-        comparison_words.finding_place(change, outcome.comparison),
-    ]
-    cost = comparison_words.finding_cost(change, change.new_cost)
-    told = ", ".join(part for part in parts if part)
-    unit = comparison_words.finding_unit(change)
-    return wording.unglued(
-        f"{comparison_words.FATES[change.fate]}: {told} (its fix saves {cost} {unit})"
-    )
 
 
 def command(outcome: Outcome) -> str:

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Final
 
 from rlprof.errors import MeasureError
+from rlprof.names import printable
 from rlprof.units import count
 
 TOLERANCE: Final = 0.02
@@ -56,5 +57,5 @@ def check_same_steps(
 
 
 def _counted(what: tuple[str, str]) -> str:
-    unit, source = what
-    return f"{unit} ({source})"
+    unit, source = what  # A baseline file may hold anything.
+    return f"{printable(unit)} ({printable(source)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from rlprof.gate.interruption import shielded
 from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import told_line
 from rlprof.gate.program_output import last_lines
+from rlprof.gate.worktree_entry import forget, forget_left_ones
 
 _NAME: Final = "base"
 _SHORTEST: Final = len(_NAME)
@@ -28,6 +30,8 @@ class Repository:
 
     root: Path
     """Of the working tree."""
+    git_folder: Path
+    """The one that all worktrees share."""
     inside: Path
     """From there to where the program is started; ``.`` at the root."""
     base: str
@@ -75,6 +79,7 @@ def find_repository(folder: Path, base: str) -> Repository:
     top = Path(root.out)
     return Repository(
         root=top,
+        git_folder=top / git(top, "rev-parse", "--git-common-dir").out,
         inside=folder.resolve().relative_to(top.resolve()),
         base=commit.out,
         head=head.out,
@@ -89,10 +94,13 @@ def worktree_of(repository: Repository, parent: Path) -> Iterator[Worktree]:
     Raises :class:`MeasureError` when git cannot.
     """
     place = parent / _name(parent, repository.root)
+    forget_left_ones(repository.git_folder)
     try:
         made = git(
             repository.root,
-            *("-c", "core.hooksPath=/dev/null", "worktree", "add"),
+            *("-c", "core.hooksPath=/dev/null"),
+            # It would mark the whole repository as one that older gits cannot read.
+            *("-c", "worktree.useRelativePaths=false", "worktree", "add"),
             *("--detach", "--force", str(place), repository.base),
         )
         if not made.is_good:
@@ -113,7 +121,7 @@ def _name(parent: Path, root: Path) -> str:
     Paths reach the stack of a process and the layout of its memory, and with it its speed: by
     several per cent for a whole side, which no number of pairs would tell from the program.
     """
-    wanted = len(str(root)) - len(str(parent)) - 1
+    wanted = len(os.fsencode(root)) - len(os.fsencode(parent)) - 1
     return _NAME.ljust(max(_SHORTEST, min(_LONGEST, wanted)), "-")
 
 
@@ -141,11 +149,10 @@ def _folder(place: Path, repository: Repository) -> Path:
 
 
 def _remove(repository: Repository, place: Path) -> None:
+    """By hand: git refuses what it finds damaged, and takes its time."""
     with shielded():
-        # Twice: also when it is locked, as a hook of the user's may do.
-        git(repository.root, "worktree", "remove", "--force", "--force", str(place))
         shutil.rmtree(place, ignore_errors=True)
-        git(repository.root, "worktree", "prune")
+        forget(repository.git_folder, place)
 
 
 def prepare(

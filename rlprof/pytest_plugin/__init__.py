@@ -19,6 +19,9 @@ _MARKER = "rlprof"
 _LINE = "rlprof"
 """Property of a test's report: what was measured, in words. Reports travel from pytest-xdist's workers."""
 
+_ASSERTING = pytest.StashKey["AssertSps"]()
+"""What the fixture handed to a test."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rlprof", "steps per second (rlprof)")
@@ -44,8 +47,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _FIXTURE in getattr(item, "fixturenames", ()):
             item.add_marker(_MARKER)
-            if config.getoption("--rlprof-skip"):
-                item.add_marker(skip)
+        # The fixture may come by request.getfixturevalue, which only the marker tells.
+        if config.getoption("--rlprof-skip") and item.get_closest_marker(_MARKER):
+            item.add_marker(skip)
 
 
 @pytest.fixture
@@ -61,7 +65,27 @@ def assert_sps(
     """
     from rlprof.pytest_plugin.speed_test import AssertSps
 
-    return AssertSps(request, tmp_path_factory)
+    asserting = AssertSps(request, tmp_path_factory)
+    request.node.stash[_ASSERTING] = asserting
+    return asserting
+
+
+@pytest.hookimpl(trylast=True)  # Behind the test itself: not where it failed, or skipped itself.
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Fail a test that asks for a floor and has measured nothing: it would pass however slow the training is."""
+    asserting = item.stash.get(_ASSERTING, None)
+    if asserting is not None and asserting.was_called:
+        return
+    if asserting is not None or _has_floor(item):
+        from rlprof.pytest_plugin.hints import in_python
+        from rlprof.pytest_plugin.options import nothing_measured
+
+        pytest.fail(in_python(nothing_measured(has_fixture=asserting is not None)), pytrace=False)
+
+
+def _has_floor(item: pytest.Item) -> bool:
+    options = (mark.kwargs for mark in item.iter_markers(_MARKER))
+    return any(it.get("at_least") is not None or it.get("counters") is not None for it in options)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -81,6 +81,24 @@ def options_of(call: Mapping[str, Any], marks: Iterable[Mark], *, root: Path) ->
     )
 
 
+def nothing_measured(*, has_fixture: bool) -> UsageError:
+    """Of a test that ended well without a call of ``assert_sps``."""
+    if has_fixture:
+        message = (
+            "the test has the fixture assert_sps and never called it, so that nothing was measured"
+        )
+        hint = "call it: assert_sps(at_least=900), or assert_sps() where the marker rlprof says what is asked"
+    else:
+        message = (
+            "the marker rlprof of the test asks for at_least or counters, and nothing was measured"
+        )
+        hint = (
+            "give the test the fixture, def test_speed(assert_sps), and call it: assert_sps(); a "
+            "marker of a class or a module goes for all tests in it"
+        )
+    return UsageError(message, slug="nothing-measured", hint=hint)
+
+
 def _merged(call: Mapping[str, Any], marks: Iterable[Mark]) -> dict[str, Any]:
     given = {name: value for name, value in call.items() if value is not None}
     for mark in marks:
@@ -119,13 +137,13 @@ def _command(command: object) -> Command:
             f"{strange[0]!r} is no word of a command",
             "give text, paths and numbers, or command= with a function alone",
         )
-    return tuple(map(str, words))
+    return tuple(_without_nul("a word of the command", str(word)) for word in words)
 
 
 def _positive(name: str, value: object) -> float | None:
     if value is None:
         return None
-    number = _number(value)
+    number = _number(name, value)
     if number is None or number <= 0:
         raise _cannot_be_meant(
             f"{name}={value!r} is no number above zero", f"for example {name}=900"
@@ -155,7 +173,7 @@ def _ceilings(counters: object) -> Mapping[str, float]:
                 slug="bad-counter",
                 hint=f"there are {', '.join(COST_COUNTERS)}",
             )
-        number = _number(most)
+        number = _number(f"that of the counter {name}", most)
         if number is None or number < 0:
             raise _cannot_be_meant(
                 f"{most!r} of the counter {name} is no number of events per step",
@@ -170,7 +188,24 @@ def _environment(env: object) -> Mapping[str, str | None]:
         return {}
     if not isinstance(env, Mapping):
         raise _cannot_be_meant(f"env={env!r} sets no variables", 'for example env={"SEED": "1"}')
-    return {str(name): None if value is None else str(value) for name, value in env.items()}
+    for name in map(str, env):
+        if not name or "=" in name:
+            raise _cannot_be_meant(
+                f"{name!r} in env is no name of a variable", 'for example env={"SEED": "1"}'
+            )
+    return {
+        _without_nul("a name in env", str(name)): (
+            None if value is None else _without_nul(f"the variable {name!r} in env", str(value))
+        )
+        for name, value in env.items()
+    }
+
+
+def _without_nul(what: str, text: str) -> str:
+    """Raises ``UsageError``, without ``text``, which may be a secret: no process can be given a NUL."""
+    if "\0" in text:
+        raise _cannot_be_meant(f"{what} has a NUL character", "no program can be started with one")
+    return text
 
 
 def _text(name: str, value: object, example: str) -> str | None:
@@ -195,11 +230,16 @@ def _folder(cwd: object, root: Path) -> Path:
     return folder
 
 
-def _number(value: object) -> float | None:
+def _number(name: str, value: object) -> float | None:
     """None where it is none: those of numpy are numbers too, True and infinity are not."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, Real) or isinstance(value, bool):
         return None
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError as error:
+        # Not shown: it may have more digits than Python is willing to write.
+        raise _cannot_be_meant(f"{name} is too large a number", "give less than 1e308") from error
+    return number if math.isfinite(number) else None
 
 
 def _cannot_be_meant(message: str, hint: str) -> UsageError:

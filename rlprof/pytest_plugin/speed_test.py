@@ -54,6 +54,8 @@ class AssertSps:
     def __init__(self, request: pytest.FixtureRequest, folders: pytest.TempPathFactory) -> None:
         self._request = request
         self._folders = folders
+        self.was_called = False
+        """Whatever came of it."""
 
     def __call__(
         self,
@@ -72,6 +74,7 @@ class AssertSps:
         with what to do where it cannot be measured.
         """
         __tracebackhide__ = True
+        self.was_called = True
         call = {
             "at_least": at_least,
             "counters": counters,

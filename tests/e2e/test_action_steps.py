@@ -84,7 +84,7 @@ def test_a_pull_request_that_logs_in_each_step_fails(origin, tmp_path):
     assert "**Regression: head counts more per step" in job.summary.read_text()
     assert Path(ran.outputs["markdown"]).read_text() == job.summary.read_text()
     base = json.loads(Path(ran.outputs["json"]).read_text())["base"]["name"]
-    assert base.startswith(origin.git("rev-parse", "main"))
+    assert base == origin.git("rev-parse", "main")[:10]
     uploaded = ran.used[UPLOAD]
     assert uploaded["name"] == "rlprof-check"
     assert {it.name for it in Path(uploaded["path"]).iterdir()} == {
@@ -171,6 +171,39 @@ def test_bad_usage_fails_as_such(origin, tmp_path, inputs, said):
     assert said in ran.log
     assert ran.outputs["verdict"] == "bad-usage"
     assert not (tmp_path / "work" / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"command": "evaluate.py"}, "the script evaluate.py does not exist (the log"),
+        ({"options": "--no-such-option"}, "No such option: --no-such-option"),
+    ],
+)
+def test_the_first_error_is_in_the_annotation_and_all_of_it_in_the_log(
+    origin, tmp_path, inputs, said
+):
+    origin.commit(QUIET)
+    origin.clone(tmp_path / "work")
+
+    ran = counted(a_job(tmp_path), base="HEAD", **inputs)
+
+    assert ran.code == USAGE, ran.log
+    [annotation] = [it for it in ran.log.splitlines() if it.startswith("::error")]
+    assert said in annotation
+    assert "docs/messages.md#script-missing" in ran.log or "Usage: rlprof check" in ran.log
+
+
+def test_a_baseline_can_be_saved(origin, tmp_path):
+    origin.commit(QUIET)
+    work = origin.clone(tmp_path / "work")
+
+    ran = counted(a_job(tmp_path), options="--save-baseline perf.json")
+
+    assert ran.code == PASS, ran.log
+    assert (ran.outputs["verdict"], ran.outputs["markdown"]) == ("pass", "")
+    assert "::error" not in ran.log
+    assert json.loads((work.folder / "perf.json").read_text())["format"] == "rlprof-baseline"
 
 
 def test_a_training_that_fails_is_not_a_regression(origin, tmp_path):

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import venv
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -48,6 +49,8 @@ def test_a_slower_head_fails_and_every_document_says_why(repository, tmp_path):
     assert {note["slug"] for note in found["notes"]} >= {"dirty-tree"}
     sides = [run["side"] for run in found["runs"][:8]]
     assert sides == ["base", "head", "head", "base", "base", "head", "head", "base"]
+    (cause,) = found["recorded_pair"]["slower_functions"]
+    assert (cause["file"], cause["waits"]) == ("train.py", True)
     suite = ElementTree.parse(documents["--junit"]).getroot().find("testsuite")
     assert suite is not None
     assert suite.get("failures") == "1"
@@ -160,6 +163,47 @@ def test_a_repository_behind_a_link_is_moved_too(repository, tmp_path, monkeypat
 
     assert answer.code == PASS, answer.err
     assert seen.read_text().splitlines()[:2] == ["old old", "new new"]
+    repository.assert_tidy()
+
+
+def test_an_installed_script_imports_the_modules_of_each_side(repository, tmp_path, monkeypatch):
+    """Of an environment that is not active, in which the repository is installed editable."""
+    repository.commit("NAME = 'old'\n", "src/model.py")
+    repository.write("NAME = 'new'\n", "src/model.py")
+    environment = tmp_path / "venv"
+    venv.create(environment, symlinks=True)
+    [site] = environment.glob("lib/python*/site-packages")
+    (site / "project.pth").write_text(f"{repository.folder / 'src'}\n")
+    program = REPORTING.format(imported="import model", text="model.NAME")
+    script = environment / "bin" / "mytrain"
+    script.write_text(f"#!{environment}/bin/python\n{program}")
+    script.chmod(0o755)
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    seen = tmp_path / "seen"
+
+    answer = repository.check("--base", "main", "--counters-only", "--", script, seen)
+
+    assert answer.code == PASS, answer.err
+    assert seen.read_text().split()[:2] == ["old", "new"]
+    repository.assert_tidy()
+
+
+def test_a_repository_whose_name_is_not_utf8(tmp_path):
+    folder = tmp_path / os.fsdecode(b"na\xefve ")
+    folder.mkdir()
+    repository = CheckedRepository.below(folder, temporary=tmp_path / "t")
+    repository.commit(REPORTING.format(imported="", text="'old'"))
+    repository.write(REPORTING.format(imported="", text="'new'"))
+    documents = {f"--{kind}": tmp_path / kind for kind in ("json", "junit", "markdown", "sarif")}
+    words = [word for pair in documents.items() for word in pair]
+
+    answer = repository.check(
+        *("--base", "main", "--counters-only", *words, "train.py", tmp_path / "seen")
+    )
+
+    assert answer.code == PASS, answer.err
+    assert (tmp_path / "seen").read_text().split()[:2] == ["old", "new"]
+    assert all(document.read_text() for document in documents.values())
     repository.assert_tidy()
 
 

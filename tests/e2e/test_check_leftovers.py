@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -59,6 +60,32 @@ def test_a_signal_ends_everything(repository, mark, tmp_path, signum):
     repository.assert_tidy()
 
 
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_git_checks_the_base_out(repository, mark, tmp_path, signum):
+    """The files are written by a child of ``git worktree add``, which must not outlive it."""
+    ready = tmp_path / "ready"
+    repository.commit("*.bin filter=slow\n", ".gitattributes")
+    repository.commit("weights\n", "model.bin")
+    repository.commit("import rlprof\nrlprof.step(10)\n")
+    wait = f"{sys.executable} -S -c 'import time; time.sleep(600)' {mark}"
+    repository.git("config", "filter.slow.smudge", f"touch {ready}; {wait}")
+
+    running = repository.start("--base", "main", "--counters-only", "train.py")
+    try:
+        wait_until(ready.exists, "the base is being checked out")
+        running.send_signal(signum)
+        _, err = running.communicate(timeout=DEADLINE_S)
+    finally:
+        running.kill()
+        running.wait()
+
+    assert running.returncode == 128 + signum, err
+    assert processes_with(mark) == []
+    assert processes_with(str(repository.temporary)) == []
+    assert not (repository.folder / ".git/index.lock").exists()
+    repository.assert_tidy()
+
+
 def test_a_check_that_is_killed_leaves_no_training_behind(repository, mark, tmp_path):
     ready = tmp_path / "ready"
     repository.commit(f"""
@@ -86,6 +113,23 @@ def test_a_check_that_is_killed_leaves_no_training_behind(repository, mark, tmp_
 
     assert answer.code == PASS, answer.err
     repository.assert_tidy()
+
+
+def test_a_check_that_is_killed_leaves_no_stubborn_training_behind(repository, mark, tmp_path):
+    ready = tmp_path / "ready"
+    repository.commit(hanging(mark, ready))
+
+    running = repository.start("--base", "main", "train.py", mark)
+    try:
+        wait_until(ready.exists, "the program runs")
+        assert processes_with(mark) != []
+    finally:
+        running.kill()
+        running.communicate(timeout=DEADLINE_S)
+
+    wait_until(lambda: processes_with(mark) == [], "the training has been ended")
+    temporary = str(repository.temporary)
+    wait_until(lambda: processes_with(temporary) == [], "its recorder has ended")
 
 
 def test_what_a_good_run_leaves_behind_is_ended(repository, mark):

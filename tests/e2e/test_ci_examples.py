@@ -81,23 +81,29 @@ def test_more_log_records_in_a_step_are_refused_unless_asked_for(pushing):
 
 
 def test_a_change_that_does_no_more_is_pushed(pushing):
+    was = pushing.clone.git("rev-parse", "main")
     pushing.clone.commit(QUIET + "# changed\n")
 
     pushed = pushing.push("origin", "main")
 
     assert pushed.returncode == 0, pushed.stderr
-    assert "comparing the counters" in pushed.stderr
+    assert (
+        f"comparing the counters of the working tree with those of {was[:10]}, main on origin\n"
+        in (pushed.stderr)
+    )
     assert pushing.is_there()
 
 
 @pytest.mark.slow
 def test_a_new_branch_is_compared_with_where_it_left_the_default_branch(pushing):
     pushing.clone.git("checkout", "--quiet", "-b", "change")
+    left = pushing.clone.git("rev-parse", "main")
     pushing.clone.commit(TALKATIVE)
 
     refused = pushing.push("origin", "change")
 
     assert refused.returncode == 1, refused.stderr
+    assert f"with those of {left[:10]}, where change left origin/main\n" in refused.stderr
     assert "Regression" in refused.stdout + refused.stderr
 
 

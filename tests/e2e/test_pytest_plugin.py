@@ -322,6 +322,51 @@ def test_what_cannot_be_measured_says_why_and_what_to_do(project):
     assert_without_our_frames(session)
 
 
+def test_a_floor_that_is_never_measured_is_not_passed(project):
+    session = project.test("""
+        import pytest
+
+        @pytest.mark.rlprof("train.py", at_least=1e9)
+        def test_marked():
+            pass
+
+        class TestClass:
+            pytestmark = pytest.mark.rlprof("train.py", counters={"log_records": 0})
+
+            def test_of_a_marked_class(self):
+                pass
+
+        def test_not_called(assert_sps):
+            pass
+
+        @pytest.mark.rlprof("train.py", at_least=1e9)
+        def test_not_called_later(request):
+            request.getfixturevalue("assert_sps")
+
+        def test_not_called_where_it_fails(assert_sps):
+            raise ValueError("why it fails")
+
+        @pytest.mark.rlprof("train.py", at_least=1e9)
+        def test_skips_itself(assert_sps):
+            pytest.skip("why it is skipped")
+
+        @pytest.mark.rlprof("train.py")
+        def test_without_a_floor():
+            pass
+    """)
+
+    assert session.code == FAILED
+    assert "5 failed, 1 passed, 1 skipped" in session.out, session.out
+    told = [line.strip() for line in session.out.splitlines()]
+    assert sum(it.startswith("the marker rlprof of the test asks for") for it in told) == 2
+    assert sum(it.startswith("the test has the fixture assert_sps") for it in told) == 2
+    assert told.count("see docs/messages.md#nothing-measured") == 4
+    assert "def test_speed(assert_sps)" in session.out
+    assert "ValueError: why it fails" in session.out
+    assert_without_our_frames(session)
+    assert not (project.folder / "runs").exists()
+
+
 @pytest.mark.slow
 def test_beside_other_tests_a_low_rate_says_nothing_and_counters_do(project):
     session = project.test(
@@ -358,6 +403,10 @@ CHOSEN = """
     def test_with_the_fixture_alone(assert_sps):
         raise NotImplementedError  # It is left out, and never runs.
 
+    @pytest.mark.rlprof("train.py")
+    def test_that_asks_for_the_fixture_later(request):
+        raise NotImplementedError  # It is left out, and never runs.
+
     def test_of_something_else():
         pass
 """
@@ -369,10 +418,10 @@ def test_tests_of_speed_can_be_left_out(project):
     deselected = project.test(CHOSEN, "-m", "not rlprof")
 
     assert skipped.code == PASSED, skipped.out
-    assert "1 passed, 2 skipped" in skipped.out
+    assert "1 passed, 3 skipped" in skipped.out
     assert "--rlprof-skip was given" in skipped.out
     assert deselected.code == PASSED, deselected.out
-    assert "1 passed, 2 deselected" in deselected.out
+    assert "1 passed, 3 deselected" in deselected.out
 
 
 def test_pytest_teaches_the_marker_and_the_fixture(project):

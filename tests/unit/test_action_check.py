@@ -83,9 +83,20 @@ def test_against_a_file_there_is_no_base_to_record():
     assert "--base" not in command
 
 
+@pytest.mark.parametrize("option", ["--save-baseline perf.json", "--save-baseline=perf.json"])
+def test_what_is_saved_is_compared_with_nothing(option):
+    inputs = {"profile": "true", "on_inconclusive": "pass", "timeout": "60"}
+
+    command = command_for(command="train.py", options=option, **inputs)
+
+    assert command == ["rlprof", "check", "--timeout", "60", *option.split(), "train.py"]
+
+
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [
+        ({"options": "--base-command x --markdown mine.md"}, "has --markdown, which the action"),
+        ({"options": "--json=mine.json"}, "has --json, which the action gives itself"),
         ({"command": "train.py 'x"}, "command is no command line: no closing quotation"),
         ({"options": '"'}, "options is no command line"),
         ({"profile": "True"}, "profile is neither true nor false, but 'True'"),
@@ -225,6 +236,21 @@ def test_without_a_document_the_exit_code_speaks(tmp_path, code, verdict):
 
     assert (result.code, result.verdict, result.ratio) == (code, verdict, "")
     assert f"exit code {code}" in result.annotation()
+
+
+def test_what_rlprof_said_is_in_the_annotation(tmp_path):
+    result = result_of(2, tmp_path, said="the script x.py does not exist")
+
+    assert result.annotation() == (
+        "::error title=rlprof check::It ended with exit code 2: the script x.py does not exist "
+        "(the log of this step says more)"
+    )
+
+
+def test_a_saved_baseline_has_no_document_and_passes(tmp_path):
+    assert result_of(0, tmp_path, saves=True).verdict == "pass"
+    assert result_of(0, tmp_path).verdict == "could-not-measure"
+    assert result_of(4, tmp_path, saves=True).verdict == "could-not-measure"
 
 
 def test_the_script_needs_the_standard_library_alone():

@@ -52,6 +52,41 @@ def test_absolute_paths_into_head_lead_to_the_base(trees):
     )
 
 
+def test_absolute_paths_behind_an_equals_sign_lead_there_too(trees):
+    head, base = trees
+    (head / "new.yaml").touch()
+    (head / "runs=1").touch()
+    (base / "runs=1").touch()
+
+    command = moved_command(
+        (
+            "python",
+            "train.py",
+            f"--config={head}/src",
+            f"+data.path={head}/train.py",
+            f"--new={head}/new.yaml",
+            "--out=/tmp/x",
+            f"{head}/runs=1",
+            "--to=src",
+            "x=/",
+        ),
+        folder=head,
+        root=head,
+        side=base,
+        there=base,
+    )
+
+    assert command[2:] == (
+        f"--config={base}/src",
+        f"+data.path={base}/train.py",
+        f"--new={head}/new.yaml",
+        "--out=/tmp/x",
+        f"{base}/runs=1",
+        "--to=src",
+        "x=/",
+    )
+
+
 @pytest.mark.parametrize("is_absolute", [True, False])
 def test_an_interpreter_that_git_does_not_track_is_heads(trees, is_absolute):
     head, base = trees

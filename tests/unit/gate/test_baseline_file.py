@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.errors import EXIT_NOT_MEASURED, EXIT_USAGE, RlprofError
+from rlprof.errors import EXIT_NOT_MEASURED, EXIT_USAGE, MeasureError, RlprofError
 from rlprof.gate.baseline import Baseline, baseline_as_json, read_baseline
 from rlprof.gate.fingerprint import differences, fingerprint
+from rlprof.gate.workload import check_same_unit
 from tests.check_factory import MACHINE, a_baseline
 
 SCHEMA = json.loads(files("rlprof.gate").joinpath("baseline.schema.json").read_text("utf-8"))
@@ -37,15 +38,17 @@ counts = st.floats(0, 1e9)
 def baselines(draw: st.DrawFn) -> Baseline:
     runs = draw(st.integers(1, 6))
     of_runs = st.lists(rate, min_size=runs, max_size=runs).map(tuple)
-    steps = st.lists(st.just(0.0) | rate, min_size=runs, max_size=runs).map(tuple)
     each = st.lists(counts, min_size=runs, max_size=runs).map(tuple)
+    counters = draw(st.dictionaries(st.text(), each, max_size=4))
+    made = rate if counters else st.just(0.0) | rate
+    steps = st.lists(made, min_size=runs, max_size=runs).map(tuple)
     return a_baseline(
         sps=draw(st.just(()) | of_runs),
         steps=draw(steps),
         command=tuple(draw(st.lists(st.text(), min_size=1, max_size=4))),
         commit=draw(st.text(max_size=8)),
         machine={**MACHINE, "cpu_model": draw(st.text())},
-        counters_per_step=draw(st.dictionaries(st.text(), each, max_size=4)),
+        counters_per_step=counters,
     )
 
 
@@ -92,6 +95,16 @@ def edited(**changes: object) -> str:
         (edited(steps=[1], counters_per_step={}), "baseline-damaged", "as many"),
         (edited(steps=[]), "baseline-damaged", '"steps"'),
         (edited(steps=[-1] * 5), "baseline-damaged", '"steps"'),
+        (edited(steps=[0] * 5), "baseline-damaged", '"steps"'),
+        (edited(steps=[9, 9, 0, 9, 9]), "baseline-damaged", '"steps"'),
+        (edited(steps=[10**400] * 5), "baseline-damaged", '"steps"'),
+        (edited(sps=[10**400] * 5), "baseline-damaged", '"sps"'),
+        (edited(counters_per_step={"log_records": 1e307}), "baseline-damaged", "counters_per"),
+        (edited(counters_per_step={"log_records": 10**400}), "baseline-damaged", "counters_per"),
+        (
+            edited(steps=[1e300] * 5, counters_per_step={"log_records": 1e300}),
+            *("baseline-damaged", '"steps"'),
+        ),
         (edited(machine=None), "baseline-damaged", '"machine"'),
         (edited(machine={"cores": 8}), "baseline-damaged", '"machine"'),
         (edited(command="train.py"), "baseline-damaged", '"command"'),
@@ -181,3 +194,13 @@ def test_differences_name_what_was_and_what_is():
         "gpus: none then, H200 now",
         "torch: 2.4 then, none now",
     )
+
+
+def test_what_a_baseline_says_cannot_begin_a_line():
+    [told] = differences({"torch": "2.4\n::error::not this"}, {"torch": "2.4"})
+
+    assert told == r"torch: 2.4\n::error::not this then, 2.4 now"
+    with pytest.raises(MeasureError) as refused:
+        check_same_unit(("steps\n::error::", "rlprof.step"), ("steps", "a\rb"))
+    assert refused.value.message.isprintable()
+    assert differences({"a\nb": "1"}, {}) == (r"a\nb: 1 then, none now",)

@@ -15,7 +15,9 @@ import jsonschema
 import pytest
 
 from rlprof.gate import words
+from rlprof.gate.checking import CheckSettings, check_against_baseline
 from rlprof.gate.counters import CounterDifference
+from rlprof.gate.decision import DecisionSettings
 from rlprof.gate.json_document import outcome_as_json
 from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.markdown import outcome_as_markdown
@@ -25,7 +27,16 @@ from rlprof.gate.program import Side
 from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.gate.terminal import outcome_as_text
 from rlprof.model.recording import Note
-from tests.check_factory import a_measured_run, a_program, checked, failing_in, rates, unsteady
+from tests.check_factory import (
+    ListedRuns,
+    a_baseline,
+    a_measured_run,
+    a_program,
+    checked,
+    failing_in,
+    rates,
+    unsteady,
+)
 from tests.comparison_factory import HOME, LOOP, STEP, compared
 from tests.factories import RunBuilder, a_run
 from tests.golden_files import check_golden
@@ -258,15 +269,6 @@ def test_why_the_rate_is_skipped_is_true():
     assert skipped_rate(OUTCOMES["counters only"]) == "only counters were asked for"
 
 
-@pytest.mark.parametrize("form", ["terminal", "markdown"])
-def test_that_nothing_got_worse_is_told_where_it_was_looked_for(form):
-    told = "No finding appeared or grew in the pair that was recorded in full."
-    alike = compared(reading_its_configuration(0), reading_its_configuration(0))
-
-    assert told in FORMATS[form](replace(UNCLEAR, comparison=alike))
-    assert told not in FORMATS[form](UNCLEAR)
-
-
 def test_a_regression_that_fresh_pairs_refuted_is_not_confirmed_in_the_json():
     def slow_at_first(side: Side, pair: int) -> MeasuredRun:
         return a_measured_run(side, pair, 900 if side is Side.HEAD and pair <= 5 else 1000)
@@ -339,3 +341,71 @@ def test_commands_are_told_without_their_interpreter():
 
     assert "train.py --name 'a b'" in outcome_as_text(outcome, colored=False)
     assert "/opt/bin" not in outcome_as_text(outcome, colored=False)
+
+
+def test_text_for_a_terminal_is_wrapped_to_its_width_and_says_the_same():
+    wide = outcome_as_text(COUNTED, colored=False)
+
+    narrow = outcome_as_text(COUNTED, colored=False, width=60)
+
+    assert max(map(len, wide.splitlines())) > 60
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.split() == wide.split()
+
+
+def test_no_line_ends_within_a_figure():
+    ends = [
+        line.split()[-1]
+        for width in range(40, 120)
+        for line in outcome_as_text(SLOWER, colored=False, width=width).splitlines()
+        if line
+    ]
+
+    assert not {"5.0", "5.6", "0.5"} & set(ends)
+
+
+def test_a_colour_ends_where_the_wrapped_verdict_does():
+    text = outcome_as_text(SLOWER, colored=True, width=60)
+
+    assert text.startswith("\x1b[1;31mRegression: ")
+    assert text.index("\x1b[0m") == text.index("too.") + len("too.")
+
+
+def of_runs(head_processes: float) -> Outcome:
+    """Over as many steps as make a process of a run next to nothing of a step."""
+    steps = 120_000
+    return checked(
+        lambda side, pair: a_measured_run(
+            side,
+            pair,
+            steps=steps,
+            counters={"processes": (1 if side is Side.BASE else head_processes) / steps},
+        ),
+        counters_only=True,
+    )
+
+
+def test_what_belongs_to_a_run_is_told_for_a_run():
+    assert "processes  a run     1     1\n" in outcome_as_text(of_runs(1), colored=False)
+    assert "| processes | a run | 1 | 3 | **fails**" in outcome_as_markdown(of_runs(3))
+    assert 'message="processes: 1 → 3 a run"' in FORMATS["junit"](of_runs(3))
+    assert "processes a run: 1 in base, 3 in head." in FORMATS["sarif"](
+        replace(of_runs(3), script=f"{HOME}/train.py")
+    )
+
+
+def test_a_baseline_has_no_column_of_runs():
+    outcome = check_against_baseline(
+        a_baseline(),
+        "perf.json",
+        a_program(Side.HEAD),
+        ListedRuns(rates(1000, 1000)),
+        CheckSettings(DecisionSettings()),
+        lambda _line: None,
+    )
+
+    text = outcome_as_text(outcome, colored=False)
+
+    assert "\n  run   head\n  1    " in text
+    assert "change" not in text
+    assert "| run | head |" in outcome_as_markdown(outcome)

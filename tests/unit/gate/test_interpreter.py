@@ -35,6 +35,64 @@ def test_an_interpreter_beside_the_script_is_found_from_any_folder(tmp_path, mon
     assert ask(found, "print('[]', '{\"a\": 1}', sep='\\n')", os.environ) == {"a": 1}
 
 
+@pytest.fixture
+def environments(tmp_path):
+    """Two virtual environments, of which the first is on the path."""
+    for name in ("active", "other one"):
+        python = tmp_path / name / "bin" / "python3"
+        python.parent.mkdir(parents=True)
+        python.symlink_to(sys.executable)
+    return tmp_path / "active" / "bin", tmp_path / "other one" / "bin"
+
+
+def installed(folder, start):
+    script = folder / "mytrain"
+    script.write_text(f"{start}\nimport sys\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize(
+    ("start", "is_other"),
+    [
+        ("#!{tmp_path}/link/python3", True),
+        ("#! {tmp_path}/link/python3 -I", True),
+        ("#!/bin/sh\n'''exec' {tmp_path}/link/python3 \"$0\" \"$@\"\n' '''", True),
+        ("#!/bin/sh\n'''exec' \"{tmp_path}/other one/bin/python3\" \"$0\" \"$@\"\n' '''", True),
+        ("#!/bin/sh\n'''exec' '{tmp_path}/other one/bin/python3' \"$0\" \"$@\"\n' '''", True),
+        ("#!/usr/bin/env python3", False),
+        ("#!/usr/bin/env -S PYTHONHASHSEED=0 python3 -u", False),
+        ("#!/usr/bin/env", False),
+        ("#!/bin/sh", False),
+        ("#!", False),
+        ("", False),
+        ("#!/nowhere/python3", False),
+    ],
+)
+def test_the_interpreter_of_an_installed_script(environments, tmp_path, start, is_other):
+    active, other = environments
+    # The kernel takes no blank in the path of an interpreter.
+    (tmp_path / "link").symlink_to(other)
+    script = installed(other, start.format(tmp_path=tmp_path))
+    path = {"PATH": str(active)}
+
+    found = interpreter_of((script, "--steps", "9"), path)
+
+    assert found is not None
+    assert Path(found).parent.resolve() == (other if is_other else active)
+    # Also where it is found on the path.
+    everywhere = {"PATH": f"{active}{os.pathsep}{other}"}
+    assert interpreter_of(("mytrain",), everywhere) == found
+
+
+def test_a_program_that_is_no_script(environments):
+    active, _ = environments
+
+    found = [interpreter_of((word,), {"PATH": str(active)}) for word in ("/bin/sh", "/nowhere")]
+
+    assert found == [str(active / "python3")] * 2
+
+
 @pytest.mark.parametrize("question", ["", "raise SystemExit(1)", "print('hello')", "print('[]')"])
 def test_no_answer_is_nothing(question):
     assert ask(sys.executable, question, os.environ) == {}

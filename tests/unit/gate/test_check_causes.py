@@ -1,0 +1,337 @@
+"""What a check tells of the causes: findings, functions, lines, and why there is nothing to tell."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from importlib.resources import files
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from rlprof.comparison.compare import compare
+from rlprof.gate import cause_words, words
+from rlprof.gate.causes import Causes
+from rlprof.gate.causes import compared as compared_pair
+from rlprof.gate.json_document import outcome_as_json
+from rlprof.gate.junit import outcome_as_junit
+from rlprof.gate.markdown import outcome_as_markdown
+from rlprof.gate.outcome import Outcome
+from rlprof.gate.program import Side
+from rlprof.gate.sarif import outcome_as_sarif
+from rlprof.gate.terminal import outcome_as_text
+from rlprof.model.report import Report, SyncSiteRow
+from rlprof.report import build_report
+from tests.check_factory import a_measured_run, checked, rates
+from tests.comparison_factory import HOME, LOOP, STEP, a_training, compared
+from tests.factories import RunBuilder, a_run
+from tests.report_factories import a_finding, a_location, a_report, a_sync_site
+
+CHECK = jsonschema.Draft202012Validator(
+    json.loads(files("rlprof.gate").joinpath("check.schema.json").read_text("utf-8"))
+)
+OMEGACONF = f"{HOME}/.venv/lib/python3.11/site-packages/omegaconf/dictconfig.py:355 __getattr__"
+
+REGRESSION = replace(checked(rates(1000, 800)), script=f"{HOME}/train.py")
+COPYING = replace(REGRESSION, comparison=compared(a_training(), a_training(copying_s=6)))
+GREW = "grew: step, train.py:12, in deepcopy, +6 ms per step (not seen in base)"
+
+
+def told(outcome: Outcome) -> list[cause_words.Told]:
+    return cause_words.causes(outcome)
+
+
+def document_of(outcome: Outcome) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(outcome_as_json(outcome, on_inconclusive=None))
+    CHECK.validate(document)
+    return document
+
+
+def results_of(outcome: Outcome) -> list[tuple[str, str, int]]:
+    (run,) = json.loads(outcome_as_sarif(outcome, root=HOME))["runs"]
+    places = [it["locations"][0]["physicalLocation"] for it in run["results"]]
+    return [
+        (it["ruleId"], place["artifactLocation"]["uri"], place["region"]["startLine"])
+        for it, place in zip(run["results"], places, strict=True)
+    ]
+
+
+# --- functions that no detector knows ------------------------------------------------------
+
+
+def test_a_function_that_no_finding_explains_is_named():
+    assert told(COPYING) == [
+        (
+            "No finding appeared or grew in the pair that was recorded in full, but this clearly takes longer:",
+            (GREW,),
+        )
+    ]
+
+
+def test_every_format_names_the_function():
+    assert f"  {GREW}\n" in outcome_as_text(COPYING, colored=False)
+    assert "- grew: step, train.py:12, in deepcopy, +6 ms" in outcome_as_markdown(COPYING)
+    (suite,) = ElementTree.fromstring(outcome_as_junit(COPYING, on_inconclusive=None).encode())
+    assert GREW in (suite[0][0].text or "")
+    (function,) = document_of(COPYING)["recorded_pair"]["slower_functions"]
+    assert (function["function"], function["file"], function["line"]) == ("step", "train.py", 12)
+    assert (function["base_us"], function["head_us"]) == (0, 6000)
+    assert ("function-slower-than-base", "train.py", 12) in results_of(COPYING)
+
+
+def reading_its_configuration(seconds: float, learning_s: float = 0.0) -> RunBuilder:
+    run = a_run("train.py", start_up_s=1, steady_s=20).process("main", steps=1000)
+    run = run.spends(20 - seconds - learning_s, LOOP)
+    if learning_s:
+        run = run.spends(learning_s, LOOP, f"{HOME}/train.py:20 learn")
+    return run.spends(seconds, LOOP, STEP, OMEGACONF) if seconds else run
+
+
+def test_findings_that_explain_the_slowdown_are_enough():
+    found = compared(reading_its_configuration(0), reading_its_configuration(12))
+
+    (causes,) = told(replace(REGRESSION, comparison=found))
+
+    assert causes.heading == "What got worse, from one pair recorded in full:"
+    assert "omegaconf-in-loop" in causes.lines[0]
+
+
+def test_findings_that_explain_little_of_it_leave_room_for_functions():
+    found = compared(reading_its_configuration(0), reading_its_configuration(1, learning_s=14))
+
+    findings, functions = told(replace(REGRESSION, comparison=found))
+
+    assert "omegaconf-in-loop" in findings.lines[0]
+    assert functions.heading == "What clearly takes longer in the same pair:"
+    assert functions.lines[0].startswith("grew: learn, train.py:20, +14 ms per step")
+
+
+def test_that_nothing_got_worse_is_told_where_it_was_looked_for():
+    alike = replace(REGRESSION, comparison=compared(a_training(), a_training()))
+
+    assert told(alike) == [
+        (
+            "No finding appeared or grew in the pair that was recorded in full, and no function clearly takes longer.",
+            (),
+        )
+    ]
+    assert told(REGRESSION) == []
+    assert document_of(REGRESSION)["recorded_pair"] is None
+
+
+def test_a_wait_is_called_one():
+    base = a_run("train.py", start_up_s=1, steady_s=20).process("main", steps=1000)
+    head = a_run("train.py", start_up_s=1, steady_s=40).process("main", steps=1000)
+    found = compared(base.spends(20, LOOP, STEP, idle=True), head.spends(40, LOOP, STEP, idle=True))
+
+    (causes,) = told(replace(REGRESSION, comparison=found))
+
+    assert causes.lines == (
+        "grew: step, train.py:12, +20 ms per step, mostly waiting (20 ms in base)",
+    )
+
+
+def test_a_function_of_no_file_of_the_repository_is_on_the_script():
+    elsewhere = "/srv/lib/models/policy.py:3 forward"
+    found = compared(a_training(), a_training().spends(20, LOOP, elsewhere))
+    run = replace(REGRESSION, comparison=found)
+
+    assert [it.label for it in cause_words.slower_functions(run)] == ["forward"]
+    assert ("function-slower-than-base", "train.py", 1) in results_of(run)
+
+
+@pytest.mark.parametrize(
+    "name", ["<b>`x` | @team", "]]></failure>\x1b[31m\x00", "\udce9\u202e" + "x" * 3000]
+)
+def test_names_of_functions_and_methods_cannot_break_a_document(name):
+    head = a_training().spends(20, LOOP, f"{HOME}/{name}.py:5 {name}")
+    found = compared(a_training(), head)
+    sites = (a_read(5, 2, name), a_sync_site(file=f"{HOME}/{name}.py", method=name, device="cpu"))
+    run = replace(
+        reading("would_sync", [], []),
+        comparison=replace(found, new=replace(found.new, sync_sites=sites)),
+    )
+
+    texts = [
+        outcome_as_text(run, colored=False),
+        outcome_as_markdown(run),
+        outcome_as_junit(run, on_inconclusive=None),
+        outcome_as_json(run, on_inconclusive=None),
+        outcome_as_sarif(run, root=HOME),
+    ]
+
+    assert len(cause_words.slower_functions(run)) == 1
+    assert len(lines(run)) == 2
+    assert all(text.replace("\n", "").isprintable() for text in texts)
+    assert not any("\u202e" in text for text in texts)
+    assert "<b>" not in outcome_as_markdown(run).replace("\\<b\\>", "")
+    ElementTree.fromstring(texts[2].encode())
+    document_of(run)
+
+
+# --- a pair without a rate -----------------------------------------------------------------
+
+
+def a_short_run(*detectors: str, unit: str = "steps") -> Report:
+    found = [
+        a_finding(it, it, locations=[a_location(f"{HOME}/train.py:26", "main")]) for it in detectors
+    ]
+    report = a_report(sps=None, findings=found)
+    return replace(report, throughput=replace(report.throughput, unit=unit, total_steps=2000))
+
+
+def test_a_pair_too_short_to_compare_is_called_that_and_not_alike():
+    found = compare(a_short_run(), a_short_run())
+
+    (causes,) = told(replace(REGRESSION, comparison=found))
+
+    assert causes.heading == (
+        "The pair that was recorded in full was too short to compare (base: 2 000 steps in too short a time to tell a "
+        "steady rate; head: 2 000 steps in too short a time to tell a steady rate)."
+    )
+
+
+def test_what_head_alone_has_of_a_short_pair_is_listed():
+    found = compare(a_short_run("log-spam"), a_short_run("log-spam", "eager-format"))
+    unclear = tuple(
+        replace(it, fate=cause_words.Fate.UNCLEAR) if it.base is None else it
+        for it in found.findings
+    )
+    run = replace(REGRESSION, comparison=replace(found, findings=unclear))
+
+    causes = told(run)
+
+    assert causes[0].heading.endswith("steady rate):")
+    assert causes[0].lines == ("in head only: eager-format, train.py:26 main",)
+    pair = document_of(run)["recorded_pair"]
+    assert not pair["is_comparable"]
+    assert [it["id"] for it in pair["findings_in_head_only"]] == ["eager-format"]
+
+
+def test_shares_of_a_pair_without_rates_are_called_shares():
+    found = compared(a_training(steps=0), a_training(steps=0, copying_s=6))
+
+    why, functions = told(replace(REGRESSION, comparison=found))
+
+    assert why.heading.startswith("The rates of the pair that was recorded in full cannot be")
+    assert functions.heading == "What has clearly more of the time in that pair:"
+    assert functions.lines == (
+        "grew: step, train.py:12, in deepcopy, +29 % of steady time (not seen in base)",
+    )
+
+
+def test_a_pair_without_steps_is_not_called_too_short():
+    found = compare(a_short_run(unit="none"), a_short_run(unit="none"))
+
+    (causes,) = told(replace(REGRESSION, comparison=found))
+
+    assert causes.heading.startswith("The rates of the pair that was recorded in full cannot be")
+    assert "nothing counted steps" in causes.heading
+
+
+# --- the lines behind counters -------------------------------------------------------------
+
+
+def reading(counter: str, base: list[SyncSiteRow], head: list[SyncSiteRow]) -> Outcome:
+    outcome = checked(
+        lambda side, pair: a_measured_run(
+            side, pair, None, counters={counter: 0.0 if side.value == "base" else 2.0}
+        ),
+        counters_only=True,
+    )
+    found = compare(*(a_report(seen={"sync_sites": tuple(it)}) for it in (base, head)))
+    return replace(outcome, comparison=found, script=f"{HOME}/train.py")
+
+
+def a_read(line: int, per_step: float, method: str = "item", **changes: Any) -> SyncSiteRow:
+    return a_sync_site(
+        file=f"{HOME}/train.py",
+        line=line,
+        function="learn",
+        method=method,
+        device="cpu",
+        per_step=per_step,
+        **changes,
+    )
+
+
+def lines(outcome: Outcome) -> tuple[str, ...]:
+    return next((it.lines for it in told(outcome) if it.heading.startswith("Lines of head")), ())
+
+
+def test_the_lines_of_reads_that_are_new_are_told_where_their_counter_fails():
+    run = reading(
+        "would_sync", [a_read(20, 1)], [a_read(21, 1), a_read(26, 2), a_read(9, 1, "cpu")]
+    )
+
+    assert lines(run) == (
+        "would_sync: train.py:26 item (2 per step, none in base)",
+        "would_sync: train.py:9 cpu (1 per step, none in base)",
+    )
+    assert ("counts-more-than-base", "train.py", 26) in results_of(run)
+    reads = document_of(run)["recorded_pair"]["reads"]
+    assert [(it["line"], it["base"], it["head"]) for it in reads] == [(26, 0, 2), (9, 0, 1)]
+
+
+def test_a_line_that_reads_more_often_is_told_with_what_it_was():
+    run = reading("would_sync", [a_read(20, 1)], [a_read(22, 3)])
+
+    assert lines(run) == ("would_sync: train.py:22 item (3 per step, 1 in base)",)
+
+
+def test_processes_are_added_up_and_lines_that_moved_are_the_same():
+    run = reading("would_sync", [a_read(20, 2)], [a_read(22, 1, pid=1), a_read(22, 1, pid=2)])
+
+    assert lines(run) == ()
+
+
+@pytest.mark.parametrize("counter", ["gpu_syncs", "log_records"])
+def test_reads_that_the_failing_counter_does_not_count_are_left_out(counter):
+    assert lines(reading(counter, [], [a_read(22, 3)])) == ()
+
+
+def test_lines_are_not_told_where_no_counter_fails():
+    run = reading("would_sync", [], [a_read(22, 3)])
+
+    assert lines(replace(run, counters=())) == ()
+
+
+# --- the page ------------------------------------------------------------------------------
+
+
+def page_of(outcome: Outcome, base: RunBuilder, head: RunBuilder) -> str:
+    reports = [
+        build_report(it.with_run(id=str(number)).recording(), detailed=True)
+        for number, it in enumerate((base, head))
+    ]
+    run = a_measured_run(Side.BASE)
+    return Causes(compared_pair(*reports), (run, run), outcome).page()
+
+
+def test_the_page_has_the_verdict_of_the_check_and_none_of_its_own():
+    alike = page_of(REGRESSION, a_training(), a_training(speed=0.97))
+
+    assert f'<p class="verdict">{words.verdict(REGRESSION)}</p>' in alike
+    assert "One pair, recorded to look for causes" in alike
+    assert "No clear change" not in alike
+    assert "one run a side" not in alike.casefold()
+
+
+def test_the_page_calls_the_runs_base_and_head_and_names_the_cause():
+    page = page_of(REGRESSION, a_training(), a_training(copying_s=6))
+
+    text = page[page.index("<main") : page.index("</main>")]
+    assert f"<li>{GREW}</li>" in text
+    assert '<th scope="col" class="number">head</th>' in text
+    assert not re.search(r"\b(NEW|BASE)\b", text)
+
+
+def test_remarks_on_a_pair_name_base_and_head():
+    found = compared_pair(a_short_run(), a_short_run())
+
+    texts = {note.slug: note.text for note in found.notes}
+    assert "base has no rate: 2 000 steps" in texts["no-common-rate"]
+    assert "head has no rate" in texts["no-common-rate"]
