@@ -16,6 +16,10 @@ from rlprof.recording.mailbox import MailboxReader
 RELEASE_AFTER_S = 0.1
 """A process waits at most this long for its sampler; attaching takes about 5 ms."""
 
+GREETING_TIMEOUT_S = 1.0
+"""The agent sends everything at once, right after connecting, unless its process is stopped in between, or gets no
+CPU; a peer that sends nothing is not our agent and may not hold up the recording for longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
@@ -109,9 +113,7 @@ class AgentServer:
         self._listener.close()
 
     def _read(self, connection: socket.socket) -> Announcement | None:
-        # The agent sends everything at once, right after connecting; a peer that does not
-        # is not our agent and may not hold up the recording.
-        connection.settimeout(0.05)
+        connection.settimeout(GREETING_TIMEOUT_S)
         try:
             data, descriptors, _, _ = socket.recv_fds(connection, 4096, 1)
             credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
