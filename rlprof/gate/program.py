@@ -44,6 +44,8 @@ class Program:
     """What it is, for people: ``origin/main (abc1234)``."""
     is_alone: bool = False
     """Whether nothing runs in turn with it."""
+    in_worktree: bool = False
+    """Whether it runs in one that was made for it, where files lack that git does not track."""
 
     @property
     def told_command(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Final
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.gate.one_run import Counting, RunRequest, command_for, read_answer, request_of
 from rlprof.gate.process_session import ProcessSession
-from rlprof.gate.program import Program, Side
+from rlprof.gate.program import Program
 from rlprof.gate.program_output import last_lines
 
 _NO_MODULE: Final = "ModuleNotFoundError"
@@ -99,7 +99,7 @@ class RecordedRun:
         return (
             "base runs in a worktree of its own: files that git does not track are not there, and what "
             "is built must be built first (--prepare COMMAND)"
-            if self.program.side is Side.BASE
+            if self.program.in_worktree
             else "run it by itself to see why"
         )
 

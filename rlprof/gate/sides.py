@@ -90,6 +90,7 @@ def _sides(
         tree.folder,
         environments[0],
         _base_name(ref, repository.base),
+        in_worktree=True,
     )
     changes = "+changes" if repository.is_dirty else ""
     name = f"{head.folder.name} ({repository.head[:10]}{changes})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -58,6 +59,18 @@ def test_a_module_that_is_missing_points_to_the_interpreter(repository):
 
     assert answer.fails_with(NOT_MEASURED, "program-failed")
     assert "--python names the interpreter" in answer.err
+
+
+def test_a_failing_base_command_is_no_matter_of_worktrees(repository, tmp_path):
+    (tmp_path / "old.py").write_text("raise SystemExit(3)")
+    (tmp_path / "new.py").write_text(waiting())
+
+    command = f"{sys.executable} old.py"
+    answer = repository.check("--base-command", command, "new.py", folder=tmp_path)
+
+    assert answer.fails_with(NOT_MEASURED, "program-failed")
+    assert "worktree" not in answer.err
+    assert "run it by itself to see why" in answer.err
 
 
 def test_a_folder_without_a_repository(repository, tmp_path):
