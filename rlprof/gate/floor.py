@@ -105,10 +105,7 @@ def _rates_in_words(at_least: float, runs: Sequence[FloorRun]) -> str:
     assert best.sps is not None, "the runner refuses runs without a rate"
     who = "the run" if len(runs) == 1 else f"the fastest of {len(runs)} runs"
     told = _rate_in_words(best.sps.median, at_least)
-    text = (
-        f"{who} made {told} {wording.rate_unit(best)} ({wording.rate_range(best.sps)}); "
-        f"at least {wording.count(at_least)} are asked for"
-    )
+    text = f"{who} made {told} {wording.rate_unit(best)}; at least {wording.count(at_least)} are asked for"
     if len(runs) > 1:
         rates = ", ".join(_rate_in_words(_rate(run), at_least) for run in runs)
         text += f" (all runs: {rates})"

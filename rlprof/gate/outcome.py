@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from statistics import median
 from typing import NamedTuple
 
-from rlprof.analysis.rates import pooled
 from rlprof.comparison.compare import Comparison
 from rlprof.errors import (
     EXIT_INCONCLUSIVE,
@@ -84,11 +84,9 @@ class Outcome:
         return tuple(run.sps.median for run in self.runs_of(side) if run.sps is not None)
 
     def sps(self, side: Side) -> Interval | None:
-        """Over its runs: their median, with a range that holds all of them; None without any."""
-        rates = [run.sps for run in self.runs_of(side) if run.sps is not None]
-        if side is Side.BASE and self.saved_sps:
-            rates = [Interval(rate, rate, rate) for rate in self.saved_sps]
-        return pooled(rates) if rates else None
+        """The median of its runs, with the lowest and the highest; None without any."""
+        rates = self.rates(side)
+        return Interval(median(rates), min(rates), max(rates)) if rates else None
 
     def pairs(self) -> Sequence[tuple[int, float | None, float | None]]:
         """(number, rate of base, rate of head)."""

@@ -69,14 +69,14 @@ def rate_name(outcome: Outcome) -> str:
 
 
 def sps(outcome: Outcome, side: Side) -> str:
-    """``657 sps (640 to 670, 5 runs)``."""
+    """``657 sps (640 to 670, 5 runs)``: the lowest and the highest of them."""
     found = outcome.sps(side)
     if found is None:
         return NOTHING
-    runs = wording.counted(len(outcome.rates(side)), "run", "runs")
-    return wording.unglued(
-        f"{wording.rate(found.median)} {wording.rate_unit(outcome)} ({wording.rate_range(found)}, {runs})"
-    )
+    number = len(outcome.rates(side))
+    runs = wording.counted(number, "run", "runs")
+    told = runs if number == 1 else f"{wording.rate_range(found)}, {runs}"
+    return wording.unglued(f"{wording.rate(found.median)} {wording.rate_unit(outcome)} ({told})")
 
 
 def rate(value: float | None) -> str:

@@ -203,7 +203,7 @@ def _properties(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[tuple[str, o
 
 
 def _in_words(floor: Floor, runs: Sequence[FloorRun]) -> str:
-    """One line: ``912 sps (905 to 920) in 2 runs, at least 900; 0 gpu_syncs per step, at most 0``."""
+    """One line: ``912 sps, the fastest of 2 runs, at least 900; 0 gpu_syncs per step, at most 0``."""
     told = [*_rate_in_words(floor, runs)]
     found = _most(floor, runs)
     for name, most in floor.counters.items():
@@ -215,9 +215,7 @@ def _rate_in_words(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[str]:
     best = fastest(runs)
     if best.sps is None:
         return
-    made = f"{wording.rate(best.sps.median)} {wording.rate_unit(best)} ({wording.rate_range(best.sps)})"
-    if floor.at_least is None:
-        yield made
-    else:
-        tries = wording.counted(len(runs), "run", "runs")
-        yield f"{made} in {tries}, at least {wording.count(floor.at_least)}"
+    made = f"{wording.rate(best.sps.median)} {wording.rate_unit(best)}"
+    if len(runs) > 1:
+        made += f", the fastest of {len(runs)} runs"
+    yield made if floor.at_least is None else f"{made}, at least {wording.count(floor.at_least)}"

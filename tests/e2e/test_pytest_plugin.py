@@ -142,7 +142,7 @@ def test_a_training_that_is_fast_enough_passes_and_its_figures_are_shown(project
     assert session.code == PASSED, session.out
     assert "rlprof: steps per second" in session.out
     assert "test_speed.py::test_speed: " in session.out
-    assert " in 1 run, at least 25; 0 log_records per step, at most 0.02" in session.out
+    assert " sps, at least 25; 0 log_records per step, at most 0.02" in session.out
     found = session.properties("test_speed")
     assert 25 <= float(found["sps"]) < 260
     assert (found["log_records"], found["gpu_syncs"]) == ("0.0", "0.0")
