@@ -165,6 +165,7 @@ def test_exec_begins_a_new_life_of_the_same_process(write, rlprof_run):
     assert second.exit_code == 4
 
 
+@pytest.mark.alone
 def test_threads_are_told_apart(write, rlprof_run):
     script = write(
         WORK

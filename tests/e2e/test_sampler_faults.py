@@ -161,7 +161,8 @@ def _start_as_nobody(start, script: Path):
     """From Debian's own interpreter, since ours may lie in a folder of root's."""
     python = "/usr/bin/python3"
     austin = Path(sys.executable).with_name("austin")
-    for folder in (script.parent, script.parent.parent, script.parent.parent.parent):
+    # Up to pytest's own, in which a worker of pytest-xdist has one of its own.
+    for folder in script.parents[: 4 if "PYTEST_XDIST_WORKER" in os.environ else 3]:
         folder.chmod(0o777)
     env = {
         "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
