@@ -49,8 +49,8 @@ def test_a_slower_head_fails_and_every_document_says_why(repository, tmp_path):
     assert {note["slug"] for note in found["notes"]} >= {"dirty-tree"}
     sides = [run["side"] for run in found["runs"][:8]]
     assert sides == ["base", "head", "head", "base", "base", "head", "head", "base"]
-    (cause,) = found["recorded_pair"]["slower_functions"]
-    assert (cause["file"], cause["waits"]) == ("train.py", True)
+    slower = found["recorded_pair"]["slower_functions"]
+    assert ("train.py", True) in {(it["file"], it["waits"]) for it in slower}
     suite = ElementTree.parse(documents["--junit"]).getroot().find("testsuite")
     assert suite is not None
     assert suite.get("failures") == "1"

@@ -225,4 +225,4 @@ def test_the_page_tells_how_to_run_the_script_of_head_on_both_sides(tmp_path):
     )
 
     assert done.returncode == 0, done.stderr
-    assert re.search(r"log_records +1 +1\b", done.stdout)
+    assert re.search(r"log_records +per step +1 +1\b", done.stdout)
