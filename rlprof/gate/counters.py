@@ -51,8 +51,8 @@ _RARE: Final = 0.01
 is slower, and equally often in both runs of a side."""
 
 _SIGMAS: Final = 4.0
-"""Standard deviations by which chance alone hardly ever makes one run count more than another: with three, one check
-in 90 failed (``benchmarks/gate.py``), as a single run tells the mean of rare events badly."""
+"""Standard deviations by which chance alone hardly ever makes one run count more than another: three
+are too few (``benchmarks/gate.py``), as a single run tells the mean of rare events badly."""
 
 _ENOUGH_RUNS: Final = 5
 """A side: all five of head above all five of base is one case in 252."""

@@ -81,8 +81,7 @@ def _watch(parent: int, grace_s: float) -> None:
 
 def _kill_all_below() -> None:
     for _ in range(_KILL_ROUNDS):
-        stats = ((pid, procfs.read_stat(pid)) for pid in procfs.descendants(os.getpid()))
-        alive = [pid for pid, stat in stats if stat is not None and not stat.has_ended]
+        alive = procfs.living(procfs.descendants(os.getpid()))
         if not alive:
             return
         for pid in alive:

@@ -32,13 +32,8 @@ def end_group(group: int) -> None:
 def _has_ended(group: int) -> bool:
     """Whether it has within the time of grace."""
     deadline = time.monotonic() + GRACE_S
-    while any(_is_alive(pid) for pid in procfs.group_members(group)):
+    while procfs.living(procfs.group_members(group)):
         if time.monotonic() > deadline:
             return False
         time.sleep(_LOOK_S)
     return True
-
-
-def _is_alive(pid: int) -> bool:
-    stat = procfs.read_stat(pid)
-    return stat is not None and not stat.has_ended

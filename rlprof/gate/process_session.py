@@ -137,8 +137,7 @@ class ProcessSession:
         others = self._before.union(*(it.tree() for it in self._beside))
         below = [pid for pid in procfs.descendants(os.getpid()) if pid not in others]
         self._reap(below)
-        stats = ((pid, procfs.read_stat(pid)) for pid in below)
-        return [pid for pid, stat in stats if stat is not None and not stat.has_ended]
+        return procfs.living(below)
 
     def _reap(self, pids: Sequence[int]) -> None:
         """Take leave of the orphans that have ended; the command itself is Popen's to reap."""

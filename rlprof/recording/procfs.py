@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -161,6 +162,12 @@ def descendants(pid: int) -> list[int]:
         found.extend(children)
         pending.extend(children)
     return found
+
+
+def living(pids: Iterable[int]) -> list[int]:
+    """Those that have not ended, zombies left out."""
+    stats = ((pid, read_stat(pid)) for pid in pids)
+    return [pid for pid, stat in stats if stat is not None and not stat.has_ended]
 
 
 def group_members(group: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -28,6 +29,18 @@ def hanging(mark: str, ready: Path) -> str:
     """
 
 
+def stopped_by(signum: int, running: subprocess.Popen[str], ready: Path, what: str) -> str:
+    """What a check printed to stderr that got the signal as soon as ``ready`` was there."""
+    try:
+        wait_until(ready.exists, what)
+        running.send_signal(signum)
+        _, err = running.communicate(timeout=DEADLINE_S)
+    finally:
+        running.kill()
+        running.wait()
+    return err
+
+
 def test_a_run_that_takes_too_long_is_ended_whole(repository, mark, tmp_path):
     repository.commit(hanging(mark, tmp_path / "ready"))
 
@@ -46,13 +59,7 @@ def test_a_signal_ends_everything(repository, mark, tmp_path, signum):
     repository.commit(hanging(mark, ready))
 
     running = repository.start("--base", "main", "train.py", mark)
-    try:
-        wait_until(ready.exists, "the program runs")
-        running.send_signal(signum)
-        _, err = running.communicate(timeout=DEADLINE_S)
-    finally:
-        running.kill()
-        running.wait()
+    err = stopped_by(signum, running, ready, "the program runs")
 
     assert running.returncode == 128 + signum
     assert "stopped" in err
@@ -71,13 +78,7 @@ def test_a_signal_while_git_checks_the_base_out(repository, mark, tmp_path, sign
     repository.git("config", "filter.slow.smudge", f"touch {ready}; {wait}")
 
     running = repository.start("--base", "main", "--counters-only", "train.py")
-    try:
-        wait_until(ready.exists, "the base is being checked out")
-        running.send_signal(signum)
-        _, err = running.communicate(timeout=DEADLINE_S)
-    finally:
-        running.kill()
-        running.wait()
+    err = stopped_by(signum, running, ready, "the base is being checked out")
 
     assert running.returncode == 128 + signum, err
     assert processes_with(mark) == []
