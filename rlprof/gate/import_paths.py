@@ -9,7 +9,8 @@ from typing import Final
 
 from rlprof.gate.interpreter import ask
 
-_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+"""Names of folders of what was installed."""
 
 _ASK: Final = """
 import json, os, sys
@@ -39,7 +40,7 @@ def own_paths(python: str | None, root: Path, environment: Mapping[str, str]) ->
             for path in paths
             if path.is_relative_to(top)
             and path.is_dir()
-            and _INSTALLED.isdisjoint(path.parts)
+            and INSTALLED.isdisjoint(path.parts)
             and not any(path.is_relative_to(prefix) for prefix in inside)
         )
     )

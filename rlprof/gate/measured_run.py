@@ -13,6 +13,7 @@ from rlprof.analysis.profile import build_profile
 from rlprof.analysis.steps import count_steps
 from rlprof.errors import MeasureError, RlprofError, RunFileError
 from rlprof.gate.counters import RunCounters
+from rlprof.gate.imported_files import ImportedFiles
 from rlprof.gate.launches import launches_of
 from rlprof.gate.program import Program, Side
 from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
@@ -50,6 +51,8 @@ class MeasuredRun:
     """Windows of the steady phase."""
     left_behind: int = 0
     """Processes that were still there after its end; they were killed."""
+    imported: ImportedFiles | None = None
+    """Of a base in its worktree, if it told."""
     waiting: float = 0.0
     """Part of its turns in which it waited for something else than a CPU; 0 where it took no turns."""
 

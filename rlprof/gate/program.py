@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 from rlprof.recording.redact import redact_arguments
 
@@ -29,6 +30,14 @@ class Side(Enum):
     """What is judged."""
 
 
+class Checkout(NamedTuple):
+    """The worktree of the base."""
+
+    root: Path
+    head: Path
+    """Root of the working tree of head."""
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     side: Side
@@ -44,8 +53,8 @@ class Program:
     """What it is, for people: ``origin/main (abc1234)``."""
     is_alone: bool = False
     """Whether nothing runs in turn with it."""
-    in_worktree: bool = False
-    """Whether it runs in one that was made for it, where files lack that git does not track."""
+    checkout: Checkout | None = None
+    """Where it runs, if that was made for it: files lack there that git does not track."""
 
     @property
     def told_command(self) -> tuple[str, ...]:

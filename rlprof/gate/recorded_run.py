@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import MeasureError, RlprofError
+from rlprof.gate.imported_files import FOLDER_VARIABLE, ImportedFiles, imported_files
 from rlprof.gate.one_run import Counting, RunRequest, command_for, read_answer, request_of
 from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import Program
@@ -39,10 +40,17 @@ class RecordedRun:
         """For messages."""
         return self.program.run_name(self.pair)
 
+    @property
+    def imported(self) -> ImportedFiles | None:
+        """By the end of a base in its worktree; None for others, and where no agent told."""
+        checkout = self.program.checkout
+        return None if checkout is None else imported_files(self._imports, checkout)
+
     @contextmanager
     def session(self, *, beside: Sequence[ProcessSession] = ()) -> Iterator[ProcessSession]:
         """It runs from the beginning of the ``with``, and has ended at its end."""
         asked = self.run_file.with_suffix(".request.json")
+        self._imports.mkdir()
         try:
             with ProcessSession(
                 command_for(self._request, asked),
@@ -72,6 +80,9 @@ class RecordedRun:
             )
         if answer.exit_code:
             raise self._failed(answer.exit_code)
+        imported = self.imported
+        if imported is not None and imported.of_head:
+            raise self._ran_head(imported.of_head)
 
     def timed_out(self, timeout_s: float) -> RlprofError:
         return MeasureError(
@@ -95,11 +106,20 @@ class RecordedRun:
             hint=hint,
         )
 
+    def _ran_head(self, files: Sequence[Path]) -> RlprofError:
+        more = f" and {len(files) - 1} more files" if len(files) > 1 else ""
+        return MeasureError(
+            f"{self.name} imported {files[0]}{more} from the working tree of head, and not from its own",
+            slug="base-imports-head",
+            hint="what leads there: an installation (setuptools' strict mode, `uv run`), or a path in the command or "
+            "the program? Install base in its worktree with --prepare, or compare two folders with --base-command",
+        )
+
     def _usual_hint(self) -> str:
         return (
             "base runs in a worktree of its own: files that git does not track are not there, and what "
             "is built must be built first (--prepare COMMAND)"
-            if self.program.in_worktree
+            if self.program.checkout is not None
             else "run it by itself to see why"
         )
 
@@ -108,9 +128,14 @@ class RecordedRun:
         return self.run_file.with_suffix(".log")
 
     @property
+    def _imports(self) -> Path:
+        """For what its agents tell."""
+        return self.run_file.with_suffix(".imports")
+
+    @property
     def _request(self) -> RunRequest:
         return request_of(
-            _to_start(self.program, self.pair),
+            _to_start(self.program, self.pair, self._imports),
             self.run_file,
             is_full=self.is_full,
             label=self.program.name,
@@ -118,12 +143,18 @@ class RecordedRun:
         )
 
 
-def _to_start(program: Program, pair: int) -> Program:
+def _to_start(program: Program, pair: int, imports: Path) -> Program:
     """``program`` in an environment as of a shell in its folder.
 
     The hash seed is the same on both sides and another one in the next pair: the order of a set changes
     how fast a program is, and one seed alone would count as the program.
     """
-    environment = {"PYTHONHASHSEED": str(pair), **program.environment, "PWD": str(program.folder)}
+    environment = {
+        "PYTHONHASHSEED": str(pair),
+        **program.environment,
+        "PWD": str(program.folder),
+        # Head's too: paths in the environment reach the layout of memory.
+        FOLDER_VARIABLE: str(imports),
+    }
     environment.pop("OLDPWD", None)
     return replace(program, environment=environment)

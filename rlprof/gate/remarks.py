@@ -10,6 +10,7 @@ from typing import Final
 from rlprof import wording
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.counters import CounterDifference
+from rlprof.gate.imported_files import ImportedFiles
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Verdict
 from rlprof.gate.program import Program, Side, as_typed
@@ -59,6 +60,7 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
             f"The runs left {wording.counted(left, 'process', 'processes')} behind; they were ended, so as not to slow "
             "the next run down.",
         )
+    yield from _on_imports([it.imported for it in runs if it.imported is not None])
     waiting = max((run.waiting for run in runs), default=0.0)
     if waiting > MUCH_WAITING:
         yield Note(
@@ -70,6 +72,22 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
                 f"by waits of {1000 * TURN_S:.0f} ms as two thirds. Without --interleave they count in full."
             ),
         )
+
+
+def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
+    installed = next((it.installed for it in imported if it.installed), ())
+    if installed:
+        what = f"Base imported {installed[0]} as it is installed, and not that of its worktree"
+    elif any(not it.own for it in imported):
+        what = "Base imported no file of its worktree"
+    else:
+        return
+    yield Note(
+        "warning",
+        "base-imports-installed",
+        f"{what}: what is installed is the same on both sides. Install it editable, install base in its worktree "
+        "with --prepare, or compare two environments with --base-command.",
+    )
 
 
 def on_passed_rates(runs: Sequence[MeasuredRun]) -> Iterator[Note]:

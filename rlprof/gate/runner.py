@@ -85,4 +85,4 @@ class Runner:
             needs_counters=is_judged and bool(self._counting.counters or not self._needs_rate),
             asked=self._counting.counters if is_judged else (),
         )
-        return replace(found, left_behind=session.left_behind)
+        return replace(found, left_behind=session.left_behind, imported=run.imported)

@@ -16,7 +16,7 @@ from rlprof.gate.import_paths import (
     with_import_paths,
 )
 from rlprof.gate.interpreter import interpreter_of
-from rlprof.gate.program import Program, Side, told_line
+from rlprof.gate.program import Checkout, Program, Side, told_line
 from rlprof.gate.worktree import Repository, Worktree, find_repository, prepare, worktree_of
 from rlprof.model.recording import Note
 
@@ -90,7 +90,7 @@ def _sides(
         tree.folder,
         environments[0],
         _base_name(ref, repository.base),
-        in_worktree=True,
+        checkout=Checkout(tree.root, root),
     )
     changes = "+changes" if repository.is_dirty else ""
     name = f"{head.folder.name} ({repository.head[:10]}{changes})"

@@ -96,9 +96,10 @@ def start() -> None:
     _agent = agent
     if agent.probe is not None:
         manners.install(lambda: None if _agent is None else _agent.probe)
-    from . import counting
+    from . import counting, imported_files
 
     counting.install(_tell_custom_state)
+    imported_files.install()
     os.register_at_fork(after_in_child=_start_in_child)
 
 
