@@ -31,7 +31,7 @@ EXIT_LAUNCH_FAILED: Final = 70
 class RlprofError(Exception):
     """What happened, to which path or pid; ``hint`` says what to do next.
 
-    ``slug`` is an anchor in ``docs/messages.md``.
+    ``slug`` names it in ``docs/messages.md``.
     """
 
     exit_code = EXIT_ERROR
@@ -41,6 +41,11 @@ class RlprofError(Exception):
         self.message = message
         self.slug = slug
         self.hint = hint
+
+    @property
+    def see(self) -> str:
+        """Where to read on."""
+        return f"more: rlprof explain {self.slug}"
 
 
 class UsageError(RlprofError):

@@ -1,4 +1,4 @@
-"""Files that come with rlprof: assets of the flamegraph, pages of the detectors, examples.
+"""Files that come with rlprof: assets of the flamegraph, pages of the detectors and of messages, examples.
 
 In a wheel they lie inside the package (``sources`` in ``pyproject.toml``); in a
 checkout, editable installs included, they lie beside it. Nothing else may look for them.
@@ -14,6 +14,8 @@ from rlprof.errors import RlprofError, UsageError
 
 _PACKAGE: Final = Path(__file__).resolve().parent
 _PAGE_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.md")
+_MESSAGE: Final = re.compile(r"^##(?P<name># \S+)?.*\n(?P<text>(?:(?!##).*\n)*)", re.MULTILINE)
+"""A section of ``docs/messages.md``; only those of messages have a name."""
 
 
 def asset(name: str) -> str:
@@ -40,6 +42,12 @@ def detector_ids_with_page() -> tuple[str, ...]:
     """The ids that have a page, sorted."""
     pages = folder("docs/detectors").iterdir()
     return tuple(sorted(page.stem for page in pages if _PAGE_NAME.fullmatch(page.name)))
+
+
+def messages() -> dict[str, str]:
+    """What ``docs/messages.md`` says of each error and remark, by name."""
+    sections = _MESSAGE.finditer(_text("docs", "messages.md"))
+    return {it["name"][2:]: it["text"].strip() + "\n" for it in sections if it["name"]}
 
 
 def examples_dir() -> Path:

@@ -38,7 +38,7 @@ class Checked:
     err: str
 
     def fails_with(self, code: int, slug: str) -> bool:
-        assert (self.code, f"docs/messages.md#{slug}" in self.err) == (code, True), self.err
+        assert (self.code, f"rlprof explain {slug}" in self.err) == (code, True), self.err
         return True
 
 

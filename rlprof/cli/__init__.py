@@ -186,7 +186,7 @@ def _show_error(error: RlprofError) -> None:
     _say(f"{typer.style('rlprof: error:', fg='red', bold=True)} {error.message}")
     if error.hint:
         _say(f"  {error.hint}")
-    _say(typer.style(f"  see docs/messages.md#{error.slug}", dim=True))
+    _say(typer.style(f"  {error.see}", dim=True))
 
 
 def _say(text: str) -> None:

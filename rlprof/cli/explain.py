@@ -1,4 +1,4 @@
-"""``rlprof explain``: the page of a finding."""
+"""``rlprof explain``: the page of a finding, and what a message means."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ PAGE_WIDTH = 100
 
 
 def _complete(incomplete: str) -> list[str]:
-    from rlprof.resources import detector_ids_with_page
+    from rlprof.resources import detector_ids_with_page, messages
 
-    return [page for page in detector_ids_with_page() if page.startswith(incomplete)]
+    return [
+        page for page in (*detector_ids_with_page(), *messages()) if page.startswith(incomplete)
+    ]
 
 
 def explain(
@@ -24,14 +26,16 @@ def explain(
         str | None,
         typer.Argument(
             metavar="ID",
-            help="Id of a finding, as the report names it. Without one, all are listed.",
+            help="Id of a finding, as the report names it, or the name behind an error or a remark. "
+            "Without one, all findings are listed.",
             autocompletion=_complete,
         ),
     ] = None,
 ) -> None:
-    """Explain a finding and its fix.
+    """Explain a finding and its fix, or a message.
 
-    Why it costs time, what to change, and when it is not reported.
+    Of a finding: why it costs time, what to change, and when it is not reported. Of an error or a
+    remark: what it means, and what to do.
     """
     if id is None:
         _list()
@@ -50,22 +54,24 @@ def _list() -> None:
         typer.echo(f"{id_:{width}}  {name}")
 
 
-def _page(detector_id: str) -> str:
+def _page(name: str) -> str:
     from difflib import get_close_matches
 
-    from rlprof.resources import detector_ids_with_page, detector_page
+    from rlprof.resources import detector_ids_with_page, detector_page, messages
 
-    known = detector_ids_with_page()
-    if detector_id not in known:
-        close = get_close_matches(detector_id, known, n=3, cutoff=0.5)
-        raise UsageError(
-            f"there is no page about {detector_id!r}",
-            slug="no-such-page",
-            hint=f"did you mean {' or '.join(close)}?"
-            if close
-            else "`rlprof explain` lists all pages",
-        )
-    return detector_page(detector_id)
+    findings, told = detector_ids_with_page(), messages()
+    if name in findings:
+        return detector_page(name)
+    if name in told:
+        return f"# {name}\n\n{told[name]}"
+    close = get_close_matches(name, (*findings, *told), n=3, cutoff=0.5)
+    raise UsageError(
+        f"there is no page about {name!r}",
+        slug="no-such-page",
+        hint=f"did you mean {' or '.join(close)}?"
+        if close
+        else "`rlprof explain` lists all findings",
+    )
 
 
 def _show(page: str) -> None:

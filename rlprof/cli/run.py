@@ -136,7 +136,7 @@ def _record(settings: RecordingSettings, *, is_default_place: bool, show_report:
     try:
         _after(outcome, settings.run_file, is_default_place, show_report=show_report)
     except RlprofError as error:
-        say(f"rlprof: no report: {error.message}\n  {error.hint}\n{_see(error)}")
+        say(f"rlprof: no report: {error.message}\n  {error.hint}\n  {error.see}")
     except (KeyboardInterrupt, OSError):
         pass  # Nobody wants to read it, or stderr takes no more.
     except Exception:
@@ -152,7 +152,7 @@ def _after(outcome: Outcome, run_file: Path, is_default_place: bool, *, show_rep
         error = outcome.failure
         say(
             f"rlprof: {error.message}\n  The training was not touched. {run_file} holds what was "
-            f"recorded before.\n  {error.hint}\n{_see(error)}"
+            f"recorded before.\n  {error.hint}\n  {error.see}"
         )
     if is_default_place:
         point_latest_at(run_file)
@@ -337,7 +337,3 @@ def point_latest_at(run_file: Path) -> None:
         latest.symlink_to(run_file.name)
     except OSError:
         pass  # Only a convenience: every command also takes the file's name.
-
-
-def _see(error: RlprofError) -> str:
-    return f"  see docs/messages.md#{error.slug}"

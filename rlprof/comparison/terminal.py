@@ -19,7 +19,7 @@ from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.terminal import as_text
-from rlprof.renderers.terminal.shapes import bullet, grid, heading
+from rlprof.renderers.terminal.shapes import bullet, grid, heading, remark
 
 MOST_ROWS: Final = 14
 MOST_FUNCTIONS: Final = 8
@@ -41,7 +41,6 @@ _STYLES: Final = {
     Fate.VANISHED: "cyan",
 }
 """Not red and green: yellow and blue differ for all eyes, and the words say it too."""
-_NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
 
 
 def comparison_as_text(found: Comparison, *, width: int, colored: bool) -> str:
@@ -214,5 +213,4 @@ def _figures(found: Comparison) -> Table:
 def _notes(notes: Iterable[Note]) -> Iterable[RenderableType]:
     yield heading("What to know")
     for note in notes:
-        style = _NOTE_STYLES[note.level]
-        yield bullet(f"{note.level}:", Text(printable(note.text, 1000)), style=style)
+        yield remark(note)

@@ -81,7 +81,7 @@ def _causes(outcome: Outcome) -> Iterator[str]:
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
-    notes = [f"{note.level}: {printable(note.text, 1000)}" for note in outcome.notes]
+    notes = [f"{it.level}: {printable(it.text, 1000)} ({it.slug})" for it in outcome.notes]
     told = [line for line in (*words.reasons(outcome), *notes) if line]
     if told:
         yield ""

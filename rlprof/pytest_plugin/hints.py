@@ -27,7 +27,7 @@ _HINTS: Final[Mapping[str, str]] = {
 def in_python(error: RlprofError) -> str:
     """As the command line tells it, but for the names of its options."""
     hint = _HINTS.get(error.slug, error.hint)
-    text = f"{error.message}\n  {hint}\n  see docs/messages.md#{error.slug}"
+    text = f"{error.message}\n  {hint}\n  {error.see}"
     if isinstance(error, UsageError):
         for option in ("sps_pattern", "steps_from"):
             text = text.replace(f"--{option.replace('_', '-')} ", f"{option}=")

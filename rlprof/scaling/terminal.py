@@ -17,7 +17,7 @@ from rlprof.model.profile import Interval
 from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.renderers.terminal import as_text
-from rlprof.renderers.terminal.shapes import bullet, heading
+from rlprof.renderers.terminal.shapes import bullet, heading, remark
 from rlprof.scaling.ladder import Rung
 from rlprof.scaling.study import Study, named_peak
 
@@ -25,7 +25,6 @@ _MOST_BAR_CELLS: Final = 24
 _LEAST_BAR_CELLS: Final = 8
 _FIGURES_WIDTH: Final = 69
 """Columns that the figures of a line take; bars get what is left."""
-_NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
 
 
 def study_as_text(study: Study, *, width: int, colored: bool) -> str:
@@ -139,5 +138,4 @@ def _notes(notes: Iterable[Note]) -> Iterable[RenderableType]:
     if shown:
         yield heading("What to know about this ladder")
     for note in shown:
-        style = _NOTE_STYLES[note.level]
-        yield bullet(f"{note.level}:", Text(printable(note.text, 1000)), style=style)
+        yield remark(note)

@@ -15,7 +15,7 @@ from rlprof.device_pricing import TraceFindings
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.terminal import as_text
-from rlprof.renderers.terminal.shapes import bullet, grid, heading
+from rlprof.renderers.terminal.shapes import bullet, grid, heading, remark
 from rlprof.wording import count, counted, duration, percent, size
 
 _CAUSES: Final = {
@@ -27,7 +27,6 @@ _CAUSES: Final = {
     IdleCause.LAUNCH_BOUND: "the host inside of torch, launching",
     IdleCause.OTHER: "other",
 }
-_NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
 _SHOWN_KERNELS: Final = 3
 _LEAST_SHOWN: Final = 0.001
 """Part of the trace: what is less is not worth a line."""
@@ -60,8 +59,7 @@ def _parts(view: TraceView, findings: TraceFindings, path: str) -> Iterable[Rend
     if view.notes:
         yield heading("What to know about this trace")
     for note in view.notes:
-        style = _NOTE_STYLES.get(note.level, "")
-        yield bullet(f"{note.level}:", Text(printable(note.text)), style=style)
+        yield remark(note)
 
 
 def _verdict(view: TraceView, findings: TraceFindings) -> Text:

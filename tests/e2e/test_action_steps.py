@@ -153,10 +153,10 @@ def test_a_branch_that_the_clone_lacks_is_fetched(origin, tmp_path):
         ({"command": "train.py 'x"}, "The input command is no command line"),
         ({"counters_only": "yes"}, "The input counters-only is neither true nor false"),
         ({"base": "no-such-branch"}, "no-such-branch could not be fetched"),
-        ({"base": "--upload-pack=touch ran"}, "docs/messages.md#base-unknown"),
+        ({"base": "--upload-pack=touch ran"}, "rlprof explain base-unknown"),
         (
             {"base": "HEAD", "counters_only": "false", "options": "--pairs 2"},
-            "docs/messages.md#bad-pairs",
+            "rlprof explain bad-pairs",
         ),
         ({}, "There is no commit before this one"),
     ],
@@ -191,7 +191,7 @@ def test_the_first_error_is_in_the_annotation_and_all_of_it_in_the_log(
     assert ran.code == USAGE, ran.log
     [annotation] = [it for it in ran.log.splitlines() if it.startswith("::error")]
     assert said in annotation
-    assert "docs/messages.md#script-missing" in ran.log or "Usage: rlprof check" in ran.log
+    assert "rlprof explain script-missing" in ran.log or "Usage: rlprof check" in ran.log
 
 
 def test_a_baseline_can_be_saved(origin, tmp_path):

@@ -77,7 +77,7 @@ def test_the_training_does_not_notice(write, tmp_path, place, options):
     complaint = err.decode()
     assert "ZeroDivisionError: a planted bug" in complaint
     assert "The training was not touched" in complaint
-    assert "#recorder-bug" in complaint
+    assert "rlprof explain recorder-bug" in complaint
     assert not read_run(run_file).run.complete
 
 

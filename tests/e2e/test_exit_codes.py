@@ -72,7 +72,7 @@ def test_a_missing_script_is_our_error_and_leaves_no_run_file(rlprof_run, tmp_pa
 
     assert result.code == EXIT_LAUNCH_FAILED
     assert "no-such-script.py does not exist" in result.err
-    assert "#script-missing" in result.err
+    assert "rlprof explain script-missing" in result.err
     assert not result.run_file.exists()
     assert list(tmp_path.iterdir()) == []
 
@@ -101,7 +101,7 @@ def test_a_command_that_does_not_exist_leaves_no_run_file(rlprof_run):
 
     assert result.code == EXIT_LAUNCH_FAILED
     assert "no-such-program-anywhere" in result.err
-    assert "#target-not-started" in result.err
+    assert "rlprof explain target-not-started" in result.err
     assert not result.run_file.exists()
 
 
@@ -109,7 +109,7 @@ def test_nothing_to_run_is_a_usage_error(rlprof_run):
     result = rlprof_run()
 
     assert result.code == EXIT_USAGE
-    assert "#no-target" in result.err
+    assert "rlprof explain no-target" in result.err
 
 
 def test_no_process_is_left_when_the_target_has_ended(write, rlprof_run):

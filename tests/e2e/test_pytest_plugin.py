@@ -314,7 +314,7 @@ def test_what_cannot_be_measured_says_why_and_what_to_do(project):
         "bad-steps-from": "steps_from='step' names no function",
     }
     for slug, said in told.items():
-        assert f"docs/messages.md#{slug}" in session.out
+        assert f"rlprof explain {slug}" in session.out
         assert said in session.out
     assert "ValueError: no such environment" in session.out
     assert "in pair" not in session.out
@@ -360,7 +360,7 @@ def test_a_floor_that_is_never_measured_is_not_passed(project):
     told = [line.strip() for line in session.out.splitlines()]
     assert sum(it.startswith("the marker rlprof of the test asks for") for it in told) == 2
     assert sum(it.startswith("the test has the fixture assert_sps") for it in told) == 2
-    assert told.count("see docs/messages.md#nothing-measured") == 4
+    assert told.count("more: rlprof explain nothing-measured") == 4
     assert "def test_speed(assert_sps)" in session.out
     assert "ValueError: why it fails" in session.out
     assert_without_our_frames(session)
@@ -386,7 +386,7 @@ def test_beside_other_tests_a_low_rate_says_nothing_and_counters_do(project):
     )
 
     assert "beside the tests of 3 other workers of pytest-xdist" in session.out
-    assert "docs/messages.md#beside-other-tests" in session.out
+    assert "rlprof explain beside-other-tests" in session.out
     assert "1 failed, 1 passed" in session.out
 
 

@@ -63,7 +63,7 @@ def test_a_disk_that_is_full_from_the_start(write, start, small_disk):
     result = running.finish()
 
     assert (result.code, result.out) == (EXIT_LAUNCH_FAILED, b"")
-    assert "#run-file-not-written" in result.err
+    assert "rlprof explain run-file-not-written" in result.err
     assert not result.run_file.exists()
 
 
@@ -96,7 +96,7 @@ def test_an_existing_run_file_is_kept_unless_forced(write, rlprof_run, tmp_path)
 
     refused = rlprof_run(script, run_file=run_file)
     assert (refused.code, refused.out) == (2, b"")
-    assert "#output-exists" in refused.err
+    assert "rlprof explain output-exists" in refused.err
     assert run_file.read_text() == "precious"
 
     forced = rlprof_run(script, run_file=run_file, options=["--force"])
@@ -206,7 +206,7 @@ def test_a_bad_run_file_is_named_with_what_to_do(good_run, tmp_path, damage, slu
     assert answer.returncode == EXIT_ERROR
     assert answer.stdout == ""
     assert str(run_file) in answer.stderr
-    assert f"docs/messages.md#{slug}" in answer.stderr
+    assert f"rlprof explain {slug}" in answer.stderr
     assert "Traceback" not in answer.stderr
 
 

@@ -96,5 +96,5 @@ def test_stopping_a_run_stops_the_ladder(write, tmp_path):
 
     assert ladder.returncode == EXIT_ERROR
     assert b"The ladder was ended early" in err
-    assert b"#no-rates" in err
+    assert b"rlprof explain no-rates" in err
     assert b"2 workers" not in err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from rich import box
 from rich.console import RenderableType
@@ -14,11 +13,8 @@ from rlprof import wording
 from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
-from rlprof.renderers.terminal.shapes import bullet, grid, heading
+from rlprof.renderers.terminal.shapes import grid, heading, remark
 from rlprof.wording.run import run_facts, spread, wait_lines
-
-_NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
-_NOTE_LIMIT: Final = 1_000
 
 
 def how_the_run_went(report: Report) -> Iterable[RenderableType]:
@@ -72,5 +68,4 @@ def notes(notes: Sequence[Note]) -> Iterable[RenderableType]:
         return
     yield heading("What to know about this recording")
     for note in wording.gravest_first(notes):
-        style = _NOTE_STYLES.get(note.level, "")
-        yield bullet(f"{note.level}:", Text(printable(note.text, _NOTE_LIMIT)), style=style)
+        yield remark(note)

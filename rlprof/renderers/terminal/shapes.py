@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rich.table import Table
 from rich.text import Text
 
 from rlprof.model.finding import Location
+from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
+
+_NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
+_LONGEST_REMARK: Final = 1000
 
 
 def heading(text: str) -> Text:
@@ -28,6 +34,12 @@ def bullet(mark: str, text: Text, *, style: str = "") -> Table:
     table.add_column()
     table.add_row(Text(mark, style=style), text)
     return table
+
+
+def remark(note: Note) -> Table:
+    """With its name at the end: ``rlprof explain`` has more of it."""
+    text = Text.assemble(printable(note.text, _LONGEST_REMARK), (f" ({note.slug})", "dim"))
+    return bullet(f"{note.level}:", text, style=_NOTE_STYLES.get(note.level, ""))
 
 
 def place(location: Location, report: Report) -> str:

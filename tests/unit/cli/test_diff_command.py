@@ -69,7 +69,7 @@ def test_a_page_has_a_place_of_its_own_and_replaces_nothing(command_line, folder
 
     assert "wrote diff.html (open it: file://" in first.stdout
     assert again.exit_code == EXIT_USAGE
-    assert "#output-exists" in again.stderr
+    assert "rlprof explain output-exists" in again.stderr
     assert forced.exit_code == 0
 
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_meant_is_told(command_line, folder, arguments, slug, cod
     answer = command_line("diff", *arguments)
 
     assert (answer.exit_code, answer.stdout) == (code, "")
-    assert f"#{slug}" in answer.stderr
+    assert f"rlprof explain {slug}" in answer.stderr
 
 
 def test_without_a_latest_run_the_new_one_must_be_named(command_line, folder):
@@ -103,7 +103,7 @@ def test_without_a_latest_run_the_new_one_must_be_named(command_line, folder):
     answer = command_line("diff", "before")
 
     assert answer.exit_code == EXIT_USAGE
-    assert "#no-run" in answer.stderr
+    assert "rlprof explain no-run" in answer.stderr
 
 
 def test_two_runs_alike_are_no_error(command_line, folder):

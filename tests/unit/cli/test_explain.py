@@ -5,7 +5,7 @@ import pytest
 from rlprof.device_pricing import discover_device_detectors
 from rlprof.discovery import discover_detectors
 from rlprof.errors import EXIT_USAGE
-from rlprof.resources import detector_ids_with_page, detector_page
+from rlprof.resources import _MESSAGE, detector_ids_with_page, detector_page, messages
 
 
 @pytest.mark.parametrize("page", detector_ids_with_page())
@@ -33,4 +33,27 @@ def test_id_unlike_any_other_points_at_the_list(command_line):
     answer = command_line("explain", "zzz")
 
     assert answer.exit_code == EXIT_USAGE
-    assert "`rlprof explain` lists all pages" in answer.stderr
+    assert "`rlprof explain` lists all findings" in answer.stderr
+
+
+def test_an_error_and_a_remark_are_explained(command_line):
+    error = command_line("explain", "base-imports-head")
+    remark = command_line("explain", "other-file-system")
+
+    assert error.stdout.startswith(
+        "# base-imports-head\n\nA process of base imported files of head"
+    )
+    assert remark.stdout.startswith("# other-file-system\n")
+    assert "###" not in error.stdout + remark.stdout
+
+
+def test_findings_and_messages_have_different_names():
+    assert set(messages()).isdisjoint(detector_ids_with_page())
+
+
+def test_a_message_ends_where_the_next_begins():
+    text = "# Messages\n\n## Errors\n\nAll.\n\n### a-b\n\nOne.\n\n### c-d\n\nTwo.\n\n## Remarks\n\nMore.\n"
+
+    sections = [(it["name"], it["text"].strip()) for it in _MESSAGE.finditer(text)]
+
+    assert sections == [(None, "All."), ("# a-b", "One."), ("# c-d", "Two."), (None, "More.")]

@@ -39,7 +39,7 @@ def test_it_is_written_in_another_format(command_line, folder):
     assert first.exit_code == 0
     assert json.loads((folder / "h.json").read_text())["runs"][0]["sps"]["median"] == 500
     assert again.exit_code == EXIT_USAGE
-    assert "#output-exists" in again.stderr
+    assert "rlprof explain output-exists" in again.stderr
 
 
 def test_many_runs_are_read_by_several_processes_in_the_same_order(command_line, folder):
@@ -61,4 +61,4 @@ def test_without_a_run_it_says_where_it_looked(command_line, tmp_path, monkeypat
 
     assert answer.exit_code == EXIT_USAGE
     assert "there is no run file in runs" in answer.stderr
-    assert "#no-run" in answer.stderr
+    assert "rlprof explain no-run" in answer.stderr

@@ -64,7 +64,7 @@ def test_error_says_what_happened_and_what_to_do(command_line, monkeypatch):
     assert answer == (
         EXIT_LAUNCH_FAILED,
         "",
-        "rlprof: error: train.py is gone\n  look\n  see docs/messages.md#script-missing\n",
+        "rlprof: error: train.py is gone\n  look\n  more: rlprof explain script-missing\n",
     )
 
 

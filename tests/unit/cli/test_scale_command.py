@@ -96,8 +96,8 @@ def test_no_target_and_no_such_script_end_before_anything_runs(command_line, tmp
     gone = command_line("scale", "--workers", "1,2", "gone.py", "{}")
 
     assert nothing.exit_code == EXIT_USAGE
-    assert "docs/messages.md#no-target" in nothing.stderr
-    assert "docs/messages.md#script-missing" in gone.stderr
+    assert "rlprof explain no-target" in nothing.stderr
+    assert "rlprof explain script-missing" in gone.stderr
     assert not (tmp_path / ".rlprof").exists()
 
 
@@ -111,6 +111,6 @@ def test_an_output_that_cannot_be_is_refused_before_anything_runs(
     def refused(output: str) -> str:
         return command_line("scale", "--workers", "1,2", "-o", output, "train.py", "{}").stderr
 
-    assert "docs/messages.md#no-such-format" in refused("out.png")
-    assert "docs/messages.md#output-exists" in refused("there.json")
+    assert "rlprof explain no-such-format" in refused("out.png")
+    assert "rlprof explain output-exists" in refused("there.json")
     assert not (tmp_path / ".rlprof").exists()
