@@ -47,8 +47,6 @@ class _Found(NamedTuple):
     outcome: Outcome
     causes: Causes | None = None
     """Where they were asked for and found; their run files are there until the check's folder goes."""
-    stop: BaseException | None = None
-    """The signal that came when the verdict was known already."""
 
 
 class OnInconclusive(str, Enum):
@@ -215,8 +213,6 @@ def _check(request: CheckRequest) -> int:
         code = hand_out(found.outcome, request)
         if found.causes is not None:
             write_artifacts(request, found.causes)
-        if found.stop is not None:
-            raise found.stop
     return code
 
 
@@ -338,11 +334,13 @@ def _compared(
         causes = look_for_causes(base, head, runner, outcome)
     except (Exception, Interrupted) as error:
         # The verdict stands without them, be it a failed run, a bug of ours or a signal.
-        is_stop = isinstance(error, Interrupted)
-        why = "it was told to stop" if is_stop else first_line(str(error)) or type(error).__name__
+        stopped_by = error.signum if isinstance(error, Interrupted) else None
+        why = (
+            "it was told to stop" if stopped_by else first_line(str(error)) or type(error).__name__
+        )
         note = Note("warning", "no-causes", f"The causes are not known: {why}.")
-        told = replace(outcome, notes=(*outcome.notes, note))
-        return _Found(told, stop=error if is_stop else None)
+        notes = (*outcome.notes, note)
+        return _Found(replace(outcome, notes=notes, stopped_by=stopped_by))
     return _Found(replace(outcome, comparison=causes.comparison), causes)
 
 

@@ -12,6 +12,7 @@ from rlprof.cli.check_request import ARTIFACTS, CheckRequest
 from rlprof.cli.output import say, show, terminal_options, write_output
 from rlprof.errors import MeasureError, OutputError, UsageError
 from rlprof.gate.git import git
+from rlprof.gate.interruption import Interrupted
 from rlprof.gate.json_document import outcome_as_json
 from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.markdown import outcome_as_markdown
@@ -29,8 +30,8 @@ _STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     """Write what was asked for, then print; the exit code.
 
-    Raises ``OutputError`` where a file cannot be written, after all that can be; :class:`MeasureError` for an
-    outcome without a measurement.
+    Raises ``OutputError`` where a file cannot be written, after all that can be; :class:`Interrupted` for an
+    outcome of a check that was told to stop, and :class:`MeasureError` for one without a measurement.
     """
     lenient = request.on_inconclusive
     markdown = outcome_as_markdown(outcome)
@@ -50,6 +51,8 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     _print(outcome_as_text(outcome, colored=look["color"] == "always", width=width))
     if lost is not None:
         raise lost
+    if outcome.stopped_by is not None:
+        raise Interrupted(outcome.stopped_by)
     if outcome.failure is not None:
         raise MeasureError(
             outcome.failure.message, slug=outcome.failure.slug, hint=outcome.failure.hint

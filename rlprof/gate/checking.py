@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
@@ -20,6 +21,7 @@ from rlprof.gate.counters import (
 )
 from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
 from rlprof.gate.fingerprint import differences
+from rlprof.gate.interruption import Interrupted
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Program, Side
@@ -37,6 +39,7 @@ from rlprof.gate.workload import check_same_steps, check_same_unit
 from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
 from rlprof.model.recording import Note
 from rlprof.units import duration
+from rlprof.wording import counted
 
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
@@ -101,7 +104,7 @@ def check_pairs(
     """Run both in turn until it is decided; never raises :class:`MeasureError`."""
     progress = _Progress()
     judge = partial(_judge_pairs, (base, head), runner, settings, progress, tell)
-    return _outcome(*_verdict_of(judge), base.name, head, progress)
+    return _outcome(_end(judge, progress), base.name, head, progress)
 
 
 def _judge_pairs(
@@ -153,7 +156,7 @@ def check_against_baseline(
         _check_saved(baseline, name, settings)
         return _judge_head(baseline, head, runner, settings, progress, tell)
 
-    outcome = _outcome(*_verdict_of(judge), name, head, progress, saved_sps=baseline.sps)
+    outcome = _outcome(_end(judge, progress), name, head, progress, saved_sps=baseline.sps)
     remarks = (*on_saved_command(baseline, head), *on_unsaved_counters(progress.counters))
     return replace(outcome, notes=(*outcome.notes, *remarks))
 
@@ -242,7 +245,8 @@ def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[floa
 
 def not_measured(error: MeasureError, base: str, head: Program) -> Outcome:
     """The outcome of a check that could not even begin."""
-    return _outcome(Verdict.COULD_NOT_MEASURE, Failure.of(error), base, head, _Progress())
+    end = _End(Verdict.COULD_NOT_MEASURE, Failure.of(error))
+    return _outcome(end, base, head, _Progress())
 
 
 def check_machine(
@@ -268,11 +272,31 @@ def check_machine(
 # --- parts ----------------------------------------------------------------------------------
 
 
-def _verdict_of(judge: Callable[[], Verdict]) -> tuple[Verdict, Failure | None]:
+class _End(NamedTuple):
+    verdict: Verdict
+    failure: Failure | None = None
+    stopped_by: int | None = None
+
+
+def _end(judge: Callable[[], Verdict], progress: _Progress) -> _End:
+    """A signal is raised on only where nothing was measured that could be told."""
     try:
-        return judge(), None
+        return _End(judge())
     except MeasureError as error:
-        return Verdict.COULD_NOT_MEASURE, Failure.of(error)
+        return _End(Verdict.COULD_NOT_MEASURE, Failure.of(error))
+    except Interrupted as stop:
+        if not progress.runs:
+            raise
+        return _End(Verdict.COULD_NOT_MEASURE, _stopped(stop, progress), stop.signum)
+
+
+def _stopped(stop: Interrupted, progress: _Progress) -> Failure:
+    runs = counted(len(progress.runs), "run", "runs")
+    return Failure(
+        slug="check-stopped",
+        message=f"{signal.Signals(stop.signum).name} ended the check after {runs}, before there was a verdict",
+        hint="give it more time, or fewer pairs: --pairs",
+    )
 
 
 def _check_saved(baseline: Baseline, name: str, settings: CheckSettings) -> None:
@@ -341,8 +365,7 @@ def _tell_more(decision: Decision, tell: Tell) -> None:
 
 
 def _outcome(
-    verdict: Verdict,
-    failure: Failure | None,
+    end: _End,
     base: str,
     head: Program,
     progress: _Progress,
@@ -350,11 +373,11 @@ def _outcome(
 ) -> Outcome:
     remarks = [*on_runs(progress.runs)]
     if progress.decision is None:
-        remarks += on_counters(verdict, progress.runs, progress.counters)
-    elif verdict is Verdict.PASS:
+        remarks += on_counters(end.verdict, progress.runs, progress.counters)
+    elif end.verdict is Verdict.PASS:
         remarks += on_passed_rates(progress.runs)
     return Outcome(
-        verdict=verdict,
+        verdict=end.verdict,
         base=base,
         head=head.name,
         command=head.told_command,
@@ -364,6 +387,7 @@ def _outcome(
         unit=progress.runs[0].unit if progress.runs else "steps",
         decision=progress.decision,
         counters=progress.counters,
-        failure=failure,
+        failure=end.failure,
+        stopped_by=end.stopped_by,
         notes=tuple(remarks),
     )

@@ -66,6 +66,8 @@ class Outcome:
     """On the rates; None where counters alone decided, or none could be made."""
     counters: tuple[CounterDifference, ...] = ()
     failure: Failure | None = None
+    stopped_by: int | None = None
+    """The signal that ended the check early; the verdict may have been known by then."""
     comparison: Comparison | None = None
     """Of a pair that was recorded in full; None unless asked for."""
     notes: tuple[Note, ...] = ()

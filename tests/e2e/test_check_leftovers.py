@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -64,6 +65,33 @@ def test_a_signal_ends_everything(repository, mark, tmp_path, signum):
     assert running.returncode == 128 + signum
     assert "stopped" in err
     assert processes_with(mark) == []
+    repository.assert_tidy()
+
+
+def test_what_was_measured_before_a_signal_is_told(repository, mark, tmp_path):
+    ready, runs, result = (tmp_path / name for name in ("ready", "runs", "check.json"))
+    repository.commit(f"""
+        import pathlib, time
+        import rlprof
+        with open({str(runs)!r}, "a") as file:
+            file.write("x")
+        rlprof.step(10)
+        if len(open({str(runs)!r}).read()) == 4:
+            pathlib.Path({str(ready)!r}).touch()
+            time.sleep(600)
+    """)
+
+    running = repository.start(
+        "--base", "main", "--counters-only", "--json", result, "train.py", mark
+    )
+    err = stopped_by(signal.SIGINT, running, ready, "the fourth run is under way")
+
+    assert running.returncode == 128 + signal.SIGINT
+    assert "stopped" in err
+    told = json.loads(result.read_text())
+    assert (told["verdict"], told["failure"]["slug"]) == ("could-not-measure", "check-stopped")
+    assert "SIGINT ended the check after 3 runs" in told["text"]
+    assert [run["side"] for run in told["runs"]] == ["base", "head", "head"]
     repository.assert_tidy()
 
 
