@@ -7,59 +7,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rlprof.gate.interpreter import ask
-
 INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 """Names of folders of what was installed."""
 
-_ASK: Final = """
-import json, os, sys
-found = [path for path in sys.path if path]
-for name, module in list(sys.modules.items()):
-    if name.startswith("__editable__"):
-        for place in getattr(module, "MAPPING", {}).values():
-            found.append(os.path.dirname(place))
-print(json.dumps({"paths": found, "prefixes": [sys.prefix, sys.base_prefix]}))
-"""
-"""The second kind is how setuptools redirects the import of a package that was installed editable."""
 
-
-def own_paths(python: str | None, root: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Folders below ``root``, relative to it, from which ``python`` imports; installed ones aside."""
-    told = ask(python, _ASK, environment)
-    if not told:
-        return ()
-    top = root.resolve()
-    # An environment inside the repository; of one around it, as /usr, the repository is a part.
-    prefixes = (Path(text).resolve() for text in told["prefixes"])
-    inside = [it for it in prefixes if it != top and it.is_relative_to(top)]
-    paths = (Path(text).resolve() for text in told["paths"])
-    return tuple(
-        dict.fromkeys(
-            str(path.relative_to(top))
-            for path in paths
-            if path.is_relative_to(top)
-            and path.is_dir()
-            and INSTALLED.isdisjoint(path.parts)
-            and not any(path.is_relative_to(prefix) for prefix in inside)
-        )
-    )
-
-
-def with_import_paths(
-    environment: Mapping[str, str], paths: Sequence[str], *, root: Path, side: Path
-) -> dict[str, str]:
-    """``environment`` in which ``paths`` below ``root`` lead to those below ``side``.
-
-    ``PYTHONPATH`` comes before what an installation redirects.
+def with_own_imports(environment: Mapping[str, str], *, root: Path, side: Path) -> dict[str, str]:
+    """``environment`` in which ``side`` stands for ``root``: on ``PYTHONPATH``, and for the agent, which leads what
+    is installed editable there.
     """
-    theirs = environment.get("PYTHONPATH", "")
-    wanted = [moved(word, root, side) for word in theirs.split(os.pathsep) if word]
-    known = {os.path.realpath(word) for word in wanted if word.startswith("/")}
-    wanted += [str(side / path) for path in paths if os.path.realpath(side / path) not in known]
-    if not wanted:
-        return dict(environment)
-    return {**environment, "PYTHONPATH": os.pathsep.join(dict.fromkeys(wanted))}
+    own = {**environment, "RLPROF_HEAD_ROOT": str(root), "RLPROF_SIDE_ROOT": str(side)}
+    theirs = environment.get("PYTHONPATH")
+    if theirs:
+        words = [moved(word, root, side) for word in theirs.split(os.pathsep)]
+        own["PYTHONPATH"] = os.pathsep.join(words)
+    return own
 
 
 def moved(word: str, root: Path, side: Path) -> str:

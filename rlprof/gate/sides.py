@@ -11,11 +11,9 @@ from typing import NamedTuple
 from rlprof.errors import MeasureError
 from rlprof.gate.import_paths import (
     moved_command,
-    own_paths,
     place_below,
-    with_import_paths,
+    with_own_imports,
 )
-from rlprof.gate.interpreter import interpreter_of
 from rlprof.gate.program import Checkout, Program, Side, told_line
 from rlprof.gate.worktree import Repository, Worktree, find_repository, prepare, worktree_of
 from rlprof.model.recording import Note
@@ -75,10 +73,8 @@ def _sides(
     head: Program, ref: str, repository: Repository, tree: Worktree
 ) -> tuple[Program, Program]:
     root = repository.root
-    paths = own_paths(interpreter_of(head.command, head.environment), root, head.environment)
     environments = [
-        with_import_paths(head.environment, paths, root=root, side=side)
-        for side in (tree.root, root)
+        with_own_imports(head.environment, root=root, side=side) for side in (tree.root, root)
     ]
     command = moved_command(
         head.command, folder=head.folder, root=root, side=tree.root, there=tree.folder

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +10,8 @@ import pytest
 from rlprof.gate.import_paths import (
     moved,
     moved_command,
-    own_paths,
     place_below,
-    with_import_paths,
+    with_own_imports,
 )
 from rlprof.gate.interruption import Interrupted, interruptible, shielded
 
@@ -148,57 +145,29 @@ def test_links_of_the_repository_are_its_own(trees, tmp_path):
     assert place_below(str(tmp_path), head) is None
 
 
-def test_a_folder_that_is_named_through_a_link_is_named_once(trees, link):
+def test_folders_of_head_on_the_path_lead_to_the_base(trees, link):
     head, base = trees
-    environment = {**os.environ, "PYTHONPATH": str(link / "src")}
+    environment = {"PATH": "/bin", "PYTHONPATH": f"{head}/src:/elsewhere::{link}/src:lib"}
 
-    paths = own_paths(sys.executable, head, environment)
+    of_base = with_own_imports(environment, root=head, side=base)
+    of_head = with_own_imports(environment, root=head, side=head)
 
-    assert paths == ("src",)
-    of_base = with_import_paths(environment, paths, root=head, side=base)
-    of_head = with_import_paths(environment, paths, root=head, side=head)
-    assert of_base["PYTHONPATH"] == str(base / "src")
-    assert of_head["PYTHONPATH"] == str(link / "src")
-
-
-def test_folders_of_head_on_the_path_are_found_and_led_to_the_base(trees):
-    head, base = trees
-    environment = {**os.environ, "PYTHONPATH": f"{head / 'src'}{os.pathsep}/elsewhere"}
-
-    paths = own_paths(sys.executable, head, environment)
-    of_base = with_import_paths(environment, paths, root=head, side=base)
-    of_head = with_import_paths(environment, paths, root=head, side=head)
-
-    assert paths == ("src",)
-    assert of_base["PYTHONPATH"].split(os.pathsep) == [str(base / "src"), "/elsewhere"]
+    assert of_base["PYTHONPATH"] == f"{base}/src:/elsewhere::{base}/src:lib"
     assert of_head["PYTHONPATH"] == environment["PYTHONPATH"]
 
 
-def test_an_editable_install_is_found(trees, tmp_path):
+def test_without_a_path_none_is_made(trees):
     head, base = trees
-    site = tmp_path / "site"
-    site.mkdir()
-    # As setuptools writes it into site-packages.
-    (site / "__editable___model_finder.py").write_text(
-        f"MAPPING = {{'model': {str(head / 'src' / 'model')!r}}}\n"
-    )
-    (site / "sitecustomize.py").write_text("import __editable___model_finder\n")
-    environment = {**os.environ, "PYTHONPATH": str(site)}
 
-    paths = own_paths(sys.executable, head, environment)
-
-    assert paths == ("src",)
-    led = with_import_paths(environment, paths, root=head, side=base)["PYTHONPATH"]
-    assert led.split(os.pathsep) == [str(site), str(base / "src")]
+    assert "PYTHONPATH" not in with_own_imports({"PATH": "/bin"}, root=head, side=base)
 
 
-def test_without_paths_into_the_repository_the_environment_stays(trees):
-    head, base = trees
-    environment = {"PATH": "/bin"}
+def test_the_environments_of_both_sides_are_equally_long(tmp_path):
+    head, base = tmp_path / "project", tmp_path / "base---"
 
-    assert with_import_paths(environment, (), root=head, side=base) == environment
-    assert own_paths("/nowhere/python", head, environment) == ()
-    assert own_paths(None, head, environment) == ()
+    both = [with_own_imports({}, root=head, side=side) for side in (base, head)]
+
+    assert len({sum(map(len, it.values())) for it in both}) == 1
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from rlprof.gate.fingerprint import fingerprint_here
-from rlprof.gate.import_paths import own_paths
 from rlprof.gate.interpreter import ask, interpreter_of
 
 
@@ -110,4 +109,3 @@ def test_modules_of_the_working_directory_do_not_answer(tmp_path, monkeypatch):
     here = fingerprint_here(sys.executable, environment)
 
     assert here["python"] == platform.python_version()
-    assert own_paths(sys.executable, tmp_path, environment) == ("src",)

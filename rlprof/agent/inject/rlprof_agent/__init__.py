@@ -86,10 +86,11 @@ def start() -> None:
     global _agent
     if _agent is not None:
         return
-    from . import import_rlprof, manners
+    from . import import_rlprof, manners, moved_imports
 
     # First, and whatever comes of the rest: the program may depend on it.
     import_rlprof.install()
+    moved_imports.install()
     agent = Agent("start")
     if not agent.connected:
         return
