@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rlprof.gate.git import git
 from rlprof.gate.import_paths import INSTALLED
 from rlprof.gate.program import Checkout
 
@@ -17,15 +16,12 @@ FOLDER_VARIABLE: Final = "RLPROF_IMPORTS_DIR"
 _LAYOUTS: Final = ("", "src")
 """Where repositories have their packages."""
 
-_MOST_ASKED: Final = 500
-"""Files that git is asked about at once: a command line has an end."""
-
 
 class ImportedFiles(NamedTuple):
     own: int
     """How many lie in the base's own worktree."""
     of_head: tuple[Path, ...]
-    """Those of the working tree of head, relative to it, that git tracks."""
+    """Those of the working tree of head that the worktree has too, relative to it."""
     installed: tuple[Path, ...]
     """Those of installed packages that the worktree has too, relative to where they are installed."""
 
@@ -33,7 +29,7 @@ class ImportedFiles(NamedTuple):
 def imported_files(folder: Path, checkout: Checkout) -> ImportedFiles | None:
     """What agents told in ``folder``; None where none of them did.
 
-    Those that lie in head's tree and that git does not track are shared, as a virtual environment is.
+    What lies in head's tree alone is shared: a virtual environment, or a new file that the command names.
     """
     told = _told(folder)
     if not told:
@@ -45,12 +41,8 @@ def imported_files(folder: Path, checkout: Checkout) -> ImportedFiles | None:
         for it in told
         if it.is_relative_to(head) and not it.is_relative_to(root)
     ]
-    outside_packages = [it for it in theirs if INSTALLED.isdisjoint(it.parts)]
-    return ImportedFiles(
-        len(own),
-        _tracked(outside_packages[:_MOST_ASKED], head),
-        tuple(_installed(told, root)),
-    )
+    of_head = [it for it in theirs if INSTALLED.isdisjoint(it.parts) and (root / it).is_file()]
+    return ImportedFiles(len(own), tuple(of_head), tuple(_installed(told, root)))
 
 
 def _told(folder: Path) -> list[Path]:
@@ -69,14 +61,3 @@ def _installed(told: Sequence[Path], root: Path) -> Iterator[Path]:
             place = Path(*path.parts[at + 1 :])
             if any((root / layout / place).is_file() for layout in _LAYOUTS):
                 yield place
-
-
-def _tracked(places: Sequence[Path], root: Path) -> tuple[Path, ...]:
-    if not places:
-        return ()
-    listed = git(
-        root,
-        *("--literal-pathspecs", "ls-files", "-z", "--recurse-submodules", "--"),
-        *map(str, places),
-    )
-    return tuple(Path(it) for it in listed.out.split("\0") if it)

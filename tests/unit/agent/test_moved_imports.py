@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -21,14 +22,12 @@ def trees(tmp_path, monkeypatch):
     for name in ("src/policy.py", ".venv/lib/site-packages/six.py"):
         (side / name).parent.mkdir(parents=True, exist_ok=True)
         (side / name).touch()
-    monkeypatch.setenv("RLPROF_HEAD_ROOT", str(head))
-    monkeypatch.setenv("RLPROF_SIDE_ROOT", str(side))
     return head, side
 
 
-def moved(monkeypatch, *paths: object) -> list[object]:
+def moved(monkeypatch, trees: tuple[Path, Path], *paths: object) -> list[object]:
     monkeypatch.setattr(sys, "path", list(paths))
-    install()
+    install(*map(str, trees))
     return sys.path
 
 
@@ -36,7 +35,7 @@ def test_each_path_is_replaced_where_it_stands(trees, monkeypatch):
     head, side = trees
     paths = ["/usr/lib/python3.11", str(head), str(head / "src"), "/elsewhere"]
 
-    assert moved(monkeypatch, *paths) == [
+    assert moved(monkeypatch, trees, *paths) == [
         "/usr/lib/python3.11",
         str(side),
         str(side / "src"),
@@ -56,14 +55,14 @@ def test_what_the_base_lacks_or_shares_stays(trees, monkeypatch):
         head,  # Programs may put anything there.
     ]
 
-    assert moved(monkeypatch, *paths) == paths
+    assert moved(monkeypatch, trees, *paths) == paths
 
 
 def test_a_path_through_a_link_is_replaced_too(trees, monkeypatch, tmp_path):
     head, side = trees
     (tmp_path / "link").symlink_to(head)
 
-    assert moved(monkeypatch, str(tmp_path / "link" / "src")) == [str(side / "src")]
+    assert moved(monkeypatch, trees, str(tmp_path / "link" / "src")) == [str(side / "src")]
 
 
 def test_redirected_imports_are_led_too(trees, monkeypatch):
@@ -77,19 +76,15 @@ def test_redirected_imports_are_led_too(trees, monkeypatch):
     monkeypatch.setitem(sys.modules, by_setuptools.__name__, by_setuptools)
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
 
-    moved(monkeypatch)
+    moved(monkeypatch, trees)
 
     assert mapping == {"renamed": f"{side}/src", "policy": f"{side}/src/policy"}
     assert namespaces == {"lab": [f"{side}/src", "/elsewhere"]}
     assert finder._redirections == {"new": f"{head}/new", "renamed": f"{side}/src"}
 
 
-@pytest.mark.parametrize("variable", ["RLPROF_HEAD_ROOT", "RLPROF_SIDE_ROOT"])
-def test_head_itself_and_other_runs_are_left_alone(trees, monkeypatch, variable):
+def test_head_itself_is_left_alone(trees, monkeypatch):
     head, _ = trees
-    monkeypatch.setenv("RLPROF_SIDE_ROOT", str(head))
     paths = [str(head / "src"), os.sep]
 
-    assert moved(monkeypatch, *paths) == paths
-    monkeypatch.delenv(variable)
-    assert moved(monkeypatch, *paths) == paths
+    assert moved(monkeypatch, (head, head), *paths) == paths

@@ -1,4 +1,4 @@
-"""Which of the files that a base imported are its own, in real repositories."""
+"""Which of the files that a base imported are its own."""
 
 from __future__ import annotations
 
@@ -10,28 +10,25 @@ import pytest
 from rlprof.agent.inject.rlprof_agent import imported_files as agent
 from rlprof.gate.imported_files import ImportedFiles, imported_files
 from rlprof.gate.program import Checkout
-from tests.git_repository import ENVIRONMENT, GitRepository
+
+FILES = ("src/agent/policy.py", "train.py")
 
 
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch):
-    for name, text in ENVIRONMENT.items():
-        monkeypatch.setenv(name, text)
+def with_files(root: Path) -> Path:
+    for name in FILES:
+        written(root / name)
+    return root
+
+
+def written(file: Path) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    return file
 
 
 @pytest.fixture
-def head(tmp_path):
-    made = GitRepository.new(tmp_path / "project")
-    made.commit("", "src/agent/policy.py")
-    made.commit("", "train.py")
-    return made
-
-
-@pytest.fixture
-def checkout(tmp_path, head):
-    root = tmp_path / "temporary" / "base"
-    head.git("worktree", "add", "--quiet", "--detach", str(root))
-    return Checkout(root, head.folder)
+def checkout(tmp_path):
+    return Checkout(with_files(tmp_path / "temporary/base"), with_files(tmp_path / "project"))
 
 
 @pytest.fixture
@@ -49,12 +46,6 @@ def told(tmp_path, checkout):
     return _told
 
 
-def written(file: Path) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch()
-    return file
-
-
 def test_nothing_is_known_where_no_process_told(told):
     assert told() is None
     assert told([]) is None
@@ -66,17 +57,17 @@ def test_its_own_files_and_the_standard_library(told, checkout):
     assert told([own[0], Path(os.__file__)], [*own]) == ImportedFiles(2, (), ())
 
 
-def test_files_of_head(told, checkout, head):
-    found = told([checkout.root / "train.py"], [head.folder / "src/agent/policy.py"])
+def test_files_of_head(told, checkout):
+    found = told([checkout.root / "train.py"], [checkout.head / "src/agent/policy.py"])
 
     assert found == ImportedFiles(1, (Path("src/agent/policy.py"),), ())
 
 
-def test_links_lead_to_files_of_head(told, head):
+def test_links_lead_to_files_of_head(told, checkout):
     """As in a strict editable installation of setuptools."""
-    link = head.folder / "build/__editable__.agent/agent/policy.py"
+    link = checkout.head / "build/__editable__.agent/agent/policy.py"
     link.parent.mkdir(parents=True)
-    link.symlink_to(head.folder / "src/agent/policy.py")
+    link.symlink_to(checkout.head / "src/agent/policy.py")
 
     found = told([link])
 
@@ -84,32 +75,25 @@ def test_links_lead_to_files_of_head(told, head):
     assert found.of_head == (Path("src/agent/policy.py"),)
 
 
-def test_files_of_a_submodule_of_head(told, head, tmp_path):
-    library = GitRepository.new(tmp_path / "library")
-    library.commit("", "layers.py")
-    head.git("submodule", "--quiet", "add", str(library.folder), "library")
-
-    found = told([head.folder / "library/layers.py"])
-
-    assert found is not None
-    assert found.of_head == (Path("library/layers.py"),)
-
-
 @pytest.mark.parametrize(
-    "name", [".venv/lib/python3.11/json/decoder.py", ".venv/lib/python3.11/site-packages/six.py"]
+    "name",
+    [
+        "env/lib/python3.11/json/decoder.py",
+        "configs/new.py",
+        ".venv/lib/python3.11/site-packages/six.py",
+    ],
 )
-def test_an_environment_inside_of_head_is_shared(told, head, name):
-    assert told([written(head.folder / name)]) == ImportedFiles(0, (), ())
+def test_what_only_head_has_is_shared(told, checkout, name):
+    assert told([written(checkout.head / name)]) == ImportedFiles(0, (), ())
 
 
-def test_a_worktree_inside_of_head_is_its_own(tmp_path, head):
-    root = head.folder / "tmp/base"
-    head.git("worktree", "add", "--quiet", "--detach", str(root))
+def test_a_worktree_inside_of_head_is_its_own(tmp_path, checkout):
+    inside = Checkout(with_files(checkout.head / "tmp/base"), checkout.head)
     folder = tmp_path / "told"
     folder.mkdir()
-    (folder / "1").write_bytes(os.fsencode(root / "train.py") + b"\0")
+    (folder / "1").write_bytes(os.fsencode(inside.root / "train.py") + b"\0")
 
-    assert imported_files(folder, Checkout(root, head.folder)) == ImportedFiles(1, (), ())
+    assert imported_files(folder, inside) == ImportedFiles(1, (), ())
 
 
 def test_an_installed_copy_of_what_the_worktree_has(told, checkout, tmp_path):

@@ -86,21 +86,27 @@ def start() -> None:
     global _agent
     if _agent is not None:
         return
-    from . import import_rlprof, manners, moved_imports
+    from . import import_rlprof, manners
 
     # First, and whatever comes of the rest: the program may depend on it.
     import_rlprof.install()
-    moved_imports.install()
+    if "RLPROF_SIDE_ROOT" in os.environ:
+        from . import moved_imports
+
+        moved_imports.install(os.environ["RLPROF_HEAD_ROOT"], os.environ["RLPROF_SIDE_ROOT"])
     agent = Agent("start")
     if not agent.connected:
         return
     _agent = agent
     if agent.probe is not None:
         manners.install(lambda: None if _agent is None else _agent.probe)
-    from . import counting, imported_files
+    from . import counting
 
     counting.install(_tell_custom_state)
-    imported_files.install()
+    if "RLPROF_IMPORTS_DIR" in os.environ:
+        from . import imported_files
+
+        imported_files.install(os.environ["RLPROF_IMPORTS_DIR"])
     os.register_at_fork(after_in_child=_start_in_child)
 
 

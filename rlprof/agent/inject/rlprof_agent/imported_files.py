@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 
@@ -10,13 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def install() -> None:
-    """Where ``RLPROF_IMPORTS_DIR`` names a folder for that; nobody wants to know otherwise."""
-    folder = os.environ.get("RLPROF_IMPORTS_DIR")
-    if folder:
-        import atexit
-
-        atexit.register(_tell, folder)
+def install(folder: str) -> None:
+    """Have it told in a file of ``folder``."""
+    atexit.register(_tell, folder)
 
 
 def _tell(folder: str) -> None:

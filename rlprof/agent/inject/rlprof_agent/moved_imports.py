@@ -12,16 +12,12 @@ if TYPE_CHECKING:
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-def install() -> None:
-    """Where ``RLPROF_SIDE_ROOT`` stands for ``RLPROF_HEAD_ROOT``; nothing is to be moved otherwise.
+def install(head: str, side: str) -> None:
+    """``side`` stands for ``head``, both roots of working trees; they are the same when head itself runs.
 
     To be called when ``site`` has read the ``.pth`` files, and before anything is imported from there:
     each path is replaced where it stands, so that nothing is found earlier than it would be in head.
     """
-    head = os.environ.get("RLPROF_HEAD_ROOT")
-    side = os.environ.get("RLPROF_SIDE_ROOT")
-    if not head or not side:
-        return
     head, side = os.path.realpath(head), os.path.realpath(side)
     if head == side:
         return
