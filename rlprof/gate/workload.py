@@ -14,8 +14,11 @@ from rlprof.units import count
 TOLERANCE: Final = 0.02
 """Relative difference in steps that a last, half filled rollout may make."""
 
-FEWEST_RUNS: Final = 3
+_FEWEST_RUNS: Final = 3
 """Runs a side, below which steps that vary from run to run cannot be told from other work."""
+
+_FEWEST_ALIKE: Final = 2
+"""The same, of steps that do not vary."""
 
 
 def check_same_unit(base: tuple[str, str], head: tuple[str, str]) -> None:
@@ -38,7 +41,8 @@ def check_same_steps(
     ``rates`` are those of both. Programs that train for a time make as many steps as they can:
     where the rates differ likewise, that is let pass.
     """
-    if min(len(base), len(head)) < FEWEST_RUNS:
+    do_vary = len({*base}) > 1 or len({*head}) > 1
+    if min(len(base), len(head)) < (_FEWEST_RUNS if do_vary else _FEWEST_ALIKE):
         return
     if max(base) >= min(head) and max(head) >= min(base):
         return

@@ -173,7 +173,19 @@ def steps(base: float, head: float, *, slower: float = 1.0) -> Runs:
 
 
 def test_another_number_of_steps_is_different_work():
-    assert slug_of(checked(steps(20_000, 15_000))) == "different-steps"
+    outcome = checked(steps(20_000, 15_000))
+
+    assert slug_of(outcome) == "different-steps"
+    assert len(outcome.pairs()) == 3
+
+
+def test_steps_that_never_vary_are_different_work_sooner():
+    outcome = checked(
+        lambda side, pair: a_measured_run(side, pair, steps=20_000 + 5_000 * (side is Side.HEAD))
+    )
+
+    assert slug_of(outcome) == "different-steps"
+    assert len(outcome.pairs()) == 2
 
 
 @pytest.mark.parametrize(
