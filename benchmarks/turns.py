@@ -22,10 +22,10 @@ if __name__ == "__main__":
 from benchmarks.measuring import Spread, machine
 from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.one_run import Counting
-from rlprof.gate.process_session import adopting_orphans
 from rlprof.gate.program import Program, Side
-from rlprof.gate.runner import Runner
+from rlprof.gate.running.one_run import Counting
+from rlprof.gate.running.process_session import adopting_orphans
+from rlprof.gate.running.runner import Runner
 
 SCRIPT = """
 import sys, time

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rlprof.gate.checking import CheckSettings
     from rlprof.gate.outcome import Outcome
     from rlprof.gate.program import Program
-    from rlprof.gate.runner import Runner
+    from rlprof.gate.running.runner import Runner
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
@@ -176,8 +176,8 @@ def check(
 
 def _checked(request: CheckRequest) -> int:
     """The exit code. No error of ours ends in that of a regression."""
-    from rlprof.gate.interruption import Interrupted, interruptible
-    from rlprof.gate.process_session import adopting_orphans
+    from rlprof.gate.running.interruption import Interrupted, interruptible
+    from rlprof.gate.running.process_session import adopting_orphans
 
     try:
         with interruptible(), adopting_orphans():
@@ -200,7 +200,7 @@ def _checked(request: CheckRequest) -> int:
 
 def _check(request: CheckRequest) -> int:
     from rlprof.cli.check_results import hand_out, write_artifacts
-    from rlprof.gate.check_folder import check_folder
+    from rlprof.gate.worktrees.check_folder import check_folder
 
     refuse_what_cannot_be_meant(request)
     settings = settings_of(request)
@@ -217,8 +217,8 @@ def _check(request: CheckRequest) -> int:
 
 
 def _head(request: CheckRequest) -> Program:
-    from rlprof.gate.git import without_repository
     from rlprof.gate.program import Program, Side
+    from rlprof.gate.worktrees.git import without_repository
 
     folder = Path.cwd()
     try:
@@ -238,8 +238,8 @@ def _head(request: CheckRequest) -> Program:
 
 
 def _runner(request: CheckRequest, folder: Path, settings: CheckSettings) -> Runner:
-    from rlprof.gate.one_run import Counting
-    from rlprof.gate.runner import Runner
+    from rlprof.gate.running.one_run import Counting
+    from rlprof.gate.running.runner import Runner
 
     if request.sps_pattern is not None:
         pattern_of(request.sps_pattern)
@@ -286,7 +286,7 @@ def _against_commit(
     settings: CheckSettings,
     folder: Path,
 ) -> _Found:
-    from rlprof.gate.sides import Preparing, in_worktree
+    from rlprof.gate.worktrees.sides import Preparing, in_worktree
 
     is_script = request.target.kind is TargetKind.SCRIPT
     with in_worktree(
@@ -321,8 +321,8 @@ def _compared(
 ) -> _Found:
     from rlprof.gate.causes import look_for_causes
     from rlprof.gate.checking import check_pairs
-    from rlprof.gate.interruption import Interrupted
     from rlprof.gate.outcome import Verdict
+    from rlprof.gate.running.interruption import Interrupted
     from rlprof.gate.words import first_line
     from rlprof.model.recording import Note
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
 from rlprof.cli.output import say, show, terminal_options, write_output
 from rlprof.errors import MeasureError, OutputError, UsageError
-from rlprof.gate.git import git
-from rlprof.gate.interruption import Interrupted
-from rlprof.gate.json_document import outcome_as_json
-from rlprof.gate.junit import outcome_as_junit
-from rlprof.gate.markdown import outcome_as_markdown
+from rlprof.gate.formats.json_document import outcome_as_json
+from rlprof.gate.formats.junit import outcome_as_junit
+from rlprof.gate.formats.markdown import outcome_as_markdown
+from rlprof.gate.formats.sarif import outcome_as_sarif
+from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.outcome import exit_code
-from rlprof.gate.sarif import outcome_as_sarif
-from rlprof.gate.terminal import outcome_as_text
+from rlprof.gate.running.interruption import Interrupted
+from rlprof.gate.worktrees.git import git
 
 if TYPE_CHECKING:
     from rlprof.gate.causes import Causes

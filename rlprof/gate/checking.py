@@ -21,7 +21,6 @@ from rlprof.gate.counters import (
 )
 from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
 from rlprof.gate.fingerprint import differences
-from rlprof.gate.interruption import Interrupted
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Program, Side
@@ -32,7 +31,8 @@ from rlprof.gate.remarks import (
     on_saved_command,
     on_unsaved_counters,
 )
-from rlprof.gate.runner import Runner
+from rlprof.gate.running.interruption import Interrupted
+from rlprof.gate.running.runner import Runner
 from rlprof.gate.script_file import script_file
 from rlprof.gate.words import run_in_words
 from rlprof.gate.workload import check_same_steps, check_same_unit

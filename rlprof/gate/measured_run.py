@@ -13,9 +13,9 @@ from rlprof.analysis.profile import build_profile
 from rlprof.analysis.steps import count_steps
 from rlprof.errors import MeasureError, RlprofError, RunFileError
 from rlprof.gate.counters import RunCounters
-from rlprof.gate.imported_files import ImportedFiles
 from rlprof.gate.launches import launches_of
 from rlprof.gate.program import Program, Side
+from rlprof.gate.worktrees.imported_files import ImportedFiles
 from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
 from rlprof.model.profile import Interval, PhaseKind, Profile, Throughput
 from rlprof.model.recording import Recording

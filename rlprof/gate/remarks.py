@@ -10,12 +10,12 @@ from typing import Final
 from rlprof import wording
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.counters import CounterDifference
-from rlprof.gate.imported_files import ImportedFiles
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Verdict
 from rlprof.gate.program import Program, Side, as_typed
-from rlprof.gate.turns import TURN_S
+from rlprof.gate.running.turns import TURN_S
 from rlprof.gate.workload import TOLERANCE
+from rlprof.gate.worktrees.imported_files import ImportedFiles
 from rlprof.model.counters import PROCESSES, TOLD_ON_DEMAND
 from rlprof.model.recording import Note
 from rlprof.names import printable

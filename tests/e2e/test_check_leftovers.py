@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.gate.check_folder import SETTLED_S
+from rlprof.gate.worktrees.check_folder import SETTLED_S
 from tests.checked_repository import DEADLINE_S, NOT_MEASURED, PASS
 from tests.live_processes import processes_with, wait_until
 

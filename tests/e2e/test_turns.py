@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from rlprof.gate.turns import TURN_S, take_turns
+from rlprof.gate.running.turns import TURN_S, take_turns
 from rlprof.recording.procfs import read_stat
 from tests.checked_repository import DEADLINE_S, NOT_MEASURED, PASS, REGRESSION, waiting
 from tests.live_processes import is_alive, processes_with, wait_until

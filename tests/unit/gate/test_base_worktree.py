@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.gate.import_paths import (
+from rlprof.gate.running.interruption import Interrupted, interruptible, shielded
+from rlprof.gate.worktrees.import_paths import (
     moved,
     moved_command,
     place_below,
     with_own_imports,
 )
-from rlprof.gate.interruption import Interrupted, interruptible, shielded
 
 
 @pytest.fixture

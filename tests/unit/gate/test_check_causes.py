@@ -16,13 +16,13 @@ from rlprof.comparison.compare import compare
 from rlprof.gate import cause_words, words
 from rlprof.gate.causes import Causes
 from rlprof.gate.causes import compared as compared_pair
-from rlprof.gate.json_document import outcome_as_json
-from rlprof.gate.junit import outcome_as_junit
-from rlprof.gate.markdown import outcome_as_markdown
+from rlprof.gate.formats.json_document import outcome_as_json
+from rlprof.gate.formats.junit import outcome_as_junit
+from rlprof.gate.formats.markdown import outcome_as_markdown
+from rlprof.gate.formats.sarif import outcome_as_sarif
+from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
-from rlprof.gate.sarif import outcome_as_sarif
-from rlprof.gate.terminal import outcome_as_text
 from rlprof.model.report import Report, SyncSiteRow
 from rlprof.report import build_report
 from tests.check_factory import a_measured_run, checked, rates

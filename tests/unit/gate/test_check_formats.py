@@ -18,14 +18,14 @@ from rlprof.gate import words
 from rlprof.gate.checking import CheckSettings, check_against_baseline
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import DecisionSettings
-from rlprof.gate.json_document import outcome_as_json
-from rlprof.gate.junit import outcome_as_junit
-from rlprof.gate.markdown import outcome_as_markdown
+from rlprof.gate.formats.json_document import outcome_as_json
+from rlprof.gate.formats.junit import outcome_as_junit
+from rlprof.gate.formats.markdown import outcome_as_markdown
+from rlprof.gate.formats.sarif import outcome_as_sarif
+from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Side
-from rlprof.gate.sarif import outcome_as_sarif
-from rlprof.gate.terminal import outcome_as_text
 from rlprof.model.recording import Note
 from tests.check_factory import (
     ListedRuns,

@@ -12,10 +12,10 @@ from contextlib import suppress
 import pytest
 
 from rlprof.errors import MeasureError
-from rlprof.gate import git as asking_git
-from rlprof.gate import process_group
-from rlprof.gate.git import git
-from rlprof.gate.interruption import Interrupted, interruptible
+from rlprof.gate.running import process_group
+from rlprof.gate.running.interruption import Interrupted, interruptible
+from rlprof.gate.worktrees import git as asking_git
+from rlprof.gate.worktrees.git import git
 from tests.live_processes import processes_with, wait_until
 
 # A git that starts another one, as `git worktree add` does to check files out.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import imported_files as agent
-from rlprof.gate.imported_files import ImportedFiles, imported_files
 from rlprof.gate.program import Checkout
+from rlprof.gate.worktrees.imported_files import ImportedFiles, imported_files
 
 FILES = ("src/agent/policy.py", "train.py")
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 
 import pytest
 
-from rlprof.gate import process_session
-from rlprof.gate.interruption import Interrupted, interruptible
-from rlprof.gate.process_session import ProcessSession
+from rlprof.gate.running import process_session
+from rlprof.gate.running.interruption import Interrupted, interruptible
+from rlprof.gate.running.process_session import ProcessSession
 from tests.live_processes import processes_with
 
 STUBBORN = """

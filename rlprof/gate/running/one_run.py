@@ -13,9 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from rlprof.errors import RlprofError
-from rlprof.gate.own_process import command_to_run, end_with, ending_all_without, write_request
-from rlprof.gate.process_session import GRACE_S
 from rlprof.gate.program import Program
+from rlprof.gate.running.own_process import (
+    command_to_run,
+    end_with,
+    ending_all_without,
+    write_request,
+)
+from rlprof.gate.running.process_session import GRACE_S
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
 from rlprof.settings import RecordingSettings, TorchWindows

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from rlprof.gate.interruption import shielded
+from rlprof.gate.running.interruption import shielded
 from rlprof.recording import procfs
 from rlprof.recording.escort import PR_SET_CHILD_SUBREAPER
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import MeasureError, RlprofError
-from rlprof.gate.imported_files import FOLDER_VARIABLE, ImportedFiles, imported_files
-from rlprof.gate.one_run import Counting, RunRequest, command_for, read_answer, request_of
-from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import Program
-from rlprof.gate.program_output import last_lines
+from rlprof.gate.running.one_run import Counting, RunRequest, command_for, read_answer, request_of
+from rlprof.gate.running.process_session import ProcessSession
+from rlprof.gate.running.program_output import last_lines
+from rlprof.gate.worktrees.imported_files import FOLDER_VARIABLE, ImportedFiles, imported_files
 
 _NO_MODULE: Final = "ModuleNotFoundError"
 

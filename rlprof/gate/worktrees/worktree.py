@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import MeasureError, UsageError
-from rlprof.gate.git import git
-from rlprof.gate.interruption import shielded
-from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import told_line
-from rlprof.gate.program_output import last_lines
-from rlprof.gate.worktree_entry import forget, forget_left_ones
+from rlprof.gate.running.interruption import shielded
+from rlprof.gate.running.process_session import ProcessSession
+from rlprof.gate.running.program_output import last_lines
+from rlprof.gate.worktrees.git import git
+from rlprof.gate.worktrees.worktree_entry import forget, forget_left_ones
 
 _NAME: Final = "base"
 _SHORTEST: Final = len(_NAME)

@@ -8,8 +8,8 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from rlprof.gate.interruption import shielded
-from rlprof.gate.process_session import GRACE_S
+from rlprof.gate.running.interruption import shielded
+from rlprof.gate.running.process_session import GRACE_S
 from rlprof.recording import procfs
 
 _LOOK_S: Final = 0.02

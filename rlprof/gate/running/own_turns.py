@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.turns import TURN_S, TurnsTaken
+from rlprof.gate.running.turns import TURN_S, TurnsTaken
 from rlprof.model.counters import D2H_BYTES, GPU_SYNCS, H2D_BYTES
 from rlprof.model.profile import Interval
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from rlprof.gate.check_folder import has_our_name
+from rlprof.gate.worktrees.check_folder import has_our_name
 
 
 class _Entry(NamedTuple):

@@ -20,9 +20,9 @@ from random import Random
 from typing import Final, NamedTuple, TypeVar
 
 from rlprof.errors import MeasureError
-from rlprof.gate.own_process import command_to_run, end_with, write_request
-from rlprof.gate.process_session import ProcessSession
-from rlprof.gate.program_output import last_lines
+from rlprof.gate.running.own_process import command_to_run, end_with, write_request
+from rlprof.gate.running.process_session import ProcessSession
+from rlprof.gate.running.program_output import last_lines
 from rlprof.recording import procfs
 
 TURN_S: Final = 0.05

@@ -9,13 +9,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.import_paths import (
+from rlprof.gate.program import Checkout, Program, Side, told_line
+from rlprof.gate.worktrees.import_paths import (
     moved_command,
     place_below,
     with_own_imports,
 )
-from rlprof.gate.program import Checkout, Program, Side, told_line
-from rlprof.gate.worktree import Repository, Worktree, find_repository, prepare, worktree_of
+from rlprof.gate.worktrees.worktree import (
+    Repository,
+    Worktree,
+    find_repository,
+    prepare,
+    worktree_of,
+)
 from rlprof.model.recording import Note
 
 

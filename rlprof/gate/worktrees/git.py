@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.interruption import shielded
-from rlprof.gate.process_group import end_group
+from rlprof.gate.running.interruption import shielded
+from rlprof.gate.running.process_group import end_group
 
 _LOCAL: Final = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",

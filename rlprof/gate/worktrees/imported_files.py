@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rlprof.gate.import_paths import INSTALLED
 from rlprof.gate.program import Checkout
+from rlprof.gate.worktrees.import_paths import INSTALLED
 
 FOLDER_VARIABLE: Final = "RLPROF_IMPORTS_DIR"
 """Tells agents where to write what their processes imported."""

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.gate.measured_run import MeasuredRun, measured
-from rlprof.gate.one_run import Counting
-from rlprof.gate.own_turns import in_own_turns
-from rlprof.gate.process_session import ProcessSession
 from rlprof.gate.program import Program
-from rlprof.gate.recorded_run import RecordedRun
-from rlprof.gate.turns import turns_of
+from rlprof.gate.running.one_run import Counting
+from rlprof.gate.running.own_turns import in_own_turns
+from rlprof.gate.running.process_session import ProcessSession
+from rlprof.gate.running.recorded_run import RecordedRun
+from rlprof.gate.running.turns import turns_of
 
 _LOOK_S: Final = 0.05
 """Between looks at whether one of two has ended."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.floor import Floor, FloorRun, is_settled
-from rlprof.gate.own_process import command_to_run, end_with, write_request
 from rlprof.gate.program import Program, Side
-from rlprof.gate.program_output import last_lines
+from rlprof.gate.running.own_process import command_to_run, end_with, write_request
+from rlprof.gate.running.program_output import last_lines
 from rlprof.model.profile import Interval
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def measure_apart(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is asked for in the folder of the first argument, and write the answer there."""
-    from rlprof.gate.interruption import Interrupted, interruptible
-    from rlprof.gate.process_session import adopting_orphans
+    from rlprof.gate.running.interruption import Interrupted, interruptible
+    from rlprof.gate.running.process_session import adopting_orphans
 
     folder, parent = sys.argv[1:] if arguments is None else arguments
     end_with(int(parent))
@@ -110,8 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _measured(request: FloorRequest, place: Path) -> _Answer:
-    from rlprof.gate.one_run import Counting
-    from rlprof.gate.runner import Runner
+    from rlprof.gate.running.one_run import Counting
+    from rlprof.gate.running.runner import Runner
 
     program = Program(
         side=Side.HEAD,

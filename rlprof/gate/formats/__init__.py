@@ -1,0 +1,1 @@
+"""A check's outcome as text and as documents for other tools."""
