@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rlprof import wording
 from rlprof.analysis.own_pace import at_own_pace
@@ -20,8 +20,6 @@ from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
 from rlprof.model.profile import Interval, PhaseKind, Profile, Throughput
 from rlprof.model.recording import Recording
 from rlprof.runfile.reader import read_run
-
-COUNTER_DIGITS: Final = 10
 
 
 class SteadyWindow(NamedTuple):
@@ -137,11 +135,8 @@ def _counters(recording: Recording, steps: float, told: Mapping[str, float]) -> 
         if is_of_steps(counter.name):
             totals[counter.name] = totals.get(counter.name, 0.0) + counter.value
     totals[PROCESSES] = sum(1 for it in recording.processes if it.python)
-    # To as many digits as a baseline keeps: what is the same must be equal to it.
-    per_step = {
-        name: float(f"{value / steps:.{COUNTER_DIGITS}g}") for name, value in totals.items()
-    }
-    return RunCounters(per_step, steps)
+    # Not rounded: of large totals an event more or less is all that may differ.
+    return RunCounters({name: value / steps for name, value in totals.items()}, steps)
 
 
 # --- what goes wrong ------------------------------------------------------------------------

@@ -68,3 +68,13 @@ def test_windows_are_where_they_were_in_time(of_run_file):
     begun = recording.run.started_unix_s
     assert begun + 2 <= run.steady[0].start < begun + 4
     assert run.steady[-1].end <= begun + recording.run.wall_us / 1e6
+
+
+@pytest.mark.parametrize("steps", [9_973, 8_021])
+def test_of_a_large_total_no_event_is_lost(of_run_file, steps):
+    copied = 12_345_678_901
+    run = of_run_file(
+        a_run(steady_s=20.0).process("main", steps=steps).counts("h2d_bytes", copied).recording()
+    )
+
+    assert run.counters.per_step["h2d_bytes"] * run.steps == pytest.approx(copied, abs=0.01)
