@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,18 +35,17 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     outcome of a check that was told to stop, and :class:`MeasureError` for one without a measurement.
     """
     lenient = request.on_inconclusive
-    markdown = outcome_as_markdown(outcome)
     files = request.outputs
     lost = _written(
         (
-            (files.markdown, markdown),
-            (files.json, outcome_as_json(outcome, on_inconclusive=lenient)),
-            (files.junit, outcome_as_junit(outcome, on_inconclusive=lenient)),
-            (files.sarif, outcome_as_sarif(outcome, root=_repository_root())),
+            (files.markdown, partial(outcome_as_markdown, outcome)),
+            (files.json, partial(outcome_as_json, outcome, on_inconclusive=lenient)),
+            (files.junit, partial(outcome_as_junit, outcome, on_inconclusive=lenient)),
+            (files.sarif, lambda: outcome_as_sarif(outcome, root=_repository_root())),
         ),
         force=request.force,
     )
-    _add_to_summary(markdown)
+    _add_to_summary(outcome)
     look = terminal_options(sys.stdout)
     width = int(look["width"]) if sys.stdout.isatty() else None
     _print(outcome_as_text(outcome, colored=look["color"] == "always", width=width))
@@ -76,14 +76,16 @@ def write_artifacts(request: CheckRequest, causes: Causes) -> None:
         say(f"rlprof: wrote {', '.join(ARTIFACTS)} to {request.artifacts}")
 
 
-def _written(documents: Iterable[tuple[Path | None, str]], *, force: bool) -> OutputError | None:
+def _written(
+    documents: Iterable[tuple[Path | None, Callable[[], str]]], *, force: bool
+) -> OutputError | None:
     """The first error: one file that cannot be written keeps none of the others from being."""
     first = None
     for file, document in documents:
         if file is None:
             continue
         try:
-            write_output(file, document, force=force)
+            write_output(file, document(), force=force)
         except OutputError as error:
             first = first or error
         except UsageError as error:
@@ -109,13 +111,13 @@ def _repository_root() -> str:
     return found.out if found.is_good and found.out else str(Path.cwd())
 
 
-def _add_to_summary(text: str) -> None:
+def _add_to_summary(outcome: Outcome) -> None:
     """To that of the job, where a service shows one."""
     path = os.environ.get(_STEP_SUMMARY)
     if not path:
         return
     try:
         with Path(path).open("a", encoding="utf-8") as file:
-            file.write(text)
+            file.write(outcome_as_markdown(outcome))
     except OSError as error:
         say(f"rlprof: no summary: cannot write {path}: {error.strerror}")

@@ -21,9 +21,14 @@ _BY_SHELL: Final = re.compile(rb"#!/bin/sh\n'{3}exec' ['\"]?([^'\"\n]+?)['\"]? \
 """How pip starts scripts whose interpreter has a blank in its path, or too long a one."""
 
 
+def is_python(program: str) -> bool:
+    """By its name, as a word of a command line has it."""
+    return _PYTHON.fullmatch(Path(program).name) is not None
+
+
 def interpreter_of(command: Sequence[str], environment: Mapping[str, str]) -> str | None:
     """The Python that a command, started here, will most likely use."""
-    if command and _PYTHON.fullmatch(Path(command[0]).name):
+    if command and is_python(command[0]):
         # Its path is absolute, since it is asked in another folder; of a link the link itself, as
         # that is what makes a virtual environment.
         return str(Path(command[0]).absolute()) if "/" in command[0] else command[0]
@@ -53,7 +58,7 @@ def _interpreter_of_script(word: str, path: str | None) -> str | None:
     if words and Path(words[0]).name == "env":
         # Its options, and what it sets, come before the program.
         words = [it for it in words[1:] if not it.startswith("-") and "=" not in it]
-    if not words or not _PYTHON.fullmatch(Path(words[0]).name):
+    if not words or not is_python(words[0]):
         return None
     return shutil.which(words[0], path=path)
 

@@ -10,6 +10,7 @@ from typing import Final
 from rlprof import wording
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.counters import CounterDifference
+from rlprof.gate.interpreter import is_python
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Verdict
 from rlprof.gate.program import Program, Side, as_typed
@@ -29,13 +30,17 @@ MUCH_WAITING: Final = 0.1
 
 
 def on_saved_command(baseline: Baseline, head: Program) -> Iterator[Note]:
-    """The interpreter aside, whose path is another on each machine."""
-    if baseline.command[1:] != head.told_command[1:]:
+    if _without_interpreter(baseline.command) != _without_interpreter(head.told_command):
         yield Note(
             "warning",
             "baseline-other-command",
             f"The baseline was saved for another command: {printable(as_typed(baseline.command), 400)}.",
         )
+
+
+def _without_interpreter(command: Sequence[str]) -> Sequence[str]:
+    """Its path is another on each machine."""
+    return command[1:] if command and is_python(command[0]) else command
 
 
 def on_unsaved_counters(counters: Sequence[CounterDifference]) -> Iterator[Note]:

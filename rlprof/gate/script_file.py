@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
+
+from rlprof.gate.interpreter import is_python
+
+_WITH_A_VALUE: Final = re.compile("[cmWX]")
+"""Among the options of one letter that Python has, those before which others may stand."""
 
 
 def script_file(command: Sequence[str], folder: Path) -> str:
@@ -19,15 +26,27 @@ def script_file(command: Sequence[str], folder: Path) -> str:
 
 def _names(program: str, *words: str) -> Iterator[str]:
     """Files that it may be, the likeliest first."""
-    if not Path(program).name.startswith("python"):
-        # A launcher, or itself the script.
-        yield from (word for word in words if word.endswith(".py"))
-        if "/" in program:
-            yield program
-    elif words[:1] == ("-m",):
-        for module in words[1:2]:
-            place = module.replace(".", "/")
+    if is_python(program):
+        yield from _names_for_python(words)
+        return
+    # A launcher, or itself the script.
+    yield from (word for word in words if word.endswith(".py"))
+    if "/" in program:
+        yield program
+
+
+def _names_for_python(words: Sequence[str]) -> Iterator[str]:
+    left = iter(words)
+    for word in left:
+        if not word.startswith("-"):
+            yield from (word, f"{word}/__main__.py")
+            return
+        option = None if word.startswith("--") else _WITH_A_VALUE.search(word)
+        if option is None:
+            continue
+        value = word[option.end() :] or next(left, "")
+        if option[0] == "m":
+            place = value.replace(".", "/")
             yield from (f"{place}.py", f"{place}/__main__.py")
-    else:
-        for script in words[:1]:
-            yield from (script, f"{script}/__main__.py")
+        if option[0] in "cm":
+            return

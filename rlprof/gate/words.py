@@ -11,6 +11,7 @@ from rlprof import units, wording
 from rlprof.comparison import words as comparison_words
 from rlprof.gate.counters import NEVER_BY_CLOCK, CounterDifference
 from rlprof.gate.decision import Decision
+from rlprof.gate.interpreter import is_python
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
@@ -164,4 +165,4 @@ def command(outcome: Outcome) -> str:
     """As one would type it, without the interpreter."""
     program, *arguments = outcome.command or ("",)
     name = PurePosixPath(program).name
-    return printable(shlex.join(arguments if name.startswith("python") else [name, *arguments]))
+    return printable(shlex.join(arguments if is_python(program) else [name, *arguments]))

@@ -23,10 +23,18 @@ _HINTS: Final[Mapping[str, str]] = {
 }
 """By slug, where those of the command line name its options."""
 
+_NO_MODULE: Final = "ModuleNotFoundError"
+_OF_A_MISSING_MODULE: Final = (
+    "the training's interpreter has no such module: it is that of pytest unless the command begins with '--': "
+    '@pytest.mark.rlprof("--", "path/to/python", "train.py")'
+)
+
 
 def in_python(error: RlprofError) -> str:
     """As the command line tells it, but for the names of its options."""
     hint = _HINTS.get(error.slug, error.hint)
+    if error.slug == "program-failed" and _NO_MODULE in error.message:
+        hint = _OF_A_MISSING_MODULE
     text = f"{error.message}\n  {hint}\n  {error.see}"
     if isinstance(error, UsageError):
         for option in ("sps_pattern", "steps_from"):

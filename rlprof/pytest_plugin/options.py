@@ -100,20 +100,25 @@ def nothing_measured(*, has_fixture: bool) -> UsageError:
 
 
 def _merged(call: Mapping[str, Any], marks: Iterable[Mark]) -> dict[str, Any]:
-    given = {name: value for name, value in call.items() if value is not None}
+    given = _without_none(call)
     for mark in marks:
         unknown = [name for name in mark.options if name not in OPTIONS]
         if unknown:
             raise _cannot_be_meant(
                 f"the marker rlprof has no option {unknown[0]!r}", f"it takes {', '.join(OPTIONS)}"
             )
-        if mark.words and "command" in mark.options:
+        options = _without_none(mark.options)
+        if mark.words and "command" in options:
             raise _cannot_be_meant(
                 "the marker rlprof was given a command twice", "give words, or command=, not both"
             )
         words = {"command": mark.words} if mark.words else {}
-        given = {**words, **mark.options, **given}
+        given = {**words, **options, **given}
     return given
+
+
+def _without_none(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _command(command: object) -> Command:

@@ -7,6 +7,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from rlprof.gate import cause_words, words
+from rlprof.gate.counters import CounterDifference
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
 from rlprof.names import printable
 
@@ -20,7 +21,7 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 def outcome_as_junit(outcome: Outcome, *, on_inconclusive: str | None) -> str:
     cases = [
         _case_of_rate(outcome, on_inconclusive),
-        *(_case_of_counter(outcome, name) for name in _counter_names(outcome)),
+        *(_case_of_counter(outcome, it) for it in words.counter_rows(outcome)),
     ]
     suite = ElementTree.Element("testsuite", name=_SUITE)
     for kind, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
@@ -57,18 +58,13 @@ def _case_of_rate(outcome: Outcome, on_inconclusive: str | None) -> ElementTree.
     return case
 
 
-def _case_of_counter(outcome: Outcome, name: str) -> ElementTree.Element:
-    case = ElementTree.Element("testcase", classname=f"{_SUITE}.counters", name=_text(name))
-    for it in outcome.failing_counters:
-        if it.name == name:
-            told = words.counter_cells(it, outcome)
-            values = f"{told.base} → {told.head} {told.unit}"
-            _add(case, "failure", _text(f"{name}: {values}"), _text(it.reason), kind="regression")
+def _case_of_counter(outcome: Outcome, it: CounterDifference) -> ElementTree.Element:
+    case = ElementTree.Element("testcase", classname=f"{_SUITE}.counters", name=_text(it.name))
+    if it.fails:
+        told = words.counter_cells(it, outcome)
+        values = f"{told.base} → {told.head} {told.unit}"
+        _add(case, "failure", _text(f"{it.name}: {values}"), _text(it.reason), kind="regression")
     return case
-
-
-def _counter_names(outcome: Outcome) -> list[str]:
-    return [it.name for it in words.counter_rows(outcome)]
 
 
 def _add(case: ElementTree.Element, tag: str, message: str, text: str, kind: str = "") -> None:

@@ -40,12 +40,6 @@ class RecordedRun:
         """For messages."""
         return self.program.run_name(self.pair)
 
-    @property
-    def imported(self) -> ImportedFiles | None:
-        """By the end of a base in its worktree; None for others, and where no agent told."""
-        checkout = self.program.checkout
-        return None if checkout is None else imported_files(self._imports, checkout)
-
     @contextmanager
     def session(self, *, beside: Sequence[ProcessSession] = ()) -> Iterator[ProcessSession]:
         """It runs from the beginning of the ``with``, and has ended at its end."""
@@ -80,9 +74,17 @@ class RecordedRun:
             )
         if answer.exit_code:
             raise self._failed(answer.exit_code)
-        imported = self.imported
-        if imported is not None and imported.of_head:
-            raise self._ran_head(imported.of_head)
+
+    def imported(self) -> ImportedFiles | None:
+        """What a base in its worktree imported; None for others, and where no agent told.
+
+        Raises :class:`MeasureError` where that were files of head.
+        """
+        checkout = self.program.checkout
+        found = None if checkout is None else imported_files(self._imports, checkout)
+        if found is not None and found.of_head:
+            raise self._ran_head(found.of_head)
+        return found
 
     def timed_out(self, timeout_s: float) -> RlprofError:
         return MeasureError(
@@ -93,13 +95,12 @@ class RecordedRun:
 
     def _failed(self, code: int) -> RlprofError:
         printed = last_lines(self._log)
+        hint = self._usual_hint()
         if _NO_MODULE in printed:
-            hint = (
-                f"{self.program.command[0]} has no such module: --python names the interpreter of the training, "
-                "and --prepare builds what base lacks in its worktree"
-            )
-        else:
-            hint = self._usual_hint()
+            hint = f"{self.program.command[0]} has no such module: --python names the interpreter of the training"
+            # Nothing else is prepared: head and another command stand where they are.
+            if self.program.checkout is not None:
+                hint += ", and --prepare builds what base lacks in its worktree"
         return MeasureError(
             f"{self.name} failed with exit code {code}\n{printed}",
             slug="program-failed",

@@ -76,6 +76,7 @@ class Runner:
                     raise run.timed_out(self._timeout_s)
 
     def _measured(self, run: RecordedRun, session: ProcessSession) -> MeasuredRun:
+        imported = run.imported()
         is_judged = not run.is_full
         found = measured(
             run.run_file,
@@ -85,4 +86,4 @@ class Runner:
             needs_counters=is_judged and bool(self._counting.counters or not self._needs_rate),
             asked=self._counting.counters if is_judged else (),
         )
-        return replace(found, left_behind=session.left_behind, imported=run.imported)
+        return replace(found, left_behind=session.left_behind, imported=imported)

@@ -26,6 +26,7 @@ from rlprof.gate.decision import DecisionSettings
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
 from rlprof.gate.program import Side
+from rlprof.gate.remarks import on_saved_command
 from rlprof.model.counters import COST_COUNTERS, TOLD_ON_DEMAND
 from tests.check_factory import (
     MACHINE,
@@ -307,6 +308,28 @@ def test_what_was_zero_and_is_told_is_judged():
 
     assert [it.name for it in outcome.failing_counters] == ["gpu_syncs"]
     assert outcome.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("saved", "is_told"),
+    [
+        (("/opt/env/bin/python3.12", "train.py"), False),
+        (("python", "-u", "train.py"), True),
+        (("./train.sh",), True),
+    ],
+)
+def test_a_baseline_of_another_command_is_told(saved, is_told):
+    outcome = against(STEADY, rates(1000, 1000), command=saved)
+
+    assert ("baseline-other-command" in {note.slug for note in outcome.notes}) == is_told
+
+
+def test_another_program_that_is_no_python_is_told_too():
+    remarks = on_saved_command(
+        a_baseline(command=("./old.sh",)), a_program(Side.HEAD, command=("./new.sh",))
+    )
+
+    assert [it.slug for it in remarks] == ["baseline-other-command"]
 
 
 def test_a_baseline_of_counters_alone_is_not_compared_by_rates():
