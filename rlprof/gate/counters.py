@@ -99,21 +99,21 @@ def parse_tolerance(text: str) -> CounterTolerance:
     term = _TERM.fullmatch(text)
     if term is None:
         raise UsageError(
-            f"Cannot read the tolerance {text!r} of a counter.",
+            f"cannot read the tolerance {text!r} of a counter",
             slug="bad-counter",
-            hint="Write a counter and by how much it may grow: gpu_syncs=0, h2d_bytes=5% or ipc_bytes=off.",
+            hint="write a counter and by how much it may grow: gpu_syncs=0, h2d_bytes=5% or ipc_bytes=off",
         )
     if term["name"] in STEP_COUNTERS:
         raise UsageError(
-            f"{term['name']} counts the steps themselves.",
+            f"{term['name']} counts the steps themselves",
             slug="bad-counter",
-            hint="Counters are compared per step. Name what happens in a step, such as gpu_syncs.",
+            hint="counters are compared per step: name what happens in a step, such as gpu_syncs",
         )
     if term["name"] not in COST_COUNTERS:
         raise UsageError(
-            f"There is no counter {term['name']}.",
+            f"there is no counter {term['name']}",
             slug="bad-counter",
-            hint=f"There are {', '.join(COST_COUNTERS)}.",
+            hint=f"there are {', '.join(COST_COUNTERS)}",
         )
     if term["off"]:
         return CounterTolerance(term["name"], None)

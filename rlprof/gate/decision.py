@@ -76,16 +76,16 @@ class DecisionSettings:
     def __post_init__(self) -> None:
         if self.min_effect is not None and not 0 < self.min_effect < 1:
             raise UsageError(
-                f"The minimum effect must be between 0 and 100 %, not {100 * self.min_effect:g} %.",
+                f"a minimum effect of {100 * self.min_effect:g} % is not between 0 and 100 %",
                 slug="bad-min-effect",
-                hint="Give a part of the speed, as in --min-effect 5%.",
+                hint="give a part of the rate, as in --min-effect 5%",
             )
         if not MIN_PAIRS <= self.min_pairs <= self.max_pairs:
             raise UsageError(
-                f"Cannot decide with {self.min_pairs} to {self.max_pairs} pairs of runs.",
+                f"{self.min_pairs} to {self.max_pairs} runs a side are too few, or the wrong way round",
                 slug="bad-pairs",
-                hint=f"Give at least {MIN_PAIRS} with --pairs, and no fewer with --max-pairs: "
-                "fewer runs cannot tell a slowdown from noise.",
+                hint=f"give at least {MIN_PAIRS} with --pairs, and no fewer with --max-pairs: "
+                "fewer runs cannot tell a slowdown from noise",
             )
 
     @property

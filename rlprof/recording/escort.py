@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import selectors
@@ -12,9 +11,8 @@ from contextlib import suppress
 from functools import partial
 
 from rlprof.recording.output_tap import OutputTap
+from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.target import FORWARDED, Target
-
-PR_SET_CHILD_SUBREAPER = 36
 
 MAX_LAST_READS = 32
 """Reads of a stream after the target's end; a pipe holds much less."""
@@ -117,10 +115,8 @@ class Escort:
             restore()
 
     def _adopt_orphans(self) -> None:
-        """Processes whose parent has ended become our children, and so stay in sight."""
-        libc = ctypes.CDLL(None)
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        self._restore.append(lambda: libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0))
+        adopt_orphans(True)
+        self._restore.append(lambda: adopt_orphans(False))
 
     def _listen_to_signals(self) -> int:
         """The descriptor that becomes readable when one arrives."""

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.checked_repository import DEADLINE_S, NOT_MEASURED, PASS, REGRESSION, USAGE
 from tests.live_processes import cli
-
-PASS, REGRESSION, USAGE, NOT_MEASURED = 0, 1, 2, 4
 
 Check = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -36,7 +35,7 @@ def check(tmp_path: Path) -> Check:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=DEADLINE_S,
             check=False,
         )
 
@@ -158,5 +157,5 @@ def test_a_counter_that_there_is_not_is_refused_with_those_that_there_are(check)
     answer = check("", "", "--counter", "gpu_sync=0")
 
     assert answer.returncode == USAGE
-    assert "There is no counter gpu_sync." in answer.stderr
+    assert "there is no counter gpu_sync\n" in answer.stderr
     assert "gpu_syncs, would_sync, h2d_bytes" in answer.stderr

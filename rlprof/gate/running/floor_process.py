@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -92,12 +92,12 @@ def measure_apart(
     return answer.runs
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure what is asked for in the folder of the first argument, and write the answer there."""
     from rlprof.gate.running.interruption import Interrupted, interruptible
     from rlprof.gate.running.process_session import adopting_orphans
 
-    folder, parent = sys.argv[1:] if arguments is None else arguments
+    folder, parent = sys.argv[1:]
     end_with(int(parent))
     place = Path(folder)
     try:

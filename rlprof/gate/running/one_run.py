@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from rlprof.gate.running.own_process import (
     ending_all_without,
     write_request,
 )
-from rlprof.gate.running.process_session import GRACE_S
+from rlprof.gate.running.process_group import GRACE_S
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
 from rlprof.settings import RecordingSettings, TorchWindows
@@ -92,9 +91,9 @@ def read_answer(request: RunRequest) -> RunAnswer | None:
         return None
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Record the run that is asked for in the file of the first argument."""
-    file, parent = sys.argv[1:] if arguments is None else arguments
+    file, parent = sys.argv[1:]
     end_with(int(parent))
     request = _read_request(Path(file))
     # The program's environment is not ours: it may lead to another rlprof.

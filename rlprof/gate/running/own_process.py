@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -10,20 +9,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import rlprof
+from rlprof.gate.running.process_group import kill_until_gone
 from rlprof.recording import procfs
-
-_PR_SET_PDEATHSIG: Final = 1
+from rlprof.recording.prctl import end_with_parent
 
 _LOOK_S: Final = 0.5
 """Between two looks whether the parent is there: rare enough to take no time from what is measured."""
-
-_KILL_ROUNDS: Final = 200
-"""Of 10 ms, in which what is killed must be gone, and what it has started meanwhile too."""
 
 _BOOT: Final = """
 import importlib, sys
@@ -50,7 +46,7 @@ def write_request(file: Path, request: Mapping[str, Any]) -> None:
 
 def end_with(parent: int) -> None:
     """When ``parent`` is killed, a training must not train on unseen."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    end_with_parent(signal.SIGTERM)
     if os.getppid() != parent:
         sys.exit(128 + signal.SIGTERM)
 
@@ -80,11 +76,4 @@ def _watch(parent: int, grace_s: float) -> None:
 
 
 def _kill_all_below() -> None:
-    for _ in range(_KILL_ROUNDS):
-        alive = procfs.living(procfs.descendants(os.getpid()))
-        if not alive:
-            return
-        for pid in alive:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
+    kill_until_gone(lambda: procfs.living(procfs.descendants(os.getpid())))

@@ -1,19 +1,38 @@
-"""A process group: asked to end, waited for, and ended whole."""
+"""Processes are asked to end, waited for, and ended whole."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
 from rlprof.gate.running.interruption import shielded
-from rlprof.gate.running.process_session import GRACE_S
 from rlprof.recording import procfs
+
+GRACE_S: Final = 3.0
+"""Between asking a process to end and ending it, so that a training can tidy up."""
 
 _LOOK_S: Final = 0.02
 """Between two looks at who is left."""
+
+_KILL_ROUNDS: Final = 200
+"""Of 10 ms, in which what is killed must be gone: a process in a system call takes a while, and what it has
+started meanwhile must go too."""
+
+
+def kill_until_gone(living: Callable[[], Sequence[int]]) -> None:
+    """Kill those whose numbers ``living`` tells, again and again until it tells none."""
+    for _ in range(_KILL_ROUNDS):
+        alive = living()
+        if not alive:
+            return
+        for pid in alive:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
 
 
 def end_group(group: int) -> None:

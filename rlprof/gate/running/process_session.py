@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
 
 from rlprof.gate.running.interruption import shielded
+from rlprof.gate.running.process_group import GRACE_S, kill_until_gone
 from rlprof.recording import procfs
-from rlprof.recording.escort import PR_SET_CHILD_SUBREAPER
-
-GRACE_S: Final = 3.0
-"""Between asking a process to end and ending it, so that a training can tidy up."""
-
-_KILL_ROUNDS: Final = 200
-"""Rounds of 10 ms in which what is killed must be gone; a process in a system call takes a while."""
+from rlprof.recording.prctl import adopt_orphans
 
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
     """Processes whose parent has ended become our children: so none is lost that a run started."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans(True)
     try:
         yield
     finally:
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        adopt_orphans(False)
 
 
 class ProcessSession:
@@ -118,19 +109,8 @@ class ProcessSession:
                 with suppress(ProcessLookupError):
                     process.send_signal(signal.SIGTERM)
                 self.wait(GRACE_S)
-            self._kill_members()
+            kill_until_gone(self._members)
             process.poll()
-
-    def _kill_members(self) -> None:
-        for _ in range(_KILL_ROUNDS):
-            members = self._members()
-            if not members:
-                return
-            for pid in members:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
-            self._reap(members)
-            time.sleep(0.01)
 
     def _members(self) -> list[int]:
         """Its processes that live, those it has orphaned included."""

@@ -20,6 +20,7 @@ from random import Random
 from typing import Final, NamedTuple, TypeVar
 
 from rlprof.errors import MeasureError
+from rlprof.gate.running.interruption import ENDING
 from rlprof.gate.running.own_process import command_to_run, end_with, write_request
 from rlprof.gate.running.process_session import ProcessSession
 from rlprof.gate.running.program_output import last_lines
@@ -126,16 +127,16 @@ def turns_of(
     return first, second
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Let the processes of the request in the file of the first argument take turns until both have ended."""
-    file, parent = sys.argv[1:] if arguments is None else arguments
+    file, parent = sys.argv[1:]
     is_over = False
 
     def stop(_signum: int, _frame: object) -> None:
         nonlocal is_over
         is_over = True
 
-    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for signum in ENDING:
         signal.signal(signum, stop)
     end_with(int(parent))
     request = json.loads(Path(file).read_text(encoding="utf-8"))

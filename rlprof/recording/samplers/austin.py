@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import shutil
@@ -14,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlprof.errors import LaunchError, RlprofError
+from rlprof.recording.prctl import end_with_parent
 from rlprof.recording.samplers.base import StackReader
 from rlprof.recording.samplers.mojo import MojoReader
 from rlprof.recording.samplers.text import TextReader
-
-PR_SET_PDEATHSIG = 1
 
 START_TIMEOUT = "1s"
 """How long austin may look for the interpreter in its target; its own 100 ms is short on a busy host."""
@@ -194,7 +192,4 @@ def _open_channel() -> tuple[int, int]:
 
 def _die_with_parent() -> None:
     """In the child: a killed rlprof must not leave samplers behind."""
-    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
-_LIBC = ctypes.CDLL(None)
+    end_with_parent(signal.SIGKILL)
