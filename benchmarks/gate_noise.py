@@ -1,7 +1,8 @@
 """Noise of training runs, as it was seen on runners, to simulate checks with.
 
 Every kind gives the logarithms of the rates of runs of one program, in the order of time: an array of
-checks by runs. ``base`` and ``head`` below take turns in it as the runs of a real check do.
+checks by runs. ``Noise.ratios`` takes it for the runs of both sides, in the order of a real check: base head,
+head base, base head, …
 """
 
 from __future__ import annotations
@@ -120,13 +121,16 @@ def side_layouts(apart: float) -> Callable[[Array, int, int], Array]:
     return draw
 
 
-NOISES = (
+LOG_NORMAL = (
     Noise("within a job 0.3 %", within_job(0.003), finds=0.9),
     Noise("within a job 1 %", within_job(0.01), finds=0.9),
     Noise("within a job 2 %", within_job(0.02), finds=0.9),
     Noise("within a job 3 %", within_job(0.03), finds=0.9),
     Noise("within a job 4 %", within_job(0.04)),
     Noise("within a job 5 %", within_job(0.05)),
+)
+
+IRREGULAR = (
     Noise("2 %, one run in 20 slower by 5 to 40 %", outliers(0.02, 0.05)),
     Noise("2 %, one run in 10 slower by 5 to 40 %", outliers(0.02, 0.1)),
     Noise("layouts 5 % apart, either half of the time", two_layouts(0.05, 0.5)),
@@ -135,6 +139,8 @@ NOISES = (
     Noise("runs of 40 windows of 5 %, correlated by 0.9", windows(0.05, 0.9)),
     Noise("machine drifts by 5 %, correlated by 0.9", drifting(0.05, 0.9)),
 )
+
+NOISES = (*LOG_NORMAL, *IRREGULAR)
 
 BEYOND = (
     Noise(

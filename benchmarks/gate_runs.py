@@ -1,9 +1,12 @@
 """Does the gate hold its word on this machine: the same program, a slower one, one that reads a tensor more.
 
+    python benchmarks/gate_runs.py --workers 1 --interleave --keep kept
+    python benchmarks/gate_runs.py --only same --from kept kept-before --name 'against itself, in turns'
+
 Real checks of real runs, each by ``rlprof check`` as it is typed; prints a Markdown table. Base and head run one
-after the other, or with ``--interleave`` in turns. The full
-set (30 checks of the bandit with itself, 10 of a planted slowdown, 10 of a planted read) takes two hours on
-an idle machine; ``--only`` and ``--checks`` make it shorter.
+after the other, or with ``--interleave`` in turns. The full set (30 checks of the bandit with itself, 10 of a planted
+slowdown, 10 of a planted read) takes two hours on an idle machine; ``--only`` and ``--checks`` make it shorter, and
+``--from`` makes one row of what several calls have kept.
 """
 
 from __future__ import annotations
@@ -22,10 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.measuring import ROOT
+from measuring import ROOT, Spread, print_table, say
 
 CHECK_TIMEOUT_S = 3600
 
@@ -125,6 +125,8 @@ def plant_slowdown(stage: Path) -> None:
 
 def check(case: Case, result: Path) -> dict[str, Any]:
     """The JSON of one check, which is written to ``result``."""
+    # A check that crashes writes none, and another's must not be taken for it.
+    result.unlink(missing_ok=True)
     command = [
         *(sys.executable, "-m", "rlprof", "check", "--force", "--json", str(result)),
         *("--base-command", shlex.join(case.base), *case.options),
@@ -143,32 +145,54 @@ def check(case: Case, result: Path) -> dict[str, Any]:
     if not result.exists():
         raise RuntimeError(done.stderr)
     document: dict[str, Any] = json.loads(result.read_text())
-    print(
-        f"{case.name}: {len(document['runs'])} runs: {document['text']}",
-        file=sys.stderr,
-        flush=True,
-    )
+    say(f"{case.name}: {len(document['runs'])} runs: {document['text']}")
     return document
 
 
-def row(case: Case, found: Sequence[dict[str, Any]]) -> str:
+HEADERS = (
+    "program",
+    "checks",
+    "pass",
+    "regression",
+    "inconclusive",
+    "could not measure",
+    "head over base",
+    "noise of a pair, %",
+    "runs used",
+)
+
+
+def row(name: str, found: Sequence[dict[str, Any]]) -> list[str]:
     verdicts = Counter(it["verdict"] for it in found)
     ratios = [it["decision"]["ratio"]["median"] for it in found if it["decision"] is not None]
-    noises = [it["decision"]["noise"] for it in found if it["decision"] is not None]
+    noises = [100 * it["decision"]["noise"] for it in found if it["decision"] is not None]
     runs = [len(it["runs"]) for it in found]
-    cells = (
-        case.name,
+    return [
+        name,
         str(len(found)),
         *(str(verdicts[it]) for it in ("pass", "regression", "inconclusive", "could-not-measure")),
-        f"{median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})" if ratios else "–",
-        f"{100 * median(noises):.1f} %" if noises else "–",
+        Spread.of(ratios).text() if ratios else "–",
+        Spread.of(noises).text("{:.1f}") if noises else "–",
         f"{median(runs):.0f} (at most {max(runs)})",
-    )
-    return f"| {' | '.join(cells)} |"
+    ]
+
+
+def kept(kind: str, folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """What earlier calls kept of checks of one kind."""
+    found = [
+        json.loads(result.read_text())
+        for folder in folders
+        for result in sorted(folder.glob(f"{kind}-*.json"))
+    ]
+    if not found:
+        raise SystemExit(f"no {kind}-N.json in {', '.join(map(str, folders))}")
+    return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", nargs="+", choices=("same", "slower", "read"))
     parser.add_argument("--checks", type=int, help="of each kind")
     parser.add_argument(
@@ -179,24 +203,41 @@ def main() -> None:
         "--interleave", action="store_true", help="the two runs of a pair take turns"
     )
     parser.add_argument("--keep", type=Path, help="folder for the JSON of each check")
+    parser.add_argument(
+        "--from",
+        dest="folders",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="run nothing: one row of what --keep left in these, of the kind of --only",
+    )
+    parser.add_argument("--name", help="of that row")
     arguments = parser.parse_args()
+    if arguments.folders is None and arguments.name is None:
+        measure(arguments)
+    elif arguments.folders and arguments.name and len(arguments.only or ()) == 1:
+        (kind,) = arguments.only
+        # No table, which would tell this machine: not what was measured here.
+        print("| " + " | ".join(row(arguments.name, kept(kind, arguments.folders))) + " |")
+    else:
+        parser.error("--from goes with --name and one kind of --only")
+
+
+def measure(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        kept = folder if arguments.keep is None else arguments.keep
-        kept.mkdir(parents=True, exist_ok=True)
-        print(
-            "| program | checks | pass | regression | inconclusive | could not measure "
-            "| head over base | noise of a pair | runs used |"
-        )
-        print("|---|---:|---:|---:|---:|---:|---|---:|---|", flush=True)
+        results = folder if arguments.keep is None else arguments.keep
+        results.mkdir(parents=True, exist_ok=True)
+        rows = []
         all_cases = cases(
             folder, arguments.runs, arguments.workers, interleave=arguments.interleave
         )
         for kind, case in all_cases.items():
             if arguments.only is None or kind in arguments.only:
                 count = arguments.checks or case.checks
-                found = [check(case, kept / f"{kind}-{number}.json") for number in range(count)]
-                print(row(case, found), flush=True)
+                found = [check(case, results / f"{kind}-{number}.json") for number in range(count)]
+                rows.append(row(case.name, found))
+    print_table("Real checks", HEADERS, rows)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """What taking turns does to the noise of a pair, and to its truth (``rlprof check --interleave``).
 
+    python benchmarks/turns.py --pairs 5
+
 Each pair of runs is made twice, one after the other and in turns, in alternation; prints a Markdown table. The
 first case is a program and itself, the others differ by what stands in their row. What waits for longer than
 a turn is refused.
@@ -16,11 +18,10 @@ from pathlib import Path
 from statistics import stdev
 from typing import NamedTuple
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from measuring import Spread, print_table, say
 
-from benchmarks.measuring import Spread, machine
 from rlprof.errors import MeasureError
+from rlprof.gate.checking import programs_in_turn
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Program, Side
 from rlprof.gate.running.one_run import Counting
@@ -74,37 +75,44 @@ def log_ratio(runs: tuple[MeasuredRun, MeasuredRun]) -> float:
     return log(rates[Side.HEAD] / rates[Side.BASE])
 
 
-def told(ratios: list[float]) -> str:
-    return f"{Spread.of(map(exp, ratios)).text()} | {100 * stdev(ratios):.1f} %"
+def told(ratios: list[float]) -> tuple[str, str]:
+    return Spread.of(map(exp, ratios)).text(), f"{100 * stdev(ratios):.1f} %"
+
+
+def row(case: Case, script: Path, pairs: int) -> list[str]:
+    base, head = (program(side, script, case) for side in Side)
+    after, in_turns, refused = [], [], ""
+    alone, sharing = (
+        Runner(Path(tempfile.mkdtemp(dir=script.parent)), timeout_s=600, counting=Counting())
+        for _ in range(2)
+    )
+    for pair in range(1, pairs + 1):
+        say(f"{case.name}: pair {pair} of {pairs}")
+        first, second = programs_in_turn(base, head, pair)
+        after.append(log_ratio((alone.measure(first, pair), alone.measure(second, pair))))
+        try:
+            in_turns.append(log_ratio(sharing.measure_in_turns(first, second, pair)))
+        except MeasureError as error:
+            refused = error.slug
+    beside = told(in_turns) if len(in_turns) > 1 else (f"refused ({refused})", "–")
+    return [case.name, *told(after), *beside]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=8, help="of each kind (at least 2)")
     arguments = parser.parse_args()
-    print("| program | one after the other | noise of a pair | in turns | noise of a pair |")
-    print("|---|---|---:|---|---:|", flush=True)
     with tempfile.TemporaryDirectory() as name, adopting_orphans():
-        folder = Path(name)
-        script = folder / "train.py"
+        script = Path(name) / "train.py"
         script.write_text(SCRIPT)
-        for case in CASES:
-            base, head = (program(side, script, case) for side in Side)
-            after, in_turns, refused = [], [], ""
-            alone, sharing = (
-                Runner(Path(tempfile.mkdtemp(dir=folder)), timeout_s=600, counting=Counting())
-                for _ in range(2)
-            )
-            for pair in range(1, arguments.pairs + 1):
-                first, second = (base, head) if pair % 2 else (head, base)
-                after.append(log_ratio((alone.measure(first, pair), alone.measure(second, pair))))
-                try:
-                    in_turns.append(log_ratio(sharing.measure_in_turns(first, second, pair)))
-                except MeasureError as error:
-                    refused = error.slug
-            beside = told(in_turns) if in_turns else f"refused ({refused}) | –"
-            print(f"| {case.name} | {told(after)} | {beside} |", flush=True)
-    print(f"\n{machine()}")
+        rows = [row(case, script, arguments.pairs) for case in CASES]
+    print_table(
+        f"What turns are worth, {arguments.pairs} pairs",
+        ["program", "one after the other", "noise of a pair", "in turns", "noise of a pair"],
+        rows,
+    )
 
 
 if __name__ == "__main__":
