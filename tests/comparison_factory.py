@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+import jsonschema
 
 from rlprof.comparison.compare import Comparison, compare
 from rlprof.comparison.stacks import ROOT_LABEL, StackBox, Stacks
@@ -15,6 +19,12 @@ STEP = f"{HOME}/train.py:12 step"
 LEARN = f"{HOME}/train.py:20 learn"
 ACT = f"{HOME}/train.py:30 act"
 DEEPCOPY = "/usr/lib/python3.11/copy.py:128 deepcopy"
+OMEGACONF = f"{HOME}/.venv/lib/python3.11/site-packages/omegaconf/dictconfig.py:355 __getattr__"
+
+CHECK = jsonschema.Draft202012Validator(
+    json.loads(files("rlprof.gate").joinpath("check.schema.json").read_text("utf-8"))
+)
+"""Of the JSON of a check, which has what the recorded pair of it tells."""
 
 
 def a_training(*, steps: int = 1000, copying_s: float = 0.0, speed: float = 1.0) -> RunBuilder:
@@ -28,6 +38,15 @@ def a_training(*, steps: int = 1000, copying_s: float = 0.0, speed: float = 1.0)
     if copying_s:
         run = run.spends(copying_s / speed, LOOP, STEP, DEEPCOPY)
     return run
+
+
+def reading_its_configuration(seconds: float, *, learning_s: float = 0.0) -> RunBuilder:
+    """Twenty seconds, all steady: reading and learning for so many, and the loop itself for the rest."""
+    run = a_run("train.py", start_up_s=1, steady_s=20).process("main", steps=1000)
+    run = run.spends(20 - seconds - learning_s, LOOP)
+    if learning_s:
+        run = run.spends(learning_s, LOOP, LEARN)
+    return run.spends(seconds, LOOP, STEP, OMEGACONF) if seconds else run
 
 
 def compared(base: RunBuilder, new: RunBuilder, *, metric: str = "wall") -> Comparison:

@@ -59,6 +59,7 @@ def test_a_module_that_is_missing_points_to_the_interpreter(repository):
 
     assert answer.fails_with(NOT_MEASURED, "program-failed")
     assert "--python names the interpreter" in answer.err
+    assert "--prepare builds what base lacks" in answer.err
 
 
 def test_a_failing_base_command_is_no_matter_of_worktrees(repository, tmp_path):
@@ -82,20 +83,22 @@ def test_a_folder_without_a_repository(repository, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("base", "head", "slug", "said"),
+    ("base", "head", "only", "slug", "said"),
     [
-        ("raise ValueError('an old bug')", "", "program-failed", "an old bug"),
-        ("import rlprof; rlprof.step(9)", "raise SystemExit(3)", "program-failed", "exit code 3"),
-        ("print('hello')", "", "no-steps", "base (main"),
-        ("import rlprof; rlprof.step(9)", "", "no-steady-rate", "9 steps"),
+        ("raise ValueError('an old bug')", "", [], "program-failed", "an old bug"),
+        (
+            *("import rlprof; rlprof.step(9)", "raise SystemExit(3)", ["--counters-only"]),
+            *("program-failed", "exit code 3"),
+        ),
+        ("print('hello')", "", [], "no-steps", "base (main"),
+        ("import rlprof; rlprof.step(9)", "", [], "no-steady-rate", "9 steps"),
     ],
 )
-def test_programs_that_cannot_be_measured(repository, tmp_path, base, head, slug, said):
+def test_programs_that_cannot_be_measured(repository, tmp_path, base, head, only, slug, said):
     repository.commit(base)
     repository.write(head or base)
     result = tmp_path / "check.json"
 
-    only = ["--counters-only"] if "exit code" in said else []
     answer = repository.check("--base", "main", *only, "--json", result, "train.py")
 
     assert answer.fails_with(NOT_MEASURED, slug)

@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.errors import EXIT_NOT_MEASURED, EXIT_USAGE, MeasureError, RlprofError
+from rlprof.errors import EXIT_NOT_MEASURED, EXIT_USAGE, RlprofError
 from rlprof.gate.baseline import Baseline, baseline_as_json, read_baseline
-from rlprof.gate.fingerprint import differences, fingerprint
-from rlprof.gate.workload import check_same_unit
 from tests.check_factory import MACHINE, a_baseline
 
 SCHEMA = json.loads(files("rlprof.gate").joinpath("baseline.schema.json").read_text("utf-8"))
@@ -158,49 +156,3 @@ def test_a_file_that_is_not_there(tmp_path, place):
         read_baseline(Path(tmp_path / place))
 
     assert (refused.value.slug, refused.value.exit_code) == ("baseline-missing", EXIT_USAGE)
-
-
-def test_the_fingerprint_has_every_gpu_and_no_name_of_the_host():
-    host = {
-        "cpu_model": "Example 5000",
-        "cores": "8",
-        "usable_cores": "2.5",
-        "machine": "x86_64",
-        "name": "runner-17",
-        "memory_bytes": "1",
-        "gpu_driver": "570.1",
-        "gpu:0:name": "H200",
-        "gpu:1:name": "A100",
-        "gpu:0:memory_bytes": "1",
-    }
-
-    found = fingerprint(host, {"python": "3.11.7", "torch": ""})
-
-    assert found == {
-        "architecture": "x86_64",
-        "cores": "8",
-        "cpu_model": "Example 5000",
-        "gpu_driver": "570.1",
-        "gpus": "H200, A100",
-        "python": "3.11.7",
-        "torch": "none",
-        "usable_cores": "2.5",
-    }
-
-
-def test_differences_name_what_was_and_what_is():
-    assert differences(MACHINE, MACHINE) == ()
-    assert differences({"torch": "2.4"}, {"gpus": "H200"}) == (
-        "gpus: none then, H200 now",
-        "torch: 2.4 then, none now",
-    )
-
-
-def test_what_a_baseline_says_cannot_begin_a_line():
-    [told] = differences({"torch": "2.4\n::error::not this"}, {"torch": "2.4"})
-
-    assert told == r"torch: 2.4\n::error::not this then, 2.4 now"
-    with pytest.raises(MeasureError) as refused:
-        check_same_unit(("steps\n::error::", "rlprof.step"), ("steps", "a\rb"))
-    assert refused.value.message.isprintable()
-    assert differences({"a\nb": "1"}, {}) == (r"a\nb: 1 then, none now",)

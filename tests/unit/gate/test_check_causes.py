@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from importlib.resources import files
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 
 from rlprof.comparison.compare import compare
+from rlprof.comparison.grown import grown_functions
 from rlprof.gate import cause_words, words
 from rlprof.gate.causes import Causes
 from rlprof.gate.causes import compared as compared_pair
@@ -23,17 +22,21 @@ from rlprof.gate.formats.sarif import outcome_as_sarif
 from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
+from rlprof.model.finding import Range
 from rlprof.model.report import Report, SyncSiteRow
 from rlprof.report import build_report
 from tests.check_factory import a_measured_run, checked, rates
-from tests.comparison_factory import HOME, LOOP, STEP, a_training, compared
+from tests.comparison_factory import (
+    CHECK,
+    HOME,
+    LOOP,
+    STEP,
+    a_training,
+    compared,
+    reading_its_configuration,
+)
 from tests.factories import RunBuilder, a_run
 from tests.report_factories import a_finding, a_location, a_report, a_sync_site
-
-CHECK = jsonschema.Draft202012Validator(
-    json.loads(files("rlprof.gate").joinpath("check.schema.json").read_text("utf-8"))
-)
-OMEGACONF = f"{HOME}/.venv/lib/python3.11/site-packages/omegaconf/dictconfig.py:355 __getattr__"
 
 REGRESSION = replace(checked(rates(1000, 800)), script=f"{HOME}/train.py")
 COPYING = replace(REGRESSION, comparison=compared(a_training(), a_training(copying_s=6)))
@@ -82,14 +85,6 @@ def test_every_format_names_the_function():
     assert ("function-slower-than-base", "train.py", 12) in results_of(COPYING)
 
 
-def reading_its_configuration(seconds: float, learning_s: float = 0.0) -> RunBuilder:
-    run = a_run("train.py", start_up_s=1, steady_s=20).process("main", steps=1000)
-    run = run.spends(20 - seconds - learning_s, LOOP)
-    if learning_s:
-        run = run.spends(learning_s, LOOP, f"{HOME}/train.py:20 learn")
-    return run.spends(seconds, LOOP, STEP, OMEGACONF) if seconds else run
-
-
 def test_findings_that_explain_the_slowdown_are_enough():
     found = compared(reading_its_configuration(0), reading_its_configuration(12))
 
@@ -107,6 +102,20 @@ def test_findings_that_explain_little_of_it_leave_room_for_functions():
     assert "omegaconf-in-loop" in findings.lines[0]
     assert functions.heading == "What clearly takes longer in the same pair:"
     assert functions.lines[0].startswith("grew: learn, train.py:20, +14 ms per step")
+
+
+@pytest.mark.parametrize(("saved_us", "has_functions"), [(6_990, True), (7_010, False)])
+def test_findings_explain_it_from_half_of_the_largest_growth_on(saved_us, has_functions):
+    found = compared(reading_its_configuration(0), reading_its_configuration(1, learning_s=14))
+    (change,) = found.findings
+    priced = replace(change, new_cost=Range(saved_us - 100, saved_us + 100))
+
+    run = replace(REGRESSION, comparison=replace(found, findings=(priced,)))
+
+    # Learning takes 14 ms more of each step.
+    (largest, *_) = grown_functions(found.tree, 1)
+    assert largest.change_us == pytest.approx(14_000)
+    assert bool(cause_words.slower_functions(run)) == has_functions
 
 
 def test_that_nothing_got_worse_is_told_where_it_was_looked_for():
@@ -286,6 +295,23 @@ def test_processes_are_added_up_and_lines_that_moved_are_the_same():
     run = reading("would_sync", [a_read(20, 2)], [a_read(22, 1, pid=1), a_read(22, 1, pid=2)])
 
     assert lines(run) == ()
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "is_told"),
+    [
+        # A tenth more.
+        (100, 109.9, False),
+        (100, 110.2, True),
+        # One read in a hundred steps more.
+        (0.001, 0.0109, False),
+        (0.001, 0.0113, True),
+    ],
+)
+def test_a_line_reads_as_often_up_to_a_tenth_and_one_in_a_hundred_steps_more(base, head, is_told):
+    run = reading("would_sync", [a_read(20, base)], [a_read(20, head)])
+
+    assert bool(lines(run)) == is_told
 
 
 @pytest.mark.parametrize("counter", ["gpu_syncs", "log_records"])

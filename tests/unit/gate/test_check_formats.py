@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -37,13 +36,9 @@ from tests.check_factory import (
     rates,
     unsteady,
 )
-from tests.comparison_factory import HOME, LOOP, STEP, compared
-from tests.factories import RunBuilder, a_run
+from tests.comparison_factory import CHECK, HOME, compared, reading_its_configuration
 from tests.golden_files import check_golden
 
-CHECK = jsonschema.Draft202012Validator(
-    json.loads(files("rlprof.gate").joinpath("check.schema.json").read_text("utf-8"))
-)
 SARIF = jsonschema.Draft4Validator(
     json.loads((Path(__file__).parents[2] / "fixtures" / "sarif-2.1.0-rtm.5.json").read_text())
 )
@@ -51,15 +46,6 @@ SARIF = jsonschema.Draft4Validator(
 HOSTILE_TEXT = (
     "<b>]]></failure> `x` | @team #12 \x1b[31m\x00 \udce9 \ufffe\nline \u202e " + "x" * 3000
 )
-
-OMEGACONF = f"{HOME}/.venv/lib/python3.11/site-packages/omegaconf/dictconfig.py:355 __getattr__"
-
-
-def reading_its_configuration(seconds: float) -> RunBuilder:
-    run = a_run("train.py", start_up_s=1, steady_s=20).process("main", steps=1000)
-    run = run.spends(20 - seconds, LOOP)
-    return run.spends(seconds, LOOP, STEP, OMEGACONF) if seconds else run
-
 
 SLOWER = replace(
     checked(rates(1000, 800)),

@@ -116,11 +116,16 @@ def test_what_a_killed_process_left_is_read_up_to_there(tmp_path, checkout):
 # --- the agent's part -----------------------------------------------------------------------
 
 
+ASKED: list[str] = []
+"""What ``Late`` was asked for."""
+
+
 class Late:
     """A module that loads itself when it is asked for anything."""
 
     def __getattr__(self, name: str) -> object:
-        raise AssertionError(name)
+        ASKED.append(name)
+        raise AttributeError(name)
 
 
 class Closed:
@@ -130,11 +135,15 @@ class Closed:
 @pytest.mark.parametrize("kind", [Late, Closed, int])
 def test_odd_modules_tell_nothing(monkeypatch, tmp_path, kind):
     modules = {"odd": kind(), "forgotten": None, "os": os}
-    monkeypatch.setattr(agent.sys, "modules", modules)
+    ASKED.clear()
 
-    agent._tell(str(tmp_path))
+    # Put back before anything is asserted: pytest could not tell of a failure.
+    with monkeypatch.context() as patch:
+        patch.setattr(agent.sys, "modules", modules)
+        agent._tell(str(tmp_path))
 
     assert (tmp_path / str(os.getpid())).read_bytes() == os.fsencode(os.__file__) + b"\0"
+    assert ASKED == []
 
 
 def test_a_folder_that_is_gone_is_no_matter(tmp_path):

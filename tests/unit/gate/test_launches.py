@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import gzip
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from rlprof.errors import MeasureError
 from rlprof.gate.launches import launches_of
-from rlprof.gate.measured_run import measured
-from rlprof.gate.program import Side
-from tests.check_factory import a_program
 from tests.factories import RunBuilder, a_run
-from tests.run_files import write_run
 from tests.trace_factory import TraceBuilder, a_trace
 
 UPDATE_US = 1000.0
@@ -87,15 +84,15 @@ def test_each_process_has_its_own_window():
 
 
 def test_a_process_that_makes_few_updates_needs_no_window():
-    run = a_learner(10_000).torch_window(1, 1.1, trace=packed(updates(10)))
-    run.process("evaluation").counts("updates", 50)
+    run = a_learner(9901).torch_window(1, 1.1, trace=packed(updates(10)))
+    run.process("evaluation").counts("updates", 99)
 
-    assert launches(run) == 30_000
+    assert launches(run) == 9901 * 3
 
 
-def test_a_process_that_makes_many_needs_one():
-    run = a_learner(1000).torch_window(1, 1.1, trace=packed(updates(10)))
-    run.process("actor").counts("updates", 200)
+def test_one_that_makes_more_than_one_in_a_hundred_needs_one():
+    run = a_learner(9899).torch_window(1, 1.1, trace=packed(updates(10)))
+    run.process("actor").counts("updates", 101)
 
     assert why_not(run).endswith("not all of its processes had a window of torch's profiler")
 
@@ -151,50 +148,17 @@ def test_real_traces_of_gpus(name, steps, launches_of_all):
     assert launches(run) == pytest.approx(launches_of_all)
 
 
-# In a run file, as the gate reads them
-
-
-def of_run_file(tmp_path, run: RunBuilder, **keywords):
-    file = tmp_path / f"{len([*tmp_path.iterdir()])}.rlprof"
-    write_run(file, run.recording())
-    program = a_program(Side.HEAD)
-    return measured(file, program=program, pair=1, needs_rate=False, **keywords).counters.per_step
-
-
-def test_launches_are_per_step_of_the_run(tmp_path):
+@pytest.fixture
+def per_step(counted):
+    """Of a learner that used a GPU, as the gate reads its run file."""
     run = a_learner().torch_window(1, 1.1, trace=packed(updates(10)))
-
-    told = of_run_file(tmp_path, run, asked=("kernel_launches",))
-
-    # Three a update, and an update for every two steps.
-    assert told["kernel_launches"] == 1.5
+    return partial(counted, run)
 
 
-def test_nobody_reads_traces_unless_launches_are_asked_for(tmp_path):
-    run = a_learner().torch_window(1, 1.1, trace=packed(updates(10)))
-
-    assert "kernel_launches" not in of_run_file(tmp_path, run)
-
-
-def test_what_was_asked_for_and_is_zero_is_told_so_that_a_baseline_has_it(tmp_path):
-    told = of_run_file(tmp_path, a_learner(), asked=("gc_collections",))
-
-    assert told["gc_collections"] == 0
+def test_launches_are_per_step_of_the_run(per_step):
+    # Three an update, and an update for every two steps.
+    assert per_step(asked=("kernel_launches",))["kernel_launches"] == 1.5
 
 
-def test_counters_of_a_run_without_the_agent_are_no_zeros(tmp_path):
-    run = a_run("train.py", steady_s=10.0).process("main", steps=10_000, python="")
-
-    with pytest.raises(MeasureError) as error:
-        of_run_file(tmp_path, run, needs_counters=True)
-    assert error.value.slug == "counters-unseen"
-
-
-def test_nothing_is_known_per_step_of_a_run_that_prints_its_rate_alone(tmp_path):
-    run = a_run("train.py", steady_s=10.0).process("main").counts("log_records", 50)
-    run.gauge("output_sps", *[100.0] * 10)
-
-    assert of_run_file(tmp_path, run) == {}
-    with pytest.raises(MeasureError) as error:
-        of_run_file(tmp_path, run, needs_counters=True)
-    assert error.value.slug == "counters-unseen"
+def test_nobody_reads_traces_unless_launches_are_asked_for(per_step):
+    assert "kernel_launches" not in per_step()

@@ -13,11 +13,12 @@ import pytest
 from rlprof.gate.running import process_session
 from rlprof.gate.running.interruption import Interrupted, interruptible
 from rlprof.gate.running.process_session import ProcessSession
-from tests.live_processes import processes_with
+from tests.live_processes import processes_with, wait_until
 
 STUBBORN = """
-import signal, sys, time
+import pathlib, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
+pathlib.Path("ready").touch()
 time.sleep(600)
 """
 
@@ -36,6 +37,16 @@ def a_session(folder, *command):
     return ProcessSession(
         (sys.executable, "-c", *command), environment=os.environ, folder=folder, log=folder / "log"
     )
+
+
+def wait_until_ready(folder):
+    """Before that ``STUBBORN`` ends when it is asked to."""
+    wait_until((folder / "ready").exists, "SIGTERM is ignored")
+
+
+def fail_once_ready(folder):
+    wait_until_ready(folder)
+    raise ZeroDivisionError
 
 
 def test_its_exit_code_and_its_output(tmp_path):
@@ -60,6 +71,7 @@ def test_what_is_ignored_here_is_ignored_there(tmp_path):
 
 def test_what_takes_longer_is_ended(tmp_path, mark):
     with a_session(tmp_path, STUBBORN, mark) as session:
+        wait_until_ready(tmp_path)
         assert session.wait(0.01) is None
 
     assert session.left_behind == 1
@@ -68,7 +80,7 @@ def test_what_takes_longer_is_ended(tmp_path, mark):
 
 def test_an_error_ends_it_too(tmp_path, mark):
     with pytest.raises(ZeroDivisionError), a_session(tmp_path, STUBBORN, mark):
-        raise ZeroDivisionError
+        fail_once_ready(tmp_path)
 
     assert processes_with(mark) == []
 

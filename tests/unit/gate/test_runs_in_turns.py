@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -99,6 +100,22 @@ def test_waits_that_are_longer_than_turns_cannot_be_compared():
         in_own_turns(BASE, (HEAD[0], mixed))
 
     assert error.value.slug == "turns-too-short"
+
+
+@pytest.mark.parametrize(("idle", "is_refused"), [(5, False), (6, True)])
+def test_one_in_twenty_turns_may_pass_in_waiting_alone(idle, is_refused):
+    steady = windows(0, 200, steps=50)
+    first, second = turns(0.0, 200.0, length=1.0).turns, turns(1.0, 201.0, length=1.0).turns
+    waiting = (it._replace(ready_s=0.0) for it in second[:idle])
+    mixed = TurnsTaken((*waiting, *second[idle:]))
+    refused = pytest.raises(MeasureError, match="head waits") if is_refused else nullcontext()
+
+    # Of head 100 turns lie in the time in which both are steady.
+    assert len(mixed.turns) == 100
+    with refused:
+        in_own_turns(
+            (a_run(Side.BASE, steady), TurnsTaken(first)), (a_run(Side.HEAD, steady), mixed)
+        )
 
 
 def test_a_gpu_takes_no_turns():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,27 +13,82 @@ import pytest
 import rlprof
 from rlprof.cli.run import counted_function, pattern_of
 from rlprof.errors import LaunchError, MeasureError, UsageError
+from rlprof.gate.program import Side
+from rlprof.gate.running.one_run import Counting
+from rlprof.gate.running.recorded_run import RecordedRun
 from rlprof.pytest_plugin.hints import in_python
 from rlprof.pytest_plugin.program import program_of
+from tests.check_factory import a_program
 
 _GATE = Path(rlprof.__file__).with_name("gate")
 _OF_A_COMMAND_LINE = re.compile(r"--[a-z]|rlprof run")
 
+_OF_A_RUN = ("running/recorded_run", "running/floor_process", "measured_run", "launches")
+"""Modules of the gate whose errors a test may meet."""
 
-def hints_of(module: str) -> Iterator[tuple[str, str]]:
-    """Slug and hint, as source, of each error that ``module`` raises."""
+_OF_A_BASE_ALONE = "base-imports-head"
+"""A test has none."""
+
+
+def errors_of(module: str) -> Iterator[tuple[str, str | None]]:
+    """Slug and hint of each error that ``module`` raises by its name; None for a hint that is put together."""
     for call in ast.walk(ast.parse((_GATE / f"{module}.py").read_text())):
         if isinstance(call, ast.Call):
             told = {it.arg: it.value for it in call.keywords}
-            if isinstance(told.get("slug"), ast.Constant):
-                yield ast.literal_eval(told["slug"]), ast.unparse(told["hint"])
+            slug, hint = told.get("slug"), told.get("hint")
+            if isinstance(slug, ast.Constant) and slug.value != _OF_A_BASE_ALONE:
+                yield str(slug.value), str(hint.value) if isinstance(hint, ast.Constant) else None
 
 
-@pytest.mark.parametrize(("slug", "hint"), [*hints_of("runner"), *hints_of("launches")])
+ERRORS = [it for module in _OF_A_RUN for it in errors_of(module)]
+
+
+@pytest.mark.parametrize("module", _OF_A_RUN)
+def test_every_module_of_a_run_has_errors(module):
+    assert [*errors_of(module)] != []
+
+
+@pytest.mark.parametrize(("slug", "hint"), [it for it in ERRORS if it[1] is not None])
 def test_what_a_run_may_fail_with(slug, hint):
     error = MeasureError("It happened", slug=slug, hint=hint)
 
     assert not _OF_A_COMMAND_LINE.search(in_python(error))
+
+
+def test_hints_that_are_put_together_have_tests_of_their_own():
+    assert {slug for slug, hint in ERRORS if hint is None} == {"program-failed"}
+
+
+@pytest.fixture
+def failing(tmp_path):
+    """How a run ends that printed something and failed, as a test is told."""
+
+    def _failing(printed: str) -> str:
+        program = replace(a_program(Side.HEAD, name="train()"), is_alone=True)
+        run = RecordedRun(program, 1, tmp_path, Counting())
+        run.run_file.with_suffix(".log").write_text(printed)
+        run.run_file.with_suffix(".answer.json").write_text('{"exit_code": 1}')
+        with pytest.raises(MeasureError, match="failed with exit code 1") as caught:
+            run.check_end()
+        assert caught.value.slug == "program-failed"
+        return in_python(caught.value)
+
+    return _failing
+
+
+def test_a_training_that_fails(failing):
+    told = failing("ValueError: no such environment\n")
+
+    assert "run it by itself to see why" in told
+    assert "@pytest.mark" not in told
+    assert not _OF_A_COMMAND_LINE.search(told)
+
+
+def test_a_module_that_is_missing_points_to_another_interpreter(failing):
+    told = failing("ModuleNotFoundError: No module named 'no_such_library'\n")
+
+    assert '@pytest.mark.rlprof("--", "path/to/python", "train.py")' in told
+    assert not _OF_A_COMMAND_LINE.search(told)
 
 
 def test_a_script_that_no_python_runs(tmp_path):

@@ -51,6 +51,16 @@ def test_every_counter_of_a_check_can_be_asked_for(name):
     assert asked(a_mark(*TRAIN), counters={name: 1}).floor.counters == {name: 1}
 
 
+def test_none_in_a_marker_is_not_given():
+    module = a_mark(*TRAIN, at_least=900, runs=5, cwd="/")
+    nothing = a_mark(**dict.fromkeys(OPTIONS))
+
+    assert asked(nothing, module) == asked(module)
+    assert asked(a_mark(*TRAIN, **dict.fromkeys(OPTIONS)), at_least=9) == asked(
+        a_mark(*TRAIN), at_least=9
+    )
+
+
 def test_the_folder_is_taken_from_the_root(tmp_path):
     (tmp_path / "project").mkdir()
 

@@ -1,13 +1,11 @@
-"""Where base and head run, and which modules they import; signals and what they must not interrupt."""
+"""Which paths of a command and of the environment lead to the base, and which stay those of head."""
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import pytest
 
-from rlprof.gate.running.interruption import Interrupted, interruptible, shielded
 from rlprof.gate.worktrees.import_paths import (
     moved,
     moved_command,
@@ -168,47 +166,3 @@ def test_the_environments_of_both_sides_are_equally_long(tmp_path):
     both = [with_own_imports({}, root=head, side=side) for side in (base, head)]
 
     assert len({sum(map(len, it.values())) for it in both}) == 1
-
-
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_once_and_handlers_are_put_back(signum):
-    before = signal.getsignal(signum)
-    tidied = []
-
-    def be_stopped_twice():
-        try:
-            signal.raise_signal(signum)
-        finally:
-            signal.raise_signal(signum)
-            tidied.append("up")
-
-    with pytest.raises(Interrupted) as stop, interruptible():
-        be_stopped_twice()
-
-    assert stop.value.signum == signum
-    assert tidied == ["up"]
-    assert signal.getsignal(signum) is before
-
-
-def test_tidying_up_is_not_interrupted():
-    done = []
-
-    def tidy_up():
-        with shielded():
-            signal.raise_signal(signal.SIGTERM)
-            done.append("tidied")
-        done.append("went on")
-
-    with pytest.raises(Interrupted), interruptible():
-        tidy_up()
-
-    assert done == ["tidied"]
-
-
-def test_what_is_ignored_stays_ignored():
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with interruptible(), shielded():
-            signal.raise_signal(signal.SIGHUP)
-    finally:
-        signal.signal(signal.SIGHUP, before)

@@ -1,0 +1,57 @@
+"""What is said of a run that failed: each its own way out, and none that would be refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlprof.errors import MeasureError
+from rlprof.gate.program import Checkout, Program, Side
+from rlprof.gate.running.one_run import Counting
+from rlprof.gate.running.recorded_run import RecordedRun
+from tests.check_factory import a_program
+
+NO_MODULE = "ModuleNotFoundError: No module named 'no_such_library'"
+
+
+@pytest.fixture
+def in_a_worktree(tmp_path):
+    return replace(a_program(Side.BASE), checkout=Checkout(tmp_path / "base", tmp_path / "project"))
+
+
+@pytest.fixture
+def hint(tmp_path):
+    """Of a run of a program that printed something and failed."""
+
+    def _hint(program: Program, printed: str) -> str:
+        run = RecordedRun(program, 1, tmp_path, Counting())
+        run.run_file.with_suffix(".log").write_text(f"{printed}\n")
+        run.run_file.with_suffix(".answer.json").write_text('{"exit_code": 1}')
+        with pytest.raises(MeasureError) as failed:
+            run.check_end()
+        assert failed.value.slug == "program-failed"
+        assert printed in failed.value.message
+        return failed.value.hint
+
+    return _hint
+
+
+@pytest.mark.parametrize("side", Side)
+def test_only_what_has_a_worktree_is_prepared(hint, in_a_worktree, side):
+    alone = a_program(side)
+
+    assert "--prepare" in hint(in_a_worktree, "ValueError: no data")
+    assert hint(alone, "ValueError: no data") == "run it by itself to see why"
+
+
+@pytest.mark.parametrize("side", Side)
+def test_a_module_that_is_missing_points_to_the_interpreter(hint, in_a_worktree, side):
+    alone = a_program(side)
+
+    assert hint(alone, NO_MODULE) == (
+        "python has no such module: --python names the interpreter of the training"
+    )
+    assert hint(in_a_worktree, NO_MODULE).endswith(
+        "the training, and --prepare builds what base lacks in its worktree"
+    )
