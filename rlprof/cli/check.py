@@ -256,7 +256,8 @@ def _runner(request: CheckRequest, folder: Path, settings: CheckSettings) -> Run
 def _outcome(
     request: CheckRequest, head: Program, runner: Runner, settings: CheckSettings, folder: Path
 ) -> _Found:
-    from rlprof.gate.checking import not_measured
+    from rlprof.gate.checking import not_measured, stopped_at_once
+    from rlprof.gate.running.interruption import Interrupted
 
     try:
         if request.baseline is not None:
@@ -268,6 +269,8 @@ def _outcome(
     except MeasureError as error:
         # Nothing ran: who reads a file must learn that too.
         return _Found(not_measured(error, _base_name(request), head))
+    except Interrupted as stop:
+        return _Found(stopped_at_once(stop, _base_name(request), head))
 
 
 def _base_name(request: CheckRequest) -> str:
@@ -286,20 +289,29 @@ def _against_commit(
     settings: CheckSettings,
     folder: Path,
 ) -> _Found:
+    from rlprof.gate.running.interruption import Interrupted
     from rlprof.gate.worktrees.sides import Preparing, in_worktree
 
     is_script = request.target.kind is TargetKind.SCRIPT
-    with in_worktree(
-        head,
-        ref,
-        folder,
-        preparing=Preparing(request.prepare, folder / "prepare.log", request.timeout_s),
-        script=request.target.words[0] if is_script else None,
-        tell=_tell,
-    ) as sides:
-        found = _compared(request, sides.base, sides.head, runner, settings)
-        notes = (*sides.notes, *found.outcome.notes)
-    return found._replace(outcome=replace(found.outcome, notes=notes))
+    found: _Found | None = None
+    try:
+        with in_worktree(
+            head,
+            ref,
+            folder,
+            preparing=Preparing(request.prepare, folder / "prepare.log", request.timeout_s),
+            script=request.target.words[0] if is_script else None,
+            tell=_tell,
+        ) as sides:
+            found = _compared(request, sides.base, sides.head, runner, settings)
+            notes = (*sides.notes, *found.outcome.notes)
+            found = found._replace(outcome=replace(found.outcome, notes=notes))
+    except Interrupted as stop:
+        # While the worktree is removed: what was found stands.
+        if found is None:
+            raise
+        return found._replace(outcome=replace(found.outcome, stopped_by=stop.signum))
+    return found
 
 
 def _two_commands(request: CheckRequest, head: Program) -> tuple[Program, Program]:

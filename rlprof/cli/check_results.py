@@ -57,7 +57,7 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
         raise MeasureError(
             outcome.failure.message, slug=outcome.failure.slug, hint=outcome.failure.hint
         )
-    return exit_code(outcome.verdict, on_inconclusive=lenient)
+    return exit_code(outcome, on_inconclusive=lenient)
 
 
 def write_artifacts(request: CheckRequest, causes: Causes) -> None:

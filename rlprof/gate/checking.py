@@ -249,6 +249,12 @@ def not_measured(error: MeasureError, base: str, head: Program) -> Outcome:
     return _outcome(end, base, head, _Progress())
 
 
+def stopped_at_once(stop: Interrupted, base: str, head: Program) -> Outcome:
+    """The outcome of a check that was told to stop before its first run."""
+    progress = _Progress()
+    return _outcome(_stopped(stop, progress), base, head, progress)
+
+
 def check_machine(
     baseline: Baseline, path: Path, here: Mapping[str, str], *, is_relaxed: bool
 ) -> tuple[Note, ...]:
@@ -279,24 +285,22 @@ class _End(NamedTuple):
 
 
 def _end(judge: Callable[[], Verdict], progress: _Progress) -> _End:
-    """A signal is raised on only where nothing was measured that could be told."""
     try:
         return _End(judge())
     except MeasureError as error:
         return _End(Verdict.COULD_NOT_MEASURE, Failure.of(error))
     except Interrupted as stop:
-        if not progress.runs:
-            raise
-        return _End(Verdict.COULD_NOT_MEASURE, _stopped(stop, progress), stop.signum)
+        return _stopped(stop, progress)
 
 
-def _stopped(stop: Interrupted, progress: _Progress) -> Failure:
+def _stopped(stop: Interrupted, progress: _Progress) -> _End:
     runs = counted(len(progress.runs), "run", "runs")
-    return Failure(
+    failure = Failure(
         slug="check-stopped",
         message=f"{signal.Signals(stop.signum).name} ended the check after {runs}, before there was a verdict",
-        hint="give it more time, or fewer pairs: --pairs",
+        hint="shorter runs, fewer of them (--max-pairs), or more time for the job end in a verdict",
     )
+    return _End(Verdict.COULD_NOT_MEASURE, failure, stop.signum)
 
 
 def _check_saved(baseline: Baseline, name: str, settings: CheckSettings) -> None:

@@ -100,8 +100,11 @@ class Outcome:
         ]
 
 
-def exit_code(verdict: Verdict, *, on_inconclusive: str | None) -> int:
+def exit_code(outcome: Outcome, *, on_inconclusive: str | None) -> int:
     """``on_inconclusive`` is ``pass`` or ``fail``; None leaves it a code of its own."""
+    if outcome.stopped_by is not None:
+        return 128 + outcome.stopped_by
+    verdict = outcome.verdict
     if verdict is Verdict.INCONCLUSIVE and on_inconclusive is not None:
         return EXIT_OK if on_inconclusive == "pass" else EXIT_REGRESSION
     return {

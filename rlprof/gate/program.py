@@ -31,11 +31,11 @@ class Side(Enum):
 
 
 class Checkout(NamedTuple):
-    """The worktree of the base."""
+    """Working trees of one repository, by their roots: that of base was made for it."""
 
-    root: Path
-    head: Path
-    """Root of the working tree of head."""
+    own: Path
+    other: Path
+    """Of the other side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,12 @@ class Program:
     is_alone: bool = False
     """Whether nothing runs in turn with it."""
     checkout: Checkout | None = None
-    """Where it runs, if that was made for it: files lack there that git does not track."""
+    """None where the sides are two commands, or there is but one."""
+
+    @property
+    def in_worktree(self) -> bool:
+        """Whether it runs in one that was made for it, where files lack that git does not track."""
+        return self.checkout is not None and self.side is Side.BASE
 
     @property
     def told_command(self) -> tuple[str, ...]:

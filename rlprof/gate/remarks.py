@@ -65,7 +65,9 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
             f"The runs left {wording.counted(left, 'process', 'processes')} behind; they were ended, so as not to slow "
             "the next run down.",
         )
-    yield from _on_imports([it.imported for it in runs if it.imported is not None])
+    yield from _on_imports(
+        [it.imported for it in runs if it.imported is not None and it.side is Side.BASE]
+    )
     waiting = max((run.waiting for run in runs), default=0.0)
     if waiting > MUCH_WAITING:
         yield Note(
@@ -80,6 +82,14 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
 
 
 def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
+    """Of runs of a base in its worktree."""
+    if not all(it.is_told for it in imported):
+        yield Note(
+            "warning",
+            "imports-unknown",
+            "Base did not tell which files it imported: if the project is installed editable, it may have run head's.",
+        )
+        return
     installed = next((it.installed for it in imported if it.installed), ())
     if installed:
         what = f"Base imported {installed[0]} as it is installed, and not that of its worktree"
@@ -90,8 +100,8 @@ def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
     yield Note(
         "warning",
         "base-imports-installed",
-        f"{what}: what is installed is the same on both sides. Install it editable, install base in its worktree "
-        "with --prepare, or compare two environments with --base-command.",
+        f"{what}: what is installed is the same on both sides. Install the project editable, or compare two "
+        "environments with --base-command.",
     )
 
 

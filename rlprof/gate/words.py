@@ -141,15 +141,20 @@ def counter_cells(it: CounterDifference, outcome: Outcome) -> CounterCells:
     if it.name not in NEVER_BY_CLOCK or not outcome.runs:
         return CounterCells(name, "per step", counter_value(it.base), counter_value(it.head))
     base, head = (
-        NOTHING if value is None else units.count(round(value * _steps(outcome, side), 1))
+        NOTHING
+        if value is None
+        else units.count(round(_of_a_run(it.name, value, outcome, side), 1))
         for value, side in ((it.base, Side.BASE), (it.head, Side.HEAD))
     )
     return CounterCells(name, "a run", base, head)
 
 
-def _steps(outcome: Outcome, side: Side) -> float:
-    """Of a run; a baseline was saved from runs like those of head."""
-    return median(run.steps for run in outcome.runs_of(side) or outcome.runs)
+def _of_a_run(name: str, per_step: float, outcome: Outcome, side: Side) -> float:
+    """In a usual run of ``side``; a baseline was saved from runs like those of head."""
+    own = outcome.runs_of(side)
+    if not own:
+        return per_step * median(run.steps for run in outcome.runs)
+    return median(run.counters.per_step.get(name, 0.0) * run.steps for run in own)
 
 
 def counter_value(value: float | None) -> str:

@@ -62,6 +62,54 @@ def test_what_is_installed_is_remarked_on(project, tmp_path, monkeypatch):
     project.assert_tidy()
 
 
+def test_a_base_that_is_installed_over_head_is_no_comparison(project, tmp_path, monkeypatch):
+    """As ``--prepare 'pip install -e .'`` does in the environment that head uses."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    monkeypatch.setenv("THEIRS", str(theirs))
+    link = shlex.quote(str(theirs / "policy.py"))
+
+    answer = project.check(*COUNT, "--prepare", f"ln -sf $PWD/lib/policy.py {link}", "train.py")
+
+    assert answer.fails_with(NOT_MEASURED, "head-imports-base")
+    assert "imported lib/policy.py from the worktree of base" in answer.err
+    project.assert_tidy()
+
+
+def test_another_clone_that_is_installed_is_neither(project, tmp_path, monkeypatch):
+    project.commit("", "lab/__init__.py")
+    project.commit("import lab.agent, rlprof\nrlprof.step(10)\n", "scripts/train.py")
+    project.commit("", "lab/agent.py")
+    other = project.clone(tmp_path / "other").folder
+    monkeypatch.setenv("PYTHONPATH", str(other))
+
+    answer = project.check(*COUNT, "scripts/train.py")
+
+    assert answer.fails_with(NOT_MEASURED, "base-imports-copy")
+    assert f"imported {other / 'lab' / '__init__.py'} and 1 more file" in answer.err
+    project.assert_tidy()
+
+
+def test_a_base_that_tells_nothing_is_remarked_on(repository):
+    repository.commit("import os, rlprof\nrlprof.step(10)\nos._exit(0)\n")
+
+    answer = repository.check(*COUNT, "train.py")
+
+    assert answer.code == PASS, answer.err
+    assert "Base did not tell which files it imported" in answer.out
+    repository.assert_tidy()
+
+
+def test_a_script_under_another_program_is_its_own(repository):
+    repository.commit("import rlprof\nrlprof.step(10)\n")
+
+    answer = repository.check(*COUNT, "--", sys.executable, "-m", "cProfile", "train.py")
+
+    assert answer.code == PASS, answer.err
+    assert "imported" not in answer.out
+    repository.assert_tidy()
+
+
 def test_its_own_files_need_no_remark(project, monkeypatch):
     monkeypatch.setenv("THEIRS", "lib")
 

@@ -30,7 +30,7 @@ def outcome_as_json(outcome: Outcome, *, on_inconclusive: str | None) -> str:
             "rlprof": rlprof.__version__,
             "verdict": outcome.verdict.value.replace(" ", "-"),
             "text": words.verdict(outcome),
-            "exit_code": exit_code(outcome.verdict, on_inconclusive=on_inconclusive),
+            "exit_code": exit_code(outcome, on_inconclusive=on_inconclusive),
             "command": list(outcome.command),
             "unit": outcome.unit,
             "base": _side(outcome, Side.BASE, outcome.base),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from rlprof import wording
 from rlprof.errors import MeasureError, RlprofError
-from rlprof.gate.program import Program
+from rlprof.gate.program import Program, Side
 from rlprof.gate.running.one_run import Counting, RunRequest, command_for, read_answer, request_of
 from rlprof.gate.running.process_session import ProcessSession
 from rlprof.gate.running.program_output import last_lines
@@ -76,15 +78,28 @@ class RecordedRun:
             raise self._failed(answer.exit_code)
 
     def imported(self) -> ImportedFiles | None:
-        """What a base in its worktree imported; None for others, and where no agent told.
+        """What it imported, once it has ended; None where the sides are no working trees of one repository.
 
-        Raises :class:`MeasureError` where that were files of head.
+        Raises :class:`MeasureError` where that makes both sides the same.
         """
         checkout = self.program.checkout
-        found = None if checkout is None else imported_files(self._imports, checkout)
-        if found is not None and found.of_head:
-            raise self._ran_head(found.of_head)
+        if checkout is None:
+            return None
+        found = imported_files(self._imports, checkout, self._named_files())
+        # Thousands of paths for each process of each run.
+        shutil.rmtree(self._imports, ignore_errors=True)
+        if found.of_other:
+            raise self._ran_other(found.of_other)
+        if found.elsewhere and self.program.in_worktree:
+            raise self._ran_copy(found.elsewhere)
         return found
+
+    def _named_files(self) -> list[Path]:
+        """Files that words of its command name, where links lead to."""
+        words = [word.rpartition("=")[2] for word in self.program.command]
+        files = [self.program.folder / word for word in (*self.program.command, *words)]
+        # A word may be longer than a path can be.
+        return [Path(os.path.realpath(it)) for it in files if os.path.isfile(it)]  # noqa: PTH113 - raises nothing
 
     def timed_out(self, timeout_s: float) -> RlprofError:
         return MeasureError(
@@ -99,7 +114,7 @@ class RecordedRun:
         if _NO_MODULE in printed:
             hint = f"{self.program.command[0]} has no such module: --python names the interpreter of the training"
             # Nothing else is prepared: head and another command stand where they are.
-            if self.program.checkout is not None:
+            if self.program.in_worktree:
                 hint += ", and --prepare builds what base lacks in its worktree"
         return MeasureError(
             f"{self.name} failed with exit code {code}\n{printed}",
@@ -107,20 +122,33 @@ class RecordedRun:
             hint=hint,
         )
 
-    def _ran_head(self, files: Sequence[Path]) -> RlprofError:
-        more = f" and {len(files) - 1} more files" if len(files) > 1 else ""
+    def _ran_other(self, files: Sequence[Path]) -> RlprofError:
+        if self.program.side is Side.HEAD:
+            return MeasureError(
+                f"{self.name} imported {_and_more(files)} from the worktree of base, and not from its own tree",
+                slug="head-imports-base",
+                hint="--prepare has installed base where head is installed: install head again, and have --prepare make "
+                "an environment of its own in the worktree",
+            )
         return MeasureError(
-            f"{self.name} imported {files[0]}{more} from the working tree of head, and not from its own",
+            f"{self.name} imported {_and_more(files)} from the working tree of head, and not from its own",
             slug="base-imports-head",
-            hint="what leads there: an installation (setuptools' strict mode, `uv run`), or a path in the command or "
-            "the program? Install base in its worktree with --prepare, or compare two folders with --base-command",
+            hint="what leads there: an installation (setuptools' strict mode, a link), or a path in the command, the "
+            "program or its environment? --base-command compares two folders that you have prepared",
+        )
+
+    def _ran_copy(self, files: Sequence[Path]) -> RlprofError:
+        return MeasureError(
+            f"{self.name} imported {_and_more(files)}, which belongs neither to base nor to head, in place of its own",
+            slug="base-imports-copy",
+            hint="another clone or worktree is installed, or on the path: both sides would run that; install this one",
         )
 
     def _usual_hint(self) -> str:
         return (
             "base runs in a worktree of its own: files that git does not track are not there, and what "
             "is built must be built first (--prepare COMMAND)"
-            if self.program.checkout is not None
+            if self.program.in_worktree
             else "run it by itself to see why"
         )
 
@@ -142,6 +170,15 @@ class RecordedRun:
             label=self.program.name,
             counting=self.counting,
         )
+
+
+def _and_more(files: Sequence[Path]) -> str:
+    rest = len(files) - 1
+    return (
+        f"{files[0]} and {wording.counted(rest, 'more file', 'more files')}"
+        if rest
+        else str(files[0])
+    )
 
 
 def _to_start(program: Program, pair: int, imports: Path) -> Program:

@@ -92,11 +92,12 @@ def _sides(
         tree.folder,
         environments[0],
         _base_name(ref, repository.base),
-        checkout=Checkout(tree.root, root),
+        checkout=Checkout(own=tree.root, other=root),
     )
     changes = "+changes" if repository.is_dirty else ""
     name = f"{head.folder.name} ({repository.head[:10]}{changes})"
-    return base, replace(head, environment=environments[1], name=name)
+    checkout = Checkout(own=root, other=tree.root)
+    return base, replace(head, environment=environments[1], name=name, checkout=checkout)
 
 
 def _base_name(ref: str, commit: str) -> str:

@@ -116,7 +116,7 @@ def logging_more(factor: float) -> Runs:
     return run
 
 
-def test_a_counter_that_doubled_fails_at_the_first_pair():
+def test_a_counter_four_times_as_high_fails_at_the_first_pair():
     outcome = checked(logging_more(4))
 
     assert outcome.verdict is Verdict.REGRESSION
@@ -236,7 +236,10 @@ def test_what_waited_in_its_turns_is_told():
     ],
 )
 def test_exit_codes(verdict, lenient, code):
-    assert exit_code(verdict, on_inconclusive=lenient) == code
+    outcome = replace(checked(rates(1000, 1000)), verdict=verdict)
+
+    assert exit_code(outcome, on_inconclusive=lenient) == code
+    assert exit_code(replace(outcome, stopped_by=15), on_inconclusive=lenient) == 143
 
 
 # --- against a baseline ---------------------------------------------------------------------

@@ -93,7 +93,10 @@ def start() -> None:
     if "RLPROF_SIDE_ROOT" in os.environ:
         from . import moved_imports
 
-        moved_imports.install(os.environ["RLPROF_HEAD_ROOT"], os.environ["RLPROF_SIDE_ROOT"])
+        try:
+            moved_imports.install(os.environ["RLPROF_HEAD_ROOT"], os.environ["RLPROF_SIDE_ROOT"])
+        except Exception:
+            pass  # What was imported is told at the end, and judged then.
     agent = Agent("start")
     if not agent.connected:
         return

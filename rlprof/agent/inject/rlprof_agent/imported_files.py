@@ -10,6 +10,12 @@ TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to 
 if TYPE_CHECKING:
     from typing import Any
 
+_NAMES_OF: Any = vars(type(sys))["__dict__"].__get__
+"""The names of a module, past all that its class may do at any look at it, as to load itself only now."""
+
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))) + os.sep
+"""rlprof itself, which may lie in the very repository that is checked."""
+
 
 def install(folder: str) -> None:
     """Have it told in a file of ``folder``."""
@@ -29,10 +35,14 @@ def _tell(folder: str) -> None:
 
 def _path(module: Any) -> bytes:
     try:
-        # Not as an attribute: modules that load themselves late would do so.
-        names = module.__dict__
-        # Python takes the script's from it before it calls us.
-        file = names.get("__file__") or getattr(names.get("__loader__"), "path", None)
-        return os.fsencode(os.path.abspath(file)) + b"\0" if isinstance(file, str) else b""
+        names = _NAMES_OF(module)
+        file = names.get("__file__")
+        if file is None and names.get("__name__") == "__main__":
+            # Python takes the script's from it before it calls us.
+            file = names["__loader__"].path
+        if type(file) is not str:
+            return b""
+        path = os.path.abspath(file)
+        return b"" if path.startswith(_OURS) else os.fsencode(path) + b"\0"
     except Exception:
         return b""  # Programs may put anything among their modules.

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _INSTALLED = ("site-packages", "dist-packages")
 
+_INJECT = os.path.realpath(os.path.dirname(os.path.dirname(__file__)))
+"""Where the agent lies, and must be found: of a project that is rlprof itself, in the other tree too."""
+
 
 def install(head: str, side: str) -> None:
     """``side`` stands for ``head``, both roots of working trees; they are the same when head itself runs.
@@ -32,12 +35,19 @@ def install(head: str, side: str) -> None:
 
 def _redirections() -> list[dict[str, Any]]:
     """Places by module, of the finders by which setuptools and ``editables`` redirect imports."""
-    found = []
-    for name, module in list(sys.modules.items()):
-        if name.startswith("__editable__"):
-            found += [getattr(module, table, None) for table in ("MAPPING", "NAMESPACES")]
-    found += [getattr(finder, "_redirections", None) for finder in sys.meta_path]
-    return [table for table in found if isinstance(table, dict)]
+    owners = [
+        module for name, module in list(sys.modules.items()) if name.startswith("__editable__")
+    ]
+    tables = [_table(owner, name) for owner in owners for name in ("MAPPING", "NAMESPACES")]
+    tables += [_table(finder, "_redirections") for finder in sys.meta_path]
+    return [table for table in tables if isinstance(table, dict)]
+
+
+def _table(owner: Any, name: str) -> Any:
+    try:
+        return getattr(owner, name, None)
+    except Exception:
+        return None  # Programs may put anything among their finders.
 
 
 def _moved(path: Any, head: str, side: str) -> Any:
@@ -45,10 +55,12 @@ def _moved(path: Any, head: str, side: str) -> Any:
     if not isinstance(path, str) or not os.path.isabs(path):
         return path
     real = os.path.realpath(path)
-    is_ours = _is_below(real, head) and not _is_below(real, side)
-    if not is_ours or any(part in _INSTALLED for part in real.split(os.sep)):
+    if real == _INJECT or not _is_below(real, head) or _is_below(real, side):
         return path
-    there = side + real[len(head) :]
+    place = real[len(head) :].lstrip(os.sep)
+    if any(part in _INSTALLED for part in place.split(os.sep)):
+        return path
+    there = os.path.join(side, place).rstrip(os.sep)
     # Modules of a single file stand without their ending.
     return there if os.path.exists(there) or os.path.exists(there + ".py") else path
 
