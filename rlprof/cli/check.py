@@ -183,7 +183,10 @@ def _checked(request: CheckRequest) -> int:
         with interruptible(), adopting_orphans():
             return _check(request)
     except Interrupted as stop:
-        say("rlprof: stopped; nothing that it started is left running")
+        say(
+            "rlprof: stopped; nothing that it started is left running\n"
+            "  more: rlprof explain check-stopped"
+        )
         return 128 + stop.signum
     except RlprofError as error:
         if error.exit_code in (EXIT_USAGE, EXIT_NOT_MEASURED):

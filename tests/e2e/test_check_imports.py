@@ -49,17 +49,32 @@ def test_a_path_in_the_program_leads_to_head(project, monkeypatch):
     project.assert_tidy()
 
 
-def test_what_is_installed_is_remarked_on(project, tmp_path, monkeypatch):
+@pytest.fixture
+def installed(project, tmp_path, monkeypatch):
+    """The project's library as ``pip install .`` leaves it."""
     site = tmp_path / "site-packages"
     (site / "lib").mkdir(parents=True)
     (site / "lib" / "policy.py").write_text(LIBRARY)
     monkeypatch.setenv("THEIRS", str(site / "lib"))
+    return project
 
-    answer = project.check(*COUNT, "train.py")
+
+def test_what_is_installed_is_remarked_on(installed):
+    answer = installed.check(*COUNT, "train.py")
 
     assert answer.code == PASS, answer.err
     assert "Base imported lib/policy.py as it is installed" in answer.out
-    project.assert_tidy()
+    installed.assert_tidy()
+
+
+def test_a_change_of_what_is_installed_is_not_run(installed):
+    installed.write("def step(): print('new')\n", "lib/policy.py")
+
+    answer = installed.check(*COUNT, "train.py")
+
+    assert answer.fails_with(NOT_MEASURED, "change-not-run")
+    assert "imported lib/policy.py as it is installed" in answer.err
+    installed.assert_tidy()
 
 
 def test_a_base_that_is_installed_over_head_is_no_comparison(project, tmp_path, monkeypatch):

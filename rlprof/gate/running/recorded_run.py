@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from rlprof import wording
 from rlprof.errors import MeasureError, RlprofError
-from rlprof.gate.program import Program, Side
+from rlprof.gate.program import Program
 from rlprof.gate.running.one_run import Counting, RunRequest, command_for, read_answer, request_of
 from rlprof.gate.running.process_session import ProcessSession
 from rlprof.gate.running.program_output import last_lines
+from rlprof.gate.worktrees.foreign_imports import refuse_foreign_imports
 from rlprof.gate.worktrees.imported_files import FOLDER_VARIABLE, ImportedFiles, imported_files
 
 _NO_MODULE: Final = "ModuleNotFoundError"
@@ -80,7 +80,7 @@ class RecordedRun:
     def imported(self) -> ImportedFiles | None:
         """What it imported, once it has ended; None where the sides are no working trees of one repository.
 
-        Raises :class:`MeasureError` where that makes both sides the same.
+        Raises :class:`MeasureError` as ``refuse_foreign_imports`` does.
         """
         checkout = self.program.checkout
         if checkout is None:
@@ -88,10 +88,7 @@ class RecordedRun:
         found = imported_files(self._imports, checkout, self._named_files())
         # Thousands of paths for each process of each run.
         shutil.rmtree(self._imports, ignore_errors=True)
-        if found.of_other:
-            raise self._ran_other(found.of_other)
-        if found.elsewhere and self.program.in_worktree:
-            raise self._ran_copy(found.elsewhere)
+        refuse_foreign_imports(found, self.program, self.name)
         return found
 
     def _named_files(self) -> list[Path]:
@@ -122,28 +119,6 @@ class RecordedRun:
             hint=hint,
         )
 
-    def _ran_other(self, files: Sequence[Path]) -> RlprofError:
-        if self.program.side is Side.HEAD:
-            return MeasureError(
-                f"{self.name} imported {_and_more(files)} from the worktree of base, and not from its own tree",
-                slug="head-imports-base",
-                hint="--prepare has installed base where head is installed: install head again, and have --prepare make "
-                "an environment of its own in the worktree",
-            )
-        return MeasureError(
-            f"{self.name} imported {_and_more(files)} from the working tree of head, and not from its own",
-            slug="base-imports-head",
-            hint="what leads there: an installation (setuptools' strict mode, a link), or a path in the command, the "
-            "program or its environment? --base-command compares two folders that you have prepared",
-        )
-
-    def _ran_copy(self, files: Sequence[Path]) -> RlprofError:
-        return MeasureError(
-            f"{self.name} imported {_and_more(files)}, which belongs neither to base nor to head, in place of its own",
-            slug="base-imports-copy",
-            hint="another clone or worktree is installed, or on the path: both sides would run that; install this one",
-        )
-
     def _usual_hint(self) -> str:
         return (
             "base runs in a worktree of its own: files that git does not track are not there, and what "
@@ -170,15 +145,6 @@ class RecordedRun:
             label=self.program.name,
             counting=self.counting,
         )
-
-
-def _and_more(files: Sequence[Path]) -> str:
-    rest = len(files) - 1
-    return (
-        f"{files[0]} and {wording.counted(rest, 'more file', 'more files')}"
-        if rest
-        else str(files[0])
-    )
 
 
 def _to_start(program: Program, pair: int, imports: Path) -> Program:

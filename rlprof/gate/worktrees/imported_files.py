@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,7 +30,9 @@ class ImportedFiles(NamedTuple):
     elsewhere: tuple[Path, ...]
     """Of packages of the project, neither from there nor installed: of another clone, say."""
     installed: tuple[Path, ...]
-    """Of packages of the project, relative to where they are installed."""
+    """Of packages of the project, relative to its root, which were imported as they are installed."""
+    not_run: tuple[Path, ...]
+    """Those among them that are another file on the other side: that change was not run."""
 
 
 def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) -> ImportedFiles:
@@ -44,12 +46,14 @@ def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) ->
     ours = [it for it in told if _tree_of(it, own, other) == own]
     theirs = [it for it in told if _tree_of(it, own, other) == other]
     outside = [it for it in told if _tree_of(it, own, other) is None]
+    installed = list(_installed_copies([*theirs, *outside], own))
     return ImportedFiles(
         is_told=bool(told),
         own=len(ours) + sum(_tree_of(it, own, other) == own for it in named),
         of_other=tuple(_misled(theirs, own, other, named)),
         elsewhere=tuple(_copies(outside, own)),
-        installed=tuple(_installed_copies([*theirs, *outside], own)),
+        installed=tuple(installed),
+        not_run=tuple(it for it in installed if not _is_same(own / it, other / it)),
     )
 
 
@@ -118,18 +122,30 @@ def _installed_copies(paths: Sequence[Path], own: Path) -> Iterator[Path]:
     packaged = _packaged(own)
     for path in paths:
         at = max((at for at, it in enumerate(path.parts) if it in INSTALLED), default=None)
-        if at is not None:
-            place = Path(*path.parts[at + 1 :])
-            if str(place) in packaged or any((own / it / place).is_file() for it in _LAYOUTS):
-                yield place
+        if at is None:
+            continue
+        place = Path(*path.parts[at + 1 :])
+        alone = (Path(layout) / place for layout in _LAYOUTS if (own / layout / place).is_file())
+        tracked = packaged.get(str(place)) or next(alone, None)
+        if tracked is not None:
+            yield tracked
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.read_bytes() == other.read_bytes()
+    except OSError:
+        return False  # One of them lacks it.
 
 
 @lru_cache(maxsize=1)
-def _packaged(root: Path) -> frozenset[str]:
-    """Tracked files of packages, each from its topmost one on: ``lab/policy.py`` of ``libs/a/src/lab``."""
-    modules = [Path(it) for it in _tracked(root)]
+def _packaged(root: Path) -> Mapping[str, Path]:
+    """Tracked files of packages by what they are from the topmost package on: ``lab/policy.py`` of
+    ``libs/a/src/lab``.
+    """
+    modules = [Path(it) for it in sorted(_tracked(root))]
     packages = {it.parent for it in modules if it.name == "__init__.py"}
-    return frozenset(_from_package(it, packages) for it in modules if it.parent in packages)
+    return {_from_package(it, packages): it for it in modules if it.parent in packages}
 
 
 def _from_package(module: Path, packages: Collection[Path]) -> str:

@@ -17,7 +17,7 @@ from rlprof.gate.worktrees.imported_files import ImportedFiles, imported_files
 from tests.git_repository import ENVIRONMENT, GitRepository
 
 FILES = ("src/agent/__init__.py", "src/agent/policy.py", "train.py")
-TOLD = ImportedFiles(is_told=True, own=0, of_other=(), elsewhere=(), installed=())
+TOLD = ImportedFiles(is_told=True, own=0, of_other=(), elsewhere=(), installed=(), not_run=())
 
 
 @pytest.fixture(autouse=True)
@@ -184,16 +184,29 @@ def test_a_module_of_the_same_name_within_another_package_is_no_copy(told, tmp_p
 
 
 @pytest.mark.parametrize("place", ["src/agent", "libs/agent/src/agent", "agent"])
-def test_an_installed_copy_of_what_the_worktree_has(told, head, tmp_path, place):
+@pytest.mark.parametrize("has_changed", [True, False])
+def test_an_installed_copy_of_what_the_worktree_has(told, head, tmp_path, place, has_changed):
+    head.git("rm", "-r", "--quiet", "src")
     head.commit("VERSION = 1\n", f"{place}/__init__.py")
     base = tmp_path / "elsewhere"
     head.git("worktree", "add", "--quiet", "--detach", str(base))
+    if has_changed:
+        head.write("VERSION = 2\n", f"{place}/__init__.py")
     site = tmp_path / "env/lib/python3.11/site-packages"
     theirs = [written(site / name) for name in ("agent/__init__.py", "torch/nn.py")]
 
     found = told([base / "train.py", *theirs], checkout=Checkout(base, head.folder))
 
-    assert found == TOLD._replace(own=1, installed=(Path("agent/__init__.py"),))
+    copied = (Path(place, "__init__.py"),)
+    not_run = copied if has_changed else ()
+    assert found == TOLD._replace(own=1, installed=copied, not_run=not_run)
+
+
+def test_what_is_installed_in_the_worktree_itself_is_its_own(told, checkout):
+    """As by ``--prepare``, in an environment that it has made there."""
+    own = written(checkout.own / ".venv/lib/python3.11/site-packages/agent/policy.py")
+
+    assert told([own]) == TOLD._replace(own=1)
 
 
 def test_what_a_killed_process_left_is_read_up_to_there(tmp_path, checkout):
