@@ -19,7 +19,7 @@ from rlprof.cli.check_request import (
     refuse_what_cannot_be_meant,
     settings_of,
 )
-from rlprof.cli.output import Force, say, write_output
+from rlprof.cli.output import Force, say
 from rlprof.cli.run import command_of, counted_function, pattern_of, script_name
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, TargetKind, target_of
 from rlprof.errors import (
@@ -211,7 +211,10 @@ def _check(request: CheckRequest) -> int:
     with check_folder() as folder:
         runner = _runner(request, folder, settings)
         if request.save_baseline is not None:
-            return _save_baseline(request, request.save_baseline, head, runner, settings)
+            from rlprof.cli.check_baseline import save_baseline
+
+            save_baseline(request, request.save_baseline, head, runner, settings, _tell)
+            return EXIT_OK
         found = _outcome(request, head, runner, settings, folder)
         code = hand_out(found.outcome, request)
         if found.causes is not None:
@@ -264,7 +267,11 @@ def _outcome(
 
     try:
         if request.baseline is not None:
-            return _Found(_against_baseline(request, request.baseline, head, runner, settings))
+            from rlprof.cli.check_baseline import compare_with_baseline
+
+            return _Found(
+                compare_with_baseline(request, request.baseline, head, runner, settings, _tell)
+            )
         if request.base is None:
             sides = _two_commands(request, head)
             return _compared(request, *sides, runner, settings)
@@ -357,46 +364,6 @@ def _compared(
         notes = (*outcome.notes, note)
         return _Found(replace(outcome, notes=notes, stopped_by=stopped_by))
     return _Found(replace(outcome, comparison=causes.comparison), causes)
-
-
-def _against_baseline(
-    request: CheckRequest, path: Path, head: Program, runner: Runner, settings: CheckSettings
-) -> Outcome:
-    from rlprof.gate.baseline import read_baseline
-    from rlprof.gate.checking import check_against_baseline, check_machine
-    from rlprof.gate.fingerprint import fingerprint_here
-    from rlprof.gate.interpreter import interpreter_of
-
-    baseline = read_baseline(path)
-    here = fingerprint_here(interpreter_of(head.command, head.environment), head.environment)
-    notes = check_machine(baseline, path, here, is_relaxed=request.relax_machine)
-    outcome = check_against_baseline(baseline, str(path), head, runner, settings, _tell)
-    return replace(outcome, notes=(*notes, *outcome.notes))
-
-
-def _save_baseline(
-    request: CheckRequest, path: Path, head: Program, runner: Runner, settings: CheckSettings
-) -> int:
-    from rlprof.gate.baseline import baseline_as_json
-    from rlprof.gate.checking import measure_baseline
-    from rlprof.gate.fingerprint import fingerprint_here
-    from rlprof.gate.interpreter import interpreter_of
-    from rlprof.recording.host import git_state
-
-    # Both series of a check rest on these: with few rates it stays inconclusive for ever.
-    usual = settings.first_pairs if settings.counters_only else settings.decision.max_pairs
-    baseline = measure_baseline(
-        head,
-        runner,
-        runs=usual if request.pairs is None else request.pairs,
-        machine=fingerprint_here(interpreter_of(head.command, head.environment), head.environment),
-        commit=git_state(head.folder) or "",
-        tell=_tell,
-        counters_only=request.counters_only,
-    )
-    write_output(path, baseline_as_json(baseline), force=request.force)
-    typer.echo(f"wrote {path}: {len(baseline.steps)} runs")
-    return EXIT_OK
 
 
 def _tell(text: str) -> None:

@@ -95,7 +95,7 @@ def _sides(
         checkout=Checkout(own=tree.root, other=root),
     )
     changes = "+changes" if repository.is_dirty else ""
-    name = f"{head.folder.name} ({repository.head[:10]}{changes})"
+    name = f"{root.name} ({repository.head[:10]}{changes})"
     checkout = Checkout(own=root, other=tree.root)
     return base, replace(head, environment=environments[1], name=name, checkout=checkout)
 
