@@ -19,8 +19,9 @@ from rlprof.cli.check_request import (
     refuse_what_cannot_be_meant,
     settings_of,
 )
+from rlprof.cli.command import command_of, script_name
 from rlprof.cli.output import Force, say
-from rlprof.cli.run import command_of, counted_function, pattern_of, script_name
+from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, TargetKind, target_of
 from rlprof.errors import (
     EXIT_NOT_MEASURED,

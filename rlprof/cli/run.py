@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import sys
 import traceback
 from datetime import datetime, timezone
@@ -13,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlprof.cli.command import command_of, script_name
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import LATEST, say, show, terminal_options
-from rlprof.cli.target import Interpreter, Target, TargetKind, target_of
+from rlprof.cli.step_sources import counted_function, pattern_of
+from rlprof.cli.target import Interpreter, target_of
 from rlprof.errors import LaunchError, OutputError, RlprofError, UsageError
 from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
@@ -163,75 +163,6 @@ def _after(outcome: Outcome, run_file: Path, is_default_place: bool, *, show_rep
         show(document, sys.stderr)
 
 
-def command_of(target: Target, python: Path | None) -> tuple[str, ...]:
-    """The target as it is started: with the interpreter that it needs.
-
-    Raises ``UsageError`` for what cannot be meant, ``LaunchError`` when there is no such script.
-    """
-    if target.kind is TargetKind.COMMAND:
-        if python is not None:
-            raise UsageError(
-                "--python does not go with a command after --",
-                slug="python-and-command",
-                hint="name the interpreter in the command itself",
-            )
-        return target.words
-    interpreter = _interpreter(python)
-    if target.kind is TargetKind.MODULE:
-        return (interpreter, "-m", *target.words)
-    _check_script(Path(target.words[0]))
-    return (interpreter, *target.words)
-
-
-def _interpreter(python: Path | None) -> str:
-    """The one asked for, else that of the active virtual environment, else ours."""
-    if python is not None:
-        found = shutil.which(str(python))
-        if found is None:
-            raise LaunchError(
-                f"the interpreter {python} does not exist or cannot be executed",
-                slug="target-not-started",
-                hint="give the path of a Python executable, for example .venv/bin/python",
-            )
-        return found
-    active = os.environ.get("VIRTUAL_ENV")
-    beside = os.path.join(active, "bin", "python") if active else ""  # noqa: PTH118 - as typed
-    return beside if os.access(beside, os.X_OK) else sys.executable
-
-
-def _check_script(script: Path) -> None:
-    if not script.exists():
-        raise LaunchError(
-            f"the script {script} does not exist",
-            slug="script-missing",
-            hint=f"check the path (the working directory is {Path.cwd()}); "
-            "modules start with -m, other programs after --",
-        )
-    if script.is_dir() or script.suffix in (".py", ".pyz", ".zip"):
-        return
-    try:
-        with script.open("rb") as file:
-            start = file.read(128)
-    except OSError as error:
-        raise LaunchError(
-            f"the script {script} cannot be read: {error.strerror}",
-            slug="script-missing",
-            hint="check its permissions",
-        ) from error
-    line = start.split(b"\n")[0]
-    if start.startswith(b"\x7fELF") or (line.startswith(b"#!") and b"python" not in line):
-        raise LaunchError(
-            f"{script} is not a Python script",
-            slug="not-python",
-            hint=f"start it as a command: rlprof run -- {script}",
-        )
-
-
-def script_name(target: Target) -> str:
-    """How the run is called."""
-    return target.words[0] if target.kind is TargetKind.MODULE else Path(target.words[0]).name
-
-
 def new_run_file(output: Path | None, script: str, *, force: bool) -> Path:
     """Where to record: ``output``, else a free name for ``script``; its folder is made.
 
@@ -289,44 +220,6 @@ def _interval_us(text: str) -> int:
         slug="bad-interval",
         hint="for example --interval 10ms",
     )
-
-
-def pattern_of(text: str) -> re.Pattern[bytes]:
-    """``--sps-pattern``, compiled; raises ``UsageError`` when it can find nothing."""
-    try:
-        pattern = re.compile(text.encode())
-    except re.error as error:
-        raise UsageError(
-            f"--sps-pattern {text!r} is not a regular expression: {error}",
-            slug="bad-pattern",
-            hint=r"for example --sps-pattern 'SPS: (\d+)'",
-        ) from error
-    if not pattern.groups:
-        raise UsageError(
-            f"--sps-pattern {text!r} captures nothing",
-            slug="bad-pattern",
-            hint=r"put the number into a group, for example 'global_step=(?P<steps>\d+)'",
-        )
-    return pattern
-
-
-def counted_function(text: str, *, agent: bool) -> str:
-    module, colon, qualname = text.partition(":")
-    parts = [*module.split("."), *qualname.split(".")]
-    if not colon or not all(part.isidentifier() for part in parts):
-        raise UsageError(
-            f"--steps-from {text!r} names no function of a module",
-            slug="bad-steps-from",
-            hint="give MODULE:QUALNAME as Python would import it, "
-            "for example --steps-from envs.maze:MazeEnv.step",
-        )
-    if not agent:
-        raise UsageError(
-            "--steps-from does not go with --no-agent",
-            slug="bad-steps-from",
-            hint="the agent is what counts: leave out --no-agent",
-        )
-    return text
 
 
 def point_latest_at(run_file: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rlprof.cli.run import command_of, script_name
+from rlprof.cli.command import command_of, script_name
 from rlprof.cli.target import Target, TargetKind, split
 from rlprof.errors import UsageError
 from rlprof.gate.program import as_typed

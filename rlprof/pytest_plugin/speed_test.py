@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from rlprof import wording
-from rlprof.cli.run import counted_function, pattern_of
+from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, missed
 from rlprof.gate.running.floor_process import FloorRequest, measure_apart

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rlprof
-from rlprof.cli.run import counted_function, pattern_of
+from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.errors import LaunchError, MeasureError, UsageError
 from rlprof.gate.program import Side
 from rlprof.gate.running.one_run import Counting

@@ -1,0 +1,80 @@
+"""What is started for a target, and how it is called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from rlprof.cli.target import Target, TargetKind
+from rlprof.errors import LaunchError, UsageError
+
+
+def command_of(target: Target, python: Path | None) -> tuple[str, ...]:
+    """The target as it is started: with the interpreter that it needs.
+
+    Raises ``UsageError`` for what cannot be meant, ``LaunchError`` when there is no such script.
+    """
+    if target.kind is TargetKind.COMMAND:
+        if python is not None:
+            raise UsageError(
+                "--python does not go with a command after --",
+                slug="python-and-command",
+                hint="name the interpreter in the command itself",
+            )
+        return target.words
+    interpreter = _interpreter(python)
+    if target.kind is TargetKind.MODULE:
+        return (interpreter, "-m", *target.words)
+    _check_script(Path(target.words[0]))
+    return (interpreter, *target.words)
+
+
+def _interpreter(python: Path | None) -> str:
+    """The one asked for, else that of the active virtual environment, else ours."""
+    if python is not None:
+        found = shutil.which(str(python))
+        if found is None:
+            raise LaunchError(
+                f"the interpreter {python} does not exist or cannot be executed",
+                slug="target-not-started",
+                hint="give the path of a Python executable, for example .venv/bin/python",
+            )
+        return found
+    active = os.environ.get("VIRTUAL_ENV")
+    beside = os.path.join(active, "bin", "python") if active else ""  # noqa: PTH118 - as typed
+    return beside if os.access(beside, os.X_OK) else sys.executable
+
+
+def _check_script(script: Path) -> None:
+    if not script.exists():
+        raise LaunchError(
+            f"the script {script} does not exist",
+            slug="script-missing",
+            hint=f"check the path (the working directory is {Path.cwd()}); "
+            "modules start with -m, other programs after --",
+        )
+    if script.is_dir() or script.suffix in (".py", ".pyz", ".zip"):
+        return
+    try:
+        with script.open("rb") as file:
+            start = file.read(128)
+    except OSError as error:
+        raise LaunchError(
+            f"the script {script} cannot be read: {error.strerror}",
+            slug="script-missing",
+            hint="check its permissions",
+        ) from error
+    line = start.split(b"\n")[0]
+    if start.startswith(b"\x7fELF") or (line.startswith(b"#!") and b"python" not in line):
+        raise LaunchError(
+            f"{script} is not a Python script",
+            slug="not-python",
+            hint=f"start it as a command: rlprof run -- {script}",
+        )
+
+
+def script_name(target: Target) -> str:
+    """How the run is called."""
+    return target.words[0] if target.kind is TargetKind.MODULE else Path(target.words[0]).name
