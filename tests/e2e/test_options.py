@@ -226,7 +226,7 @@ def test_options_that_make_no_sense_are_refused_before_the_target_runs(
     result = rlprof_run(write(TRAIN), options=options)
 
     assert (result.code, result.out) == (EXIT_USAGE, b"")
-    assert f"#{slug}" in result.err
+    assert f"rlprof explain {slug}" in result.err
     assert not result.run_file.exists()
 
 
