@@ -16,6 +16,7 @@ from rlprof.cli.check_request import (
     CheckRequest,
     Outputs,
     base_words,
+    misplaced,
     refuse_what_cannot_be_meant,
     settings_of,
 )
@@ -99,7 +100,8 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="NAME=TOLERANCE",
-            help="How much a counter may grow: gpu_syncs=0, h2d_bytes=5%, ipc_bytes=off. Repeatable.",
+            help="How much a counter may grow: gpu_syncs=0, h2d_bytes=5%, ipc_bytes=off. Repeatable. "
+            "`rlprof explain counters` lists them.",
         ),
     ] = None,
     counters_only: Annotated[
@@ -114,7 +116,12 @@ def check(
         typer.Option(help="What to make of runs that vary too much to tell. Default: exit 3."),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="For each run.")
+        float,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="For each run, and for --prepare. Both runs of a pair in turns have twice as long.",
+        ),
     ] = DEFAULT_TIMEOUT_S,
     prepare: Annotated[
         str | None,
@@ -208,6 +215,9 @@ def _check(request: CheckRequest) -> int:
 
     refuse_what_cannot_be_meant(request)
     settings = settings_of(request)
+    lost = misplaced(request.target.words)
+    if lost:
+        _tell(lost)
     head = _head(request)
     with check_folder() as folder:
         runner = _runner(request, folder, settings)

@@ -69,6 +69,19 @@ class CheckRequest:
     force: bool
 
 
+ALONE_OURS: Final = frozenset(
+    {
+        "--counters-only",
+        "--interleave",
+        "--max-pairs",
+        "--min-effect",
+        "--on-inconclusive",
+        "--relax-machine",
+    }
+)
+"""Options that a training is not likely to have too."""
+
+
 def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
     if not request.target.words:
         raise UsageError(
@@ -90,7 +103,7 @@ def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
             if given
             else "nothing says what to compare with",
             slug="no-base",
-            hint=_misplaced(request.target.words, against) or f"give one of {', '.join(against)}",
+            hint=misplaced(request.target.words, against) or f"give one of {', '.join(against)}",
         )
     for options, is_useful, why in _conditions(request):
         useless = [] if is_useful else [name for name, value in options.items() if value]
@@ -120,7 +133,7 @@ def _outputs(request: CheckRequest) -> Iterator[Path]:
         yield from (request.artifacts / name for name in ARTIFACTS)
 
 
-def _misplaced(words: Sequence[str], options: Collection[str]) -> str:
+def misplaced(words: Sequence[str], options: Collection[str] = ALONE_OURS) -> str:
     """What to do about options that stand behind the script, and so are its own; empty where none does."""
     found = [word for word in words if word.partition("=")[0] in options]
     if not found:

@@ -1,24 +1,29 @@
-"""``rlprof explain``: the page of a finding, and what a message means."""
+"""``rlprof explain``: the page of a finding, what a message means, and what a counter counts."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from rlprof.errors import UsageError
 
+if TYPE_CHECKING:
+    from rlprof.resources import Counter
+
 PAGE_WIDTH = 100
 """Columns at most: longer lines are hard to read."""
 
+ALL_COUNTERS: Final = "counters"
+"""Names the page that has all of them."""
+
 
 def _complete(incomplete: str) -> list[str]:
-    from rlprof.resources import detector_ids_with_page, messages
+    from rlprof.resources import counters, detector_ids_with_page, messages
 
-    return [
-        page for page in (*detector_ids_with_page(), *messages()) if page.startswith(incomplete)
-    ]
+    pages = (*detector_ids_with_page(), *messages(), ALL_COUNTERS, *counters())
+    return [page for page in pages if page.startswith(incomplete)]
 
 
 def explain(
@@ -26,16 +31,17 @@ def explain(
         str | None,
         typer.Argument(
             metavar="ID",
-            help="Id of a finding, as the report names it, or the name behind an error or a remark. "
-            "Without one, all findings are listed.",
+            help="Id of a finding, as the report names it, the name behind an error or a remark, or a "
+            "counter. Without one, all findings are listed.",
             autocompletion=_complete,
         ),
     ] = None,
 ) -> None:
-    """Explain a finding and its fix, or a message.
+    """Explain a finding and its fix, a message, or a counter.
 
     Of a finding: why it costs time, what to change, and when it is not reported. Of an error or a
-    remark: what it means, and what to do.
+    remark: what it means, and what to do. Of a counter of `rlprof check`: what it counts, and what
+    it does not see; `rlprof explain counters` has all of them.
     """
     if id is None:
         _list()
@@ -57,14 +63,24 @@ def _list() -> None:
 def _page(name: str) -> str:
     from difflib import get_close_matches
 
-    from rlprof.resources import detector_ids_with_page, detector_page, messages
+    from rlprof.resources import (
+        counters,
+        counters_page,
+        detector_ids_with_page,
+        detector_page,
+        messages,
+    )
 
-    findings, told = detector_ids_with_page(), messages()
+    findings, told, counted = detector_ids_with_page(), messages(), counters()
     if name in findings:
         return detector_page(name)
     if name in told:
         return f"# {name}\n\n{told[name]}"
-    close = get_close_matches(name, (*findings, *told), n=3, cutoff=0.5)
+    if name in counted:
+        return f"# {name}\n\n{_counter(counted[name])}"
+    if name == ALL_COUNTERS:
+        return counters_page()
+    close = get_close_matches(name, (*findings, *told, *counted), n=3, cutoff=0.5)
     raise UsageError(
         f"there is no page about {name!r}",
         slug="no-such-page",
@@ -72,6 +88,17 @@ def _page(name: str) -> str:
         if close
         else "`rlprof explain` lists all findings",
     )
+
+
+def _counter(it: Counter) -> str:
+    return f"""\
+A counter of `rlprof check`: {it.counts}.
+
+- More that is let pass where runs agree: {it.let_pass}.
+- Not seen: {it.unseen}.
+
+`rlprof explain {ALL_COUNTERS}` says how counters are judged.
+"""
 
 
 def _show(page: str) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.checked_repository import NOT_MEASURED, USAGE, waiting
+from tests.checked_repository import NOT_MEASURED, PASS, USAGE, waiting
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,15 @@ def test_an_option_behind_the_script_is_told(repository):
 
     assert answer.fails_with(USAGE, "no-base")
     assert "--base stands behind what to run" in answer.err
+
+
+def test_an_option_that_only_a_check_has_is_told_too(repository):
+    repository.commit("import rlprof\nrlprof.step(10)\n")
+
+    answer = repository.check("--base", "main", "--counters-only", "train.py", "--interleave")
+
+    assert answer.code == PASS, answer.err
+    assert "--interleave stands behind what to run" in answer.err
 
 
 def test_a_module_that_is_missing_points_to_the_interpreter(repository):
