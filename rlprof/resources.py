@@ -1,4 +1,4 @@
-"""Files that come with rlprof: assets of the flamegraph, pages of the detectors and of messages, examples.
+"""Files that come with rlprof: assets of the flamegraph, pages of the detectors, of messages and of counters, examples.
 
 In a wheel they lie inside the package (``sources`` in ``pyproject.toml``); in a
 checkout, editable installs included, they lie beside it. Nothing else may look for them.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.errors import RlprofError, UsageError
 
@@ -16,6 +16,12 @@ _PACKAGE: Final = Path(__file__).resolve().parent
 _PAGE_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.md")
 _MESSAGE: Final = re.compile(r"^##(?P<name># \S+)?.*\n(?P<text>(?:(?!##).*\n)*)", re.MULTILINE)
 """A section of ``docs/messages.md``; only those of messages have a name."""
+
+_COUNTER: Final = re.compile(
+    r"^\| `(?P<name>\w+)` \| (?P<counts>[^|]+) \| (?P<let_pass>[^|]+) \| (?P<unseen>[^|]+) \|$",
+    re.MULTILINE,
+)
+"""A row of the table in ``docs/counters.md``."""
 
 
 def asset(name: str) -> str:
@@ -48,6 +54,25 @@ def messages() -> dict[str, str]:
     """What ``docs/messages.md`` says of each error and remark, by name."""
     sections = _MESSAGE.finditer(_text("docs", "messages.md"))
     return {it["name"][2:]: it["text"].strip() + "\n" for it in sections if it["name"]}
+
+
+class Counter(NamedTuple):
+    """What ``docs/counters.md`` says of one."""
+
+    counts: str
+    let_pass: str
+    """How much more of it, where all runs of a side agree."""
+    unseen: str
+
+
+def counters() -> dict[str, Counter]:
+    """Those of ``rlprof check``, by name."""
+    rows = _COUNTER.finditer(counters_page())
+    return {it["name"]: Counter(it["counts"], it["let_pass"], it["unseen"]) for it in rows}
+
+
+def counters_page() -> str:
+    return _text("docs", "counters.md")
 
 
 def examples_dir() -> Path:

@@ -20,7 +20,8 @@ FORMAT_VERSION: Final = 1
 _MOST_COUNTED: Final = 1e24
 """In one run, bytes included: far beyond what can happen, and far below where sums become infinite."""
 
-_AGAIN: Final = "make it again with `rlprof check --save-baseline FILE -- COMMAND`"
+_SAVING: Final = "with `rlprof check --save-baseline FILE -- COMMAND`"
+_AGAIN: Final = f"make it again {_SAVING}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def read_baseline(path: Path) -> Baseline:
         raise UsageError(
             f"the baseline {path} cannot be read: {error.strerror}",
             slug="baseline-missing",
-            hint=_AGAIN,
+            hint=f"make it first {_SAVING}" if isinstance(error, FileNotFoundError) else _AGAIN,
         ) from error
     try:
         document = json.loads(text)

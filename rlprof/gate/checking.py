@@ -104,7 +104,8 @@ def check_pairs(
     """Run both in turn until it is decided; never raises :class:`MeasureError`."""
     progress = _Progress()
     judge = partial(_judge_pairs, (base, head), runner, settings, progress, tell)
-    return _outcome(_end(judge, progress), base.name, head, progress)
+    outcome = _outcome(_end(judge, progress), base.name, head, progress)
+    return replace(outcome, counters_only=settings.counters_only)
 
 
 def _judge_pairs(
@@ -151,28 +152,35 @@ def check_against_baseline(
 ) -> Outcome:
     """Run head alone, against what was saved; never raises :class:`MeasureError`."""
     progress = _Progress()
+    saved = tuple(
+        RunCounters({name: of[at] for name, of in baseline.counters_per_step.items()}, steps)
+        for at, steps in enumerate(baseline.steps)
+    )
 
     def judge() -> Verdict:
         _check_saved(baseline, name, settings)
-        return _judge_head(baseline, head, runner, settings, progress, tell)
+        return _judge_head(baseline, saved, head, runner, settings, progress, tell)
 
-    outcome = _outcome(_end(judge, progress), name, head, progress, saved_sps=baseline.sps)
+    outcome = _outcome(_end(judge, progress), name, head, progress)
     remarks = (*on_saved_command(baseline, head), *on_unsaved_counters(progress.counters))
-    return replace(outcome, notes=(*outcome.notes, *remarks))
+    return replace(
+        outcome,
+        saved_sps=baseline.sps,
+        saved_counters=saved,
+        counters_only=settings.counters_only,
+        notes=(*outcome.notes, *remarks),
+    )
 
 
 def _judge_head(
     baseline: Baseline,
+    saved: Sequence[RunCounters],
     head: Program,
     runner: Runner,
     settings: CheckSettings,
     progress: _Progress,
     tell: Tell,
 ) -> Verdict:
-    saved = [
-        RunCounters({name: of[at] for name, of in baseline.counters_per_step.items()}, steps)
-        for at, steps in enumerate(baseline.steps)
-    ]
     wanted = settings.first_pairs
     while len(progress.runs) < wanted:
         number = len(progress.runs) + 1
@@ -368,13 +376,7 @@ def _tell_more(decision: Decision, tell: Tell) -> None:
         tell(f"{why}: {decision.more} more")
 
 
-def _outcome(
-    end: _End,
-    base: str,
-    head: Program,
-    progress: _Progress,
-    saved_sps: tuple[float, ...] = (),
-) -> Outcome:
+def _outcome(end: _End, base: str, head: Program, progress: _Progress) -> Outcome:
     remarks = [*on_runs(progress.runs)]
     if progress.decision is None:
         remarks += on_counters(end.verdict, progress.runs, progress.counters)
@@ -387,7 +389,6 @@ def _outcome(
         command=head.told_command,
         script=script_file(head.command, head.folder),
         runs=tuple(progress.runs),
-        saved_sps=saved_sps,
         unit=progress.runs[0].unit if progress.runs else "steps",
         decision=progress.decision,
         counters=progress.counters,

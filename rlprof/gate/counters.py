@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import floor, sqrt
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -48,7 +48,8 @@ _SMALL: Final = 0.05
 
 _RARE: Final = 0.01
 """Events per step that are let pass: what a program does once a second it does more often per step when it
-is slower, and equally often in both runs of a side."""
+is slower, and equally often in both runs of a side. None of what belongs to a run: of many steps, that many
+would be hundreds of processes."""
 
 _SIGMAS: Final = 4.0
 """Standard deviations by which chance alone hardly ever makes one run count more than another: three
@@ -201,7 +202,14 @@ class _Counted:
     @property
     def agrees(self) -> bool:
         """Whether all runs of a side do."""
-        return self.variation * min(it.steps for it in self.head) < ROUNDING
+        fewest = min(it.steps for it in self.head)
+        steps = self.highest.steps if self.is_of_runs else fewest
+        return self.variation * steps < ROUNDING
+
+    @property
+    def rare(self) -> float:
+        """So few are let pass where no share of them is asked for."""
+        return 0.0 if self.is_of_runs else _RARE
 
     def most(self, allowed: float, steps: float) -> float:
         """What a run of so many steps may have per step, where ``allowed`` is in runs like those of base.
@@ -253,11 +261,11 @@ def _allowed(counted: _Counted, asked: Mapping[str, float | None]) -> tuple[floa
     if counted.name in NOISE:
         return None, f"not judged: {NOISE[counted.name]}"
     if counted.runs > 1 and counted.agrees:
-        return highest + _slack_of_agreed(counted.name, highest), "all runs of a side agree"
+        return highest + _slack_of_agreed(counted), "all runs of a side agree"
     if counted.runs >= _ENOUGH_RUNS:
-        slack = max(_SMALL * highest, _RARE, counted.variation)
+        slack = max(_SMALL * highest, counted.rare, counted.variation)
         return highest + slack, "it varies from run to run"
-    slack = max(_CLEAR * highest, _RARE, counted.variation, _by_chance(counted))
+    slack = max(_CLEAR * highest, counted.rare, counted.variation, _by_chance(counted))
     return highest + slack, "so few runs do not tell whether it varies"
 
 
@@ -269,10 +277,9 @@ def _by_chance(counted: _Counted) -> float:
     return _SIGMAS * sqrt(2 * most.total + 1) / most.steps if most.steps else 0.0
 
 
-def _slack_of_agreed(name: str, highest: float) -> float:
-    if name in NEVER_BY_CLOCK:
-        return 0.0
-    return _SMALL * highest if name.endswith("_bytes") else _RARE
+def _slack_of_agreed(counted: _Counted) -> float:
+    is_of_bytes = counted.name.endswith("_bytes")
+    return _SMALL * counted.highest.per_step if is_of_bytes else counted.rare
 
 
 def _in_words(counted: _Counted, allowed: float, why: str) -> str:
@@ -287,10 +294,10 @@ def _in_words(counted: _Counted, allowed: float, why: str) -> str:
 
 def _too_many(counted: _Counted, allowed: float, now: float) -> str:
     lowest = min(counted.head, key=lambda it: it.total)
+    if counted.is_of_runs:
+        return f"{count(round(lowest.total))} in a run, {_most_in_a_run(counted, allowed)} allowed"
     most = counted.most(allowed, lowest.steps)
     totals = count(round(lowest.total)), count(round(most * lowest.steps))
-    if counted.is_of_runs:
-        return f"{totals[0]} in a run, {totals[1]} allowed"
     if count(now) == count(most):  # Rounding hides what is above.
         return f"{totals[0]} in {count(lowest.steps)} steps, {totals[1]} allowed"
     return f"{count(now)} per step, {count(most)} allowed"
@@ -301,8 +308,16 @@ def _fine_in_words(counted: _Counted, allowed: float, why: str) -> str:
     steps = counted.highest.steps
     if now <= was or (now - was) * steps < ROUNDING:
         return "fewer" if (was - now) * steps >= ROUNDING else "the same"
-    most = counted.most(allowed, median(it.steps for it in counted.head))
-    return f"more, but not beyond the {count(most)} allowed{_in_brackets(why)}"
+    if counted.is_of_runs:
+        most = f"{_most_in_a_run(counted, allowed)} allowed in a run"
+    else:
+        most = f"{count(counted.most(allowed, median(it.steps for it in counted.head)))} allowed"
+    return f"more, but not beyond the {most}{_in_brackets(why)}"
+
+
+def _most_in_a_run(counted: _Counted, allowed: float) -> str:
+    """The largest whole number that does not fail."""
+    return count(floor(allowed * counted.highest.steps + ROUNDING))
 
 
 def _in_brackets(why: str) -> str:

@@ -39,6 +39,9 @@ SERIES_ERROR: Final = 0.1
 _GROWTH: Final = 1.5
 """From a look to the next: a few more pairs hardly tell more, and each look costs certainty."""
 
+_BLIND: Final = 2.0
+"""Times the slowdown that matters: a pass whose minimum detectable effect is beyond says how to see more."""
+
 _POWER: Final = 0.955
 """Probability with which each series finds a slowdown of the minimum detectable effect, so that both do nine
 times in ten (its square, less what the steps between Wilcoxon's levels cost)."""
@@ -127,6 +130,8 @@ class Decision:
     is_confirming: bool
     """Whether a regression was seen, and fresh pairs are asked, or were, if they see it too."""
     reasons: tuple[str, ...]
+    remedy: str = ""
+    """How to find smaller slowdowns, where a pass is one of a check that saw little."""
 
     @property
     def is_at_limit(self) -> bool:
@@ -245,7 +250,11 @@ def _decide(count: int, measure: _Measure, design: _Design, settings: DecisionSe
         is_confirming=second is not None,
         reasons=(),
     )
-    return replace(decision, reasons=tuple(_reasons(decision, first.end, design)))
+    return replace(
+        decision,
+        reasons=tuple(_reasons(decision, first.end, design)),
+        remedy=_remedy(decision, design),
+    )
 
 
 def _look(start: int, count: int, measure: _Measure, settings: DecisionSettings) -> _Series:
@@ -317,6 +326,14 @@ def _reasons(decision: Decision, first_end: int, design: _Design) -> Iterator[st
             f"In this noise only a slowdown of more than {percent(decision.min_effect)} counts, not {asked}: "
             "checking the program against itself typically gives half of that."
         )
+
+
+def _remedy(decision: Decision, design: _Design) -> str:
+    """In turns the best one is taken already."""
+    saw_little = decision.mde > _BLIND * decision.asked
+    if decision.state is not State.PASS or not saw_little or design is _IN_TURNS:
+        return ""
+    return f"{design.remedy} smaller ones."
 
 
 def _why_unclear(decision: Decision, design: _Design) -> str:

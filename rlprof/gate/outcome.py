@@ -16,7 +16,7 @@ from rlprof.errors import (
     EXIT_REGRESSION,
     MeasureError,
 )
-from rlprof.gate.counters import CounterDifference
+from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.decision import Decision, State
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Side
@@ -60,6 +60,10 @@ class Outcome:
     """In the order in which they ran, those of full recordings aside."""
     saved_sps: tuple[float, ...] = ()
     """Of the baseline file, which then stands for the runs of base."""
+    saved_counters: tuple[RunCounters, ...] = ()
+    """Of its runs too, each with the steps that it made."""
+    counters_only: bool = False
+    """Whether rates were not asked for: runs may be far too short to have one."""
     unit: str = "steps"
     """``updates`` where optimizer steps stand in."""
     decision: Decision | None = None
@@ -78,6 +82,12 @@ class Outcome:
 
     def runs_of(self, side: Side) -> tuple[MeasuredRun, ...]:
         return tuple(run for run in self.runs if run.side is side)
+
+    def counted(self, side: Side) -> tuple[RunCounters, ...]:
+        """By its runs, or those of the baseline."""
+        if side is Side.BASE and self.saved_counters:
+            return self.saved_counters
+        return tuple(run.counters for run in self.runs_of(side))
 
     def rates(self, side: Side) -> tuple[float, ...]:
         """Steady rates of its runs, or of the baseline."""

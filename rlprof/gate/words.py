@@ -35,7 +35,8 @@ def _because(outcome: Outcome) -> str:
         return f"{printable(first_line(outcome.failure.message), _TEXT_LIMIT)}."
     if outcome.failing_counters:
         names = ", ".join(printable(it.name, _NAME_LIMIT) for it in outcome.failing_counters)
-        return f"head counts more per step than base: {names}."
+        of_runs = any(it.name in NEVER_BY_CLOCK for it in outcome.failing_counters)
+        return f"head counts more {'' if of_runs else 'per step '}than base: {names}."
     if outcome.decision is None:
         return "no counter of head is above what is allowed." if outcome.runs else "nothing ran."
     ratio = f"head makes {times(outcome.decision.ratio)} the {rate_name(outcome)} of base"
@@ -71,6 +72,9 @@ def rate_name(outcome: Outcome) -> str:
 
 def sps(outcome: Outcome, side: Side) -> str:
     """``657 sps (640 to 670, 5 runs)``: the lowest and the highest of them."""
+    if outcome.counters_only:
+        number = len(outcome.counted(side))
+        return f"{wording.counted(number, 'run', 'runs')}, rate not judged" if number else NOTHING
     found = outcome.sps(side)
     if found is None:
         return NOTHING
@@ -106,11 +110,12 @@ def reasons(outcome: Outcome) -> list[str]:
 
 
 def _resolution(outcome: Outcome, decision: Decision) -> str:
-    return wording.unglued(
+    found = wording.unglued(
         f"With runs that vary like these, a slowdown of {wording.percent(decision.mde)} is found nine "
         f"times in ten ({_runs(outcome, decision.pairs)}; two runs of the same program differ by "
         f"{wording.percent(decision.noise)})."
     )
+    return " ".join(filter(None, (found, decision.remedy)))
 
 
 def _runs(outcome: Outcome, pairs: int) -> str:
@@ -120,8 +125,9 @@ def _runs(outcome: Outcome, pairs: int) -> str:
 
 
 def pair_table(outcome: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows; no rows where no run has a rate. A baseline has no runs to show."""
-    rows = [row for row in outcome.pairs() if row[1] is not None or row[2] is not None]
+    """Headings and rows; no rows where no run has a rate that counts. A baseline has no runs to show."""
+    pairs = [] if outcome.counters_only else outcome.pairs()
+    rows = [row for row in pairs if row[1] is not None or row[2] is not None]
     if any(run.side is Side.BASE for run in outcome.runs):
         told = [(str(at), rate(base), rate(head), change(base, head)) for at, base, head in rows]
         return ("pair", "base", "head", "change"), [*told]
@@ -141,20 +147,15 @@ def counter_cells(it: CounterDifference, outcome: Outcome) -> CounterCells:
     if it.name not in NEVER_BY_CLOCK or not outcome.runs:
         return CounterCells(name, "per step", counter_value(it.base), counter_value(it.head))
     base, head = (
-        NOTHING
-        if value is None
-        else units.count(round(_of_a_run(it.name, value, outcome, side), 1))
+        NOTHING if value is None else units.count(round(_of_a_run(it.name, outcome, side), 1))
         for value, side in ((it.base, Side.BASE), (it.head, Side.HEAD))
     )
     return CounterCells(name, "a run", base, head)
 
 
-def _of_a_run(name: str, per_step: float, outcome: Outcome, side: Side) -> float:
-    """In a usual run of ``side``; a baseline was saved from runs like those of head."""
-    own = outcome.runs_of(side)
-    if not own:
-        return per_step * median(run.steps for run in outcome.runs)
-    return median(run.counters.per_step.get(name, 0.0) * run.steps for run in own)
+def _of_a_run(name: str, outcome: Outcome, side: Side) -> float:
+    """In a usual run of ``side``, of as many steps as it made."""
+    return median(it.per_step.get(name, 0.0) * it.steps for it in outcome.counted(side))
 
 
 def counter_value(value: float | None) -> str:

@@ -78,6 +78,15 @@ def _causes(outcome: Outcome) -> Iterator[str]:
     for told in cause_words.causes(outcome):
         yield from ("", told.heading)
         yield from (f"  {line}" for line in told.lines)
+    yield from _pages(outcome)
+
+
+def _pages(outcome: Outcome) -> Iterator[str]:
+    """Where the findings above are explained."""
+    told = (*cause_words.worse_findings(outcome), *cause_words.in_head_only(outcome))
+    names = dict.fromkeys(it.shown.finding.detector for it in told)
+    if names:
+        yield f"More: {', '.join(f'rlprof explain {printable(name, 80)}' for name in names)}"
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:

@@ -5,7 +5,15 @@ import pytest
 from rlprof.device_pricing import discover_device_detectors
 from rlprof.discovery import discover_detectors
 from rlprof.errors import EXIT_USAGE
-from rlprof.resources import _MESSAGE, detector_ids_with_page, detector_page, messages
+from rlprof.model.counters import COST_COUNTERS
+from rlprof.resources import (
+    _MESSAGE,
+    counters,
+    counters_page,
+    detector_ids_with_page,
+    detector_page,
+    messages,
+)
 
 
 @pytest.mark.parametrize("page", detector_ids_with_page())
@@ -47,8 +55,39 @@ def test_an_error_and_a_remark_are_explained(command_line):
     assert "###" not in error.stdout + remark.stdout
 
 
-def test_findings_and_messages_have_different_names():
-    assert set(messages()).isdisjoint(detector_ids_with_page())
+def test_what_is_explained_has_different_names():
+    names = [*messages(), *detector_ids_with_page(), *counters(), "counters"]
+
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", COST_COUNTERS)
+def test_a_counter_is_explained_by_itself(command_line, name):
+    answer = command_line("explain", name)
+
+    assert answer.stdout.startswith(
+        f"# {name}\n\nA counter of `rlprof check`: {COST_COUNTERS[name]}.\n"
+    )
+    assert (
+        f"- More that is let pass where runs agree: {counters()[name].let_pass}." in answer.stdout
+    )
+    assert f"- Not seen: {counters()[name].unseen}." in answer.stdout
+    assert "|" not in answer.stdout
+
+
+@pytest.mark.parametrize("word", ["the same", "of those", "such", "see below"])
+def test_nothing_that_is_said_of_a_counter_is_of_the_row_above(word):
+    assert not [name for name, it in counters().items() if word in f"{it.counts}; {it.unseen}"]
+
+
+def test_all_counters_have_a_page(command_line):
+    assert command_line("explain", "counters") == (0, counters_page(), "")
+
+
+def test_a_counter_is_among_what_was_likely_meant(command_line):
+    answer = command_line("explain", "gpu_sync")
+
+    assert "did you mean gpu_syncs or gpu-sync" in answer.stderr
 
 
 def test_a_message_ends_where_the_next_begins():

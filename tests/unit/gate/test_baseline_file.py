@@ -150,9 +150,12 @@ def test_a_file_that_is_not_text(tmp_path):
     assert refused.value.slug == "baseline-damaged"
 
 
-@pytest.mark.parametrize("place", ["nowhere.json", "."])
-def test_a_file_that_is_not_there(tmp_path, place):
+@pytest.mark.parametrize(
+    ("place", "hint"), [("nowhere.json", "make it first with"), (".", "make it again with")]
+)
+def test_a_file_that_is_not_there(tmp_path, place, hint):
     with pytest.raises(RlprofError) as refused:
         read_baseline(Path(tmp_path / place))
 
     assert (refused.value.slug, refused.value.exit_code) == ("baseline-missing", EXIT_USAGE)
+    assert refused.value.hint.startswith(hint)

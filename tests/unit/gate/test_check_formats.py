@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from rlprof.gate import words
+from rlprof.gate.baseline import Baseline
 from rlprof.gate.checking import CheckSettings, check_against_baseline
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import DecisionSettings
@@ -28,6 +29,7 @@ from rlprof.gate.program import Side
 from rlprof.model.recording import Note
 from tests.check_factory import (
     ListedRuns,
+    Runs,
     a_baseline,
     a_measured_run,
     a_program,
@@ -380,15 +382,92 @@ def test_what_belongs_to_a_run_is_told_for_a_run():
     )
 
 
-def test_a_baseline_has_no_column_of_runs():
-    outcome = check_against_baseline(
-        a_baseline(),
+def test_a_check_that_fails_for_what_belongs_to_a_run_does_not_say_per_step():
+    assert words.verdict(of_runs(3)) == "Regression: head counts more than base: processes."
+    assert words.verdict(COUNTED).startswith("Regression: head counts more per step than base: ")
+
+
+def against(baseline: Baseline, runs: Runs, *, counters_only: bool = False) -> Outcome:
+    return check_against_baseline(
+        baseline,
         "perf.json",
         a_program(Side.HEAD),
-        ListedRuns(rates(1000, 1000)),
-        CheckSettings(DecisionSettings()),
+        ListedRuns(runs),
+        CheckSettings(DecisionSettings(), counters_only=counters_only),
         lambda _line: None,
     )
+
+
+def test_what_belongs_to_a_run_of_a_baseline_is_told_by_the_steps_that_it_made():
+    """Head made a half, and twice as many: one process in each run all the same."""
+    saved_steps = (20_000.0, 40_000.0, 40_000.0, 40_000.0, 20_000.0, 20_000.0)
+    baseline = a_baseline(
+        [1000.0] * 6,
+        steps=saved_steps,
+        counters_per_step={"processes": tuple(1 / it for it in saved_steps)},
+    )
+
+    for steps in (15_000, 80_000):
+        counted = {"processes": 1 / steps}
+        outcome = against(
+            baseline,
+            lambda side, pair: a_measured_run(side, pair, steps=steps, counters=counted),  # noqa: B023
+            counters_only=True,
+        )
+        assert "processes  a run     1     1\n" in outcome_as_text(outcome, colored=False)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown"])
+def test_rates_that_were_not_asked_for_are_not_shown(form):
+    """Of runs so short that head makes more than twice the steps per second."""
+
+    def short(side: Side, pair: int) -> MeasuredRun:
+        rate = 1000.0 if side is Side.BASE else 2420.0
+        return a_measured_run(side, pair, rate, counters={"log_records": 0.5})
+
+    text = FORMATS[form](checked(short, counters_only=True))
+
+    assert "2 runs, rate not judged" in text
+    assert not re.search("change|%|sps|420|1 000", text)
+    assert "+142 %" in FORMATS[form](checked(failing_in(2, short)))
+
+
+def test_rates_that_were_not_asked_for_are_in_the_json():
+    document = json.loads(FORMATS["json"](checked(rates(1000, 2420), counters_only=True)))
+
+    assert document["head"]["sps"]["median"] == pytest.approx(2420, rel=0.01)
+    assert [run["sps"] is None for run in document["runs"]] == [False, False]
+
+
+def test_a_baseline_of_counters_alone_is_told_by_its_runs():
+    outcome = against(a_baseline(), rates(1000, 1000), counters_only=True)
+
+    text = outcome_as_text(outcome, colored=False)
+
+    assert "  base  5 runs, rate not judged  perf.json\n" in text
+    assert "  head  2 runs, rate not judged  " in text
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+def test_a_pass_that_saw_little_tells_how_to_see_more(form):
+    noisy, quiet = rates(1000, 1400, wobble=0.05), rates(1000, 1000)
+    advice = "Runs that take turns (--interleave), longer runs, a quieter machine or a larger --max-pairs find"
+
+    assert checked(noisy).verdict is Verdict.PASS
+    assert advice in FORMATS[form](checked(noisy))
+    assert advice not in FORMATS[form](checked(quiet))
+
+
+def test_the_pages_of_what_got_worse_are_named_once_and_on_a_terminal_alone():
+    told = "More: rlprof explain omegaconf-in-loop\n"
+
+    assert FORMATS["terminal"](SLOWER).count(told) == 1
+    assert "rlprof explain" not in FORMATS["markdown"](SLOWER)
+    assert "rlprof explain" not in FORMATS["terminal"](COUNTED)
+
+
+def test_a_baseline_has_no_column_of_runs():
+    outcome = against(a_baseline(), rates(1000, 1000))
 
     text = outcome_as_text(outcome, colored=False)
 

@@ -17,7 +17,7 @@ from rlprof.gate.counters import (
 )
 from rlprof.model.counters import COST_COUNTERS
 
-PAGE = Path(__file__).parents[3] / "docs" / "check.md"
+PAGE = Path(__file__).parents[3] / "docs" / "counters.md"
 
 STEPS = 10_000.0
 
@@ -191,6 +191,65 @@ def test_what_belongs_to_a_run_is_judged_by_its_total(name, steps):
     assert row.reason.startswith("1.33 times as many: 4 in a run, 3 allowed")
 
 
+@pytest.mark.parametrize("steps", [200, 20_000, 2_000_000])
+@pytest.mark.parametrize("name", ["torch_compiles", "processes"])
+@pytest.mark.parametrize(
+    ("base", "head", "fails"),
+    [
+        ([8, 8, 9, 8, 8], [40] * 5, True),
+        ([8, 8, 9, 8, 8], [11] * 5, True),
+        # Runs of base differ by one, and so may head from the highest of them.
+        ([8, 8, 9, 8, 8], [10] * 5, False),
+        ([8, 9], [9, 8], False),
+        ([8, 9], [40, 40], True),
+        ([8], [40], True),
+        # One pair: four standard deviations of chance above 8 are 24.49.
+        ([8], [24], False),
+        ([8], [25], True),
+    ],
+)
+def test_what_belongs_to_a_run_is_let_vary_by_runs_and_not_by_steps(name, steps, base, head, fails):
+    was, now = ([run(steps, **{name: total}) for total in side] for side in (base, head))
+
+    assert only(was, now).fails == fails
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "reason"),
+    [
+        (
+            [8] * 4 + [9],
+            [40] * 5,
+            "5 times as many: 40 in a run, 10 allowed (it varies from run to run)",
+        ),
+        (
+            [8] * 4 + [9],
+            [10] * 5,
+            "more, but not beyond the 10 allowed in a run (it varies from run to run)",
+        ),
+        (
+            [8],
+            [9],
+            "more, but not beyond the 24 allowed in a run (so few runs do not tell whether it varies)",
+        ),
+    ],
+)
+def test_what_belongs_to_a_run_is_told_in_whole_events_of_a_run(base, head, reason):
+    was = [run(processes=total) for total in base]
+    now = [run(STEPS / 4, processes=total) for total in head]
+
+    assert only(was, now).reason == reason
+
+
+def test_whether_what_belongs_to_a_run_varies_does_not_depend_on_steps():
+    """Head made a third of the steps: a process is a third of one in as many as its runs made."""
+    base = [run(processes=8)] * 2
+    head = [run(STEPS / 3, processes=9), run(STEPS / 3, processes=10)]
+
+    assert not only(base, head).fails
+    assert only(base, [head[0]] * 2).fails
+
+
 def test_totals_are_told_where_rounding_hides_the_event():
     exact = parse_tolerance("gpu_syncs=0")
 
@@ -276,7 +335,7 @@ def test_the_documented_table_has_no_others():
 
 
 def documented() -> dict[str, tuple[str, str]]:
-    """Of each counter in the table of docs/check.md, what it counts and what is let pass."""
+    """Of each counter in the table of docs/counters.md, what it counts and what is let pass."""
     rows = re.findall(
         r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| [^|]+ \|$",
         PAGE.read_text(encoding="utf-8"),

@@ -147,6 +147,27 @@ def test_a_pass_in_much_noise_says_nothing_of_what_fails_there():
     assert decision.min_effect > decision.asked == 0.05
 
 
+@pytest.mark.parametrize(("asked", "is_told"), [(0.04, True), (0.045, False)])
+def test_a_pass_that_finds_only_twice_the_slowdown_that_matters_says_how_to_find_less(
+    asked, is_told
+):
+    noisy = pairs(12, slowdown=-0.4, noise=tuple(0.5 * it for it in WIDE))
+
+    decision = decide(noisy, DecisionSettings(min_effect=asked))
+
+    assert (decision.state, decision.mde > 2 * asked) == (State.PASS, is_told)
+    told = "Runs that take turns (--interleave), longer runs, a quieter machine or a larger --max-pairs find smaller ones."
+    assert decision.remedy == (told if is_told else "")
+
+
+def test_who_has_taken_the_remedy_or_failed_is_given_none():
+    much = pairs(12, slowdown=-0.4, noise=WIDE)
+
+    assert decide(much, DEFAULT).remedy
+    assert decide(much, DEFAULT, in_turns=True).remedy == ""
+    assert decide(pairs(24, slowdown=0.6, noise=WIDE), DEFAULT).remedy == ""
+
+
 def test_an_effect_that_is_asked_for_is_not_raised():
     settings = DecisionSettings(min_effect=0.02)
 
@@ -259,6 +280,15 @@ def test_where_there_are_no_pairs_none_are_told_and_saving_again_is_advised():
     assert "A baseline that is saved again, of more runs (--pairs)" in told
     assert "from pair" not in told
     assert "--max-pairs" not in told
+
+
+def test_a_pass_that_saw_little_against_saved_runs_advises_to_save_again():
+    saved = [1000.0 * (1 + it) for it in WIDE]
+
+    decision = decide_unpaired(saved, heads(12, slowdown=-0.4), DEFAULT)
+
+    assert decision.state is State.PASS
+    assert decision.remedy.startswith("A baseline that is saved again")
 
 
 def test_one_saved_run_cannot_tell_whatever_head_does():
