@@ -284,7 +284,10 @@ def result_of(code: int, folder: Path, *, said: str = "", saves: bool = False) -
     found = json.loads(document.read_text(encoding="utf-8"))
     decision = found["decision"]
     ratio = "" if decision is None else f"{decision['ratio']['median']:.3f}"
-    return Result(code, found["verdict"], found["text"], ratio, folder)
+    is_stopped = code > 128 and found["verdict"] == "could-not-measure"
+    return Result(
+        code, "interrupted" if is_stopped else found["verdict"], found["text"], ratio, folder
+    )
 
 
 def _without_document(code: int, folder: Path, said: str, *, saves: bool) -> Result:

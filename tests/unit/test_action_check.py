@@ -223,6 +223,16 @@ def test_a_verdict_that_is_no_pass_is_shown_in_one_line(tmp_path, verdict, level
     )
 
 
+@pytest.mark.parametrize(
+    ("verdict", "told"), [("could-not-measure", "interrupted"), ("regression", "regression")]
+)
+def test_a_check_that_was_stopped_tells_the_verdict_it_had(tmp_path, verdict, told):
+    document = {"decision": None, "verdict": verdict, "text": "SIGTERM ended the check"}
+    (tmp_path / "check.json").write_text(json.dumps(document))
+
+    assert result_of(143, tmp_path).verdict == told
+
+
 def test_a_pass_is_not_shown():
     assert Result(0, "pass", "Pass: …", "1.000", OUT).annotation() == ""
 
