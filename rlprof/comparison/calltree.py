@@ -78,6 +78,12 @@ class ChangeBox:
     new: Cost
     noise_us: float
     """Half-width of the band around no change in which nothing is claimed."""
+    line_share: float = 0.0
+    """Part of its time in ``line``."""
+    called_on: int = 0
+    """The line of the nearest caller of the user's that most of it was called from, of the same run as
+    ``line``; 0 without such a caller.
+    """
 
     @property
     def change_us(self) -> float:
@@ -191,6 +197,8 @@ def _boxes(
                 base=was,
                 new=now,
                 noise_us=noise.of(box.label, was, now),
+                line_share=box.line_share,
+                called_on=box.called_on,
             )
         )
     return tuple(boxes)

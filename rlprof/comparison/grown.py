@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from rlprof.comparison.calltree import ChangeBox, ChangeTree
-from rlprof.comparison.outline import OutlineRow, outline
+from rlprof.comparison.outline import OutlineRow, nearest_own, outline
 
 _MOST_ROWS: Final = 40
 """Of the outline, among which the few that grew most are looked for."""
@@ -29,6 +29,7 @@ class GrownFunction:
     label: str
     place: str
     line: int
+    """The one that calls ``inside``; without that the one that surely grew; 0 where no line is known."""
     kind: str
     """As of ``FlameFrame``: ``yours`` where the growth passes through a file of the user's."""
     inside: str
@@ -50,8 +51,9 @@ def grown_functions(tree: ChangeTree | None, most: int) -> tuple[GrownFunction, 
         return ()
     below = _children(tree)
     found: dict[tuple[str, str, str], GrownFunction] = {}
-    for row in _rows(tree):
-        grown = _named(row, tree, below)
+    # The largest first: where several are the same place in the code, its line is the one told.
+    each = (_named(row, tree, below) for row in _rows(tree))
+    for grown in sorted(each, key=lambda it: -it.change_us):
         key = (grown.label, grown.place, grown.inside)
         known = found.get(key)
         # Another role, or another caller: the same place in the code.
@@ -118,12 +120,12 @@ def _named(row: OutlineRow, tree: ChangeTree, below: Mapping[int, Sequence[int]]
     chain = _chain(row.at, tree, below)
     at = chain.last_own
     if at >= 0:
-        called = chain.boxes[at + 1 : at + 2]
-        return _grown(chain.boxes[at], chain.boxes[at], called[0].label if called else "")
-    caller = _own_caller(row.at, tree)
-    if caller is None:
-        return _grown(row.box, row.box, "")
-    return _grown(caller, row.box, row.box.label)
+        called = chain.boxes[at + 1] if at + 1 < len(chain.boxes) else None
+        return _grown(chain.boxes[at], chain.boxes[at], called)
+    caller = nearest_own(tree, row.at)
+    if caller < 0:
+        return _grown(row.box, row.box, None)
+    return _grown(tree.boxes[caller], row.box, row.box)
 
 
 def _chain(at: int, tree: ChangeTree, below: Mapping[int, Sequence[int]]) -> _Chain:
@@ -137,24 +139,21 @@ def _chain(at: int, tree: ChangeTree, below: Mapping[int, Sequence[int]]) -> _Ch
         boxes.append(tree.boxes[at])
 
 
-def _own_caller(at: int, tree: ChangeTree) -> ChangeBox | None:
-    """The nearest that is the user's."""
-    above = tree.boxes[at].parent
-    while above >= 0:
-        if tree.boxes[above].kind == "yours":
-            return tree.boxes[above]
-        above = tree.boxes[above].parent
-    return None
-
-
-def _grown(named: ChangeBox, measured: ChangeBox, inside: str) -> GrownFunction:
+def _grown(named: ChangeBox, measured: ChangeBox, inside: ChangeBox | None) -> GrownFunction:
     return GrownFunction(
         label=named.label,
         place=named.place,
-        line=named.line,
+        line=_line_that_grew(named) if inside is None else inside.called_on,
         kind=named.kind,
-        inside=inside,
+        inside="" if inside is None else inside.label,
         base_us=measured.base.us,
         new_us=measured.new.us,
         waits=max(measured.base, measured.new).is_waiting,
     )
+
+
+def _line_that_grew(box: ChangeBox) -> int:
+    """The longest, where it alone takes longer than all lines did in base; else 0: which line of base
+    it was is not known.
+    """
+    return box.line if box.line_share * box.new.us > box.base.us else 0

@@ -154,7 +154,9 @@ def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list
             "depth": min(row.depth, _DEEPEST),
             "callers": words.callers(row),
             "label": row.box.label,
-            "place": _place(row.box.place, row.box.line),
+            "place": ", ".join(
+                it for it in (_place(row.box.place, row.box.line), words.called_from(row)) if it
+            ),
             "box": shown.places.get(row.at),
         }
         for row in rows

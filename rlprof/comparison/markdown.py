@@ -88,7 +88,8 @@ def _where(tree: ChangeTree) -> Iterator[str]:
                 words.change(row.box.base.us, row.box.new.us),
                 "&nbsp;&nbsp;" * min(row.depth, 12)
                 + _escaped(f"{words.callers(row)}{printable(row.box.label, 60)}")
-                + f" {_escaped(words.place(row.box.place))}",
+                + f" {_escaped(words.place(row.box.place))}"
+                + (f", {_escaped(words.called_from(row))}" if row.own_caller else ""),
             )
             for row in rows
         ],

@@ -73,6 +73,8 @@ class OutlineRow:
     box: ChangeBox
     through: tuple[ChangeBox, ...]
     """Callers left out because the change is all in this function; the outermost first."""
+    own_caller: ChangeBox | None = None
+    """The nearest of the user's, for a function that is not, unless a row above shows it or has it."""
 
 
 def outline(tree: ChangeTree, most: int, *, waits: bool = False) -> tuple[OutlineRow, ...]:
@@ -96,8 +98,23 @@ def outline(tree: ChangeTree, most: int, *, waits: bool = False) -> tuple[Outlin
     for at in sorted(shown):
         above = _nearest(tree, at, shown)
         depths[at] = depths[above] + 1 if above >= 0 else 0
-        rows.append(OutlineRow(at, depths[at], tree.boxes[at], merged[at]))
+        caller = _own_caller(tree, at, above)
+        rows.append(OutlineRow(at, depths[at], tree.boxes[at], merged[at], caller))
     return tuple(rows)
+
+
+def nearest_own(tree: ChangeTree, at: int) -> int:
+    """The nearest caller of a box that is the user's; -1 for none."""
+    above = tree.boxes[at].parent
+    while above >= 0 and tree.boxes[above].kind != "yours":
+        above = tree.boxes[above].parent
+    return above
+
+
+def _own_caller(tree: ChangeTree, at: int, row_above: int) -> ChangeBox | None:
+    caller = -1 if tree.boxes[at].kind == "yours" else nearest_own(tree, at)
+    # In preorder, what is nearer has the larger number.
+    return tree.boxes[caller] if caller > row_above else None
 
 
 def _waits(box: ChangeBox) -> bool:

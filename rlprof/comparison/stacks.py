@@ -15,7 +15,7 @@ from typing import Final
 from rlprof.analysis import roles as roles_of_processes
 from rlprof.analysis.flame import PSEUDO_FRAMES, frame_label
 from rlprof.analysis.fold import importing_nodes
-from rlprof.analysis.origin import origin
+from rlprof.analysis.origin import Origin, origin
 from rlprof.model.detail import Detail, Slice
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, NO_STACK_FUNCTION, Frame
@@ -62,6 +62,10 @@ class StackBox:
     """Its own time in each block, of the metric."""
     idle_us: int
     """Its own waiting time; 0 when the metric is CPU time."""
+    line_share: float = 0.0
+    """Part of its time, below it included, that passed in that line."""
+    called_on: int = 0
+    """The line of the nearest caller of the user's from which most of it was called; 0 without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +179,25 @@ def _interval_us(report: Report) -> float:
 
 
 class _Box:
-    __slots__ = ("blocks", "idle_us", "kind", "label", "line", "parent", "place")
+    __slots__ = (
+        "blocks",
+        "called_on",
+        "idle_us",
+        "kind",
+        "label",
+        "line",
+        "line_share",
+        "parent",
+        "place",
+    )
 
     def __init__(self, parent: int, label: str, place: str, kind: str, blocks: int) -> None:
         self.parent = parent
         self.label = label
         self.place = place
         self.line = 0
+        self.line_share = 0.0
+        self.called_on = 0
         self.kind = kind
         self.blocks = [0] * blocks
         self.idle_us = 0
@@ -233,12 +249,22 @@ class _Growing:
     def boxes(self) -> tuple[StackBox, ...]:
         self._find_lines()
         return tuple(
-            StackBox(it.parent, it.label, it.place, it.line, it.kind, tuple(it.blocks), it.idle_us)
+            StackBox(
+                it.parent,
+                it.label,
+                it.place,
+                it.line,
+                it.kind,
+                tuple(it.blocks),
+                it.idle_us,
+                it.line_share,
+                it.called_on,
+            )
             for it in self._boxes
         )
 
     def _find_lines(self) -> None:
-        """Of each box the line that took longest, with what it called."""
+        """Of each box the line that took longest, with what it called, and the one that called it."""
         for role, node in sorted(self._of_node, key=lambda it: -it[1]):
             parent = self._nodes[node].parent
             if parent != NO_PARENT:
@@ -246,12 +272,34 @@ class _Growing:
                 self._node_us[above] = self._node_us.get(above, 0) + self._node_us.get(
                     (role, node), 0
                 )
-        longest: dict[int, int] = {}
-        for (role, node), at in sorted(self._of_node.items(), key=lambda it: it[0][1]):
-            us = self._node_us.get((role, node), 0)
-            if us > longest.get(at, 0):
-                longest[at] = us
-                self._boxes[at].line = self._nodes[node].frame.line
+        lines = {it: self._nodes[it[1]].frame.line for it in self._of_node}
+        for at, (line, share) in self._longest(lines).items():
+            self._boxes[at].line, self._boxes[at].line_share = line, share
+        for at, (line, _) in self._longest(self._calling_lines()).items():
+            self._boxes[at].called_on = line
+
+    def _calling_lines(self) -> dict[tuple[str, int], int]:
+        """Of each node the line of the nearest caller of the user's; 0 without one."""
+        lines: dict[tuple[str, int], int] = {}
+        for role, node in sorted(self._of_node, key=lambda it: it[1]):
+            parent = self._nodes[node].parent
+            above = self._of_node.get((role, parent))
+            if above is not None and self._boxes[above].kind == Origin.YOURS.value:
+                lines[role, node] = self._nodes[parent].frame.line
+            else:
+                lines[role, node] = lines.get((role, parent), 0)
+        return lines
+
+    def _longest(self, lines: Mapping[tuple[str, int], int]) -> dict[int, tuple[int, float]]:
+        """Of each box the line with most of its time, and the part of it."""
+        times: dict[int, Counter[int]] = {}
+        for it, line in lines.items():
+            times.setdefault(self._of_node[it], Counter())[line] += self._node_us.get(it, 0)
+        longest = {}
+        for at, us_of in times.items():
+            line = min(us_of, key=lambda it: (-us_of[it], it))
+            longest[at] = line, us_of[line] / max(1, us_of.total())
+        return longest
 
     def box_of_node(self) -> Mapping[int, frozenset[int]]:
         found: dict[int, set[int]] = {}

@@ -124,13 +124,15 @@ class _Changes:
         table.add_column(title, no_wrap=True)
         largest = max(abs(new.us - base.us) for base, new, _ in rows)
         for base, new, name in rows:
-            name.truncate(max(_LEAST_ROOM, self._room), overflow="ellipsis")
+            lines = name.split("\n")
+            for line in lines:
+                line.truncate(max(_LEAST_ROOM, self._room), overflow="ellipsis")
             table.add_row(
                 words.cost(self.tree, base.us),
                 words.cost(self.tree, new.us),
                 words.change(base.us, new.us),
                 *([_bar(new.us - base.us, largest)] if self._has_bars else []),
-                name,
+                Text("\n").join(lines),
             )
         return table
 
@@ -149,12 +151,17 @@ def _where(changes: _Changes) -> Iterable[RenderableType]:
 
 
 def _row_name(row: OutlineRow) -> Text:
-    return Text.assemble(
-        "  " * min(row.depth, _DEEPEST),
+    indent = "  " * min(row.depth, _DEEPEST)
+    name = Text.assemble(
+        indent,
         (words.callers(row), "dim"),
         printable(row.box.label, 60),
         (f"  {words.place(row.box.place)}", "dim"),
     )
+    # On a line of its own: what is cut off in a narrow terminal is the end, and that has the line.
+    if caller := words.called_from(row):
+        name.append(f"\n{indent}  {caller}", style="dim")
+    return name
 
 
 def _functions(changes: _Changes) -> Iterable[RenderableType]:

@@ -147,12 +147,23 @@ def change(base: float, new: float) -> str:
 
 
 def callers(row: OutlineRow) -> str:
-    """``train › … ›`` before the name of a row whose callers were left out; the reader's own first."""
-    if not row.through:
+    """``train › … ›`` before the name of a row whose callers were left out; the reader's own first.
+    Empty where ``called_from`` tells more.
+    """
+    if not row.through or row.own_caller is not None:
         return ""
     first = next((it for it in row.through if it.kind == "yours"), row.through[0])
     more = "… › " if len(row.through) > 1 else ""
     return f"{printable(first.label, _CALLER_LIMIT)} › {more}"
+
+
+def called_from(row: OutlineRow) -> str:
+    """``from Env.step (train.py:28)``, for a row with nothing of the reader's own in sight."""
+    caller = row.own_caller
+    if caller is None:
+        return ""
+    line = f":{row.box.called_on}" if row.box.called_on else ""
+    return f"from {printable(caller.label, _CALLER_LIMIT)} ({place(caller.place)}{line})"
 
 
 def place(file: str, limit: int = 40) -> str:

@@ -23,6 +23,16 @@ MOST_ALONE: Final = 5
 _WORSE: Final = (Fate.APPEARED, Fate.GREW)
 _NAME_LIMIT: Final = 80
 
+_TOLD_INSTEAD: Final = "no-common-rate"
+"""Slug of the remark that ``_why_no_rate`` says."""
+_ALL_ALIKE: Final = "all-alike"
+"""Slug of the remark that keeps functions from being named, though it warns of nothing."""
+
+_WHAT_TO_DO: Final = (
+    "One pair shows only what is larger than its own noise: on a quieter machine, or with longer runs, that "
+    "is more. Where its time went is on the page that --artifacts DIR writes."
+)
+
 _MUCH: Final = 0.5
 """Part of the largest growth of a function from which on findings explain it."""
 
@@ -35,12 +45,22 @@ class Told(NamedTuple):
 
 
 def causes(outcome: Outcome) -> list[Told]:
-    """Empty where none were looked for."""
+    """What got worse, and what to know of the pair that shows it; empty where none was recorded."""
     found = outcome.comparison
-    return [] if found is None else list(_causes(outcome, found))
+    if found is None:
+        return []
+    worse = what_got_worse(outcome)
+    told = _of_the_pair(outcome, found)
+    return [*worse, Told("What to know of that pair:", told)] if told else worse
 
 
-def _causes(outcome: Outcome, found: Comparison) -> Iterator[Told]:
+def what_got_worse(outcome: Outcome) -> list[Told]:
+    """Without what to know of the pair, for a page that says it already."""
+    found = outcome.comparison
+    return [] if found is None else list(_what_got_worse(outcome, found))
+
+
+def _what_got_worse(outcome: Outcome, found: Comparison) -> Iterator[Told]:
     reads = [read(it, found) for it in reads_of(outcome)]
     if reads:
         yield Told("Lines of head that read tensors more often per step:", tuple(reads))
@@ -68,6 +88,19 @@ def _above_functions(found: Comparison, *, has_findings: bool) -> str:
 def _nothing(found: Comparison) -> str:
     more = "" if found.tree is None else ", and no function clearly takes longer"
     return f"No finding appeared or grew in the pair that was recorded in full{more}."
+
+
+def _of_the_pair(outcome: Outcome, found: Comparison) -> tuple[str, ...]:
+    """The gravest that it warns of; where it names no cause, what may be the reason."""
+    is_named = any(it.lines for it in what_got_worse(outcome))
+    remarks = [
+        note.text
+        for note in found.notes
+        if (note.level != "info" and note.slug != _TOLD_INSTEAD)
+        or (note.slug == _ALL_ALIKE and not is_named)
+    ]
+    is_silent = found.rate is not None and not is_named
+    return (*remarks[:1], *([_WHAT_TO_DO] if is_silent else []))
 
 
 def _why_no_rate(found: Comparison) -> str:
@@ -158,7 +191,8 @@ def function(it: GrownFunction, found: Comparison) -> str:
     assert tree is not None, "functions come from a tree"
     parts = [printable(it.label, _NAME_LIMIT)]
     if it.place:
-        parts.append(f"{comparison_words.place(it.place, 50)}:{it.line}")
+        line = f":{it.line}" if it.line else ""
+        parts.append(f"{comparison_words.place(it.place, 50)}{line}")
     if it.inside:
         parts.append(f"in {printable(it.inside, _NAME_LIMIT)}")
     waiting = ", mostly waiting" if it.waits else ""

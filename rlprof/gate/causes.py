@@ -36,7 +36,7 @@ class Causes:
 
     def page(self) -> str:
         """The comparison as one HTML page, below the verdict of the check."""
-        told = cause_words.causes(replace(self.outcome, comparison=self.comparison))
+        told = cause_words.what_got_worse(replace(self.outcome, comparison=self.comparison))
         lines = tuple(line for it in told for line in it.lines or (it.heading,))
         return comparison_as_html(
             self.comparison, Occasion(_KIND, words.verdict(self.outcome), lines)

@@ -15,6 +15,7 @@ from rlprof.gate.outcome import Outcome, exit_code
 from rlprof.gate.program import Side
 from rlprof.gate.read_sites import MoreReads
 from rlprof.model.profile import Interval
+from rlprof.model.recording import Note
 from rlprof.renderers.json_report.values import Json, as_json_text, known, number
 
 FORMAT: Final = "rlprof-check"
@@ -52,10 +53,7 @@ def outcome_as_json(outcome: Outcome, *, on_inconclusive: str | None) -> str:
             if outcome.comparison is None
             else _pair(outcome, outcome.comparison),
             "failure": None if outcome.failure is None else dict(outcome.failure._asdict()),
-            "notes": [
-                {"level": note.level, "slug": note.slug, "text": note.text}
-                for note in outcome.notes
-            ],
+            "notes": [_note(it) for it in outcome.notes],
         }
     )
 
@@ -110,6 +108,7 @@ def _pair(outcome: Outcome, found: Comparison) -> dict[str, Json]:
             for it in cause_words.in_head_only(outcome)
         ],
         "reads": [_read(it, found) for it in cause_words.reads_of(outcome)],
+        "notes": [_note(it) for it in found.notes],
     }
 
 
@@ -139,6 +138,10 @@ def _read(it: MoreReads, found: Comparison) -> dict[str, Json]:
         "head": number(it.head),
         "text": cause_words.read(it, found),
     }
+
+
+def _note(it: Note) -> dict[str, Json]:
+    return {"level": it.level, "slug": it.slug, "text": it.text}
 
 
 def _interval(value: Interval) -> dict[str, Json]:

@@ -24,6 +24,7 @@ from rlprof.report import build_report
 from tests.comparison_factory import (
     ACT,
     DEEPCOPY,
+    HOME,
     LEARN,
     LOOP,
     STEP,
@@ -313,6 +314,27 @@ def test_the_metric_decides_what_is_compared():
 
     assert "deepcopy" in changed(compared(base, waiting).tree)
     assert "deepcopy" not in changed(compared(base, waiting, metric="cpu").tree)
+
+
+def test_rows_of_what_is_not_ones_own_name_the_nearest_caller_that_is_once():
+    library = f"{HOME}/.venv/lib/python3.11/site-packages/lib/wrappers.py"
+    base = a_training()
+    new = a_training().spends(4, LOOP, STEP, f"{library}:5 wrap", DEEPCOPY)
+    new = new.spends(4, LOOP, STEP, f"{library}:5 wrap", f"{library}:9 check").spends(3, LOOP, ACT)
+    found = compared(base.spends(1, LOOP, STEP, f"{library}:5 wrap"), new)
+
+    assert found.tree is not None
+    rows = outline(found.tree, 10)
+    assert {it.box.label for it in rows} == {"train", "act", "wrap", "check", "deepcopy"}
+    (wrap,) = [it for it in rows if it.own_caller is not None]
+    assert (wrap.box.label, wrap.own_caller.label, wrap.box.called_on) == ("wrap", "step", 12)
+
+
+def test_a_row_of_ones_own_needs_no_caller():
+    tree = compared(a_training(), a_training().spends(5, LOOP, ACT)).tree
+
+    assert tree is not None
+    assert [(it.box.label, it.own_caller) for it in outline(tree, 10)] == [("act", None)]
 
 
 def test_what_waits_is_no_row_of_the_outline():

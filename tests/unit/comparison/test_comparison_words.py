@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rlprof import wording
 from rlprof.comparison import words
 from rlprof.comparison.calltree import ChangeBox, Cost
@@ -48,3 +50,13 @@ def test_of_callers_left_out_the_readers_own_is_named():
 
     assert words.callers(through("library", "yours", "yours")) == "yours_1 › … › "
     assert words.callers(through("library")) == "library_0 › "
+
+
+def test_a_function_of_nobody_in_sight_has_its_nearest_caller_of_ones_own():
+    own = ChangeBox(0, 1, "Env.step", "envs.py", 26, "yours", Cost(), Cost(), 0.0)
+    copying = replace(own, label="deepcopy", place="copy.py", kind="stdlib", called_on=29)
+    row = OutlineRow(0, 0, copying, (own,), own_caller=own)
+
+    assert words.called_from(row) == "from Env.step (envs.py:29)"
+    assert words.callers(row) == ""
+    assert words.called_from(replace(row, own_caller=None)) == ""

@@ -104,6 +104,19 @@ def test_the_text_tells_what_changed():
     assert re.search(r"Waits for a GPU per step +2 +5 +\+150", text)
 
 
+@every_format
+def test_what_changed_below_a_line_of_ones_own_is_told_with_that_line(form):
+    told = form is comparison_as_json or form is comparison_as_svg
+
+    assert ("from step (train.py:12)" in form(SLOWER)) != told
+
+
+def test_a_narrow_terminal_keeps_the_line_in_sight():
+    text = comparison_as_text(SLOWER, width=64, colored=False)
+
+    assert re.search(r"deepcopy  copy\.py\n +from step \(train\.py:12\)\n", text)
+
+
 def test_of_two_runs_alike_nothing_is_claimed():
     text = FORMATS["terminal"](ALIKE)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rlprof.comparison.grown import GrownFunction, grown_functions
 from tests.comparison_factory import ACT, DEEPCOPY, HOME, LEARN, LOOP, STEP, a_training, compared
 from tests.factories import RunBuilder, a_run
@@ -12,6 +14,7 @@ CALLBACK = f"{HOME}/train.py:28 Recorder._on_step"
 COPY_DICT = "/usr/lib/python3.11/copy.py:200 _deepcopy_dict"
 COPY_LIST = "/usr/lib/python3.11/copy.py:227 _deepcopy_list"
 ADAM = f"{HOME}/.venv/lib/python3.11/site-packages/torch/optim/adam.py:220 step"
+PHYSICS = f"{HOME}/.venv/lib/python3.11/site-packages/gymnasium/core.py:327 step"
 
 
 def grown(base: RunBuilder, new: RunBuilder, most: int = 3) -> tuple[GrownFunction, ...]:
@@ -55,6 +58,63 @@ def test_growth_of_a_library_is_named_on_the_nearest_line_of_ones_own():
 
     assert named((found,)) == [("train", "train.py", 40, "step")]
     assert (found.base_us, found.new_us) == (2000, 8000)
+
+
+def env_step(line: int) -> str:
+    return f"{HOME}/envs.py:{line} Env.step"
+
+
+def test_the_line_is_the_one_that_calls_what_grew_and_not_the_longest():
+    base = learning((12, (env_step(26), PHYSICS)), (1, (env_step(27),)))
+    new = learning(
+        (11, (env_step(26), PHYSICS)),
+        (1, (env_step(27),)),
+        (2, (env_step(29), DEEPCOPY, COPY_DICT)),
+        (2, (env_step(29), DEEPCOPY, COPY_LIST)),
+    )
+
+    assert named(grown(base, new)) == [("Env.step", "envs.py", 29, "deepcopy")]
+
+
+def test_of_the_lines_that_call_it_the_one_that_does_so_for_longest_is_told():
+    elsewhere = DEEPCOPY.replace(":128", ":137")
+    new = learning(
+        (1, (env_step(31), DEEPCOPY)),
+        (1.5, (env_step(29), DEEPCOPY)),
+        (1, (env_step(31), elsewhere)),
+    )
+
+    assert named(grown(learning(), new)) == [("Env.step", "envs.py", 31, "deepcopy")]
+
+
+def test_the_line_leads_to_what_grew_through_all_that_is_not_ones_own():
+    saving = f"{HOME}/train.py:44 train"
+    base = learning((2, (ADAM,)), (4, (WRAPPER,))).spends(1, saving, WRAPPER, ADAM)
+    new = learning((2, (ADAM,)), (4, (WRAPPER,))).spends(9, saving, WRAPPER, ADAM)
+
+    assert named(grown(base, new)) == [("train", "train.py", 44, "step")]
+
+
+def test_the_same_place_in_two_roles_is_told_on_the_line_of_the_one_that_grew_more():
+    def run(*copying_s: float) -> RunBuilder:
+        run = a_run("train.py", start_up_s=1, steady_s=20)
+        for name, seconds, line in zip(("main", "worker"), copying_s, (12, 15), strict=True):
+            run = run.process(name, steps=1000 if name == "main" else 0).spends(14, LOOP, LEARN)
+            run = run.spends(6 - seconds, LOOP)
+            run = run.spends(seconds, LOOP, f"{HOME}/train.py:{line} step", DEEPCOPY)
+        return run
+
+    assert named(grown(run(0, 0), run(3, 5))) == [("step", "train.py", 15, "deepcopy")]
+    assert named(grown(run(0, 0), run(5, 3))) == [("step", "train.py", 12, "deepcopy")]
+
+
+@pytest.mark.parametrize(("seconds", "line"), [(5.5, 0), (7, 27)])
+def test_of_what_a_function_does_itself_a_line_is_told_if_it_outweighs_all_of_base(seconds, line):
+    """Lines move: which one of base it was is not known."""
+    base = learning((6, (env_step(26),)))
+    new = learning((4, (env_step(26),)), (seconds, (env_step(27),)))
+
+    assert named(grown(base, new)) == [("Env.step", "envs.py", line, "")]
 
 
 def test_a_caller_is_not_named_for_what_the_functions_below_it_tell():

@@ -23,6 +23,7 @@ from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.model.finding import Range
+from rlprof.model.recording import Note
 from rlprof.model.report import Report, SyncSiteRow
 from rlprof.report import build_report
 from tests.check_factory import a_measured_run, checked, rates
@@ -121,14 +122,40 @@ def test_findings_explain_it_from_half_of_the_largest_growth_on(saved_us, has_fu
 def test_that_nothing_got_worse_is_told_where_it_was_looked_for():
     alike = replace(REGRESSION, comparison=compared(a_training(), a_training()))
 
-    assert told(alike) == [
-        (
-            "No finding appeared or grew in the pair that was recorded in full, and no function clearly takes longer.",
-            (),
-        )
+    nothing, why = told(alike)
+
+    assert nothing == (
+        "No finding appeared or grew in the pair that was recorded in full, and no function clearly takes longer.",
+        (),
+    )
+    assert why.heading == "What to know of that pair:"
+    assert [line.split(":")[0] for line in why.lines] == [
+        "One pair shows only what is larger than its own noise"
     ]
+    assert "--artifacts" in why.lines[0]
     assert told(REGRESSION) == []
     assert document_of(REGRESSION)["recorded_pair"] is None
+
+
+def test_growth_on_no_known_line_is_told_of_its_file():
+    def steps(line: int, seconds: float) -> RunBuilder:
+        run = a_run("train.py", start_up_s=1, steady_s=20).process("main", steps=1000)
+        run = run.spends(14 - seconds, LOOP).spends(6, LOOP, STEP)
+        return run.spends(seconds, LOOP, f"{HOME}/train.py:{line} step")
+
+    run = replace(REGRESSION, comparison=compared(steps(13, 1), steps(14, 5)))
+
+    assert told(run)[0].lines == ("grew: step, train.py, +4 ms per step (7 ms in base)",)
+    (function,) = document_of(run)["recorded_pair"]["slower_functions"]
+    assert function["line"] == 0
+    (result,) = [
+        it
+        for it in json.loads(outcome_as_sarif(run, root=HOME))["runs"][0]["results"]
+        if it["ruleId"] == "function-slower-than-base"
+    ]
+    (place,) = result["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "train.py"
+    assert "region" not in place["physicalLocation"]
 
 
 def test_a_wait_is_called_one():
@@ -195,7 +222,7 @@ def a_short_run(*detectors: str, unit: str = "steps") -> Report:
 def test_a_pair_too_short_to_compare_is_called_that_and_not_alike():
     found = compare(a_short_run(), a_short_run())
 
-    (causes,) = told(replace(REGRESSION, comparison=found))
+    causes, _ = told(replace(REGRESSION, comparison=found))
 
     assert causes.heading == (
         "The pair that was recorded in full was too short to compare (base: 2 000 steps in too short a time to tell a "
@@ -235,7 +262,7 @@ def test_shares_of_a_pair_without_rates_are_called_shares():
 def test_a_pair_without_steps_is_not_called_too_short():
     found = compare(a_short_run(unit="none"), a_short_run(unit="none"))
 
-    (causes,) = told(replace(REGRESSION, comparison=found))
+    causes, _ = told(replace(REGRESSION, comparison=found))
 
     assert causes.heading.startswith("The rates of the pair that was recorded in full cannot be")
     assert "nothing counted steps" in causes.heading
@@ -325,6 +352,64 @@ def test_lines_are_not_told_where_no_counter_fails():
     assert lines(replace(run, counters=())) == ()
 
 
+# --- what to know of the pair --------------------------------------------------------------
+
+
+CROWDED = Note("warning", "run-crowded", "In base other programs had cores.")
+BADLY = Note("warning", "run-ended-badly", "The recording of head was cut off.")
+OTHER = Note("info", "other-rlprof", "base was recorded by rlprof 0.1, head by 0.2.")
+
+
+def of_the_pair(outcome: Outcome) -> list[str]:
+    (told_last, *_) = reversed(told(outcome))
+    return list(told_last.lines) if told_last.heading == "What to know of that pair:" else []
+
+
+def with_notes(outcome: Outcome, *notes: Note) -> Outcome:
+    assert outcome.comparison is not None
+    return replace(outcome, comparison=replace(outcome.comparison, notes=notes))
+
+
+def test_the_gravest_warning_of_the_pair_is_told_before_what_to_do():
+    alike = replace(REGRESSION, comparison=compared(a_training(), a_training()))
+    crowded = with_notes(alike, BADLY, CROWDED, OTHER)
+
+    assert of_the_pair(crowded)[0] == BADLY.text
+    assert len(of_the_pair(crowded)) == 2
+    for text in (outcome_as_text(crowded, colored=False), outcome_as_markdown(crowded)):
+        assert BADLY.text in text
+        assert "quieter machine" in text
+    assert [it["slug"] for it in document_of(crowded)["recorded_pair"]["notes"]] == [
+        "run-ended-badly",
+        "run-crowded",
+        "other-rlprof",
+    ]
+
+
+def test_causes_that_are_named_come_with_the_warning_and_need_no_advice():
+    assert of_the_pair(with_notes(COPYING, CROWDED, OTHER)) == [CROWDED.text]
+    assert of_the_pair(with_notes(COPYING, OTHER)) == []
+
+
+def test_that_all_functions_cost_more_alike_is_told_where_none_is_named():
+    slower = replace(REGRESSION, comparison=compared(a_training(), a_training(speed=0.8)))
+    assert slower.comparison is not None
+    (alike,) = [it for it in slower.comparison.notes if it.slug == "all-alike"]
+
+    assert of_the_pair(slower)[0] == alike.text
+    assert of_the_pair(with_notes(COPYING, alike)) == []
+
+
+def test_a_pair_without_rates_is_told_to_be_that_once():
+    head = a_short_run()
+    found = compare(a_short_run(), replace(head, run=replace(head.run, id="head")))
+    short = replace(REGRESSION, comparison=found)
+    (no_stacks,) = [it.text for it in found.notes if it.slug == "no-steady-stacks"]
+
+    assert "no-common-rate" in {it.slug for it in found.notes}
+    assert of_the_pair(short) == [no_stacks]
+
+
 # --- the page ------------------------------------------------------------------------------
 
 
@@ -353,6 +438,13 @@ def test_the_page_calls_the_runs_base_and_head_and_names_the_cause():
     assert f"<li>{GREW}</li>" in text
     assert '<th scope="col" class="number">head</th>' in text
     assert not re.search(r"\b(NEW|BASE)\b", text)
+
+
+def test_the_page_leaves_what_to_know_of_the_pair_to_its_own_remarks():
+    page = page_of(REGRESSION, a_training(), a_training())
+
+    assert "and no function clearly takes longer" in page
+    assert "--artifacts" not in page
 
 
 def test_remarks_on_a_pair_name_base_and_head():
