@@ -90,9 +90,9 @@ def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
             "Base did not tell which files it imported: if the project is installed editable, it may have run head's.",
         )
         return
-    installed = next((it.installed for it in imported if it.installed), ())
-    if installed:
-        what = f"Base imported {installed[0]} as it is installed, and not that of its worktree"
+    copies = next((it.copies for it in imported if it.copies), ())
+    if copies:
+        what = f"Base imported a copy of {copies[0]}, as an installed one, and not that of its worktree"
     elif any(not it.own for it in imported):
         what = "Base imported no file of its worktree"
     else:
@@ -100,7 +100,7 @@ def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
     yield Note(
         "warning",
         "base-imports-installed",
-        f"{what}: what is installed is the same on both sides. Install the project editable, or compare two "
+        f"{what}: such a copy is the same on both sides. Install the project editable, or compare two "
         "environments with --base-command.",
     )
 

@@ -15,22 +15,13 @@ def refuse_foreign_imports(imported: ImportedFiles, program: Program, run: str) 
     """Raise :class:`MeasureError` if what ``run`` of ``program`` imported makes it no run of its side."""
     if imported.of_other:
         raise _of_other(imported.of_other, program.side, run)
-    if not program.in_worktree:
-        return  # What head imports from elsewhere, base does too.
-    if imported.elsewhere:
-        raise MeasureError(
-            f"{run} imported {_and_more(imported.elsewhere)}, which belongs neither to base nor to head, in place of "
-            "its own",
-            slug="base-imports-copy",
-            hint="another clone or worktree is installed, or on the path: both sides would run that; install this one",
-        )
     if imported.not_run:
         raise MeasureError(
-            f"{run} imported {_and_more(imported.not_run)} as it is installed, and that file is another one in base "
-            "than in head",
+            f"{run} imported a copy of {_and_more(imported.not_run)} in place of its own, and that file is another one "
+            "in base than in head",
             slug="change-not-run",
-            hint="both sides would run what is installed, and not the change: install the project editable "
-            "(pip install -e .), or compare two environments with --base-command",
+            hint="an installed copy, or another clone on the path, runs on both sides, and not the change: install the "
+            "project editable (pip install -e .), or compare two environments with --base-command",
         )
 
 

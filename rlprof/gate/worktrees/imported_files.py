@@ -16,8 +16,10 @@ from rlprof.gate.worktrees.import_paths import INSTALLED
 FOLDER_VARIABLE: Final = "RLPROF_IMPORTS_DIR"
 """Tells agents where to write what their processes imported."""
 
-_LAYOUTS: Final = ("", "src")
-"""Where repositories have modules that are in no package."""
+_LAYOUTS: Final = ("", "src", "python", "lib")
+"""Where projects have what they install."""
+
+_OF_A_PROJECT: Final = frozenset({"pyproject.toml", "setup.cfg", "setup.py"})
 
 
 class ImportedFiles(NamedTuple):
@@ -27,12 +29,10 @@ class ImportedFiles(NamedTuple):
     """How many lie in the side's own working tree."""
     of_other: tuple[Path, ...]
     """Those of the other side's working tree that should be its own, relative to it."""
-    elsewhere: tuple[Path, ...]
-    """Of packages of the project, neither from there nor installed: of another clone, say."""
-    installed: tuple[Path, ...]
-    """Of packages of the project, relative to its root, which were imported as they are installed."""
+    copies: tuple[Path, ...]
+    """Files of the project, relative to its root, of which a copy was imported: an installed one, say."""
     not_run: tuple[Path, ...]
-    """Those among them that are another file on the other side: that change was not run."""
+    """Those among them that differ between the sides, where the copy is not the side's own: that change was not run."""
 
 
 def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) -> ImportedFiles:
@@ -45,15 +45,16 @@ def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) ->
     told = _told(folder)
     ours = [it for it in told if _tree_of(it, own, other) == own]
     theirs = [it for it in told if _tree_of(it, own, other) == other]
-    outside = [it for it in told if _tree_of(it, own, other) is None]
-    installed = list(_installed_copies([*theirs, *outside], own))
+    misled = list(_misled(theirs, own, other, named))
+    tracked = _tracked(own)
+    elsewhere = set(told).difference(own / it for it in tracked).difference(misled)
+    copies = list(_copies(sorted(elsewhere), own, other))
     return ImportedFiles(
         is_told=bool(told),
         own=len(ours) + sum(_tree_of(it, own, other) == own for it in named),
-        of_other=tuple(_misled(theirs, own, other, named)),
-        elsewhere=tuple(_copies(outside, own)),
-        installed=tuple(installed),
-        not_run=tuple(it for it in installed if not _is_same(own / it, other / it)),
+        of_other=tuple(it.relative_to(other) for it in misled),
+        copies=tuple(it.place for it in copies),
+        not_run=tuple(it.place for it in copies if it.hides_change),
     )
 
 
@@ -97,68 +98,87 @@ def _misled(
         place = path.relative_to(other)
         is_built = INSTALLED.isdisjoint(place.parts) and (own / place).is_file()
         if path not in named and (is_built or str(place) in tracked):
-            yield place
-
-
-def _copies(paths: Sequence[Path], own: Path) -> Iterator[Path]:
-    packaged = _packaged(own)
-    for path in paths:
-        if INSTALLED.isdisjoint(path.parts) and any(
-            tail in packaged for tail in _tails_from_topmost_package(path)
-        ):
             yield path
 
 
-def _tails_from_topmost_package(path: Path) -> Iterator[str]:
-    """At most one: ``lab/policy.py``."""
+class _Copy(NamedTuple):
+    place: Path
+    """Of what it is a copy of, relative to the root of the side's own tree."""
+    module: Path
+    """Its place in the topmost package."""
+    content: bytes
+    own: bytes | None
+    """The content of what it is a copy of; None where that is absent."""
+    other: bytes | None
+    """That of the other side's."""
+
+    @property
+    def is_evident(self) -> bool:
+        """Whether it surely is one: another project's package may have the same name."""
+        return bool(self.content.strip()) and self.content in (self.own, self.other)
+
+    @property
+    def hides_change(self) -> bool:
+        is_changed = None not in (self.own, self.other) and self.own != self.other
+        return is_changed and self.content != self.own
+
+
+def _copies(paths: Sequence[Path], own: Path, other: Path) -> Iterator[_Copy]:
+    ours, theirs = _modules(own), _modules(other)
+    found = []
+    for path in paths:
+        module = _module(path)
+        place, content = ours.get(module), _content(path)
+        if place is not None and content is not None:
+            elsewhere = theirs.get(module)
+            there = None if elsewhere is None else _content(other / elsewhere)
+            found.append(_Copy(place, module, content, _content(own / place), there))
+    evident = {it.module.parts[0] for it in found if it.is_evident}
+    yield from (it for it in found if it.module.parts[0] in evident)
+
+
+def _module(path: Path) -> Path:
+    """``lab/policy.py``: where it is installed, or from its topmost package on."""
+    at = max((at for at, it in enumerate(path.parts) if it in INSTALLED), default=None)
+    if at is not None:
+        return Path(*path.parts[at + 1 :])
     top = path
     while (top.parent / "__init__.py").is_file():
         top = top.parent
-    if top != path:
-        yield str(path.relative_to(top.parent))
+    return path.relative_to(top.parent)
 
 
-def _installed_copies(paths: Sequence[Path], own: Path) -> Iterator[Path]:
-    packaged = _packaged(own)
-    for path in paths:
-        at = max((at for at, it in enumerate(path.parts) if it in INSTALLED), default=None)
-        if at is None:
-            continue
-        place = Path(*path.parts[at + 1 :])
-        alone = (Path(layout) / place for layout in _LAYOUTS if (own / layout / place).is_file())
-        tracked = packaged.get(str(place)) or next(alone, None)
-        if tracked is not None:
-            yield tracked
-
-
-def _is_same(one: Path, other: Path) -> bool:
+def _content(path: Path) -> bytes | None:
     try:
-        return one.read_bytes() == other.read_bytes()
+        return path.read_bytes()
     except OSError:
-        return False  # One of them lacks it.
+        return None
 
 
-@lru_cache(maxsize=1)
-def _packaged(root: Path) -> Mapping[str, Path]:
-    """Tracked files of packages by what they are from the topmost package on: ``lab/policy.py`` of
-    ``libs/a/src/lab``.
+@lru_cache(maxsize=2)
+def _modules(root: Path) -> Mapping[Path, Path]:
+    """Tracked modules that an installation would bring, by their place in the topmost package: that of
+    ``libs/a/src/lab/policy.py`` is ``lab/policy.py``, if ``libs/a`` is a project.
     """
-    modules = [Path(it) for it in sorted(_tracked(root))]
-    packages = {it.parent for it in modules if it.name == "__init__.py"}
-    return {_from_package(it, packages): it for it in modules if it.parent in packages}
-
-
-def _from_package(module: Path, packages: Collection[Path]) -> str:
-    top = module.parent
-    while top.parent in packages and top.parent != top:
-        top = top.parent
-    return str(module.relative_to(top.parent))
+    tracked = [Path(it) for it in sorted(_tracked(root))]
+    projects = {Path(), *(it.parent for it in tracked if it.name in _OF_A_PROJECT)}
+    roots = {project / layout for project in projects for layout in _LAYOUTS}
+    packages = {it.parent for it in tracked if it.name == "__init__.py"}
+    found = {}
+    for path in tracked:
+        top = path.parent
+        while top in packages and top != Path():
+            top = top.parent
+        if path.suffix == ".py" and top in roots:
+            found[path.relative_to(top)] = path
+    return found
 
 
 @lru_cache(maxsize=2)
 def _tracked(root: Path) -> frozenset[str]:
-    """Python files that git tracks below ``root``, submodules included."""
-    listed = git(root, "ls-files", "-z", "--recurse-submodules", "--", "*.py")
+    """Python files, and those of projects, that git tracks below ``root``, submodules included."""
+    wanted = ("*.py", *(f"*{name}" for name in sorted(_OF_A_PROJECT)))
+    listed = git(root, "ls-files", "-z", "--recurse-submodules", "--", *wanted)
     if not listed.is_good:
         raise MeasureError(
             f"git could not list the files of {root}: {listed.error}",

@@ -12,12 +12,12 @@ from types import ModuleType
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import imported_files as agent
-from rlprof.gate.program import Checkout
+from rlprof.gate.program import Checkout, Side
 from rlprof.gate.worktrees.imported_files import ImportedFiles, imported_files
 from tests.git_repository import ENVIRONMENT, GitRepository
 
 FILES = ("src/agent/__init__.py", "src/agent/policy.py", "train.py")
-TOLD = ImportedFiles(is_told=True, own=0, of_other=(), elsewhere=(), installed=(), not_run=())
+TOLD = ImportedFiles(is_told=True, own=0, of_other=(), copies=(), not_run=())
 
 
 @pytest.fixture(autouse=True)
@@ -169,37 +169,110 @@ def test_a_worktree_inside_of_head_is_its_own(told, head):
     assert found == TOLD._replace(own=1)
 
 
-def test_files_of_another_clone(told, checkout, head, tmp_path):
-    other = head.clone(tmp_path / "clone").folder / "src/agent/policy.py"
-
-    assert told([checkout.own / "train.py", other]).elsewhere == (other,)
+POLICY = "def act(observation): return 0\n"
+CHANGED = "def act(observation): return 1\n"
 
 
-def test_a_module_of_the_same_name_within_another_package_is_no_copy(told, tmp_path):
-    within = written(tmp_path / "torch/agent/policy.py")
-    for package in ("torch", "torch/agent"):
-        written(tmp_path / package / "__init__.py")
+@pytest.fixture
+def project(head, tmp_path, checkout):
+    """Its package, committed at ``place``, in base and in head; both sides of a check."""
 
-    assert told([within]) == TOLD
+    def _project(place: str, *, changed: bool, of: Side = Side.BASE) -> Checkout:
+        head.commit(POLICY, f"{place}/policy.py")
+        head.commit("", f"{place}/__init__.py")
+        head.git("worktree", "remove", "--force", str(checkout.own))
+        head.git("worktree", "add", "--quiet", "--detach", str(checkout.own))
+        if changed:
+            head.write(CHANGED, f"{place}/policy.py")
+        return checkout if of is Side.BASE else Checkout(checkout.other, checkout.own)
+
+    return _project
 
 
-@pytest.mark.parametrize("place", ["src/agent", "libs/agent/src/agent", "agent"])
-@pytest.mark.parametrize("has_changed", [True, False])
-def test_an_installed_copy_of_what_the_worktree_has(told, head, tmp_path, place, has_changed):
-    head.git("rm", "-r", "--quiet", "src")
-    head.commit("VERSION = 1\n", f"{place}/__init__.py")
-    base = tmp_path / "elsewhere"
-    head.git("worktree", "add", "--quiet", "--detach", str(base))
-    if has_changed:
-        head.write("VERSION = 2\n", f"{place}/__init__.py")
-    site = tmp_path / "env/lib/python3.11/site-packages"
-    theirs = [written(site / name) for name in ("agent/__init__.py", "torch/nn.py")]
+def a_copy(folder: Path, text: str = POLICY) -> Path:
+    written(folder / "lab/__init__.py")
+    file = written(folder / "lab/policy.py")
+    file.write_text(text)
+    return file
 
-    found = told([base / "train.py", *theirs], checkout=Checkout(base, head.folder))
 
-    copied = (Path(place, "__init__.py"),)
-    not_run = copied if has_changed else ()
-    assert found == TOLD._replace(own=1, installed=copied, not_run=not_run)
+@pytest.mark.parametrize("place", ["lab", "src/lab", "python/lab", "libs/a/src/lab"])
+@pytest.mark.parametrize("where", ["env/lib/python3.11/site-packages", "another/clone/src"])
+def test_a_copy_of_what_is_the_same_in_both(told, project, head, tmp_path, place, where):
+    head.write("", "libs/a/pyproject.toml")
+    both = project(place, changed=False)
+
+    found = told([both.own / "train.py", a_copy(tmp_path / where)], checkout=both)
+
+    copied = Path(place, "policy.py")
+    assert found == TOLD._replace(own=1, copies=(copied,))
+
+
+@pytest.mark.parametrize(
+    ("side", "copy", "is_run"),
+    [
+        (Side.BASE, POLICY, True),
+        (Side.BASE, CHANGED, False),
+        (Side.HEAD, POLICY, False),
+        (Side.HEAD, CHANGED, True),
+    ],
+)
+def test_a_copy_that_is_the_sides_own_is_as_good(told, project, tmp_path, side, copy, is_run):
+    """As of a program that starts from a snapshot of its code."""
+    both = project("src/lab", changed=True, of=side)
+
+    found = told([a_copy(tmp_path / "snapshot", copy)], checkout=both)
+
+    assert found.not_run == (() if is_run else (Path("src/lab/policy.py"),))
+
+
+@pytest.mark.parametrize("where", ["build/lib", ".worktrees/feature/src"])
+def test_a_copy_that_lies_in_heads_tree_is_one_too(told, project, head, where):
+    both = project("src/lab", changed=True, of=Side.HEAD)
+
+    found = told([a_copy(head.folder / where)], checkout=both)
+
+    assert found.not_run == (Path("src/lab/policy.py"),)
+
+
+@pytest.mark.parametrize("place", ["agents/lab", "tests/stubs/lab", "third_party/lab"])
+def test_a_package_that_no_installation_brings_has_no_copies(told, project, tmp_path, place):
+    both = project(place, changed=True)
+
+    assert told([a_copy(tmp_path / "site-packages")], checkout=both) == TOLD
+
+
+def test_another_projects_package_of_the_same_name_is_no_copy(told, project, tmp_path):
+    both = project("src/lab", changed=True)
+
+    assert told([a_copy(tmp_path / "site-packages", "import jax\n")], checkout=both) == TOLD
+
+
+def test_what_head_lacks_has_not_changed(told, project, head, tmp_path):
+    """As in a sparse checkout, or where a submodule is not there."""
+    both = project("src/lab", changed=False)
+    (head.folder / "src/lab/policy.py").unlink()
+
+    found = told([a_copy(tmp_path / "site-packages")], checkout=both)
+
+    assert found.not_run == ()
+
+
+def test_what_has_only_moved_has_not_changed(told, project, head, tmp_path):
+    both = project("src/lab", changed=False)
+    head.git("mv", "src/lab", "lab")
+
+    found = told([a_copy(tmp_path / "site-packages")], checkout=both)
+
+    assert found.not_run == ()
+
+
+def test_a_module_within_another_package_is_no_copy(told, project, tmp_path):
+    both = project("src/lab", changed=True)
+    within = a_copy(tmp_path / "torch", CHANGED)
+    written(tmp_path / "torch/__init__.py")
+
+    assert told([within], checkout=both) == TOLD
 
 
 def test_what_is_installed_in_the_worktree_itself_is_its_own(told, checkout):

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _INSTALLED = ("site-packages", "dist-packages")
 
+_OF_FINDERS = ("_redirections", "known_source_files", "submodule_search_locations")
+"""Tables of ``editables``, and of scikit-build-core."""
+
 _INJECT = os.path.realpath(os.path.dirname(os.path.dirname(__file__)))
 """Where the agent lies, and must be found: of a project that is rlprof itself, in the other tree too."""
 
@@ -27,19 +30,19 @@ def install(head: str, side: str) -> None:
     sys.path[:] = [_moved(path, head, side) for path in sys.path]
     for places in _redirections():
         for name, place in list(places.items()):
-            if isinstance(place, list):
-                places[name] = [_moved(path, head, side) for path in place]
+            if isinstance(place, (list, set, tuple)):
+                places[name] = type(place)(_moved(path, head, side) for path in place)
             else:
                 places[name] = _moved(place, head, side)
 
 
 def _redirections() -> list[dict[str, Any]]:
-    """Places by module, of the finders by which setuptools and ``editables`` redirect imports."""
+    """Places by module, of the finders by which build backends redirect imports."""
     owners = [
         module for name, module in list(sys.modules.items()) if name.startswith("__editable__")
     ]
     tables = [_table(owner, name) for owner in owners for name in ("MAPPING", "NAMESPACES")]
-    tables += [_table(finder, "_redirections") for finder in sys.meta_path]
+    tables += [_table(finder, name) for finder in sys.meta_path for name in _OF_FINDERS]
     return [table for table in tables if isinstance(table, dict)]
 
 
