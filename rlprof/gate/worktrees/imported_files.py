@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rlprof.errors import MeasureError
 from rlprof.gate.program import Checkout
-from rlprof.gate.worktrees.git import git
+from rlprof.gate.worktrees.copies import copies_among
 from rlprof.gate.worktrees.import_paths import INSTALLED
+from rlprof.gate.worktrees.tracked import tracked_files
 
 FOLDER_VARIABLE: Final = "RLPROF_IMPORTS_DIR"
 """Tells agents where to write what their processes imported."""
-
-_LAYOUTS: Final = ("", "src", "python", "lib")
-"""Where projects have what they install."""
-
-_OF_A_PROJECT: Final = frozenset({"pyproject.toml", "setup.cfg", "setup.py"})
 
 
 class ImportedFiles(NamedTuple):
@@ -46,9 +41,9 @@ def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) ->
     ours = [it for it in told if _tree_of(it, own, other) == own]
     theirs = [it for it in told if _tree_of(it, own, other) == other]
     misled = list(_misled(theirs, own, other, named))
-    tracked = _tracked(own)
-    elsewhere = set(told).difference(own / it for it in tracked).difference(misled)
-    copies = list(_copies(sorted(elsewhere), own, other))
+    tracked = (own / it for it in tracked_files(own))
+    elsewhere = set(told).difference(tracked, misled)
+    copies = list(copies_among(sorted(elsewhere), own, other))
     return ImportedFiles(
         is_told=bool(told),
         own=len(ours) + sum(_tree_of(it, own, other) == own for it in named),
@@ -93,96 +88,9 @@ def _misled(
 ) -> Iterator[Path]:
     if not paths:
         return
-    tracked = _tracked(own) | _tracked(other)
+    tracked = tracked_files(own) | tracked_files(other)
     for path in paths:
         place = path.relative_to(other)
         is_built = INSTALLED.isdisjoint(place.parts) and (own / place).is_file()
         if path not in named and (is_built or str(place) in tracked):
             yield path
-
-
-class _Copy(NamedTuple):
-    place: Path
-    """Of what it is a copy of, relative to the root of the side's own tree."""
-    module: Path
-    """Its place in the topmost package."""
-    content: bytes
-    own: bytes | None
-    """The content of what it is a copy of; None where that is absent."""
-    other: bytes | None
-    """That of the other side's."""
-
-    @property
-    def is_evident(self) -> bool:
-        """Whether it surely is one: another project's package may have the same name."""
-        return bool(self.content.strip()) and self.content in (self.own, self.other)
-
-    @property
-    def hides_change(self) -> bool:
-        is_changed = None not in (self.own, self.other) and self.own != self.other
-        return is_changed and self.content != self.own
-
-
-def _copies(paths: Sequence[Path], own: Path, other: Path) -> Iterator[_Copy]:
-    ours, theirs = _modules(own), _modules(other)
-    found = []
-    for path in paths:
-        module = _module(path)
-        place, content = ours.get(module), _content(path)
-        if place is not None and content is not None:
-            elsewhere = theirs.get(module)
-            there = None if elsewhere is None else _content(other / elsewhere)
-            found.append(_Copy(place, module, content, _content(own / place), there))
-    evident = {it.module.parts[0] for it in found if it.is_evident}
-    yield from (it for it in found if it.module.parts[0] in evident)
-
-
-def _module(path: Path) -> Path:
-    """``lab/policy.py``: where it is installed, or from its topmost package on."""
-    at = max((at for at, it in enumerate(path.parts) if it in INSTALLED), default=None)
-    if at is not None:
-        return Path(*path.parts[at + 1 :])
-    top = path
-    while (top.parent / "__init__.py").is_file():
-        top = top.parent
-    return path.relative_to(top.parent)
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
-
-
-@lru_cache(maxsize=2)
-def _modules(root: Path) -> Mapping[Path, Path]:
-    """Tracked modules that an installation would bring, by their place in the topmost package: that of
-    ``libs/a/src/lab/policy.py`` is ``lab/policy.py``, if ``libs/a`` is a project.
-    """
-    tracked = [Path(it) for it in sorted(_tracked(root))]
-    projects = {Path(), *(it.parent for it in tracked if it.name in _OF_A_PROJECT)}
-    roots = {project / layout for project in projects for layout in _LAYOUTS}
-    packages = {it.parent for it in tracked if it.name == "__init__.py"}
-    found = {}
-    for path in tracked:
-        top = path.parent
-        while top in packages and top != Path():
-            top = top.parent
-        if path.suffix == ".py" and top in roots:
-            found[path.relative_to(top)] = path
-    return found
-
-
-@lru_cache(maxsize=2)
-def _tracked(root: Path) -> frozenset[str]:
-    """Python files, and those of projects, that git tracks below ``root``, submodules included."""
-    wanted = ("*.py", *(f"*{name}" for name in sorted(_OF_A_PROJECT)))
-    listed = git(root, "ls-files", "-z", "--recurse-submodules", "--", *wanted)
-    if not listed.is_good:
-        raise MeasureError(
-            f"git could not list the files of {root}: {listed.error}",
-            slug="worktree-failed",
-            hint="try `git ls-files --recurse-submodules` there",
-        )
-    return frozenset(it for it in listed.out.split("\0") if it)
