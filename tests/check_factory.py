@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
-from rlprof.gate.checking import CheckSettings, check_pairs
-from rlprof.gate.counters import RunCounters
+from rlprof.gate.checking import CheckSettings, check_against_baseline, check_pairs
+from rlprof.gate.counters import CounterTolerance, RunCounters
 from rlprof.gate.decision import DecisionSettings
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
@@ -156,3 +156,21 @@ def a_baseline(sps: Sequence[float] = (1000, 1004, 998, 1001, 999), **changes: o
         **changes,
     }
     return Baseline(**fields)  # type: ignore[arg-type]  # the fields of a story, by name
+
+
+def checked_against(
+    baseline: Baseline,
+    runs: Runs,
+    tolerances: tuple[CounterTolerance, ...] = (),
+    *,
+    counters_only: bool = False,
+) -> Outcome:
+    """Head alone, with a baseline that was saved."""
+    return check_against_baseline(
+        baseline,
+        "perf.json",
+        a_program(Side.HEAD),
+        ListedRuns(runs),
+        CheckSettings(DecisionSettings(), tolerances, counters_only),
+        lambda _line: None,
+    )

@@ -40,8 +40,7 @@ def compare_with_baseline(
 ) -> Outcome:
     """Raises ``UsageError`` and ``MeasureError`` for a file that is none, or of another machine."""
     baseline = read_baseline(path)
-    here = fingerprint_here(interpreter_of(head.command, head.environment), head.environment)
-    notes = check_machine(baseline, path, here, is_relaxed=request.relax_machine)
+    notes = check_machine(baseline, path, _machine_of(head), is_relaxed=request.relax_machine)
     outcome = check_against_baseline(baseline, str(path), head, runner, settings, tell)
     return replace(outcome, notes=(*notes, *outcome.notes))
 
@@ -61,13 +60,17 @@ def save_baseline(
         head,
         runner,
         runs=usual if request.pairs is None else request.pairs,
-        machine=fingerprint_here(interpreter_of(head.command, head.environment), head.environment),
+        machine=_machine_of(head),
         commit=git_state(head.folder) or "",
         tell=tell,
         counters_only=request.counters_only,
     )
     write_output(path, baseline_as_json(baseline), force=request.force)
     typer.echo(f"wrote {path}: {len(baseline.steps)} runs{_spread(baseline)}")
+
+
+def _machine_of(head: Program) -> dict[str, str]:
+    return fingerprint_here(interpreter_of(head.command, head.environment), head.environment)
 
 
 def _spread(baseline: Baseline) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from rlprof.gate.worktrees.import_paths import INSTALLED
 from rlprof.gate.worktrees.tracked import tracked_modules
+
+INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+"""Names of folders of what was installed."""
 
 
 class Copy(NamedTuple):
@@ -38,7 +40,9 @@ def copies_among(paths: Sequence[Path], own: Path, other: Path) -> Iterator[Copy
     found = []
     for path in paths:
         module = _module(path)
-        place, content = ours.get(module), _content(path)
+        place = ours.get(module)
+        # Thousands are not of the project, and need not be read.
+        content = None if place is None else _content(path)
         if place is not None and content is not None:
             elsewhere = theirs.get(module)
             there = None if elsewhere is None else _content(other / elsewhere)

@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
-
-INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
-"""Names of folders of what was installed."""
 
 
 def with_own_imports(environment: Mapping[str, str], *, root: Path, side: Path) -> dict[str, str]:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rlprof.gate.program import Checkout
-from rlprof.gate.worktrees.copies import copies_among
-from rlprof.gate.worktrees.import_paths import INSTALLED
+from rlprof.gate.worktrees.copies import INSTALLED, copies_among
 from rlprof.gate.worktrees.tracked import tracked_files
 
 FOLDER_VARIABLE: Final = "RLPROF_IMPORTS_DIR"

@@ -17,23 +17,18 @@ from rlprof.model.report import Report, Resources
 from tests.comparison_factory import (
     DEEPCOPY,
     HOME,
-    LOOP,
-    STEP,
     a_training,
     compared,
+    reading_its_configuration,
     stacks_of,
 )
-from tests.factories import a_run
 from tests.report_factories import a_finding, a_location, a_report
 
-OMEGACONF = f"{HOME}/.venv/lib/python3.11/site-packages/omegaconf/dictconfig.py:355 __getattr__"
 SOURCE = "def step(cfg):\n" + "    pass\n" * 10 + "    return cfg.env.scale\n"
 
 
 def a_run_that_reads_its_configuration(seconds: float):
-    run = a_run("train.py", start_up_s=1, steady_s=20).process("main", steps=1000)
-    run = run.spends(20 - seconds, LOOP).source(f"{HOME}/train.py", SOURCE)
-    return run.spends(seconds, LOOP, STEP, OMEGACONF) if seconds else run
+    return reading_its_configuration(seconds).source(f"{HOME}/train.py", SOURCE)
 
 
 def fates(base: Report, new: Report) -> list[tuple[str, Fate]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,20 @@ hear_signals()
 def counted(tmp_path: Path) -> Callable[..., Mapping[str, float]]:
     """Counters per step of a run of head, with the options of ``measured``."""
 
-    def _counted(run: RunBuilder, **options: object) -> Mapping[str, float]:
+    def _counted(
+        run: RunBuilder, *, needs_counters: bool = False, asked: Sequence[str] = ()
+    ) -> Mapping[str, float]:
         file = tmp_path / f"{len([*tmp_path.iterdir()])}.rlprof"
         write_run(file, run.recording())
         program = a_program(Side.HEAD)
-        found = measured(file, program=program, pair=1, needs_rate=False, **options)  # type: ignore[arg-type]
+        found = measured(
+            file,
+            program=program,
+            pair=1,
+            needs_rate=False,
+            needs_counters=needs_counters,
+            asked=asked,
+        )
         return found.counters.per_step
 
     return _counted

@@ -14,10 +14,7 @@ import jsonschema
 import pytest
 
 from rlprof.gate import words
-from rlprof.gate.baseline import Baseline
-from rlprof.gate.checking import CheckSettings, check_against_baseline
 from rlprof.gate.counters import CounterDifference
-from rlprof.gate.decision import DecisionSettings
 from rlprof.gate.formats.json_document import outcome_as_json
 from rlprof.gate.formats.junit import outcome_as_junit
 from rlprof.gate.formats.markdown import outcome_as_markdown
@@ -28,12 +25,11 @@ from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.model.recording import Note
 from tests.check_factory import (
-    ListedRuns,
-    Runs,
     a_baseline,
     a_measured_run,
     a_program,
     checked,
+    checked_against,
     failing_in,
     rates,
     unsteady,
@@ -387,18 +383,8 @@ def test_a_check_that_fails_for_what_belongs_to_a_run_does_not_say_per_step():
     assert words.verdict(COUNTED).startswith("Regression: head counts more per step than base: ")
 
 
-def against(baseline: Baseline, runs: Runs, *, counters_only: bool = False) -> Outcome:
-    return check_against_baseline(
-        baseline,
-        "perf.json",
-        a_program(Side.HEAD),
-        ListedRuns(runs),
-        CheckSettings(DecisionSettings(), counters_only=counters_only),
-        lambda _line: None,
-    )
-
-
-def test_what_belongs_to_a_run_of_a_baseline_is_told_by_the_steps_that_it_made():
+@pytest.mark.parametrize("steps", [15_000, 80_000])
+def test_what_belongs_to_a_run_of_a_baseline_is_told_by_the_steps_that_it_made(steps):
     """Head made a half, and twice as many: one process in each run all the same."""
     saved_steps = (20_000.0, 40_000.0, 40_000.0, 40_000.0, 20_000.0, 20_000.0)
     baseline = a_baseline(
@@ -407,14 +393,15 @@ def test_what_belongs_to_a_run_of_a_baseline_is_told_by_the_steps_that_it_made()
         counters_per_step={"processes": tuple(1 / it for it in saved_steps)},
     )
 
-    for steps in (15_000, 80_000):
-        counted = {"processes": 1 / steps}
-        outcome = against(
-            baseline,
-            lambda side, pair: a_measured_run(side, pair, steps=steps, counters=counted),  # noqa: B023
-            counters_only=True,
-        )
-        assert "processes  a run     1     1\n" in outcome_as_text(outcome, colored=False)
+    outcome = checked_against(
+        baseline,
+        lambda side, pair: a_measured_run(
+            side, pair, steps=steps, counters={"processes": 1 / steps}
+        ),
+        counters_only=True,
+    )
+
+    assert "processes  a run     1     1\n" in outcome_as_text(outcome, colored=False)
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown"])
@@ -440,7 +427,7 @@ def test_rates_that_were_not_asked_for_are_in_the_json():
 
 
 def test_a_baseline_of_counters_alone_is_told_by_its_runs():
-    outcome = against(a_baseline(), rates(1000, 1000), counters_only=True)
+    outcome = checked_against(a_baseline(), rates(1000, 1000), counters_only=True)
 
     text = outcome_as_text(outcome, colored=False)
 
@@ -467,7 +454,7 @@ def test_the_pages_of_what_got_worse_are_named_once_and_on_a_terminal_alone():
 
 
 def test_a_baseline_has_no_column_of_runs():
-    outcome = against(a_baseline(), rates(1000, 1000))
+    outcome = checked_against(a_baseline(), rates(1000, 1000))
 
     text = outcome_as_text(outcome, colored=False)
 

@@ -16,8 +16,6 @@ from rlprof.errors import (
 )
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.checking import (
-    CheckSettings,
-    check_against_baseline,
     check_machine,
     measure_baseline,
 )
@@ -36,6 +34,7 @@ from tests.check_factory import (
     a_measured_run,
     a_program,
     checked,
+    checked_against,
     failing_in,
     rates,
     unsteady,
@@ -253,14 +252,8 @@ def against(
     counters_only: bool = False,
     **changes: object,
 ) -> Outcome:
-    return check_against_baseline(
-        a_baseline(baseline_sps, **{"counters_per_step": {}, **changes}),
-        "perf.json",
-        a_program(Side.HEAD),
-        ListedRuns(runs),
-        CheckSettings(DecisionSettings(), tolerances, counters_only),
-        lambda _line: None,
-    )
+    baseline = a_baseline(baseline_sps, **{"counters_per_step": {}, **changes})
+    return checked_against(baseline, runs, tolerances, counters_only=counters_only)
 
 
 @pytest.mark.parametrize("name", ["kernel_launches", "gc_collections", "gpu_syncs"])
