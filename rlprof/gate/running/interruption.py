@@ -12,7 +12,7 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """A signal asked us to end. Nothing but the command catches it."""
+    """A signal asked us to end: what was measured by then is told, and the command ends."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
