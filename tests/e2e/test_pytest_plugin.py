@@ -82,10 +82,18 @@ class Project:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
         # As strict as a project can be.
         strict = ("-W", "error", "--strict-markers", "--strict-config")
+        # Sessions of one user tidy each other's folders, and warn where they meet.
+        temporary = self.folder / "temporary"
+        temporary.mkdir(exist_ok=True)
         return subprocess.Popen(
             [sys.executable, "-m", "pytest", *plugin, *strict, "--junitxml=junit.xml", *options],
             cwd=self.folder,
-            env={**inherited, "COLUMNS": "200", **environment},
+            env={
+                **inherited,
+                "COLUMNS": "200",
+                "PYTEST_DEBUG_TEMPROOT": str(temporary),
+                **environment,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
