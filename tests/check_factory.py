@@ -7,11 +7,13 @@ from pathlib import Path
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
-from rlprof.gate.checking import CheckSettings, check_against_baseline, check_pairs
+from rlprof.gate.baseline_check import check_against_baseline
+from rlprof.gate.check_progress import CheckSettings
 from rlprof.gate.counters import CounterTolerance, RunCounters
 from rlprof.gate.decision import DecisionSettings
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome
+from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.pair_check import check_pairs
 from rlprof.gate.program import Program, Side
 from rlprof.gate.running.runner import Runner
 from rlprof.model.profile import Interval
@@ -174,3 +176,9 @@ def checked_against(
         CheckSettings(DecisionSettings(), tolerances, counters_only),
         lambda _line: None,
     )
+
+
+def slug_of(outcome: Outcome) -> str:
+    assert outcome.verdict is Verdict.COULD_NOT_MEASURE
+    assert outcome.failure is not None
+    return outcome.failure.slug

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import traceback
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
@@ -33,10 +32,11 @@ from rlprof.errors import (
     RlprofError,
     UsageError,
 )
+from rlprof.gate.inconclusive import OnInconclusive
 
 if TYPE_CHECKING:
     from rlprof.gate.causes import Causes
-    from rlprof.gate.checking import CheckSettings
+    from rlprof.gate.check_progress import CheckSettings
     from rlprof.gate.outcome import Outcome
     from rlprof.gate.program import Program
     from rlprof.gate.running.runner import Runner
@@ -49,11 +49,6 @@ class _Found(NamedTuple):
     outcome: Outcome
     causes: Causes | None = None
     """Where they were asked for and found; their run files are there until the check's folder goes."""
-
-
-class OnInconclusive(str, Enum):
-    PASS = "pass"
-    FAIL = "fail"
 
 
 def check(
@@ -168,7 +163,7 @@ def check(
         min_effect=min_effect,
         counters=tuple(counter or ()),
         counters_only=counters_only,
-        on_inconclusive=None if on_inconclusive is None else on_inconclusive.value,
+        on_inconclusive=on_inconclusive,
         timeout_s=timeout,
         prepare=prepare,
         profile=profile,
@@ -273,7 +268,7 @@ def _runner(request: CheckRequest, folder: Path, settings: CheckSettings) -> Run
 def _outcome(
     request: CheckRequest, head: Program, runner: Runner, settings: CheckSettings, folder: Path
 ) -> _Found:
-    from rlprof.gate.checking import not_measured, stopped_at_once
+    from rlprof.gate.check_progress import outcome_without_runs
     from rlprof.gate.running.interruption import Interrupted
 
     try:
@@ -287,11 +282,9 @@ def _outcome(
             sides = _two_commands(request, head)
             return _compared(request, *sides, runner, settings)
         return _against_commit(request, request.base, head, runner, settings, folder)
-    except MeasureError as error:
+    except (MeasureError, Interrupted) as why:
         # Nothing ran: who reads a file must learn that too.
-        return _Found(not_measured(error, _base_name(request), head))
-    except Interrupted as stop:
-        return _Found(stopped_at_once(stop, _base_name(request), head))
+        return _Found(outcome_without_runs(why, _base_name(request), head, settings))
 
 
 def _base_name(request: CheckRequest) -> str:
@@ -353,8 +346,8 @@ def _compared(
     request: CheckRequest, base: Program, head: Program, runner: Runner, settings: CheckSettings
 ) -> _Found:
     from rlprof.gate.causes import look_for_causes
-    from rlprof.gate.checking import check_pairs
     from rlprof.gate.outcome import Verdict
+    from rlprof.gate.pair_check import check_pairs
     from rlprof.gate.running.interruption import Interrupted
     from rlprof.gate.words import first_line
     from rlprof.model.recording import Note

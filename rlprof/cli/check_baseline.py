@@ -12,13 +12,12 @@ from rlprof import wording
 from rlprof.cli.check_request import CheckRequest
 from rlprof.cli.output import write_output
 from rlprof.gate.baseline import Baseline, baseline_as_json, read_baseline
-from rlprof.gate.checking import (
-    CheckSettings,
-    Tell,
+from rlprof.gate.baseline_check import (
     check_against_baseline,
     check_machine,
     measure_baseline,
 )
+from rlprof.gate.check_progress import CheckSettings, Tell
 from rlprof.gate.fingerprint import fingerprint_here
 from rlprof.gate.interpreter import interpreter_of
 from rlprof.model.finding import Range

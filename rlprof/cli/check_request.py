@@ -14,7 +14,8 @@ from rlprof.cli.target import Target
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rlprof.gate.checking import CheckSettings
+    from rlprof.gate.check_progress import CheckSettings
+    from rlprof.gate.inconclusive import OnInconclusive
 
 ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
 """What ``--artifacts`` writes with ``--profile``."""
@@ -57,7 +58,7 @@ class CheckRequest:
     min_effect: str | None
     counters: tuple[str, ...]
     counters_only: bool
-    on_inconclusive: str | None
+    on_inconclusive: OnInconclusive | None
     timeout_s: float
     prepare: str | None
     profile: bool
@@ -192,7 +193,7 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
 
 
 def settings_of(request: CheckRequest) -> CheckSettings:
-    from rlprof.gate.checking import CheckSettings
+    from rlprof.gate.check_progress import CheckSettings
     from rlprof.gate.counters import parse_tolerance
     from rlprof.gate.decision import DecisionSettings
 

@@ -10,6 +10,7 @@ from rlprof.comparison.grown import GrownFunction
 from rlprof.gate import cause_words, words
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import Decision, State
+from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, exit_code
 from rlprof.gate.program import Side
@@ -23,7 +24,7 @@ FORMAT_VERSION: Final = 1
 """1: the first."""
 
 
-def outcome_as_json(outcome: Outcome, *, on_inconclusive: str | None) -> str:
+def outcome_as_json(outcome: Outcome, *, on_inconclusive: OnInconclusive | None) -> str:
     return as_json_text(
         {
             "format": FORMAT,

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from rlprof.gate import cause_words, words
 from rlprof.gate.counters import CounterDifference
+from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.names import printable
 
@@ -18,7 +19,7 @@ _LIMIT: Final = 1_000
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def outcome_as_junit(outcome: Outcome, *, on_inconclusive: str | None) -> str:
+def outcome_as_junit(outcome: Outcome, *, on_inconclusive: OnInconclusive | None) -> str:
     cases = [
         _case_of_rate(outcome, on_inconclusive),
         *(_case_of_counter(outcome, it) for it in words.counter_rows(outcome)),
@@ -36,7 +37,7 @@ def outcome_as_junit(outcome: Outcome, *, on_inconclusive: str | None) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _case_of_rate(outcome: Outcome, on_inconclusive: str | None) -> ElementTree.Element:
+def _case_of_rate(outcome: Outcome, on_inconclusive: OnInconclusive | None) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=_SUITE, name=words.rate_name(outcome))
     told = _told(outcome)
     message = _text(words.verdict(outcome))
@@ -46,7 +47,7 @@ def _case_of_rate(outcome: Outcome, on_inconclusive: str | None) -> ElementTree.
     elif outcome.verdict is Verdict.REGRESSION and outcome.decision is not None:
         _add(case, "failure", message, told, kind="regression")
     elif outcome.verdict is Verdict.INCONCLUSIVE:
-        if on_inconclusive == "fail":
+        if on_inconclusive is OnInconclusive.FAIL:
             _add(case, "failure", message, told, kind="inconclusive")
         else:
             _add(case, "skipped", message, told)

@@ -6,20 +6,24 @@ below which everything belongs to the run, and whose signals are free.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.floor import Floor, FloorRun, is_settled
 from rlprof.gate.program import Program, Side
-from rlprof.gate.running.own_process import command_to_run, end_with, write_request
+from rlprof.gate.running.own_process import (
+    command_to_run,
+    end_with,
+    read_answer,
+    read_request,
+    write_message,
+)
 from rlprof.gate.running.program_output import last_lines
-from rlprof.model.profile import Interval
 
 if TYPE_CHECKING:
     from rlprof.gate.measured_run import MeasuredRun
@@ -62,7 +66,7 @@ def measure_apart(
     Raises :class:`MeasureError`. Whatever ends the wait, as Ctrl-C or a time limit, ends the run first.
     """
     asked, answered, log = (place / name for name in ("request.json", "answer.json", "floor.log"))
-    write_request(asked, asdict(request))
+    write_message(asked, request)
     with log.open("wb") as output:
         process = subprocess.Popen(
             command_to_run(__name__, place),
@@ -79,7 +83,7 @@ def measure_apart(
             process.terminate()
             _wait_or_kill(process)
         asked.unlink(missing_ok=True)
-    answer = _read_answer(answered)
+    answer = read_answer(answered, _Answer)
     if answer is None:
         raise MeasureError(
             f"the measurement of {request.name} ended without a word\n{last_lines(log)}",
@@ -102,11 +106,10 @@ def main() -> None:
     place = Path(folder)
     try:
         with interruptible(), adopting_orphans():
-            answer = _measured(_read_request(place / "request.json"), place)
+            answer = _measured(read_request(place / "request.json", FloorRequest), place)
     except Interrupted as stop:
         sys.exit(128 + stop.signum)
-    text = json.dumps(asdict(answer))
-    (place / "answer.json").write_text(text, encoding="utf-8")
+    write_message(place / "answer.json", answer)
 
 
 def _measured(request: FloorRequest, place: Path) -> _Answer:
@@ -145,27 +148,6 @@ def floor_run(run: MeasuredRun) -> FloorRun:
         steps=run.steps,
         counters={name: value for name, value in run.counters.per_step.items() if value},
     )
-
-
-def _read_request(file: Path) -> FloorRequest:
-    fields: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    fields["command"] = tuple(fields["command"])
-    fields["floor"] = Floor(**fields["floor"])
-    return FloorRequest(**fields)
-
-
-def _read_answer(file: Path) -> _Answer | None:
-    """None when the process ended before it could answer."""
-    try:
-        fields = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    runs = tuple(
-        FloorRun(**{**it, "sps": None if it["sps"] is None else Interval(*it["sps"])})
-        for it in fields["runs"]
-    )
-    error = fields["error"]
-    return _Answer(runs, None if error is None else tuple(error))
 
 
 def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:

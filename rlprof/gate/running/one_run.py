@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rlprof.errors import RlprofError
 from rlprof.gate.program import Program
@@ -17,7 +15,8 @@ from rlprof.gate.running.own_process import (
     command_to_run,
     end_with,
     ending_all_without,
-    write_request,
+    read_request,
+    write_message,
 )
 from rlprof.gate.running.process_group import GRACE_S
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
@@ -79,23 +78,15 @@ def request_of(
 
 def command_for(request: RunRequest, file: Path) -> tuple[str, ...]:
     """Write ``request`` to ``file``; the command that carries it out."""
-    write_request(file, asdict(request))
+    write_message(file, request)
     return command_to_run(__name__, file)
-
-
-def read_answer(request: RunRequest) -> RunAnswer | None:
-    """None when the process ended before it could answer."""
-    try:
-        return RunAnswer(**json.loads(Path(request.answer).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
 
 
 def main() -> None:
     """Record the run that is asked for in the file of the first argument."""
     file, parent = sys.argv[1:]
     end_with(int(parent))
-    request = _read_request(Path(file))
+    request = read_request(Path(file), RunRequest)
     # The program's environment is not ours: it may lead to another rlprof.
     os.environ.clear()
     os.environ.update(request.environment)
@@ -111,15 +102,7 @@ def main() -> None:
         answer = RunAnswer(0)
     if failure is not None:
         answer = RunAnswer(answer.exit_code, failure.slug, failure.message, failure.hint)
-    Path(request.answer).write_text(json.dumps(asdict(answer)), encoding="utf-8")
-
-
-def _read_request(file: Path) -> RunRequest:
-    fields: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    fields["command"] = tuple(fields["command"])
-    counting = fields["counting"]
-    fields["counting"] = Counting(**{**counting, "counters": tuple(counting["counters"])})
-    return RunRequest(**fields)
+    write_message(Path(request.answer), answer)
 
 
 def _settings(request: RunRequest) -> RecordingSettings:

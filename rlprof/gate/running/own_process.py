@@ -8,10 +8,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
+
+import msgspec
 
 import rlprof
 from rlprof.gate.running.process_group import kill_until_gone
@@ -38,10 +40,27 @@ def command_to_run(module: str, argument: Path) -> tuple[str, ...]:
     return (sys.executable, "-c", _BOOT, root, module, str(argument), str(os.getpid()))
 
 
-def write_request(file: Path, request: Mapping[str, Any]) -> None:
-    """For nobody else to read: it holds an environment, and so secrets."""
+_Message = TypeVar("_Message")
+
+
+def write_message(file: Path, message: object) -> None:
+    """Write a dataclass as JSON, for nobody else to read: it may hold an environment, and so secrets."""
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
-        json.dump(request, stream)
+        # The library's own JSON has no place for names and values that are not UTF-8.
+        json.dump(msgspec.to_builtins(message), stream)
+
+
+def read_request(file: Path, kind: type[_Message]) -> _Message:
+    """What :func:`write_message` wrote; raises ``OSError`` and ``ValueError`` for a file that is none of ``kind``."""
+    return msgspec.convert(json.loads(file.read_text(encoding="utf-8")), kind)
+
+
+def read_answer(file: Path, kind: type[_Message]) -> _Message | None:
+    """The same; None when the process ended before it could answer."""
+    try:
+        return read_request(file, kind)
+    except (OSError, ValueError):
+        return None
 
 
 def end_with(parent: int) -> None:

@@ -12,7 +12,14 @@ from typing import Final
 
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.gate.program import Program
-from rlprof.gate.running.one_run import Counting, RunRequest, command_for, read_answer, request_of
+from rlprof.gate.running.one_run import (
+    Counting,
+    RunAnswer,
+    RunRequest,
+    command_for,
+    request_of,
+)
+from rlprof.gate.running.own_process import read_answer
 from rlprof.gate.running.process_session import ProcessSession
 from rlprof.gate.running.program_output import last_lines
 from rlprof.gate.worktrees.foreign_imports import refuse_foreign_imports
@@ -61,7 +68,7 @@ class RecordedRun:
 
     def check_end(self) -> None:
         """Raise :class:`MeasureError` unless it ended well."""
-        answer = read_answer(self._request)
+        answer = read_answer(Path(self._request.answer), RunAnswer)
         if answer is None:
             raise MeasureError(
                 f"the recording of {self.name} ended without a word\n{last_lines(self._log)}",

@@ -6,7 +6,6 @@ that nothing stays stopped when the check is killed.
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
@@ -21,7 +20,13 @@ from typing import Final, NamedTuple, TypeVar
 
 from rlprof.errors import MeasureError
 from rlprof.gate.running.interruption import ENDING
-from rlprof.gate.running.own_process import command_to_run, end_with, write_request
+from rlprof.gate.running.own_process import (
+    command_to_run,
+    end_with,
+    read_answer,
+    read_request,
+    write_message,
+)
 from rlprof.gate.running.process_session import ProcessSession
 from rlprof.gate.running.program_output import last_lines
 from rlprof.recording import procfs
@@ -43,6 +48,13 @@ _VARIATION: Final = 0.4
 
 _ROUNDS: Final = 20
 """Of looking for processes that were started while the others were being stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    pids: tuple[int, int]
+    answer: str
+    """File for when each of them had its turns."""
 
 
 class Turn(NamedTuple):
@@ -103,7 +115,8 @@ def turns_of(
     :class:`MeasureError` when the turns themselves went wrong.
     """
     asked, answered, log = (place.with_suffix(it) for it in (".asked.json", ".json", ".log"))
-    write_request(asked, {"pids": [it.pid for it in sessions], "answer": str(answered)})
+    first, second = sessions
+    write_message(asked, _Request((first.pid, second.pid), str(answered)))
     with ProcessSession(
         command_to_run(__name__, asked),
         environment=os.environ,
@@ -113,18 +126,14 @@ def turns_of(
     ) as taking:
         see_end()
         taking.wait(_TIDY_S)
-    try:
-        first, second = (
-            TurnsTaken(tuple(Turn(*turn) for turn in turns))
-            for turns in json.loads(answered.read_text(encoding="utf-8"))
-        )
-    except (OSError, ValueError, TypeError) as error:
+    taken = read_answer(answered, tuple[TurnsTaken, TurnsTaken])
+    if taken is None:
         raise MeasureError(
             f"base and head could not take turns\n{last_lines(log)}",
             slug="no-turns",
             hint="without --interleave they run one after the other",
-        ) from error
-    return first, second
+        )
+    return taken
 
 
 def main() -> None:
@@ -139,10 +148,9 @@ def main() -> None:
     for signum in ENDING:
         signal.signal(signum, stop)
     end_with(int(parent))
-    request = json.loads(Path(file).read_text(encoding="utf-8"))
-    taken = take_turns(request["pids"], until=lambda: is_over)
-    answer = Path(request["answer"])
-    answer.write_text(json.dumps([it.turns for it in taken]), encoding="utf-8")
+    request = read_request(Path(file), _Request)
+    taken = take_turns(request.pids, until=lambda: is_over)
+    write_message(Path(request.answer), taken)
 
 
 def take_turns(

@@ -20,6 +20,7 @@ from rlprof.gate.formats.junit import outcome_as_junit
 from rlprof.gate.formats.markdown import outcome_as_markdown
 from rlprof.gate.formats.sarif import outcome_as_sarif
 from rlprof.gate.formats.terminal import outcome_as_text
+from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
 from rlprof.gate.program import Side
@@ -296,7 +297,9 @@ def test_large_counts_are_told_in_full():
 
 
 def test_an_inconclusive_check_that_is_to_fail_is_a_failure_of_junit():
-    (suite,) = ElementTree.fromstring(outcome_as_junit(UNCLEAR, on_inconclusive="fail").encode())
+    (suite,) = ElementTree.fromstring(
+        outcome_as_junit(UNCLEAR, on_inconclusive=OnInconclusive.FAIL).encode()
+    )
 
     assert suite.get("failures") == "1"
 

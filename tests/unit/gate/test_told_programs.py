@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.gate.checking import measure_baseline
+from rlprof.gate.baseline_check import measure_baseline
 from rlprof.gate.program import Side, as_typed, told_line
 from tests.check_factory import MACHINE, ListedRuns, a_program, checked, rates
 
