@@ -34,7 +34,9 @@ _RELATIVE_LINK: Final = re.compile(r"\]\((?!https?://|#)(?P<up>\.\./)?")
 _MOST_RELATED: Final = 10
 _TEXT_LIMIT: Final = 1_000
 
-_LEVELS: Final = {"info": "note", "warning": "warning", "error": "error"}
+LEVELS: Final = {"info": "note", "warning": "warning", "error": "error"}
+"""Of remarks."""
+
 _CERTAINTY: Final = {
     Confidence.MEASURED: "measured",
     Confidence.BOUNDED: "the cause is known, what the fix leaves only within limits",
@@ -241,7 +243,7 @@ def _invocation(report: Report, placeless: Iterable[PricedFinding]) -> Json:
 
 def _notification(note: Note) -> Json:
     return {
-        "level": _LEVELS.get(note.level, "note"),
+        "level": LEVELS.get(note.level, "note"),
         "descriptor": {"id": printable(note.slug)},
         "message": {"text": printable(note.text, _TEXT_LIMIT)},
     }

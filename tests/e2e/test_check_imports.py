@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
 
 import pytest
@@ -88,6 +89,34 @@ def test_a_base_that_is_installed_over_head_is_no_comparison(project, tmp_path, 
 
     assert answer.fails_with(NOT_MEASURED, "head-imports-base")
     assert "imported lib/policy.py from the worktree of base" in answer.err
+    project.assert_tidy()
+
+
+# What pip writes for ``pip install -e .``, into the folder of the first argument.
+INSTALL = """
+import json, pathlib, sys
+place = pathlib.Path(sys.argv[1], "my_project-1.0.dist-info")
+place.mkdir(exist_ok=True)
+(place / "METADATA").write_text("Metadata-Version: 2.1\\nName: my-project\\nVersion: 1.0\\n")
+url = {"url": pathlib.Path.cwd().as_uri(), "dir_info": {"editable": True}}
+(place / "direct_url.json").write_text(json.dumps(url))
+"""
+
+
+def test_a_base_that_is_installed_over_head_is_seen_before_a_run(project, tmp_path, monkeypatch):
+    site = tmp_path / "site packages"
+    site.mkdir()
+    monkeypatch.setenv("PYTHONPATH", f"{site}:lib")
+    install = ("-c", INSTALL, str(site))
+    # Head's own, which is there first, is none of base.
+    subprocess.run([sys.executable, *install], cwd=project.folder, check=True)
+
+    assert project.check(*COUNT, "--prepare", "true", "train.py").code == PASS
+    answer = project.check(*COUNT, "--prepare", shlex.join([sys.executable, *install]), "train.py")
+
+    assert answer.fails_with(NOT_MEASURED, "head-imports-base")
+    assert "installed my-project of base into the environment that head uses" in answer.err
+    assert "pair 1" not in answer.err
     project.assert_tidy()
 
 

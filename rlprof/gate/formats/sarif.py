@@ -19,7 +19,7 @@ from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.names import printable
 from rlprof.own_paths import as_uri, own_path
 from rlprof.renderers.json_report.values import Json, as_json_text
-from rlprof.renderers.sarif import HOME, PAGES, SCHEMA
+from rlprof.renderers.sarif import HOME, LEVELS, PAGES, SCHEMA
 
 RATE_RULE: Final = "slower-than-base"
 COUNTER_RULE: Final = "counts-more-than-base"
@@ -153,8 +153,12 @@ def _location(place: _Place) -> Json:
 
 
 def _invocation(outcome: Outcome, unplaced: Sequence[_Worse]) -> Json:
+    of_pair = outcome.comparison.notes if outcome.comparison is not None else ()
     notifications = [
-        *(_notification("note", note.slug, note.text) for note in outcome.notes),
+        *(
+            _notification(LEVELS.get(it.level, "note"), it.slug, it.text)
+            for it in (*outcome.notes, *of_pair)
+        ),
         *(_notification("error", it.rule, it.text) for it in unplaced),
     ]
     if outcome.failure is not None:

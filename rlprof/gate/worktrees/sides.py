@@ -15,6 +15,7 @@ from rlprof.gate.worktrees.import_paths import (
     place_below,
     with_own_imports,
 )
+from rlprof.gate.worktrees.installed_base import refuse_installed_base
 from rlprof.gate.worktrees.worktree import (
     Repository,
     Worktree,
@@ -68,6 +69,7 @@ def in_worktree(
                 log=preparing.log,
                 timeout_s=preparing.timeout_s,
             )
+            refuse_installed_base(head, tree.root)
             # What was built is there only now: its paths no longer lead to head's.
             base, same_head = _sides(head, ref, repository, tree)
         if script is not None:

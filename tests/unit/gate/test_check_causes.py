@@ -54,6 +54,13 @@ def document_of(outcome: Outcome) -> dict[str, Any]:
     return document
 
 
+def told_by_sarif(outcome: Outcome) -> set[str]:
+    """Slugs of what is said of the run as a whole."""
+    (run,) = json.loads(outcome_as_sarif(outcome, root=HOME))["runs"]
+    (invocation,) = run["invocations"]
+    return {it["descriptor"]["id"] for it in invocation["toolExecutionNotifications"]}
+
+
 def results_of(outcome: Outcome) -> list[tuple[str, str, int]]:
     (run,) = json.loads(outcome_as_sarif(outcome, root=HOME))["runs"]
     places = [it["locations"][0]["physicalLocation"] for it in run["results"]]
@@ -384,6 +391,7 @@ def test_the_gravest_warning_of_the_pair_is_told_before_what_to_do():
         "run-crowded",
         "other-rlprof",
     ]
+    assert {BADLY.slug, CROWDED.slug} <= told_by_sarif(crowded)
 
 
 def test_causes_that_are_named_come_with_the_warning_and_need_no_advice():

@@ -201,9 +201,9 @@ def test_what_is_on_no_file_of_the_repository_is_a_notification(script):
     run = json.loads(FORMATS["sarif"](replace(SLOWER, script=script)))["runs"][0]
 
     assert [place_of(it) for it in run["results"]] == [("train.py", 12)]
-    (notification,) = run["invocations"][0]["toolExecutionNotifications"]
+    told = run["invocations"][0]["toolExecutionNotifications"]
+    (notification,) = [it for it in told if it["level"] == "error"]
     assert notification["descriptor"]["id"] == "slower-than-base"
-    assert notification["level"] == "error"
     assert "0.801 times" in notification["message"]["text"]
 
 
