@@ -3,7 +3,7 @@
 Wilcoxon's statistics, turned into intervals (Hodges & Lehmann 1963): their distribution, when nothing
 but chance tells the sides apart, is known exactly for any number of runs. They ask that pairs do not
 depend on each other and that noise treats both sides alike; not that it is normal, and one wild run in
-eight moves them little. ``docs/check.md`` has what bootstrap and Student's t do with five pairs instead.
+eight moves them little. ``docs/check-figures.md`` has what bootstrap and Student's t do with five pairs instead.
 """
 
 from __future__ import annotations
