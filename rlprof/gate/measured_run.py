@@ -79,7 +79,7 @@ def measured(
     # Without need of a rate nothing is cut: windows of torch's profiler may cover all steps of a short run.
     profile = build_profile(at_own_pace(recording) if needs_rate else recording)
     throughput = replace(profile.throughput, total_steps=count_steps(recording).total)
-    _check_steps(throughput, program, pair)
+    _check_steps(recording, throughput, program, pair)
     steady = tuple(_steady_windows(profile))
     sps = _of_all_steps(throughput, steady)
     if sps is None and needs_rate:
@@ -142,8 +142,9 @@ def _counters(recording: Recording, steps: float, told: Mapping[str, float]) -> 
 # --- what goes wrong ------------------------------------------------------------------------
 
 
-def _check_steps(throughput: Throughput, program: Program, pair: int) -> None:
+def _check_steps(recording: Recording, throughput: Throughput, program: Program, pair: int) -> None:
     if throughput.unit == "none" or throughput.source == "none":
+        _check_agent(recording, program, pair)
         raise MeasureError(
             f"{program.run_name(pair)} ended well, but nothing counted its steps",
             slug="no-steps",
@@ -165,16 +166,22 @@ def _no_rate(throughput: Throughput, program: Program, pair: int) -> RlprofError
 def _check_counted(
     recording: Recording, throughput: Throughput, program: Program, pair: int
 ) -> None:
-    if not any(it.python for it in recording.processes):
-        raise MeasureError(
-            f"nothing was counted in {program.run_name(pair)} since none of its processes carried rlprof's agent",
-            slug="counters-unseen",
-            hint="start Python without -E, -I and -S, and leave PYTHONPATH in its environment",
-        )
+    _check_agent(recording, program, pair)
     if not throughput.total_steps:
         raise MeasureError(
             f"{program.run_name(pair)} prints its rate and not its steps, so that nothing is known per step",
             slug="counters-unseen",
             hint="count them with rlprof.step(n) in the loop, with --steps-from MODULE:FUNCTION, or with a "
             "--sps-pattern that finds (?P<steps>...)",
+        )
+
+
+def _check_agent(recording: Recording, program: Program, pair: int) -> None:
+    if not any(it.python for it in recording.processes):
+        raise MeasureError(
+            f"nothing was counted in {program.run_name(pair)} since none of its processes carried rlprof's agent",
+            slug="counters-unseen",
+            hint="start Python without -E, -I and -S; let a command that sets PYTHONPATH add to it, "
+            "sh -c 'PYTHONPATH=src:$PYTHONPATH python train.py', or set it for rlprof itself; what is no Python is read "
+            "by --sps-pattern",
         )

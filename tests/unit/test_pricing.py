@@ -63,6 +63,8 @@ def a_hot_line(share: float, *, steady_s: float = 60.0, steps: float = 60_000) -
         pytest.param(0.82, 0.849, id="an eager f-string of arrays"),
         pytest.param(0.826, 0.825, id="omegaconf nodes in the env step"),
         pytest.param(0.82, 0.887, id="omegaconf nodes in the bandit's loop"),
+        pytest.param(0.19, 0.274, id="an eager f-string in a wrapper, PPO"),
+        pytest.param(0.25, 0.325, id="omegaconf nodes in a wrapper, PPO"),
     ],
 )
 def test_the_price_holds_the_measured_saving(shown, measured):

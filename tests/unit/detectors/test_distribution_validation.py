@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from rlprof.detectors.distribution_validation import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
@@ -68,5 +66,4 @@ def test_ranks_by_the_time_in_the_checks():
     first, *_ = ranked(a_training(4.0), PPO)
 
     assert first.finding.detector == DETECTOR.id
-    assert first.saved_share.low < 0.38 < first.saved_share.high
-    assert first.saved_share.high == pytest.approx(0.4, abs=0.12)
+    assert first.saved_share.low < 0.38 < first.saved_share.high < 0.55

@@ -112,10 +112,10 @@ def test_work_under_the_lock_may_go_with_it_in_part():
 
 
 def test_a_longer_wait_is_dearer():
-    short, long = (ranked(actors(asleep=part), ACTOR)[0].saved_share for part in (0.1, 0.4))
+    short, long = (ranked(actors(asleep=part), ACTOR)[0].saved_share for part in (0.1, 0.5))
 
     assert short.high < long.low
-    assert long.low < 0.4 < long.high
+    assert long.low < 0.5 < long.high
 
 
 def test_waking_up_those_that_wait_is_part_of_the_price():

@@ -38,3 +38,12 @@ def test_what_cannot_be_known_is_no_zero(counted, run, why):
         counted(run, needs_counters=True)
 
     assert error.value.slug == "counters-unseen"
+
+
+@pytest.mark.parametrize(("python", "slug"), [("", "counters-unseen"), ("3.11.7", "no-steps")])
+def test_steps_that_nobody_could_count_are_told_from_those_that_nobody_made(counted, python, slug):
+    """As of a command that replaces ``PYTHONPATH``, on which the agent is."""
+    with pytest.raises(MeasureError) as error:
+        counted(a_run("train.py", steady_s=10.0).process("main", python=python))
+
+    assert error.value.slug == slug
