@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import socket
 import struct
 import time
@@ -69,6 +70,10 @@ class AgentServer:
         if steps_from is not None:
             variables["RLPROF_STEPS_FROM"] = steps_from
         return variables
+
+    def has_callers(self) -> bool:
+        """Whether there is something to accept."""
+        return bool(select.select([self._listener], [], [], 0.0)[0])
 
     def accept(self) -> Announcement | None:
         """The next announcement; None when there is none, or when it was not a true one.

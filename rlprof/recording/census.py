@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -125,11 +124,10 @@ class Census:
             mailbox=announcement.mailbox,
         )
 
-    def scan(self, ignore: set[int]) -> list[TrackedProcess]:
-        """Look through the process tree; the newly found that have no agent."""
+    def scan(self, alive: Sequence[int]) -> list[TrackedProcess]:
+        """Look through the process tree, ``alive`` being all pids of it; the newly found that have no agent."""
         now = self._elapsed_us()
         found = []
-        alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in ignore]
         for pid in alive:
             if pid in self._live:
                 self._glimpses.pop(pid, None)

@@ -231,7 +231,13 @@ class Recorder:
             self._close_window(now_us)
 
     def _scan(self) -> None:
-        for tracked in self._census.scan(ignore=self._sampler_pids()):
+        ours = self._sampler_pids()
+        alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in ours]
+        # Who has ended by now has announced itself before, or never will: only then is it missed.
+        while self._server.has_callers():
+            self._accept()
+            self._server.release_overdue()
+        for tracked in self._census.scan(alive):
             self._attach(tracked)
         for tracked in list(self._census.notice_ends()):
             self._end(tracked.pid, exit_code=None)

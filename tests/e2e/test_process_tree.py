@@ -9,6 +9,7 @@ import pytest
 
 from rlprof.model.recording import Process
 from rlprof.recording.attaching import SHORT_LIVED
+from rlprof.recording.census import NO_AGENT
 from tests.live_processes import Result, is_alive, processes_with, wait_until
 
 FATES = {"sampled", "probe-only", "missed", "left-out"}
@@ -289,6 +290,28 @@ for name in os.listdir("/proc"):
 
     assert result.out == b""
     assert len(result.recording.processes) == 11
+
+
+def test_many_that_start_at_once_are_each_counted_once(write, rlprof_run):
+    """Most have ended before their agents are listened to."""
+    script = write(
+        WORK
+        + """
+for _ in range(25):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            work(0.15)
+        os._exit(0)
+for _ in range(25):
+    os.wait()
+work(1.5)
+"""
+    )
+
+    processes = rlprof_run(script).recording.processes
+
+    assert len({it.pid for it in processes}) == len(processes) == 51
+    assert not any(NO_AGENT in it.note for it in processes)
 
 
 LOSES_THE_AGENT = (
