@@ -1,4 +1,4 @@
-"""Checks without processes: ``checked(a_base(), a_head(), runs)`` with a runner that reads off a list."""
+"""Checks without processes: ``checked(rates(1000, 800))``, with a runner that reads off a list."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.baseline_check import check_against_baseline
-from rlprof.gate.check_progress import CheckSettings
+from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.counters import CounterTolerance, RunCounters
 from rlprof.gate.decision import DecisionSettings
 from rlprof.gate.measured_run import MeasuredRun
@@ -114,7 +114,7 @@ def failing_in(pair: int, runs: Runs) -> Runs:
     def run(side: Side, number: int) -> MeasuredRun:
         if number == pair and side is Side.HEAD:
             raise MeasureError(
-                "head (project), in pair 3, failed with exit code 1\n  | OSError: no space",
+                f"head (project), in pair {pair}, failed with exit code 1\n  | OSError: no space",
                 slug="program-failed",
                 hint="run it by itself to see why",
             )

@@ -129,6 +129,12 @@ def processes_with(mark: str) -> list[int]:
     return found
 
 
+def children_with(pid: int, mark: str) -> list[int]:
+    """Those among :func:`processes_with` that ``pid`` has started itself."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [it for it in processes_with(mark) if str(it) in children]
+
+
 def children_named(pid: int, name: str) -> list[int]:
     """Pids of the live children of ``pid`` whose program is called ``name``."""
     try:

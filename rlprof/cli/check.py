@@ -36,7 +36,7 @@ from rlprof.gate.inconclusive import OnInconclusive
 
 if TYPE_CHECKING:
     from rlprof.gate.causes import Causes
-    from rlprof.gate.check_progress import CheckSettings
+    from rlprof.gate.check_settings import CheckSettings
     from rlprof.gate.outcome import Outcome
     from rlprof.gate.program import Program
     from rlprof.gate.running.runner import Runner
@@ -126,7 +126,7 @@ def check(
         bool,
         typer.Option(
             "--profile",
-            help="Unless it passes: record a last pair in full, and say what got worse.",
+            help="If it fails or is inconclusive: record a last pair in full, and say what got worse.",
         ),
     ] = False,
     artifacts: Annotated[
@@ -179,8 +179,8 @@ def check(
 
 def _checked(request: CheckRequest) -> int:
     """The exit code. No error of ours ends in that of a regression."""
-    from rlprof.gate.running.interruption import Interrupted, interruptible
-    from rlprof.gate.running.process_session import adopting_orphans
+    from rlprof.gate.processes.interruption import Interrupted, interruptible
+    from rlprof.gate.processes.process_session import adopting_orphans
 
     try:
         with interruptible(), adopting_orphans():
@@ -195,6 +195,12 @@ def _checked(request: CheckRequest) -> int:
         if error.exit_code in (EXIT_USAGE, EXIT_NOT_MEASURED):
             raise
         raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
+    except OSError as error:
+        raise MeasureError(
+            f"the system refused what the check needs: {error}",
+            slug="check-refused",
+            hint="is the disk full, or is the working directory gone?",
+        ) from error
     except Exception as bug:
         lines = "".join(traceback.format_exception(bug)).rstrip()
         raise MeasureError(
@@ -222,15 +228,16 @@ def _check(request: CheckRequest) -> int:
             save_baseline(request, request.save_baseline, head, runner, settings, _tell)
             return EXIT_OK
         found = _outcome(request, head, runner, settings, folder)
-        code = hand_out(found.outcome, request)
-        if found.causes is not None:
-            write_artifacts(request, found.causes)
-    return code
+        try:
+            return hand_out(found.outcome, request)
+        finally:
+            if found.causes is not None:
+                write_artifacts(request, found.causes)
 
 
 def _head(request: CheckRequest) -> Program:
     from rlprof.gate.program import Program, Side
-    from rlprof.gate.worktrees.git import without_repository
+    from rlprof.recording.git_environment import without_repository
 
     folder = Path.cwd()
     try:
@@ -269,7 +276,7 @@ def _outcome(
     request: CheckRequest, head: Program, runner: Runner, settings: CheckSettings, folder: Path
 ) -> _Found:
     from rlprof.gate.check_progress import outcome_without_runs
-    from rlprof.gate.running.interruption import Interrupted
+    from rlprof.gate.processes.interruption import Interrupted
 
     try:
         if request.baseline is not None:
@@ -303,7 +310,7 @@ def _against_commit(
     settings: CheckSettings,
     folder: Path,
 ) -> _Found:
-    from rlprof.gate.running.interruption import Interrupted
+    from rlprof.gate.processes.interruption import Interrupted
     from rlprof.gate.worktrees.sides import Preparing, in_worktree
 
     is_script = request.target.kind is TargetKind.SCRIPT
@@ -348,7 +355,7 @@ def _compared(
     from rlprof.gate.causes import look_for_causes
     from rlprof.gate.outcome import Verdict
     from rlprof.gate.pair_check import check_pairs
-    from rlprof.gate.running.interruption import Interrupted
+    from rlprof.gate.processes.interruption import Interrupted
     from rlprof.gate.words import first_line
     from rlprof.model.recording import Note
 

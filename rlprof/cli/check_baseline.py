@@ -6,18 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from rlprof import wording
 from rlprof.cli.check_request import CheckRequest
-from rlprof.cli.output import write_output
+from rlprof.cli.output import show_to_the_reader, write_output
 from rlprof.gate.baseline import Baseline, baseline_as_json, read_baseline
 from rlprof.gate.baseline_check import (
     check_against_baseline,
     check_machine,
     measure_baseline,
 )
-from rlprof.gate.check_progress import CheckSettings, Tell
+from rlprof.gate.check_progress import Tell
+from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.fingerprint import fingerprint_here
 from rlprof.gate.interpreter import interpreter_of
 from rlprof.model.finding import Range
@@ -65,7 +64,7 @@ def save_baseline(
         counters_only=request.counters_only,
     )
     write_output(path, baseline_as_json(baseline), force=request.force)
-    typer.echo(f"wrote {path}: {len(baseline.steps)} runs{_spread(baseline)}")
+    show_to_the_reader(f"wrote {path}: {len(baseline.steps)} runs{_spread(baseline)}\n")
 
 
 def _machine_of(head: Program) -> dict[str, str]:

@@ -14,7 +14,7 @@ from rlprof.cli.target import Target
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rlprof.gate.check_progress import CheckSettings
+    from rlprof.gate.check_settings import CheckSettings
     from rlprof.gate.inconclusive import OnInconclusive
 
 ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
@@ -193,7 +193,7 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
 
 
 def settings_of(request: CheckRequest) -> CheckSettings:
-    from rlprof.gate.check_progress import CheckSettings
+    from rlprof.gate.check_settings import CheckSettings
     from rlprof.gate.counters import parse_tolerance
     from rlprof.gate.decision import DecisionSettings
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
-from rlprof.cli.output import say, show, terminal_options, write_output
-from rlprof.errors import MeasureError, OutputError, UsageError
+from rlprof.cli.output import say, show_to_the_reader, terminal_options, write_output
+from rlprof.errors import MeasureError, OutputError, RlprofError, UsageError
 from rlprof.gate.formats.json_document import outcome_as_json
 from rlprof.gate.formats.junit import outcome_as_junit
 from rlprof.gate.formats.markdown import outcome_as_markdown
 from rlprof.gate.formats.sarif import outcome_as_sarif
 from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.outcome import exit_code
-from rlprof.gate.running.interruption import Interrupted
+from rlprof.gate.processes.interruption import Interrupted
 from rlprof.gate.worktrees.git import git
 
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     )
     _add_to_summary(outcome)
     look = terminal_options(sys.stdout)
-    width = int(look["width"]) if sys.stdout.isatty() else None
-    _print(outcome_as_text(outcome, colored=look["color"] == "always", width=width))
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = int(look["width"]) if is_terminal else None
+    show_to_the_reader(outcome_as_text(outcome, colored=look["color"] == "always", width=width))
     if lost is not None:
         raise lost
     if outcome.stopped_by is not None:
@@ -61,7 +62,7 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
 
 
 def write_artifacts(request: CheckRequest, causes: Causes) -> None:
-    """While the run files are there. The verdict stands without them: a full disk is only told."""
+    """While the run files are there. The verdict stands without them: a full disk, or a bug of ours, is only told."""
     if request.artifacts is None:
         return
     page, drawing, *files = (request.artifacts / name for name in ARTIFACTS)
@@ -70,8 +71,9 @@ def write_artifacts(request: CheckRequest, causes: Causes) -> None:
         write_output(drawing, causes.drawing(), force=request.force)
         for file, run in zip(files, causes.runs, strict=True):
             write_output(file, run.run_file.read_bytes(), force=request.force)
-    except (OutputError, UsageError) as error:
-        say(f"rlprof: not all of {', '.join(ARTIFACTS)}: {error.message}")
+    except Exception as error:
+        why = error.message if isinstance(error, RlprofError) else repr(error)
+        say(f"rlprof: not all of {', '.join(ARTIFACTS)}: {why}")
     else:
         say(f"rlprof: wrote {', '.join(ARTIFACTS)} to {request.artifacts}")
 
@@ -92,14 +94,6 @@ def _written(
             # It was not there when the check began: the command line was fine.
             first = first or OutputError(error.message, slug=error.slug, hint=error.hint)
     return first
-
-
-def _print(text: str) -> None:
-    try:
-        show(text)
-    except BrokenPipeError:
-        # The reader has seen enough. Python would stumble once more when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _repository_root() -> str:

@@ -48,18 +48,18 @@ def _interpreter(python: Path | None) -> str:
 
 
 def _check_script(script: Path) -> None:
-    if not script.exists():
+    try:
+        if script.is_dir() or (script.exists() and script.suffix in (".py", ".pyz", ".zip")):
+            return
+        with script.open("rb") as file:
+            start = file.read(128)
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise LaunchError(
             f"the script {script} does not exist",
             slug="script-missing",
             hint=f"check the path (the working directory is {Path.cwd()}); "
             "modules start with -m, other programs after --",
-        )
-    if script.is_dir() or script.suffix in (".py", ".pyz", ".zip"):
-        return
-    try:
-        with script.open("rb") as file:
-            start = file.read(128)
+        ) from error
     except OSError as error:
         raise LaunchError(
             f"the script {script} cannot be read: {error.strerror}",
@@ -71,7 +71,7 @@ def _check_script(script: Path) -> None:
         raise LaunchError(
             f"{script} is not a Python script",
             slug="not-python",
-            hint=f"start it as a command: rlprof run -- {script}",
+            hint=f"start it as a command, after two dashes: -- {script}",
         )
 
 

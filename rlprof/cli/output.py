@@ -78,11 +78,11 @@ def write_output(path: Path, document: str | bytes, *, force: bool) -> None:
 
 def check_output(path: Path, *, force: bool) -> None:
     """Raise ``UsageError`` when ``path`` cannot be the output; cheap, so done before the work."""
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - what may not be looked at fails when it is written
         raise UsageError(
             f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
         )
-    if path.exists() and not force and not _is_special(path):
+    if os.path.exists(path) and not force and not _is_special(path):  # noqa: PTH110 - as above
         raise UsageError(
             f"{path} exists already",
             slug="output-exists",
@@ -124,6 +124,15 @@ def show(document: str | bytes, stream: TextIO | None = None) -> None:
         raise
     except OSError as error:
         raise _cannot_print(error.strerror or str(error)) from error
+
+
+def show_to_the_reader(text: str) -> None:
+    """The same of a result that counts as told when the reader has seen enough."""
+    try:
+        show(text)
+    except BrokenPipeError:
+        # Python would stumble once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(text: str) -> None:

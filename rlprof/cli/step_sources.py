@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from rlprof.errors import UsageError
@@ -10,8 +11,8 @@ from rlprof.errors import UsageError
 def pattern_of(text: str) -> re.Pattern[bytes]:
     """``--sps-pattern``, compiled; raises ``UsageError`` when it can find nothing."""
     try:
-        pattern = re.compile(text.encode())
-    except re.error as error:
+        pattern = re.compile(os.fsencode(text))
+    except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(
             f"--sps-pattern {text!r} is not a regular expression: {error}",
             slug="bad-pattern",
@@ -27,6 +28,7 @@ def pattern_of(text: str) -> re.Pattern[bytes]:
 
 
 def counted_function(text: str, *, agent: bool) -> str:
+    """``--steps-from``; raises ``UsageError`` when it cannot be counted."""
     module, colon, qualname = text.partition(":")
     parts = [*module.split("."), *qualname.split(".")]
     if not colon or not all(part.isidentifier() for part in parts):

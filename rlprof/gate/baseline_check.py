@@ -10,7 +10,8 @@ from typing import Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
-from rlprof.gate.check_progress import CheckProgress, CheckSettings, Tell, left, tell_run
+from rlprof.gate.check_progress import CheckProgress, Tell, tell_run, time_left
+from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.counters import RunCounters, compare_counters
 from rlprof.gate.decision import decide_unpaired
 from rlprof.gate.fingerprint import differences
@@ -67,10 +68,13 @@ def _judge(
     wanted = settings.first_pairs
     while len(progress.runs) < wanted:
         number = len(progress.runs) + 1
-        progress.tell(f"run {number} of {wanted}{left(progress.runs, wanted)}")
+        progress.tell(f"run {number} of {wanted}{time_left(progress.runs, wanted)}")
         run = runner.measure(head, number)
         progress.add(run)
         check_same_unit((baseline.unit, baseline.source), (run.unit, run.source))
+        if not settings.counters_only:
+            steps, rates = [it.steps for it in progress.runs], progress.rates(Side.HEAD)
+            check_same_steps(baseline.steps, steps, (baseline.sps, rates))
         progress.counters = compare_counters(
             saved,
             progress.counted(Side.HEAD),
@@ -81,10 +85,8 @@ def _judge(
         if verdict is not None:
             return verdict
         if number == wanted:
-            steps = [it.steps for it in progress.runs]
             rates = progress.rates(Side.HEAD)
-            check_same_steps(baseline.steps, steps, (baseline.sps, rates))
-            wanted += progress.decide(decide_unpaired(baseline.sps, rates, settings.decision))
+            wanted += progress.take(decide_unpaired(baseline.sps, rates, settings.decision))
     return progress.verdict_of_rates()
 
 
@@ -104,7 +106,7 @@ def measure_baseline(
     """
     measured: list[MeasuredRun] = []
     for number in range(1, runs + 1):
-        tell(f"run {number} of {runs}{left(measured, runs)}")
+        tell(f"run {number} of {runs}{time_left(measured, runs)}")
         measured.append(runner.measure(head, number))
         tell_run(measured[-1], tell)
     first = measured[0]

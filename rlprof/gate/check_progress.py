@@ -9,13 +9,14 @@ from statistics import fmean
 from typing import NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.counters import CounterDifference, CounterTolerance, RunCounters
-from rlprof.gate.decision import Decision, DecisionSettings
+from rlprof.gate.check_settings import CheckSettings
+from rlprof.gate.counters import CounterDifference, RunCounters
+from rlprof.gate.decision import Decision
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Failure, Outcome, Verdict
+from rlprof.gate.processes.interruption import Interrupted
 from rlprof.gate.program import Program, Side
 from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs
-from rlprof.gate.running.interruption import Interrupted
 from rlprof.gate.script_file import script_file
 from rlprof.gate.words import run_in_words
 from rlprof.units import duration
@@ -23,25 +24,6 @@ from rlprof.wording import counted
 
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSettings:
-    decision: DecisionSettings
-    tolerances: tuple[CounterTolerance, ...] = ()
-    counters_only: bool = False
-    in_turns: bool = False
-    """Both runs of a pair at once, now the one, now the other."""
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """Names of the counters that must be judged, and so must be told."""
-        return tuple(it.name for it in self.tolerances if it.relative is not None)
-
-    @property
-    def first_pairs(self) -> int:
-        """Two show whether a counter is the same in each run, and so is judged to the last event."""
-        return 2 if self.counters_only else self.decision.looks[0]
 
 
 @dataclass(slots=True)
@@ -67,8 +49,8 @@ class CheckProgress:
         self.runs.append(run)
         tell_run(run, self.tell)
 
-    def decide(self, decision: Decision) -> int:
-        """How many more are wanted."""
+    def take(self, decision: Decision) -> int:
+        """How many more are wanted after it."""
         self.decision = decision
         if decision.more:
             why = "slower: once more, to confirm" if decision.is_confirming else "not decided yet"
@@ -90,10 +72,10 @@ class CheckProgress:
         return Verdict.of_state(self.decision.state)
 
     def outcome(self, judge: Callable[[], Verdict], base: str, head: Program) -> Outcome:
-        """What ``judge`` comes to; never raises :class:`MeasureError` nor :class:`Interrupted`."""
+        """What ``judge`` comes to, be it a :class:`MeasureError` or that it was :class:`Interrupted`."""
         end = _end(judge, self.runs)
         notes = [*on_runs(self.runs)]
-        if self.decision is None:
+        if self.decision is None and end.failure is None:
             notes += on_counters(end.verdict, self.runs, self.counters)
         elif end.verdict is Verdict.PASS:
             notes += on_passed_rates(self.runs)
@@ -129,7 +111,7 @@ def tell_run(run: MeasuredRun, tell: Tell) -> None:
     tell(f"  {run_in_words(run)}")
 
 
-def left(runs: Sequence[MeasuredRun], wanted: int) -> str:
+def time_left(runs: Sequence[MeasuredRun], wanted: int) -> str:
     """How long those to come take, if they take as long as those so far; empty before the first."""
     if not runs:
         return ""

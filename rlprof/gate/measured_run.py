@@ -50,7 +50,7 @@ class MeasuredRun:
     left_behind: int = 0
     """Processes that were still there after its end; they were killed."""
     imported: ImportedFiles | None = None
-    """Of a base in its worktree, if it told."""
+    """None where the sides are no working trees of one repository."""
     waiting: float = 0.0
     """Part of its turns in which it waited for something else than a CPU; 0 where it took no turns."""
 

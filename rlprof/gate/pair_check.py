@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from rlprof.gate.check_progress import CheckProgress, CheckSettings, Tell, left
+from rlprof.gate.check_progress import CheckProgress, Tell, time_left
+from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.counters import compare_counters
 from rlprof.gate.decision import Pair, decide
 from rlprof.gate.measured_run import MeasuredRun
@@ -34,7 +35,7 @@ def _judge(sides: tuple[Program, Program], runner: Runner, progress: CheckProgre
     number = 0
     while number < wanted:
         number += 1
-        progress.tell(f"pair {number} of {wanted}{left(progress.runs, 2 * wanted)}")
+        progress.tell(f"pair {number} of {wanted}{time_left(progress.runs, 2 * wanted)}")
         for run in _runs_of_pair(sides, number, runner, in_turns=settings.in_turns):
             progress.add(run)
         was, now = (progress.of(side)[-1] for side in (Side.BASE, Side.HEAD))
@@ -46,10 +47,10 @@ def _judge(sides: tuple[Program, Program], runner: Runner, progress: CheckProgre
         verdict = progress.verdict_of_counters()
         if verdict is not None:
             return verdict
-        if number == wanted and not settings.counters_only:
+        if number == wanted:
             rates = zip(progress.rates(Side.BASE), progress.rates(Side.HEAD), strict=True)
             pairs = [Pair(*it) for it in rates]
-            wanted += progress.decide(decide(pairs, settings.decision, in_turns=settings.in_turns))
+            wanted += progress.take(decide(pairs, settings.decision, in_turns=settings.in_turns))
     return progress.verdict_of_rates()
 
 

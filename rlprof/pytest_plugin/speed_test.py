@@ -14,10 +14,10 @@ from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, missed
 from rlprof.gate.running.floor_process import FloorRequest, measure_apart
-from rlprof.gate.worktrees.git import without_repository
 from rlprof.pytest_plugin.hints import in_python
 from rlprof.pytest_plugin.options import Mark, Options, options_of
 from rlprof.pytest_plugin.program import program_of
+from rlprof.recording.git_environment import without_repository
 
 _NOT_PASSED_ON: Final = (
     "COV_CORE_",

@@ -12,6 +12,7 @@ import psutil
 
 from rlprof.recording import procfs
 from rlprof.recording.cgroups import ControlGroups
+from rlprof.recording.git_environment import without_repository
 from rlprof.recording.gpus.reader import GpuReader
 
 _SOME_TOTAL = re.compile(rb"some .*total=(\d+)")
@@ -101,6 +102,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
         answer = subprocess.run(
             ["git", "--no-optional-locks", *arguments],
             cwd=folder,
+            env=without_repository(os.environ),
             capture_output=True,
             text=True,
             timeout=2,

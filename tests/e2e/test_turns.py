@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from rlprof.gate.running.turns import TURN_S, take_turns
 from rlprof.recording.procfs import read_stat
 from tests.checked_repository import DEADLINE_S, NOT_MEASURED, PASS, REGRESSION, waiting
-from tests.live_processes import is_alive, processes_with, wait_until
+from tests.live_processes import children_with, is_alive, processes_with, wait_until
 
 # Notes the time over and over, and has a child that does the same.
 NOTING = """
@@ -180,6 +181,7 @@ def test_waits_in_turns_are_told_and_rates_are_those_of_a_run_alone(repository):
     assert answer.code == PASS, answer.err
     assert "waited for something else than a CPU" in answer.out
     rates = [float(line.split()[2]) for line in answer.err.splitlines() if " base: " in line]
+    assert len(rates) >= 5
     assert all(180 < rate < 320 for rate in rates), rates
 
 
@@ -204,6 +206,43 @@ def test_runs_in_turns_that_take_too_long_are_ended(repository, mark):
     )
 
     assert answer.fails_with(NOT_MEASURED, "program-timed-out")
+    assert processes_with(mark) == []
+    repository.assert_tidy()
+
+
+def test_without_who_sees_to_the_turns_the_check_ends(repository, mark):
+    repository.commit("import time\ntime.sleep(600)\n")
+    running = repository.start("--base", "main", "--interleave", "train.py", mark)
+
+    def seeing_to_turns() -> list[int]:
+        return children_with(running.pid, "rlprof.gate.running.turns")
+
+    try:
+        wait_until(seeing_to_turns, "they take turns")
+        for pid in seeing_to_turns():
+            os.kill(pid, signal.SIGKILL)
+        _, err = running.communicate(timeout=DEADLINE_S)
+    finally:
+        running.kill()
+        running.wait()
+
+    assert running.returncode == NOT_MEASURED, err
+    assert "rlprof explain no-turns" in err
+    assert processes_with(mark) == []
+    repository.assert_tidy()
+
+
+def test_what_is_left_behind_in_turns_is_ended_and_told(repository, mark):
+    leaving = f"""
+import subprocess, sys
+subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)", "{mark}"],
+                 start_new_session=True)
+"""
+    repository.commit(leaving + waiting())
+
+    answer = repository.check("--base", "main", "--interleave", "train.py")
+
+    assert "left 10 processes behind" in answer.out, answer.out + answer.err
     assert processes_with(mark) == []
     repository.assert_tidy()
 

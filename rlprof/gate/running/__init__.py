@@ -1,1 +1,1 @@
-"""Programs that run in processes of their own, one after the other or in turns, and are ended whole."""
+"""Runs of a program, one after the other or in turns, and what they came to."""

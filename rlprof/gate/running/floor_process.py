@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.floor import Floor, FloorRun, is_settled
-from rlprof.gate.program import Program, Side
-from rlprof.gate.running.own_process import (
+from rlprof.gate.processes.own_process import (
     command_to_run,
     end_with,
     read_answer,
     read_request,
     write_message,
 )
-from rlprof.gate.running.program_output import last_lines
+from rlprof.gate.processes.program_output import last_lines
+from rlprof.gate.program import Program, Side
 
 if TYPE_CHECKING:
     from rlprof.gate.measured_run import MeasuredRun
@@ -98,8 +98,8 @@ def measure_apart(
 
 def main() -> None:
     """Measure what is asked for in the folder of the first argument, and write the answer there."""
-    from rlprof.gate.running.interruption import Interrupted, interruptible
-    from rlprof.gate.running.process_session import adopting_orphans
+    from rlprof.gate.processes.interruption import Interrupted, interruptible
+    from rlprof.gate.processes.process_session import adopting_orphans
 
     folder, parent = sys.argv[1:]
     end_with(int(parent))

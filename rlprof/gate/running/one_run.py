@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlprof.errors import RlprofError
-from rlprof.gate.program import Program
-from rlprof.gate.running.own_process import (
+from rlprof.gate.processes.own_process import (
     command_to_run,
     end_with,
     ending_all_without,
     read_request,
     write_message,
 )
-from rlprof.gate.running.process_group import GRACE_S
+from rlprof.gate.processes.process_group import GRACE_S
+from rlprof.gate.program import Program
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
 from rlprof.settings import RecordingSettings, TorchWindows
@@ -26,7 +26,7 @@ from rlprof.settings import RecordingSettings, TorchWindows
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Where the steps come from, if the program is not to be asked."""
+    """What is counted: steps, if the program is not to be asked, and what else was asked for."""
 
     pattern: str | None = None
     """Regular expression that finds steps or sps in its output."""
@@ -118,6 +118,6 @@ def _settings(request: RunRequest) -> RecordingSettings:
         # By the number of updates, not by the clock: the same ones in every run.
         torch=TorchWindows.ALWAYS if KERNEL_LAUNCHES in asked else TorchWindows.AUTO,
         label=request.label,
-        sps_pattern=None if pattern is None else re.compile(pattern.encode()),
+        sps_pattern=None if pattern is None else re.compile(os.fsencode(pattern)),
         steps_from=request.counting.function,
     )

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import MeasureError, RlprofError
+from rlprof.gate.processes.own_process import read_answer
+from rlprof.gate.processes.process_session import ProcessSession
+from rlprof.gate.processes.program_output import last_lines
 from rlprof.gate.program import Program
 from rlprof.gate.running.one_run import (
     Counting,
@@ -19,9 +22,6 @@ from rlprof.gate.running.one_run import (
     command_for,
     request_of,
 )
-from rlprof.gate.running.own_process import read_answer
-from rlprof.gate.running.process_session import ProcessSession
-from rlprof.gate.running.program_output import last_lines
 from rlprof.gate.worktrees.foreign_imports import refuse_foreign_imports
 from rlprof.gate.worktrees.imported_files import FOLDER_VARIABLE, ImportedFiles, imported_files
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from rlprof.gate.measured_run import MeasuredRun, measured
+from rlprof.gate.processes.process_session import ProcessSession
 from rlprof.gate.program import Program
 from rlprof.gate.running.one_run import Counting
 from rlprof.gate.running.own_turns import in_own_turns
-from rlprof.gate.running.process_session import ProcessSession
 from rlprof.gate.running.recorded_run import RecordedRun
 from rlprof.gate.running.turns import turns_of
 
@@ -62,18 +62,29 @@ class Runner:
             (self._measured(one, its), taken[0]), (self._measured(other, others), taken[1])
         )
 
-    def _see_end(self, running: Sequence[tuple[RecordedRun, ProcessSession]]) -> None:
-        """Wait until all have ended well; raises at the first that has not."""
+    def _see_end(
+        self,
+        running: Sequence[tuple[RecordedRun, ProcessSession]],
+        are_taking_turns: Callable[[], bool],
+    ) -> bool:
+        """Wait until all have ended well; raises at the first that has not. False when nobody sees to their turns
+        any more: one of them may be stopped for ever.
+        """
         left = list(running)
         # Each of them has half of the time.
-        deadline = time.monotonic() + len(left) * self._timeout_s
-        while left:
+        limit_s = len(left) * self._timeout_s
+        deadline = time.monotonic() + limit_s
+        is_seen_to = True
+        while left and is_seen_to:
+            # Asked first: turns end when all have ended, and the last look must see that.
+            is_seen_to = are_taking_turns()
             for run, session in tuple(left):
                 if session.wait(_LOOK_S) is not None:
                     run.check_end()
                     left.remove((run, session))
                 elif time.monotonic() > deadline:
-                    raise run.timed_out(self._timeout_s)
+                    raise run.timed_out(limit_s)
+        return not left
 
     def _measured(self, run: RecordedRun, session: ProcessSession) -> MeasuredRun:
         imported = run.imported()

@@ -19,16 +19,16 @@ from random import Random
 from typing import Final, NamedTuple, TypeVar
 
 from rlprof.errors import MeasureError
-from rlprof.gate.running.interruption import ENDING
-from rlprof.gate.running.own_process import (
+from rlprof.gate.processes.interruption import ENDING
+from rlprof.gate.processes.own_process import (
     command_to_run,
     end_with,
     read_answer,
     read_request,
     write_message,
 )
-from rlprof.gate.running.process_session import ProcessSession
-from rlprof.gate.running.program_output import last_lines
+from rlprof.gate.processes.process_session import ProcessSession
+from rlprof.gate.processes.program_output import last_lines
 from rlprof.recording import procfs
 
 TURN_S: Final = 0.05
@@ -107,12 +107,15 @@ class TurnsTaken:
 
 
 def turns_of(
-    sessions: tuple[ProcessSession, ProcessSession], place: Path, see_end: Callable[[], None]
+    sessions: tuple[ProcessSession, ProcessSession],
+    place: Path,
+    see_end: Callable[[Callable[[], bool]], bool],
 ) -> tuple[TurnsTaken, TurnsTaken]:
     """Let what runs in ``sessions`` take turns, the first one first, while ``see_end`` waits for their end.
 
-    ``place`` is a file that is not there yet; others lie beside it. Raises what ``see_end`` raises, and
-    :class:`MeasureError` when the turns themselves went wrong.
+    It is given what tells whether turns are still being taken, and says whether both have ended. ``place`` is a file
+    that is not there yet; others lie beside it. Raises what ``see_end`` raises, and :class:`MeasureError` when
+    the turns themselves went wrong.
     """
     asked, answered, log = (place.with_suffix(it) for it in (".asked.json", ".json", ".log"))
     first, second = sessions
@@ -123,10 +126,11 @@ def turns_of(
         folder=place.parent,
         log=log,
         beside=sessions,
+        adopts=False,
     ) as taking:
-        see_end()
+        have_ended = see_end(lambda: taking.wait(0) is None)
         taking.wait(_TIDY_S)
-    taken = read_answer(answered, tuple[TurnsTaken, TurnsTaken])
+    taken = read_answer(answered, tuple[TurnsTaken, TurnsTaken]) if have_ended else None
     if taken is None:
         raise MeasureError(
             f"base and head could not take turns\n{last_lines(log)}",

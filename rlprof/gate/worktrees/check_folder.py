@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,7 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from rlprof.gate.running.interruption import shielded
+from rlprof.gate.processes.interruption import shielded
+from rlprof.gate.worktrees.removal import remove_tree
 
 _PREFIX: Final = "rlprof-check-"
 _NAME: Final = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
@@ -34,10 +34,11 @@ def check_folder() -> Iterator[Path]:
     giving the lock back.
     """
     _remove_left_ones(Path(tempfile.gettempdir()))
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+    with shielded():
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+        (folder / MARK).touch()
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        (folder / MARK).touch()
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield folder
     finally:
@@ -60,14 +61,15 @@ def _remove_left_ones(parent: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """The mark goes last: without it, what is stopped half-way would stay for ever."""
+    """The mark goes last: without it, what is stopped half-way, or could not be removed, would stay for ever."""
     with suppress(OSError):
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
+                remove_tree(path)
             elif path.name != MARK:
                 path.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
+        if [it.name for it in folder.iterdir()] in ([], [MARK]):
+            remove_tree(folder)
 
 
 def _is_ours(folder: Path) -> bool:

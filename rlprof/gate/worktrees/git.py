@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.running.interruption import shielded
-from rlprof.gate.running.process_group import end_group
-
-_LOCAL: Final = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-)
-"""What ``git rev-parse --local-env-vars`` prints, without what configures git."""
+from rlprof.gate.processes.interruption import shielded
+from rlprof.gate.processes.process_group import end_group
+from rlprof.recording.git_environment import without_repository
 
 _TIMEOUT_S: Final = 600
 """Submodules are fetched over a network."""
@@ -41,11 +24,6 @@ class GitAnswer(NamedTuple):
     @property
     def is_good(self) -> bool:
         return self.code == 0
-
-
-def without_repository(environment: Mapping[str, str]) -> dict[str, str]:
-    """``environment`` without the variables by which git tells its hooks where they are."""
-    return {name: value for name, value in environment.items() if name not in _LOCAL}
 
 
 def git(folder: Path, *arguments: str) -> GitAnswer:

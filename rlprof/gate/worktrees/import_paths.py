@@ -29,7 +29,7 @@ def moved(word: str, root: Path, side: Path) -> str:
         return word
     there = side / place
     is_another = os.path.realpath(there) != os.path.realpath(word)
-    return str(there) if is_another and there.exists() else word
+    return str(there) if is_another and os.path.exists(there) else word  # noqa: PTH110 - any word is looked up
 
 
 def place_below(path: str, root: Path) -> Path | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import MeasureError, UsageError
+from rlprof.gate.processes.interruption import shielded
+from rlprof.gate.processes.process_session import ProcessSession
+from rlprof.gate.processes.program_output import last_lines
 from rlprof.gate.program import told_line
-from rlprof.gate.running.interruption import shielded
-from rlprof.gate.running.process_session import ProcessSession
-from rlprof.gate.running.program_output import last_lines
 from rlprof.gate.worktrees.git import git
+from rlprof.gate.worktrees.removal import remove_tree
 from rlprof.gate.worktrees.worktree_entry import forget, forget_left_ones
 
 _NAME: Final = "base"
@@ -151,7 +151,7 @@ def _folder(place: Path, repository: Repository) -> Path:
 def _remove(repository: Repository, place: Path) -> None:
     """By hand: git refuses what it finds damaged, and takes its time."""
     with shielded():
-        shutil.rmtree(place, ignore_errors=True)
+        remove_tree(place)
         forget(repository.git_folder, place)
 
 

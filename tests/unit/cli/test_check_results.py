@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rlprof.cli.check_request import CheckRequest, Outputs
-from rlprof.cli.check_results import hand_out
+from rlprof.cli.check_results import hand_out, write_artifacts
 from rlprof.cli.target import Target, TargetKind
 from rlprof.errors import EXIT_REGRESSION, OutputError
-from tests.check_factory import checked, rates
+from rlprof.gate.causes import Causes
+from rlprof.gate.program import Side
+from tests.check_factory import a_measured_run, checked, rates
+from tests.comparison_factory import a_training, compared
 
 SLOWER = checked(rates(1000, 800))
 
@@ -75,6 +80,31 @@ def test_a_summary_that_cannot_be_written_is_told_and_the_verdict_stands(
 
     assert code == EXIT_REGRESSION
     assert "no summary: cannot write" in capsys.readouterr().err
+
+
+def test_without_standard_output_the_files_are_written(tmp_path, monkeypatch):
+    """As after ``>&-``."""
+    monkeypatch.setattr(sys, "stdout", None)
+    outputs = Outputs(None, tmp_path / "check.json", None, None)
+
+    with pytest.raises(OutputError, match="it is closed"):
+        hand_out(SLOWER, asked_for(outputs))
+
+    assert (tmp_path / "check.json").exists()
+
+
+def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys):
+    class Undrawable(Causes):
+        def page(self) -> str:
+            raise KeyError("a bug of ours")
+
+    run = a_measured_run(Side.BASE, 1)
+    causes = Undrawable(compared(a_training(), a_training()), (run, run), SLOWER)
+    request = asked_for(Outputs(None, None, None, None))
+
+    write_artifacts(replace(request, artifacts=tmp_path), causes)
+
+    assert "not all of diff.html" in capsys.readouterr().err
 
 
 def test_a_file_that_appeared_during_the_check_keeps_the_verdict(tmp_path, capsys):

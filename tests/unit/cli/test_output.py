@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.cli.output import run_path, show, terminal_options, write_output
+from rlprof.cli.output import (
+    check_output,
+    run_path,
+    show,
+    show_to_the_reader,
+    terminal_options,
+    write_output,
+)
 from rlprof.errors import OutputError, UsageError
 
 
@@ -34,6 +41,25 @@ def test_what_is_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
 
     assert kept == "old"
     assert path.read_text() == "new"
+
+
+def test_a_path_that_cannot_be_looked_at_is_refused_when_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 300)
+
+    check_output(path, force=False)
+    with pytest.raises(OutputError, match="File name too long"):
+        write_output(path, "new", force=False)
+
+
+def test_a_result_is_told_though_its_reader_has_gone(monkeypatch) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with os.fdopen(theirs, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        show_to_the_reader("the result\n" * 100_000)
+
+        assert Path(f"/proc/self/fd/{theirs}").readlink() == Path(os.devnull)
+        stream.flush()
 
 
 def test_a_folder_is_no_output(tmp_path: Path) -> None:

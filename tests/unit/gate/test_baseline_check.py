@@ -156,7 +156,10 @@ def test_head_is_held_against_what_was_saved(head, verdict):
 
 
 def test_a_baseline_of_other_work_is_not_compared():
-    assert slug_of(against(STEADY, rates(1, 1000), steps=(5_000.0,) * 12)) == "different-steps"
+    other = against(STEADY, rates(1, 1000), steps=(5_000.0,) * 12)
+
+    assert slug_of(other) == "different-steps"
+    assert len(other.runs) == 2, "it shows before the first look"
     assert slug_of(against(STEADY, rates(1, 1000), source="--steps-from")) == "different-units"
 
 

@@ -12,8 +12,8 @@ from contextlib import suppress
 import pytest
 
 from rlprof.errors import MeasureError
-from rlprof.gate.running import process_group
-from rlprof.gate.running.interruption import Interrupted, interruptible
+from rlprof.gate.processes import process_group
+from rlprof.gate.processes.interruption import Interrupted, interruptible
 from rlprof.gate.worktrees import git as asking_git
 from rlprof.gate.worktrees.git import git
 from tests.live_processes import processes_with, wait_until

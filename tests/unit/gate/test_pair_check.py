@@ -160,6 +160,7 @@ def test_another_number_of_steps_is_different_work():
 
     assert slug_of(outcome) == "different-steps"
     assert len(outcome.pairs()) == 3
+    assert outcome.notes == (), "it has been said"
 
 
 def test_steps_that_never_vary_are_different_work_sooner():

@@ -10,9 +10,9 @@ from contextlib import suppress
 
 import pytest
 
-from rlprof.gate.running import process_session
-from rlprof.gate.running.interruption import Interrupted, interruptible
-from rlprof.gate.running.process_session import ProcessSession
+from rlprof.gate.processes import process_session
+from rlprof.gate.processes.interruption import Interrupted, interruptible
+from rlprof.gate.processes.process_session import ProcessSession
 from tests.live_processes import processes_with, wait_until
 
 STUBBORN = """

@@ -1,4 +1,4 @@
-"""What runs come to that had only a part of the time: ``a_run(a_window(0, 1, steps=50))`` and its turns."""
+"""What runs come to that had only a part of the time."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.gate.processes.interruption import Interrupted
 from rlprof.gate.program import Program, Side
-from rlprof.gate.running.interruption import Interrupted
 from rlprof.gate.worktrees.check_folder import MARK, check_folder
 from rlprof.gate.worktrees.sides import Preparing, in_worktree
 from rlprof.gate.worktrees.worktree import find_repository, worktree_of

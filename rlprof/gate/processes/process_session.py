@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rlprof.gate.running.interruption import shielded
-from rlprof.gate.running.process_group import GRACE_S, kill_until_gone
+from rlprof.gate.processes.interruption import shielded
+from rlprof.gate.processes.process_group import GRACE_S, kill_until_gone
 from rlprof.recording import procfs
 from rlprof.recording.prctl import adopt_orphans
 
@@ -30,7 +30,7 @@ class ProcessSession:
 
     It runs from the beginning of a ``with`` and has ended, with all that it started, at its end. Whatever
     else begins below us meanwhile counts as its own, but for the sessions ``beside`` which it runs: those that
-    begin before it and end after it.
+    begin before it and end after it. With ``adopts`` off only what is below it does: the rest is theirs.
     """
 
     def __init__(
@@ -41,12 +41,14 @@ class ProcessSession:
         folder: Path,
         log: Path,
         beside: Sequence[ProcessSession] = (),
+        adopts: bool = True,
     ) -> None:
         self._command = list(command)
         self._environment = dict(environment)
         self._folder = folder
         self._log = log
         self._beside = tuple(beside)
+        self._adopts = adopts
         self._before: frozenset[int] = frozenset()
         self._process: subprocess.Popen[bytes] | None = None
         self.left_behind = 0
@@ -113,7 +115,9 @@ class ProcessSession:
             process.poll()
 
     def _members(self) -> list[int]:
-        """Its processes that live, those it has orphaned included."""
+        """Its processes that live, those it has orphaned included if it adopts."""
+        if not self._adopts:
+            return procfs.living(self.tree())
         others = self._before.union(*(it.tree() for it in self._beside))
         below = [pid for pid in procfs.descendants(os.getpid()) if pid not in others]
         self._reap(below)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from rlprof.gate.running.interruption import shielded
+from rlprof.gate.processes.interruption import shielded
 from rlprof.recording import procfs
 
 GRACE_S: Final = 3.0

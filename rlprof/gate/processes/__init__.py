@@ -1,0 +1,1 @@
+"""Processes of a check: started, waited for, asked and ended whole."""

@@ -1,0 +1,54 @@
+"""What is started, and what cannot be."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from rlprof.cli.command import command_of
+from rlprof.cli.step_sources import pattern_of
+from rlprof.cli.target import Target, TargetKind
+from rlprof.errors import LaunchError, UsageError
+
+
+def refused(word: str) -> LaunchError:
+    with pytest.raises(LaunchError) as error:
+        command_of(Target(TargetKind.SCRIPT, (word,)), None)
+    return error.value
+
+
+@pytest.mark.parametrize("name", ["train.py", "file/train.py"])
+def test_a_script_that_is_not_there(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+
+    assert (refused(name).slug, refused(name).message) == (
+        "script-missing",
+        f"the script {name} does not exist",
+    )
+
+
+def test_a_script_that_cannot_be_looked_at():
+    assert "cannot be read: File name too long" in refused("a" * 300).message
+
+
+def test_another_program_is_started_as_a_command(tmp_path):
+    (tmp_path / "train.sh").write_text("#!/bin/sh\n")
+
+    error = refused(str(tmp_path / "train.sh"))
+
+    assert error.slug == "not-python"
+    assert f"-- {tmp_path}" in error.hint
+
+
+@pytest.mark.parametrize("text", ["(a", "(a){99999999999999}", "no group"])
+def test_a_pattern_that_can_find_nothing(text):
+    with pytest.raises(UsageError) as error:
+        pattern_of(text)
+
+    assert error.value.slug == "bad-pattern"
+
+
+def test_a_pattern_of_any_bytes():
+    assert pattern_of(os.fsdecode(rb"\xff(\d+)" + b"\xfe")).match(b"\xff42\xfe")
