@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
@@ -26,6 +27,7 @@ from rlprof.cli.scale import scale
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.cli.trace import trace
+from rlprof.cli.unbreakable import unbreakable
 from rlprof.errors import EXIT_ERROR, RlprofError
 
 ISSUES_URL: Final = "https://github.com/rlprof/rlprof/issues"
@@ -168,6 +170,11 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit: with the command's code, or with that of the error."""
+    with redirect_stderr(unbreakable(sys.stderr)):
+        _run()
+
+
+def _run() -> None:
     try:
         _app()(prog_name="rlprof")
     except RlprofError as error:

@@ -77,7 +77,9 @@ def write_output(path: Path, document: str | bytes, *, force: bool) -> None:
 
 
 def check_output(path: Path, *, force: bool) -> None:
-    """Raise ``UsageError`` when ``path`` cannot be the output; cheap, so done before the work."""
+    """Raise ``UsageError`` when ``path`` cannot be meant as the output, ``OutputError`` when it cannot be made;
+    cheap, so done before the work.
+    """
     if os.path.isdir(path):  # noqa: PTH112 - what may not be looked at fails when it is written
         raise UsageError(
             f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
@@ -87,6 +89,14 @@ def check_output(path: Path, *, force: bool) -> None:
             f"{path} exists already",
             slug="output-exists",
             hint="give --force to replace it, or another name",
+        )
+    around = next(it for it in path.absolute().parents if os.path.exists(it))  # noqa: PTH110 - as above
+    is_writable = os.path.isdir(around) and os.access(around, os.W_OK | os.X_OK)  # noqa: PTH112 - as above
+    if not is_writable and not _is_special(path):
+        raise OutputError(
+            f"cannot write {path}: {around} is no folder that takes files",
+            slug="cannot-write",
+            hint="choose another place, or check the permissions of the folder",
         )
 
 

@@ -260,6 +260,36 @@ def test_submodules_of_the_base_are_there(tmp_path, repository):
     repository.assert_tidy()
 
 
+def test_submodules_that_are_not_there_in_head_are_not_in_the_base(tmp_path):
+    """As runners check out; a program may well do with fewer."""
+    library = GitRepository.new(tmp_path / "library")
+    library.commit("WIDTH = 64\n", "layers.py")
+    original = GitRepository.new(tmp_path / "original")
+    original.git("submodule", "--quiet", "add", str(library.folder), "library")
+    original.commit(
+        "import os, rlprof\nassert not os.path.exists('library/layers.py')\nrlprof.step(10)\n"
+    )
+    cloned = CheckedRepository(original.clone(tmp_path / "project").folder)
+    configuration = (cloned.folder / ".git" / "config").read_text()
+
+    answer = cloned.check("--base", "HEAD", "--counters-only", "train.py")
+
+    assert answer.code == PASS, answer.err
+    assert (cloned.folder / ".git" / "config").read_text() == configuration
+    cloned.assert_tidy()
+
+
+def test_a_folder_that_prepare_removes_is_told(repository):
+    repository.commit("import rlprof\nrlprof.step(10)\n")
+
+    answer = repository.check(
+        "--base", "main", "--counters-only", "--prepare", 'rm -rf "$PWD"', "train.py"
+    )
+
+    assert answer.fails_with(NOT_MEASURED, "base-not-prepared")
+    repository.assert_tidy()
+
+
 def test_the_base_is_built_by_prepare(repository, tmp_path):
     repository.commit("/built.py\n", ".gitignore")
     repository.commit("import built, rlprof\nrlprof.step(10)\n")

@@ -41,7 +41,8 @@ def test_a_command_that_enters_head_runs_no_base(project):
 
 
 def test_a_path_in_the_program_leads_to_head(project, monkeypatch):
-    monkeypatch.setenv("THEIRS", str(project.folder / "lib"))
+    # A variable that is a path of head and nothing else would lead to the base.
+    monkeypatch.setenv("THEIRS", f"{project.folder}/lib /elsewhere")
 
     answer = project.check(*COUNT, "train.py")
 

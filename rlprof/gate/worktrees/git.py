@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,11 +27,20 @@ class GitAnswer(NamedTuple):
         return self.code == 0
 
 
-def git(folder: Path, *arguments: str) -> GitAnswer:
-    """Run git in ``folder``; raises :class:`MeasureError` when there is no git, or it hangs."""
+def git(folder: Path, *arguments: str, **variables: str) -> GitAnswer:
+    """Run git in ``folder``, with ``variables`` in its environment.
+
+    Raises :class:`MeasureError` when there is no git, or it hangs.
+    """
     try:
-        code, out, complaint = _run(folder, arguments)
+        code, out, complaint = _run(folder, arguments, variables)
     except FileNotFoundError as error:
+        if not folder.is_dir():
+            raise MeasureError(
+                f"the folder {folder} is gone",
+                slug="check-refused",
+                hint="does a run, or --prepare, remove or move it?",
+            ) from error
         raise MeasureError(
             "git is not installed, and --base needs it",
             slug="git-missing",
@@ -50,7 +60,9 @@ def git(folder: Path, *arguments: str) -> GitAnswer:
     )
 
 
-def _run(folder: Path, arguments: tuple[str, ...]) -> tuple[int, bytes, bytes]:
+def _run(
+    folder: Path, arguments: tuple[str, ...], variables: Mapping[str, str]
+) -> tuple[int, bytes, bytes]:
     """Its exit code and its output. Whatever keeps it from its end, none of its processes lives on."""
     process: subprocess.Popen[bytes] | None = None
     try:
@@ -60,7 +72,7 @@ def _run(folder: Path, arguments: tuple[str, ...]) -> tuple[int, bytes, bytes]:
                 # Looking at the state of a repository would write its index anew.
                 ["git", "--no-optional-locks", *arguments],
                 cwd=folder,
-                env={**without_repository(os.environ), "GIT_TERMINAL_PROMPT": "0"},
+                env={**without_repository(os.environ), "GIT_TERMINAL_PROMPT": "0", **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

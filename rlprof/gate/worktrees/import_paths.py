@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
+
+_OF_THE_USER: Final = frozenset({"HOME", "TMPDIR"})
+"""Where both sides have the same caches, though it may be the folder of the repository."""
 
 
 def with_own_imports(environment: Mapping[str, str], *, root: Path, side: Path) -> dict[str, str]:
-    """``environment`` in which ``side`` stands for ``root``: on ``PYTHONPATH``, and for the agent, which leads what
-    is installed editable there.
+    """``environment`` in which ``side`` stands for ``root``: on ``PYTHONPATH``, in what is a path below it
+    (``CI_PROJECT_DIR``), and for the agent, which leads what is installed editable there.
     """
-    own = {**environment, "RLPROF_HEAD_ROOT": str(root), "RLPROF_SIDE_ROOT": str(side)}
+    own = {
+        name: value if name in _OF_THE_USER else moved(value, root, side)
+        for name, value in environment.items()
+    }
     theirs = environment.get("PYTHONPATH")
     if theirs:
         words = [moved(word, root, side) for word in theirs.split(os.pathsep)]
         own["PYTHONPATH"] = os.pathsep.join(words)
-    return own
+    return {**own, "RLPROF_HEAD_ROOT": str(root), "RLPROF_SIDE_ROOT": str(side)}
 
 
 def moved(word: str, root: Path, side: Path) -> str:

@@ -69,6 +69,12 @@ def in_worktree(
                 log=preparing.log,
                 timeout_s=preparing.timeout_s,
             )
+            if not tree.folder.is_dir():
+                raise MeasureError(
+                    f"--prepare has removed or moved the folder of the base, {tree.folder}",
+                    slug="base-not-prepared",
+                    hint="it runs in that folder, and must leave it there",
+                )
             refuse_installed_base(head, tree.root)
             # What was built is there only now: its paths no longer lead to head's.
             base, same_head = _sides(head, ref, repository, tree)

@@ -18,6 +18,15 @@ from rlprof.gate.worktrees.git import git
 from rlprof.gate.worktrees.removal import remove_tree
 from rlprof.gate.worktrees.worktree_entry import forget, forget_left_ones
 
+_LINK_TO_A_COMMIT: Final = "160000 "
+"""The mode of submodules in an index."""
+
+_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+"""What a file of git-lfs begins with that was not fetched."""
+
+_FEW: Final = 100
+"""Of the files of git-lfs: they are fetched all, or none."""
+
 _NAME: Final = "base"
 _SHORTEST: Final = len(_NAME)
 _LONGEST: Final = 120
@@ -56,8 +65,14 @@ def find_repository(folder: Path, base: str) -> Repository:
     """
     root = git(folder, "rev-parse", "--show-toplevel")
     if not root.is_good:
+        if "safe.directory" in root.error:
+            raise UsageError(
+                f"git does not trust the repository around {folder}, which belongs to another user",
+                slug="not-a-repository",
+                hint=f"as in containers of CI: git config --global --add safe.directory {folder}",
+            )
         raise UsageError(
-            f"{folder} is not in the working tree of a git repository: {_last(root.error)}",
+            f"{folder} is not in the working tree of a git repository: {_why(root.error)}",
             slug="not-a-repository",
             hint="--base checks out another commit; for any two programs give --base-command, or "
             "keep a file with --save-baseline",
@@ -102,17 +117,33 @@ def worktree_of(repository: Repository, parent: Path) -> Iterator[Worktree]:
             # It would mark the whole repository as one that older gits cannot read.
             *("-c", "worktree.useRelativePaths=false", "worktree", "add"),
             *("--detach", "--force", str(place), repository.base),
+            **({"GIT_LFS_SKIP_SMUDGE": "1"} if _has_pointers(repository.root) else {}),
         )
         if not made.is_good:
             raise MeasureError(
-                f"git could not make a worktree of {repository.base[:10]}: {_last(made.error)}",
+                f"git could not make a worktree of {repository.base[:10]}: {_why(made.error)}",
                 slug="worktree-failed",
-                hint="is the disk full, or the repository read-only?",
+                hint="try `git worktree add --detach FOLDER COMMIT` there: is the disk full, the repository read-only, "
+                "a filter missing (git lfs)?",
             )
-        _fetch_submodules(place)
+        _fetch_submodules(place, repository)
         yield Worktree(place, _folder(place, repository))
     finally:
         _remove(repository, place)
+
+
+def _has_pointers(root: Path) -> bool:
+    """Whether large files of head were left on their server: then base must not have them either."""
+    listed = git(root, "ls-files", "-z", "--", ":(attr:filter=lfs)").out.split("\0")
+    return any(_start_of(root / it) == _POINTER for it in listed[:_FEW] if it)
+
+
+def _start_of(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(len(_POINTER))
+    except OSError:
+        return b""
 
 
 def _name(parent: Path, root: Path) -> str:
@@ -125,16 +156,30 @@ def _name(parent: Path, root: Path) -> str:
     return _NAME.ljust(max(_SHORTEST, min(_LONGEST, wanted)), "-")
 
 
-def _fetch_submodules(place: Path) -> None:
+def _fetch_submodules(place: Path, repository: Repository) -> None:
+    """Those that head has too, or has no more: what is not checked out there must not be here either."""
     if not (place / ".gitmodules").is_file():
         return
-    done = git(place, "submodule", "update", "--init", "--recursive", "--quiet")
+    wanted = _submodules(place).keys() - {
+        path for path, is_there in _submodules(repository.root).items() if not is_there
+    }
+    if not wanted:
+        return
+    update = ("submodule", "update", "--init", "--recursive", "--quiet", "--")
+    done = git(place, *update, *sorted(wanted))
     if not done.is_good:
         raise MeasureError(
-            f"the submodules of the base could not be fetched: {_last(done.error)}",
+            f"the submodules of the base could not be fetched: {_why(done.error)}",
             slug="submodules-missing",
             hint="fetching them needs the access that `git submodule update --init` needs",
         )
+
+
+def _submodules(root: Path) -> dict[str, bool]:
+    """Whether each is checked out, by its path."""
+    listed = git(root, "ls-files", "-z", "--stage").out.split("\0")
+    paths = [it.partition("\t")[2] for it in listed if it.startswith(_LINK_TO_A_COMMIT)]
+    return {path: (root / path / ".git").exists() for path in paths}
 
 
 def _folder(place: Path, repository: Repository) -> Path:
@@ -171,5 +216,7 @@ def prepare(
         )
 
 
-def _last(text: str) -> str:
-    return text.splitlines()[-1] if text else "git gave no reason"
+def _why(text: str) -> str:
+    """What git complains of: its own first complaint, and not what follows from it."""
+    lines = text.splitlines() or ["git gave no reason"]
+    return next((it for it in lines if it.startswith(("fatal:", "error:"))), lines[-1]).strip()

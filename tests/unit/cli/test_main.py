@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,18 @@ def test_nothing_heavy_is_imported_for_the_help():
     )
 
     assert HEAVY.isdisjoint(answer.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "words", [["--nonsense"], ["check", "--base", "main", "--nonsense"], ["report", "none"]]
+)
+def test_the_exit_code_is_the_same_where_stderr_takes_nothing(words):
+    def ended(stderr: str) -> int:
+        with Path(stderr).open("w") as stream:
+            command = [sys.executable, "-m", "rlprof", *words]
+            return subprocess.run(command, stderr=stream, timeout=30, check=False).returncode
+
+    assert ended("/dev/full") == ended(os.devnull) != 0
 
 
 def test_error_says_what_happened_and_what_to_do(command_line, monkeypatch):

@@ -51,6 +51,15 @@ def test_a_path_that_cannot_be_looked_at_is_refused_when_it_is_written(tmp_path:
         write_output(path, "new", force=False)
 
 
+def test_a_place_that_takes_no_file_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    for path in (tmp_path / "file" / "out.json", tmp_path / "file" / "a" / "out.json"):
+        with pytest.raises(OutputError, match="is no folder that takes files"):
+            check_output(path, force=False)
+    check_output(tmp_path / "new" / "folder" / "out.json", force=False)
+
+
 def test_a_result_is_told_though_its_reader_has_gone(monkeypatch) -> None:
     ours, theirs = os.pipe()
     os.close(ours)

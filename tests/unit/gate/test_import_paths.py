@@ -160,6 +160,27 @@ def test_without_a_path_none_is_made(trees):
     assert "PYTHONPATH" not in with_own_imports({"PATH": "/bin"}, root=head, side=base)
 
 
+def test_a_variable_that_names_head_names_the_side(trees):
+    head, base = trees
+    (base / "conf.yaml").touch()
+    environment = {
+        "CI_PROJECT_DIR": str(head),
+        "HOME": str(head),
+        "CONF": f"{head}/conf.yaml",
+        "VIRTUAL_ENV": f"{head}/.venv",
+        "NOTE": f"see {head}/conf.yaml",
+    }
+
+    own = with_own_imports(environment, root=head, side=base)
+
+    assert own["CI_PROJECT_DIR"] == str(base)
+    assert own["CONF"] == f"{base}/conf.yaml"
+    assert own["VIRTUAL_ENV"] == environment["VIRTUAL_ENV"], "git does not track it"
+    assert own["HOME"] == str(head), "both have the same caches"
+    assert own["NOTE"] == environment["NOTE"]
+    assert own["RLPROF_HEAD_ROOT"] == str(head)
+
+
 def test_the_environments_of_both_sides_are_equally_long(tmp_path):
     head, base = tmp_path / "project", tmp_path / "base---"
 

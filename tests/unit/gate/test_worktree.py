@@ -237,3 +237,17 @@ def test_a_removal_that_is_stopped_is_finished_by_the_next_check(left, monkeypat
         pass
 
     assert not ours.exists()
+
+
+@pytest.mark.parametrize(("in_head", "in_base"), [("pointer", "skipped"), ("data", "fetched")])
+def test_large_files_are_fetched_as_in_head(repository, parent, in_head, in_base):
+    """By a filter of the test's in the place of git-lfs, which asks a server."""
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:1\n"
+    repository.commit("*.bin filter=lfs\n", ".gitattributes")
+    repository.commit(pointer, "weights.bin")
+    smudge = 'cat > /dev/null; test "$GIT_LFS_SKIP_SMUDGE" = 1 && echo skipped || echo fetched'
+    repository.git("config", "filter.lfs.smudge", smudge)
+    repository.write(pointer if in_head == "pointer" else "the weights\n", "weights.bin")
+
+    with worktree_of(find_repository(repository.folder, "main"), parent) as tree:
+        assert (tree.root / "weights.bin").read_text().strip() == in_base
