@@ -83,7 +83,7 @@ def test_a_program_that_is_not_python_is_named_with_the_way_to_run_it(write, rlp
     result = rlprof_run(script)
 
     assert result.code == EXIT_LAUNCH_FAILED
-    assert f"rlprof run -- {script}" in result.err
+    assert f"as a command, after two dashes: -- {script}" in result.err
     assert not result.run_file.exists()
 
 
