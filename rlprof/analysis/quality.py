@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from rlprof.analysis.bound import ALONE
 from rlprof.analysis.steadiness import Segment, clear_fall
 from rlprof.analysis.throughput import paused_windows
 from rlprof.model.profile import Critical, PhaseKind, Profile
@@ -31,6 +32,9 @@ _QUEUED: Final = 0.25
 
 _FREE: Final = 0.25
 """Cores that the run does not get, from which on such threads could have run but for others."""
+
+_TEAM: Final = 0.1
+"""Part of the run's CPU time by threads that run no Python, from which on they count as a team."""
 
 _UNITS: Final = {"updates": "updates per second"}
 """Words for the units of a rate that are not steps."""
@@ -218,19 +222,22 @@ def _paused(recording: Recording, _: Profile) -> Note | None:
 
 def _shared_host(_: Recording, profile: Profile) -> Note | None:
     load = profile.load
-    if not load.there_is_us or load.saturated:
-        return None
+    if not load.there_is_us or (load.saturated and load.own_part > ALONE):
+        return None  # It is the run itself that fills the host.
     length = load.there_is_us / load.cores
     free = load.cores - load.got_us / length
     queued = load.queued_us / length
     if queued < _QUEUED or free < _FREE:
         return None
+    team = " Threads that wait for each other, as those of torch, slow down most." * (
+        load.native_us >= _TEAM * load.got_us
+    )
     return Note(
         "warning",
         "host-shared",
         f"Other programs kept the CPUs busy: the run got {load.got_us / length:.1f} of "
         f"{load.cores:g} cores, while {queued:.1f} of its threads on average were ready to run and "
-        "had none. Rates and prices are those of a slower machine.",
+        f"had none. Rates and prices are those of a slower machine.{team}",
     )
 
 

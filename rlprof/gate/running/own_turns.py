@@ -80,5 +80,6 @@ def _never_together() -> MeasureError:
     return MeasureError(
         "base and head, which took turns, were never in their steady phases at the same time",
         slug="no-steady-rate",
-        hint="let them train for longer, or leave --interleave out: they then run one after the other",
+        hint="let them train for longer, or leave --interleave out, as where one side is many times faster and ends "
+        "before the other is steady: they then run one after the other",
     )

@@ -203,6 +203,14 @@ def a_crowded_host(*, got_s: float, host_s: float, rlprof_s: float = 0.0) -> Pro
     )
 
 
+@pytest.mark.parametrize(("host_s", "is_told"), [(20.0, True), (14.0, False)])
+def test_a_full_host_of_which_others_have_a_part_is_told(host_s, is_told):
+    profile = a_crowded_host(got_s=13.5, host_s=host_s)
+
+    assert profile.load.saturated
+    assert ("host-shared" in {it.slug for it in profile.notes}) == is_told
+
+
 def test_a_host_that_others_fill_beside_a_run_is_saturated():
     load = a_crowded_host(got_s=12.0, host_s=19.0).load
 
