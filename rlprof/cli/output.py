@@ -84,15 +84,16 @@ def check_output(path: Path, *, force: bool) -> None:
         raise UsageError(
             f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
         )
-    if os.path.exists(path) and not force and not _is_special(path):  # noqa: PTH110 - as above
+    if os.path.exists(path):  # noqa: PTH110 - as above
+        if force or _is_special(path):
+            return
         raise UsageError(
             f"{path} exists already",
             slug="output-exists",
             hint="give --force to replace it, or another name",
         )
     around = next(it for it in path.absolute().parents if os.path.exists(it))  # noqa: PTH110 - as above
-    is_writable = os.path.isdir(around) and os.access(around, os.W_OK | os.X_OK)  # noqa: PTH112 - as above
-    if not is_writable and not _is_special(path):
+    if not os.path.isdir(around) or not os.access(around, os.W_OK | os.X_OK):  # noqa: PTH112 - as above
         raise OutputError(
             f"cannot write {path}: {around} is no folder that takes files",
             slug="cannot-write",
