@@ -32,7 +32,7 @@ PROBE_ERROR_MOST: Final = 0.03
 
 KNOCK_ON: Final = 0.4
 """What is left runs faster by up to this part of the saved share: it gets caches, branch predictors and the
-allocator to itself. Measured: 0.04 to 0.36, whatever the share (``benchmarks/knock_on.py``), and 0.40 once."""
+allocator to itself. Measured: 0.04 to 0.36, whatever the share (``benchmarks/knock_on.py``)."""
 
 CLOCK_ERROR: Final = 0.5
 """As ``PROBE_ERROR`` for stacks read from outside: what is left besides the torn ones is skewed
