@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -80,20 +81,21 @@ def check_output(path: Path, *, force: bool) -> None:
     """Raise ``UsageError`` when ``path`` cannot be meant as the output, ``OutputError`` when it cannot be made;
     cheap, so done before the work.
     """
-    if os.path.isdir(path):  # noqa: PTH112 - what may not be looked at fails when it is written
-        raise UsageError(
-            f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
-        )
-    if os.path.exists(path):  # noqa: PTH110 - as above
-        if force or _is_special(path):
+    mode = _mode(path)
+    if mode is not None:
+        if stat.S_ISDIR(mode):
+            raise UsageError(
+                f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
+            )
+        if force or not stat.S_ISREG(mode):
             return
         raise UsageError(
             f"{path} exists already",
             slug="output-exists",
             hint="give --force to replace it, or another name",
         )
-    around = next(it for it in path.absolute().parents if os.path.exists(it))  # noqa: PTH110 - as above
-    if not os.path.isdir(around) or not os.access(around, os.W_OK | os.X_OK):  # noqa: PTH112 - as above
+    around = next(it for it in path.absolute().parents if _mode(it) is not None)
+    if not around.is_dir() or not os.access(around, os.W_OK | os.X_OK):
         raise OutputError(
             f"cannot write {path}: {around} is no folder that takes files",
             slug="cannot-write",
@@ -101,9 +103,18 @@ def check_output(path: Path, *, force: bool) -> None:
         )
 
 
+def _mode(path: Path) -> int | None:
+    """Of what is there; None where nothing is, or it may not be looked at and so not be written either."""
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return None
+
+
 def _is_special(path: Path) -> bool:
     """Whether it is there and is a pipe, a device or a socket."""
-    return path.exists() and not path.is_file() and not path.is_dir()
+    mode = _mode(path)
+    return mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def terminal_options(stream: TextIO | None) -> dict[str, str]:

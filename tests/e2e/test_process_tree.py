@@ -25,6 +25,22 @@ def work(seconds=0.6):
 """
 
 
+def orphans(number: int) -> str:
+    """A program whose children end at once, each with one of its own at work."""
+    return (
+        WORK
+        + f"""
+for _ in range({number}):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            work(0.1)
+        os._exit(0)
+for _ in range({number}):
+    os.wait()
+"""
+    )
+
+
 def explained(process: Process) -> bool:
     """Sampled, or with a reason why not."""
     return process.fate == "sampled" or bool(process.note)
@@ -264,15 +280,8 @@ while not os.path.exists("go"):
 def test_no_zombies_are_left_to_the_target(write, rlprof_run):
     """Its own children are its own to wait for; ours and the orphans are ours."""
     script = write(
-        WORK
+        orphans(5)
         + """
-for _ in range(5):
-    if os.fork() == 0:
-        if os.fork() == 0:
-            work(0.05)
-        os._exit(0)
-for _ in range(5):
-    os.wait()
 work(0.6)
 ours = os.getppid()
 for name in os.listdir("/proc"):
@@ -294,19 +303,7 @@ for name in os.listdir("/proc"):
 
 def test_many_that_start_at_once_are_each_counted_once(write, rlprof_run):
     """Most have ended before their agents are listened to."""
-    script = write(
-        WORK
-        + """
-for _ in range(25):
-    if os.fork() == 0:
-        if os.fork() == 0:
-            work(0.15)
-        os._exit(0)
-for _ in range(25):
-    os.wait()
-work(1.5)
-"""
-    )
+    script = write(orphans(25) + "work(1.5)\n")
 
     processes = rlprof_run(script).recording.processes
 
