@@ -11,6 +11,7 @@ from typing import Annotated, Final, TextIO, TypeAlias
 
 import typer
 
+from rlprof.cli.unbreakable import send_nowhere
 from rlprof.errors import OutputError, UsageError
 
 LATEST: Final = Path(".rlprof/latest")
@@ -153,16 +154,12 @@ def show_to_the_reader(text: str) -> None:
     try:
         show(text)
     except BrokenPipeError:
-        # Python would stumble once more when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        send_nowhere(sys.stdout)
 
 
 def say(text: str) -> None:
     """A line on how far something has come, or on what did not stop it, to stderr."""
-    try:
-        typer.echo(text, err=True)
-    except OSError:
-        pass  # stderr takes no more; files and the exit code still speak.
+    typer.echo(text, err=True)
 
 
 def _cannot_print(why: str) -> OutputError:

@@ -1,4 +1,4 @@
-"""A stream for complaints: what it cannot take is lost, and changes no exit code."""
+"""Streams that take no more: what is lost with them changes no exit code."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ class _UnbreakableStream:
         try:
             return self._stream.write(text)
         except OSError:
-            self._give_up()
+            send_nowhere(self._stream)
             return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
         except OSError:
-            self._give_up()
+            send_nowhere(self._stream)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def _give_up(self) -> None:
-        # Python flushes once more at its end, and would end in 120 if that failed.
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+def send_nowhere(stream: TextIO) -> None:
+    """Python flushes each stream once more at its end, and would end in 120 if that failed."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def unbreakable(stream: TextIO | None) -> TextIO | None:

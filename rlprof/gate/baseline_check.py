@@ -39,7 +39,7 @@ def check_against_baseline(
     """Run head alone, against what was saved; never raises :class:`MeasureError`."""
     progress = CheckProgress(settings, tell)
     saved = tuple(
-        RunCounters({name: of[at] for name, of in baseline.counters_per_step.items()}, steps)
+        RunCounters({counter: of[at] for counter, of in baseline.counters_per_step.items()}, steps)
         for at, steps in enumerate(baseline.steps)
     )
 
