@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -13,7 +14,14 @@ import pytest
 
 from rlprof.gate.running.turns import TURN_S, take_turns
 from rlprof.recording.procfs import read_stat
-from tests.checked_repository import DEADLINE_S, NOT_MEASURED, PASS, REGRESSION, waiting
+from tests.checked_repository import (
+    DEADLINE_S,
+    NOT_MEASURED,
+    PASS,
+    REGRESSION,
+    Checked,
+    waiting,
+)
 from tests.live_processes import children_with, is_alive, processes_with, wait_until
 
 # Notes the time over and over, and has a child that does the same.
@@ -149,6 +157,14 @@ def test_what_has_ended_before_its_first_turn_has_none(start_python):
 
 # --- rlprof check --interleave --------------------------------------------------------------
 
+# With an effect that no noise of a busy machine reaches, where the verdict is not what is tested.
+IN_TURNS = ("--base", "main", "--interleave", "--min-effect", "50%")
+
+
+def rates_of(side: str, answer: Checked) -> list[float]:
+    """Steps per second of each run of that side, as told while it went on."""
+    return [float(line.split()[2]) for line in answer.err.splitlines() if f" {side}: " in line]
+
 
 @pytest.mark.slow
 def test_the_same_program_passes_in_turns(repository):
@@ -176,14 +192,14 @@ def test_a_slower_head_fails_in_turns(repository):
 def test_waits_in_turns_are_told_and_rates_are_those_of_a_run_alone(repository):
     repository.commit(waiting())
 
-    answer = repository.check("--base", "main", "--interleave", "train.py")
+    answer = repository.check(*IN_TURNS, "train.py")
 
     # Alone at most 250 sps; half of it without the turns of the other left out.
     assert answer.code == PASS, answer.err
     assert "waited for something else than a CPU" in answer.out
-    rates = [float(line.split()[2]) for line in answer.err.splitlines() if " base: " in line]
+    rates = rates_of("base", answer)
     assert len(rates) >= 5
-    assert all(180 < rate < 320 for rate in rates), rates
+    assert 150 < statistics.median(rates) < 350, rates
 
 
 def test_a_side_that_fails_ends_the_other(repository, mark):
@@ -241,9 +257,11 @@ subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)", "{
 """
     repository.commit(leaving + waiting())
 
-    answer = repository.check("--base", "main", "--interleave", "train.py")
+    answer = repository.check(*IN_TURNS, "train.py")
 
-    assert "left 10 processes behind" in answer.out, answer.out + answer.err
+    left = len(rates_of("base", answer)) + len(rates_of("head", answer))
+    assert left >= 10
+    assert f"left {left} processes behind" in answer.out, answer.out + answer.err
     assert processes_with(mark) == []
     repository.assert_tidy()
 
