@@ -47,6 +47,9 @@ times for images."""
 TENSORS_OVER_DRAWN: Final = 40.0
 """As above with tensors: 25 to 29 times for small ones, 28 to 160 for images."""
 
+_DRAWING: Final = frozenset({"sample", "choices", "randrange", "randint", "choice"})
+"""Functions of ``random.py``; one at a time takes 0.5 µs each, as a sample of many does."""
+
 _COMPUTES: Final = re.compile(r"[/\\]torch[/\\](nn|optim|autograd|_tensor\.py|_dynamo|utils)")
 
 
@@ -59,7 +62,7 @@ class _Found:
         self.nodes: dict[Part, set[int]] = {part: set() for part in Part}
         self.weights: dict[Line, float] = defaultdict(float)
         self.drawing_us = 0.0
-        """Inside ``random.sample`` itself."""
+        """Inside ``random.sample`` and its like."""
         self.of_tensors = False
         self._by_file = replay_lines_by_file(profile.sources)
         for node in self.tree.hot_nodes() if self._by_file else ():
@@ -98,7 +101,7 @@ class _Found:
 
 def _is_draw(frame: Frame) -> bool:
     in_random = frame.file.endswith(("/random.py", "\\random.py"))
-    return in_random and last_name(frame.function) in ("sample", "choices")
+    return in_random and last_name(frame.function) in _DRAWING
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

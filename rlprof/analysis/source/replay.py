@@ -182,10 +182,13 @@ class _Drawn:
         )
 
     def _is_picking(self, node: ast.AST) -> bool:
-        """``[memory[i] for i in indices]``."""
+        """``[memory[i] for i in indices]``, or with each drawn where it is picked."""
+        if not isinstance(node, ast.ListComp):
+            return False
+        if _is_random_element(node.elt):
+            return True
         return (
-            isinstance(node, ast.ListComp)
-            and isinstance(node.elt, ast.Subscript)
+            isinstance(node.elt, ast.Subscript)
             and bool(_MEMORY.search(_last(node.elt.value)))
             and any(
                 (isinstance(it, ast.Name) and it.id in self._indices) or _draws_indices(it)
@@ -241,6 +244,21 @@ def _is_draw(call: ast.Call) -> bool:
     if root_name(call.func) in ("np", "numpy", "torch", "jax"):
         return False
     return name in ("sample", "choices") and bool(_GENERATOR.search(_last(on)))
+
+
+def _is_random_element(node: ast.expr) -> bool:
+    """``data[random.randrange(len(data))]``, ``random.choice(memory)``: one transition."""
+    if isinstance(node, ast.Call):
+        chosen = called_name(node) == "choice" and len(node.args) == 1 and not node.keywords
+        from_random = isinstance(node.func, ast.Attribute) and _last(node.func.value) == "random"
+        return chosen and from_random and bool(_MEMORY.search(_last(node.args[0])))
+    if not isinstance(node, ast.Subscript):
+        return False
+    length = f"len({ast.unparse(node.value)})"
+    return any(
+        isinstance(it, ast.Call) and called_name(it) in _DRAWS and length in ast.unparse(it)
+        for it in ast.walk(node.slice)
+    )
 
 
 def _is_permutation(node: ast.AST) -> bool:

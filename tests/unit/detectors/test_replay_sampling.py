@@ -119,6 +119,9 @@ HEALTHY = Script(
         action = random.choice([0, 1])
         tasks = random.sample(ALL_TASKS, 4)
         fields = list(zip(names, values))
+        level = np.array(LEVELS[random.randrange(len(LEVELS))])
+        offers = [random.choice(colours) for _ in range(8)]
+        painted = np.array([colour.value for colour in offers])
     """,
 )
 
@@ -126,7 +129,7 @@ HEALTHY = Script(
 @pytest.mark.parametrize(
     "piece",
     ["index = np", "return torch", "jax.random", "states, actions", "drawn =", "batch =", "action =",
-     "tasks =", "fields ="],
+     "tasks =", "fields =", "level =", "offers =", "painted ="],
 )  # fmt: skip
 def test_silent_on_a_healthy_run(piece):
     run = a_training()
@@ -156,6 +159,11 @@ def with_lines(*lines: str) -> tuple[RunBuilder, Script]:
         ("b = random.choices(self.memory, k=n)", "r = torch.tensor([t.reward for t in b])"),
         ("i = np.random.randint(0, n, 64)", "b = [self.buffer[k] for k in i]",
          "s = np.stack([t[0] for t in b])"),
+        ("b = [self.data[random.randrange(len(self.data))] for _ in range(n)]",
+         "s = np.array([t[0] for t in b])"),
+        ("b = [self.data[int(rng.integers(0, len(self.data)))] for _ in range(n)]",
+         "r = torch.tensor([t[2] for t in b])"),
+        ("b = [random.choice(self.memory) for _ in range(n)]", "s, a = map(np.stack, zip(*b))"),
         ("b = random.sample(self.memory, n)", "states = []", "for s, a in b:",
          "    states.append(s)", "x = np.array(states)"),
     ],
@@ -168,6 +176,26 @@ def test_the_lines_it_knows(lines):
     ordinary = ("i = np.random", "states = []")
     expected = [n for n, line in enumerate(lines, start=2) if not line.startswith(ordinary)]
     assert sorted(lines_of(finding)) == expected
+
+
+def test_indices_drawn_in_place_have_a_clock_too():
+    script = Script(
+        "agent.py",
+        """
+        def learn(self, n):
+            b = [self.data[random.randrange(len(self.data))] for _ in range(n)]
+            s = np.array([t[0] for t in b])
+        """,
+    )
+    run = a_training()
+    drawing = (script.at("b = ", "learn"), script.at("b = ", "learn.<locals>.<listcomp>"))
+    run.spends(1.0, "main.py:3 main", *drawing, f"{STDLIB}/random.py:284 Random.randrange")
+    run.spends(2.0, "main.py:3 main", script.at("s = ", "learn"))
+    run.spends(7.0, "main.py:3 main", LEARN)
+
+    (finding,) = found(run, script)
+
+    assert finding.savings[0].removable == SMALL
 
 
 def test_images_keep_most_of_their_copying():
