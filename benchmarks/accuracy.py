@@ -28,7 +28,15 @@ from typing import Any
 
 import psutil
 from cases import SPS_OF_A_STAGE, Case, innocents, ladder_steps, pairs
-from measuring import environment, in_pairs, last_json, machine, print_table, rlprof_run, say
+from measuring import (
+    in_pairs,
+    last_json,
+    machine,
+    print_table,
+    rlprof_run,
+    say,
+    training_environment,
+)
 from neighbours import Neighbours, wait_for_quiet
 from verdict import Measured, Prediction, Run, Verdict, read_prediction, totals
 
@@ -41,16 +49,9 @@ QUIET_CORES = 0.1
 MEASUREMENTS = "measurements.json"
 """(steps per second, neighbours' cores) before and after the fix, of each pair of runs."""
 
-THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
 
 class ProgramFailedError(Exception):
     """A program or rlprof did not end as it should; the message shows what it printed."""
-
-
-def training_environment() -> dict[str, str]:
-    """What a user has who set nothing: how many threads torch takes is among the faults."""
-    return {name: value for name, value in environment().items() if name not in THREAD_LIMITS}
 
 
 def run_to_the_end(command: Sequence[str]) -> str:

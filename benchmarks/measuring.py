@@ -21,6 +21,8 @@ CACHE = Path.home() / ".cache" / "rlprof-benchmarks"
 TIMEOUT_S = 1800
 """Longer than any single run; a benchmark that hangs should say where."""
 
+THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
 T = TypeVar("T")
 
 
@@ -64,8 +66,13 @@ def environment(**extra: str) -> dict[str, str]:
     """
     inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    threads = dict.fromkeys(THREAD_LIMITS, "1")
     return {**inherited, **threads, "PYTHONPATH": os.pathsep.join(paths), **extra}
+
+
+def training_environment() -> dict[str, str]:
+    """What a user has who set nothing: how many threads torch takes is among the faults."""
+    return {name: value for name, value in environment().items() if name not in THREAD_LIMITS}
 
 
 def run(command: Sequence[str], env: Mapping[str, str] | None = None) -> tuple[str, str]:

@@ -46,11 +46,11 @@ LINES: Final[dict[str, Lines]] = {
 class ActorCritic:
     """On CartPoles: the rest of the time is in many functions of Python and torch."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = 64) -> None:
         torch.manual_seed(0)
         self.envs = gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync")
-        self.body = nn.Sequential(nn.Linear(4, 64), nn.Tanh())
-        self.policy, self.value = nn.Linear(64, 2), nn.Linear(64, 1)
+        self.body = nn.Sequential(nn.Linear(4, width), nn.Tanh())
+        self.policy, self.value = nn.Linear(width, 2), nn.Linear(width, 1)
         parameters = [*self.body.parameters(), *self.policy.parameters(), *self.value.parameters()]
         self.optimizer = torch.optim.Adam(parameters, lr=3e-4)
         self.observations, _ = self.envs.reset(seed=0)

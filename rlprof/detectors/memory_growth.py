@@ -30,9 +30,6 @@ FRESH: Final = 0.5
 """Part of the growth for which new addresses must have been asked; less, and memory that was asked
 for before is only filled: a replay buffer made by ``np.zeros``."""
 
-TELLING: Final = 1.5
-"""Share of growth over share of time from which a line had to do with it; at 1 it just ran."""
-
 MOST_OF_THE_TIME: Final = 0.8
 """Part of a thread's time from which on a function is one that trains, so that what it keeps in
 variables of its own is kept for long."""
@@ -62,7 +59,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     lines = UserLines(profile.whole, profile.sources, profile.started_package)
     adding = _adding_places(profile, growing, lines)
-    told = [it for it in memory.lines if it.share_of_growth >= TELLING * it.share_of_time]
+    told = [it for it in memory.lines if it.stands_out]
     named = _locations(adding, told)
     yield Finding(
         detector=DETECTOR.id,

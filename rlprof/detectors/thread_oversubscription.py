@@ -40,6 +40,9 @@ to 0.96 for 256, 0.64 to 0.86 for 1024; 0.68 in pairs of spawned learners on a q
 barrier costs 1 to 4 ms of CPU time, however short the operation; nothing that is measured from
 outside tells a thread that computes from one that spins, hence the width."""
 
+SHARED_HOST: Final = 0.9
+"""The run's part of the CPU time used on a full host, up to which other programs crowd its threads too."""
+
 HINDERED: Final = Range(0.6, 0.4)
 """Part of their time that the teams' Python threads wait for a core, from which on spinning costs them all
 that it takes; below, in proportion. Who spins while nobody else wants the cores costs nothing: PPO of
@@ -78,7 +81,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if not teams or not got or team_us < MIN_SHARE * got:
         return
     wanted = _wanted_cores(loads, teams, profile)
-    if wanted < MIN_WANTED * profile.load.cores:
+    by_all = max(wanted, _ready_on_the_host(profile))
+    if by_all < MIN_WANTED * profile.load.cores:
         return
     nodes = _computing(teams, profile)
     if not nodes:
@@ -86,15 +90,16 @@ def detect(profile: Profile) -> Iterable[Finding]:
     threads = _threads_each(teams, profile)
     yield Finding(
         detector=DETECTOR.id,
-        title=f"{group(teams)} with {threads} compute threads each share "
-        f"{count(profile.load.cores)} core{'s' if profile.load.cores != 1 else ''}",
+        title=f"{group(teams)} with {threads} compute threads "
+        f"{'each share' if len(teams) > 1 else 'shares'} {_cores(profile)}"
+        f"{' with other programs' if by_all > wanted else ''}",
         phase=PhaseKind.STEADY,
         savings=(),
         locations=_locations(nodes, profile),
-        evidence=tuple(_evidence(teams, wanted, profile)),
+        evidence=tuple(_evidence(teams, wanted, by_all, profile)),
         fix="Give each process one compute thread: torch.set_num_threads(1) first thing in the "
-        "worker, or OMP_NUM_THREADS=1 (MKL_NUM_THREADS, OPENBLAS_NUM_THREADS) in the environment "
-        "before numpy and torch are imported.",
+        f"{'worker' if len(teams) > 1 else 'process'}, or OMP_NUM_THREADS=1 (MKL_NUM_THREADS, "
+        "OPENBLAS_NUM_THREADS) in the environment before numpy and torch are imported.",
         confidence=Confidence.BOUNDED,
         remainder=Remainder(nodes, _left(teams, team_us, profile)),
     )
@@ -138,6 +143,22 @@ def _wanted_cores(
         size = max(_per_python(it), _crowd(it, profile)) if it in teams else 1.0
         wanted += busy * size
     return wanted
+
+
+def _ready_on_the_host(profile: Profile) -> float:
+    """Threads that run or are ready to, those of other programs among them; 0 where these do not crowd the run.
+
+    Beside others a team wants no more cores than it has threads, and yet never has them at the same time.
+    """
+    queue = profile.thread_use.host_run_queue if profile.thread_use else None
+    if queue is None or profile.load.own_part > SHARED_HOST:
+        return 0.0
+    # Whoever counts them runs at that moment.
+    return max(0.0, queue - 1)
+
+
+def _cores(profile: Profile) -> str:
+    return f"{count(profile.load.cores)} core{'s' if profile.load.cores != 1 else ''}"
 
 
 def _crowd(it: Workload, profile: Profile) -> float:
@@ -222,23 +243,26 @@ def _locations(nodes: Collection[int], profile: Profile) -> tuple[Location, ...]
     return lines.locations(weights, max(1, profile.critical.wall_us))[:SHOWN_LINES]
 
 
-def _evidence(teams: Collection[Workload], wanted: float, profile: Profile) -> Iterator[str]:
+def _evidence(
+    teams: Collection[Workload], wanted: float, by_all: float, profile: Profile
+) -> Iterator[str]:
     yield (
         f"{percent(_native_share(teams))} of the CPU time of {group(teams)} is in threads that run no Python: "
         "BLAS, OpenMP or torch pools, computing or spinning at barriers"
     )
-    cores = f"{count(profile.load.cores)} core{'s' if profile.load.cores != 1 else ''}"
     queued = percent(sum(it.queued for it in teams) / len(teams))
     if any(_crowd(it, profile) for it in teams):
-        yield (
-            f"{wanted:.0f} threads are at work or wait for each other at any time, on {cores}; the Python "
-            f"threads among them wait {queued} of the time for one"
+        ready = f"{wanted:.0f} threads are at work or wait for each other at any time"
+    elif by_all > wanted:
+        ready = (
+            f"{by_all:.1f} threads are ready to run at any time, {wanted:.1f} of this run and the others of "
+            "other programs"
         )
     else:
-        yield (
-            f"{wanted:.1f} threads are ready to run at any time, on {cores}; the Python threads among them "
-            f"wait {queued} of the time for one"
-        )
+        ready = f"{wanted:.1f} threads are ready to run at any time"
+    yield (
+        f"{ready}, on {_cores(profile)}; the Python threads of this run wait {queued} of the time for one"
+    )
     found = [
         f"{name}={profile.run.environment[name]}"
         for name in LIMITS

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+TELLING: Final = 1.5
+"""Share of growth over share of time from which a line had to do with it; at 1 it just ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,11 @@ class GrownLine:
     share_of_growth: float
     share_of_time: float
     """Of the busy time of the same threads in the steady phase."""
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether it has more of the growth than running alone would give it."""
+        return self.share_of_growth >= TELLING * self.share_of_time
 
 
 @dataclass(frozen=True, slots=True)

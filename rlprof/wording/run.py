@@ -144,7 +144,7 @@ def _memory(memory: MemoryView, report: Report) -> str:
         parts += [
             f"{printable(short_path(it.file, report.run.cwd))}:{it.line} "
             f"{wording.percent(it.share_of_growth)} of the growth"
-            for it in memory.lines[:LARGEST]
+            for it in [it for it in memory.lines if it.stands_out][:LARGEST]
         ]
     return "; ".join(parts)
 

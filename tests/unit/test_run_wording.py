@@ -7,7 +7,7 @@ from typing import Any
 
 from rlprof import wording
 from rlprof.model.activity import Component
-from rlprof.model.memory import MemoryView, ProcessMemory
+from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.report import Resources, WaitRow
 from rlprof.wording.run import LEAST_PART, parts_of_a_step, run_facts, spread, wait_lines
 from tests.report_factories import a_process, a_report
@@ -55,6 +55,18 @@ def test_memory_says_how_shared_pages_are_counted():
         "peak at most 400.0 MiB; largest: worker"
     )
     assert memory(400, is_shared_out=True) == "peak 400.0 MiB"
+
+
+def test_lines_where_memory_grew_are_those_that_did_not_just_run():
+    def a_line(number: int, growth: float, time: float) -> GrownLine:
+        return GrownLine("train.py", number, "collect", "", 1_000, growth, time)
+
+    lines = (a_line(3, 0.6, 0.6), a_line(5, 0.3, 0.05), a_line(7, 0.1, 0.35))
+    trend = MemoryTrend(3_600.0 * MIB, 0.0, 0.0, 0.0, is_steady=True)
+
+    told = facts(memory=MemoryView(400 * MIB, 0, True, (), trend, lines=lines))["Memory"]
+
+    assert told == "peak 400.0 MiB; grows by 3.5 GiB an hour; train.py:5 30 % of the growth"
 
 
 def test_counters_are_told_in_words():

@@ -253,3 +253,42 @@ def test_a_team_far_larger_than_the_cores_holds_up_those_that_wait_for_its_lock(
     assert "17 compute threads" in finding.title
     assert finding.remainder is not None
     assert finding.remainder.left.low == pytest.approx(1 - 0.4 * 0.99, abs=0.02)
+
+
+def beside_others(*, ready: float, others_us: int) -> Profile:
+    """A learner with a thread for each of the machine's two cores, of which others take ``others_us`` in each
+    window, with ``ready`` threads of all of them that want one.
+    """
+    host = {"usable_cores": "2", "cores": "2"}
+    run = learners(a_training().with_run(host=host), 1, on_cpu=0.5)
+    recording = run.source(LEARN.file, LEARN.text).recording()
+    own = {it.window: it.on_cpu_us * 2 for it in recording.clocks}
+    gauges = tuple(
+        Gauge(window, 0, name, value)
+        for window, us in own.items()
+        for name, value in (
+            ("cpu_us", us),
+            ("host_cpu_us", us + others_us),
+            ("host_run_queue", ready + 1),
+            ("threads", 2),
+        )
+    )
+    return build_profile(replace(recording, gauges=gauges))
+
+
+def test_a_team_that_others_crowd_out():
+    profile = beside_others(ready=4.0, others_us=1_000_000)
+
+    (finding,) = found(profile)
+
+    assert finding.title.endswith("2 compute threads shares 2 cores with other programs")
+    assert (
+        "4.0 threads are ready to run at any time, 2.0 of this run and the others of other programs"
+        in finding.evidence[1]
+    )
+
+
+def test_silent_where_others_leave_the_cores_to_it():
+    assert found(beside_others(ready=MIN_WANTED * 2 - 0.1, others_us=1_000_000)) == []
+    # Threads that are ready for a moment, as those of the recorder.
+    assert found(beside_others(ready=4.0, others_us=0)) == []
