@@ -77,10 +77,8 @@ def find_repository(folder: Path, base: str) -> Repository:
             hint="--base checks out another commit; for any two programs give --base-command, or "
             "keep a file with --save-baseline",
         )
-    commit = git(
-        folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}"
-    )
-    if not commit.is_good:
+    commit = _commit_named(base, folder)
+    if not commit:
         is_shallow = git(folder, "rev-parse", "--is-shallow-repository").out == "true"
         raise UsageError(
             f"git knows no commit {base!r} in {root.out}",
@@ -96,10 +94,18 @@ def find_repository(folder: Path, base: str) -> Repository:
         root=top,
         git_folder=top / git(top, "rev-parse", "--git-common-dir").out,
         inside=folder.resolve().relative_to(top.resolve()),
-        base=commit.out,
+        base=commit,
         head=head.out,
         is_dirty=bool(changes.out),
     )
+
+
+def _commit_named(name: str, folder: Path) -> str:
+    """Its hash; empty where git knows none of that name."""
+    verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    named = git(folder, *verify, name).out
+    # In two steps: what follows ``:/`` is text to look for, to its end. ``^HEAD`` is all but that commit.
+    return "" if named.startswith("^") else git(folder, *verify, f"{named}^{{commit}}").out
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.errors import UsageError
 from rlprof.gate.processes.interruption import Interrupted
 from rlprof.gate.program import Program, Side
 from rlprof.gate.worktrees.check_folder import MARK, check_folder
@@ -132,6 +133,21 @@ def test_folders_of_any_name(tmp_path, parent, name):
     assert (found.root, found.git_folder) == (folder, folder / ".git")
     check_out(repository, parent)
     assert worktrees(repository) == set()
+
+
+@pytest.mark.parametrize("name", ["main~1", ":/write train", "v1", "HEAD~1", "main@{1}", "v1^{}"])
+def test_commits_by_all_the_names_that_git_knows(repository, name):
+    old = repository.git("rev-parse", "HEAD").strip()
+    repository.git("tag", "--annotate", "--message", "the first", "v1")
+    repository.commit("value = 2\n", "model.py")
+
+    assert find_repository(repository.folder, name).base == old
+
+
+@pytest.mark.parametrize("name", ["^HEAD", "HEAD:train.py", "main..HEAD", ":/no such message", ""])
+def test_names_of_no_commit(repository, name):
+    with pytest.raises(UsageError, match="git knows no commit"):
+        find_repository(repository.folder, name)
 
 
 def test_a_check_in_a_worktree_of_the_users(repository, parent, tmp_path):
