@@ -61,6 +61,8 @@ class _Measure:
     tree: CallTree
     whole_us: float
     """100 %: the critical time, or the run for start-up."""
+    least_us: float
+    """The same without what may go with the rest: 100 % for the upper end of a price."""
     timeline_us: float
     """The run's own time that 100 % stands for."""
     interval_us: float
@@ -192,10 +194,11 @@ def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
     critical = profile.critical
     if phase is PhaseKind.STEADY:
         tree, whole = profile.steady, float(critical.wall_us)
+        least = whole - critical.in_step_us
         timeline = float(profile.steady_us)
     else:
         tree = profile.start_up if phase is PhaseKind.START_UP else CallTree((), {})
-        whole = timeline = float(profile.run.wall_us)
+        whole = least = timeline = float(profile.run.wall_us)
     unlocated = frozenset(
         node
         for node in tree.hot_nodes()
@@ -204,6 +207,7 @@ def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
     return _Measure(
         tree=tree,
         whole_us=whole,
+        least_us=least,
         timeline_us=timeline,
         interval_us=critical.sample_interval_us,
         clock_only_share=critical.clock_only_share,
@@ -235,7 +239,7 @@ def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Pri
     high = share.high * high_us / claimed_us
     if measure.has_knock_on:
         # Of what was seen to work: waits fill no caches, nor does what cannot be told apart.
-        high = 1 - (1 - high) * (1 - KNOCK_ON * _clip(work_us / measure.whole_us))
+        high = 1 - (1 - high) * (1 - KNOCK_ON * _clip(work_us / measure.least_us))
     return _Price(Range(_clip(low), _clip(high)), own)
 
 
@@ -270,7 +274,7 @@ def _observed_share(claimed_us: float, measure: _Measure, own: frozenset[int]) -
     """The claimed share with its errors; time of unknown lines may or may not be the claim's."""
     seen = min(1.0, claimed_us / measure.whole_us)
     unlocated_us = sum(measure.tree.self_cost(node).busy_us for node in measure.unlocated - own)
-    most = min(1.0, seen + unlocated_us / measure.whole_us)
+    most = min(1.0, (claimed_us + unlocated_us) / measure.least_us)
     samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
     low = seen - sqrt(
         (seen - _wilson(seen, samples).low) ** 2 + _instrument_error(seen, measure) ** 2
@@ -278,7 +282,7 @@ def _observed_share(claimed_us: float, measure: _Measure, own: frozenset[int]) -
     high = most + sqrt(
         (_wilson(most, samples).high - most) ** 2 + _instrument_error(most, measure) ** 2
     )
-    ceiling = measure.tree.total.wall_us / measure.whole_us
+    ceiling = measure.tree.total.wall_us / measure.least_us
     return Range(max(0.0, low), min(1.0, ceiling, high))
 
 

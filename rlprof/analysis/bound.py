@@ -22,9 +22,6 @@ from rlprof.units import percent
 MOSTLY: Final = 0.5
 """Part of the critical time from which on one thing is what bounds it."""
 
-ALONE: Final = 0.95
-"""The run's part of the CPU time used from which on others are not worth a word."""
-
 WORKED_MEANWHILE: Final = 0.3
 """Part of a wait in which another process has to work for the wait to be for it."""
 
@@ -44,7 +41,7 @@ def find_bound(
     if load.saturated:
         used_us = load.got_us / load.own_part
         wanted = (used_us + load.queued_us) / load.there_is_us
-        who = "the run wants" if load.own_part > ALONE else "the run and other programs want"
+        who = "the run and other programs want" if load.is_shared else "the run wants"
         return Bound(
             BoundBy.CPUS,
             share=load.got_us / load.there_is_us,

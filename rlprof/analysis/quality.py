@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from rlprof.analysis.bound import ALONE
 from rlprof.analysis.steadiness import Segment, clear_fall
 from rlprof.analysis.throughput import paused_windows
 from rlprof.model.profile import Critical, PhaseKind, Profile
@@ -222,7 +221,7 @@ def _paused(recording: Recording, _: Profile) -> Note | None:
 
 def _shared_host(_: Recording, profile: Profile) -> Note | None:
     load = profile.load
-    if not load.there_is_us or (load.saturated and load.own_part > ALONE):
+    if not load.there_is_us or (load.saturated and not load.is_shared):
         return None  # It is the run itself that fills the host.
     length = load.there_is_us / load.cores
     free = load.cores - load.got_us / length

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import Enum
 from typing import Final
 
 from rlprof.analysis.locks import asleep_for_locks, shares_of, work_under_locks
@@ -40,9 +41,6 @@ to 0.96 for 256, 0.64 to 0.86 for 1024; 0.68 in pairs of spawned learners on a q
 barrier costs 1 to 4 ms of CPU time, however short the operation; nothing that is measured from
 outside tells a thread that computes from one that spins, hence the width."""
 
-SHARED_HOST: Final = 0.9
-"""The run's part of the CPU time used on a full host, up to which other programs crowd its threads too."""
-
 HINDERED: Final = Range(0.6, 0.4)
 """Part of their time that the teams' Python threads wait for a core, from which on spinning costs them all
 that it takes; below, in proportion. Who spins while nobody else wants the cores costs nothing: PPO of
@@ -71,6 +69,9 @@ SHOWN_LINES: Final = 4
 _NUMERIC: Final = re.compile(
     r"[/\\](torch|numpy|scipy|sklearn|jax|jaxlib|tensorflow|numba|numexpr|pandas|cv2)[/\\]"
 )
+
+_FORMATTING: Final = re.compile(r"[/\\](arrayprint|_tensor_str)\.py$")
+"""Of such libraries, but Python: no team computes there."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -151,7 +152,7 @@ def _ready_on_the_host(profile: Profile) -> float:
     Beside others a team wants no more cores than it has threads, and yet never has them at the same time.
     """
     queue = profile.thread_use.host_run_queue if profile.thread_use else None
-    if queue is None or profile.load.own_part > SHARED_HOST:
+    if queue is None or not profile.load.is_shared:
         return 0.0
     # Whoever counts them runs at that moment.
     return max(0.0, queue - 1)
@@ -219,7 +220,7 @@ def _computing(teams: Collection[Workload], profile: Profile) -> frozenset[int]:
 
 
 def _inside_numeric(busy: Mapping[int, int], tree: CallTree) -> frozenset[int]:
-    known: dict[int, bool] = {NO_PARENT: False}
+    known: dict[int, _Place] = {NO_PARENT: _Place.OUTSIDE}
     for node in busy:
         path = []
         current = node
@@ -227,9 +228,20 @@ def _inside_numeric(busy: Mapping[int, int], tree: CallTree) -> frozenset[int]:
             path.append(current)
             current = tree.nodes[current].parent
         for passed in reversed(path):
-            above = known[tree.nodes[passed].parent]
-            known[passed] = above or bool(_NUMERIC.search(tree.frame(passed).file))
-    return frozenset(node for node in busy if known[node])
+            known[passed] = _place(tree.frame(passed).file, known[tree.nodes[passed].parent])
+    return frozenset(node for node in busy if known[node] is _Place.COMPUTING)
+
+
+class _Place(Enum):
+    OUTSIDE = "outside"
+    COMPUTING = "computing"
+    FORMATTING = "formatting"
+
+
+def _place(file: str, above: _Place) -> _Place:
+    if above is _Place.FORMATTING or _FORMATTING.search(file):
+        return _Place.FORMATTING
+    return _Place.COMPUTING if above is _Place.COMPUTING or _NUMERIC.search(file) else above
 
 
 def _locations(nodes: Collection[int], profile: Profile) -> tuple[Location, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from rlprof.model.calltree import CallTree
 
@@ -89,6 +90,10 @@ class Activity:
         return max(0, self.wall_us - self.idle_us - self.polling_us)
 
 
+MOST_SHARED: Final = 0.95
+"""The run's part of the CPU time used, up to which other programs matter: the rest is what runs on any machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostLoad:
     """CPU time of the whole run, in all its processes, in the steady phase (µs)."""
@@ -108,6 +113,11 @@ class HostLoad:
     """On a saturated host the run's part of the CPU time used: what it frees is shared with others."""
     by_process: tuple[tuple[int, int], ...] = ()
     """(process id, its part of ``got_us``)."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is saturated by other programs too."""
+        return self.own_part <= MOST_SHARED
 
 
 NO_LOAD = HostLoad(0, 0, 0.0, 1.0)

@@ -84,6 +84,9 @@ class Critical:
     """Share of their busy time whose stacks came torn from the clock and from nowhere else."""
     clock_only_share: float = 0.0
     """Share of their busy time located by the clock's stacks alone, without a probe."""
+    in_step_us: int = 0
+    """Part of ``wall_us`` that may go in proportion to the rest: of compute threads that wait for Python
+    threads, and for cores that other programs have."""
     bound_by: str = "threads"
     """``threads``, or ``cpus`` when the host is saturated: then ``Profile.steady`` holds the CPU
     time of every thread, and ``wall_us`` its sum."""

@@ -81,10 +81,11 @@ def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int
     places = dict(ran)
     if seen.is_crowded:
         on_cpu = min(rest, max(0, (seen.on_cpu_us or 0) - sum(ran.values())))
-        looked = _split(on_cpu, seen.eye or seen.eye_before)
+        eye = seen.eye or seen.eye_before
+        looked = _split(on_cpu, eye)
         _add(ran, looked)
         _add(places, looked)
-        _add(places, _split(rest - on_cpu, _clock_weights(seen, torn_node) or looked))
+        _add(places, _split(rest - on_cpu, _clock_weights(seen, torn_node) or eye))
     else:
         _add(places, _split(rest, _busy_weights(seen, torn_node, unseen_node)))
         ran = places

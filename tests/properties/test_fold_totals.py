@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rlprof.model.recording import Frame, Window
@@ -129,11 +129,14 @@ thread_windows = st.builds(
     run_queue_us=st.integers(0, 10**7),
     trust_clock=st.booleans(),
     bare_wall_us=st.integers(0, 10**7),
+    eye_before=st.dictionaries(st.integers(0, 9), st.floats(0.001, 1e7), max_size=2),
 )
 
 
 @quick
 @given(thread_windows)
+# All of its time on a CPU is the collector's, and the clock saw it nowhere else.
+@example(ThreadWindow(idle={0: 1}, gc={0: 1}, eye={0: 1.0}, on_cpu_us=1, run_queue_us=1))
 def test_combining_keeps_the_wall_time_and_its_parts_in_order(seen):
     times = combine(seen, torn_node=TORN, unseen_node=UNSEEN)
 

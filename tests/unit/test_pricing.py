@@ -90,6 +90,24 @@ def test_a_spin_on_a_saturated_host_is_priced_by_its_cpu_time():
     assert priced.process_roles == ("main",)
 
 
+def test_beside_others_a_message_is_priced_with_and_without_the_team_that_waits_for_cores():
+    """One busy program on two cores, torch with a thread for each; 0.15 (0.13 to 0.19) and 0.23 (0.03 to 0.26) were
+    measured.
+    """
+    run = a_run(steady_s=8).process("main", steps=5_800)
+    run.spends(0.48, "train.py:12 step", "hot.py:1 hot").spends(4.62, "train.py:14 step")
+    profile = profile_of(run)
+    with_team = replace(profile.critical, wall_us=9_940_000, in_step_us=4_840_000)
+    load = replace(profile.load, own_part=0.63)
+
+    priced = price_one(replace(profile, critical=with_team, load=load), "hot.py").saved_share
+    fixed = replace(with_team, in_step_us=0)
+    blind = price_one(replace(profile, critical=fixed, load=load), "hot.py").saved_share
+
+    assert priced.low == blind.low < 0.15 < priced.high
+    assert blind.high < 0.15
+
+
 def test_waiting_for_a_lock_is_the_share_of_the_actors_time():
     """Three actors, one lock; 0.533 was measured."""
     run = a_run(steady_s=60).process("main").spends(60, "train.py:2 main", RECV, idle=True)

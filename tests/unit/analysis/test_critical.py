@@ -218,6 +218,33 @@ def test_a_host_that_others_fill_beside_a_run_is_saturated():
     assert load.own_part == pytest.approx(12 / 19)
 
 
+@pytest.mark.parametrize(
+    ("processes", "own", "host_s", "in_step_s"),
+    [
+        pytest.param(1, 0.6, 20.0, 6.0, id="beside another program"),
+        pytest.param(1, 0.95, 19.0, 0.0, id="alone"),
+        pytest.param(2, 0.3, 20.0, 0.0, id="more threads of its own than cores"),
+    ],
+)
+def test_the_team_of_a_run_that_others_crowd_is_in_step_with_it(processes, own, host_s, in_step_s):
+    """Each process has its main thread and one of torch, that get ``own`` of a core each; all get ``host_s``."""
+    run = a_run().with_run(host={"cores": "2", "usable_cores": "2"})
+    for name in range(processes):
+        run.process(f"learner {name}", steps=500).spends(10.0, "train.py:12 step", cpu=own)
+    recording = run.recording()
+    gauges = [
+        Gauge(it.window, recording.threads[it.thread].process, "cpu_us", 2 * it.on_cpu_us)
+        for it in recording.clocks
+    ]
+    gauges += [
+        Gauge(it.id, 0, "host_cpu_us", host_s * it.length_us / 10) for it in recording.windows
+    ]
+
+    profile = build_profile(replace(recording, gauges=tuple(gauges)))
+
+    assert profile.critical.in_step_us == pytest.approx(in_step_s * SECOND)
+
+
 def test_what_rlprof_takes_itself_is_no_load_that_stays():
     load = a_crowded_host(got_s=18.0, host_s=20.0, rlprof_s=2.0).load
 

@@ -255,6 +255,20 @@ def test_a_team_far_larger_than_the_cores_holds_up_those_that_wait_for_its_lock(
     assert finding.remainder.left.low == pytest.approx(1 - 0.4 * 0.99, abs=0.02)
 
 
+def test_formatting_is_no_computing_of_the_team():
+    run = a_training()
+    for name in range(4):
+        run.process(f"learner {name}", steps=1_000).spends(7.0, *FORWARD, cpu=0.25)
+        printing = f"{SITE}/numpy/_core/arrayprint.py:1701 _array_repr_implementation"
+        below = f"{SITE}/numpy/_core/numeric.py:9 asarray"
+        run.spends(1.0, LEARN.at("backward", "learn"), printing, cpu=0.25)
+        run.spends(2.0, LEARN.at("backward", "learn"), printing, below, cpu=0.25)
+
+    (finding,) = found(seen(run, native=0.5))
+
+    assert lines_of(finding) == [LEARN.line("net(x)")]
+
+
 def beside_others(*, ready: float, others_us: int) -> Profile:
     """A learner with a thread for each of the machine's two cores, of which others take ``others_us`` in each
     window, with ``ready`` threads of all of them that want one.
