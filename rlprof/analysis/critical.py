@@ -205,14 +205,15 @@ def describe_critical(
         for node, cost in costs.items()
         if recording.nodes[node].frame.function in UNLOCATED
     )
+    # CPU time of threads that are not Python's is in no sample, and no fix saves it.
+    wall_us = max(located, load.got_us) if load.saturated and costs else located
     return Critical(
         threads=critical.threads,
-        # CPU time of threads that are not Python's is in no sample, and no fix saves it.
-        wall_us=max(located, load.got_us) if load.saturated and costs else located,
+        wall_us=wall_us,
         sample_interval_us=_sample_interval_us(recording, critical, times),
         torn_share=unlocated / busy if busy else 0.0,
         clock_only_share=_clock_only_share(recording, critical, times),
-        in_step_us=_in_step_us(load) if costs else 0,
+        in_step_us=min(_in_step_us(load), wall_us - located),
         bound_by="cpus" if load.saturated else "threads",
     )
 
