@@ -333,6 +333,9 @@ def _priced(finding: Finding, found: _Price, profile: Profile, measure: _Measure
     if sps is not None and finding.phase is PhaseKind.STEADY:
         after = rate_after(sps.median, saved)
     roles = {role for node in found.claimed for role in profile.node_roles.get(node, frozenset())}
+    if measure.least_us < measure.whole_us and finding.confidence is Confidence.MEASURED:
+        # How long a crowded team waits differs tenfold from run to run, and with what is fixed.
+        finding = replace(finding, confidence=Confidence.BOUNDED)
     return PricedFinding(
         finding=finding,
         rank=0,
