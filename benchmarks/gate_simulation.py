@@ -48,25 +48,28 @@ def simulate(ratios: Array, settings: DecisionSettings) -> Checks:
         (suspects,) = np.nonzero((answer == SLOWER) & (end == length))
         if not len(suspects):
             continue
-        again, more = _series(ratios[suspects, length : length + settings.max_pairs], settings)
+        again, more = _series(ratios[suspects], settings, after=length)
         pairs[suspects] += more
         state[suspects] = np.where(again == SLOWER, REGRESSION, INCONCLUSIVE)
         for rest in settings.looks:
             refuted = suspects[(again != SLOWER) & (more == rest)]
             if len(refuted):
-                shifts = _shifts(ratios[refuted, : length + rest], settings)
+                shifts = _shifts(ratios[refuted, : length + rest], settings.error)
                 state[refuted] = np.where(_excludes(shifts, settings), PASS, INCONCLUSIVE)
     return Checks(state, pairs)
 
 
-def _series(ratios: Array, settings: DecisionSettings) -> tuple[Array, Array]:
+def _series(ratios: Array, settings: DecisionSettings, *, after: int = 0) -> tuple[Array, Array]:
+    """The answers of the pairs from the one numbered ``after``, and how many of them were looked at."""
     answer = np.full(len(ratios), UNCLEAR)
     end = np.full(len(ratios), settings.max_pairs)
     is_open = np.ones(len(ratios), bool)
     for look in settings.looks:
-        shifts = _shifts(ratios[:, :look], settings)
-        passes = _excludes(shifts, settings)
-        fails = ~passes & (np.exp(shifts.high) < 1 - _needed(shifts, settings))
+        fresh = ratios[:, after : after + look]
+        passes = _excludes(_shifts(fresh, settings.error), settings)
+        fails = ~passes & _is_beyond(_shifts(ratios[:, : after + look], settings.error), settings)
+        if after:
+            fails &= _is_beyond(_shifts(fresh, settings.confirming_error), settings)
         for found, which in ((NOT_SLOWER, passes), (SLOWER, fails)):
             now = is_open & which
             answer[now], end[now] = found, look
@@ -74,9 +77,9 @@ def _series(ratios: Array, settings: DecisionSettings) -> tuple[Array, Array]:
     return answer, end
 
 
-def _shifts(ratios: Array, settings: DecisionSettings) -> Shifts:
+def _shifts(ratios: Array, error: float) -> Shifts:
     count = ratios.shape[1]
-    low, high = signed_rank_bounds(ratios, settings.error)
+    low, high = signed_rank_bounds(ratios, error)
     distance = np.abs(ratios - np.median(ratios, axis=1, keepdims=True)).mean(axis=1)
     noise = TO_SIGMA * distance * count / (count - SMALL_SAMPLE)
     return Shifts(low, high, noise / np.sqrt(EFFICIENCY * count))
@@ -97,6 +100,10 @@ def signed_rank_bounds(ratios: Array, error: float) -> tuple[Array, Array]:
 def _excludes(shifts: Shifts, settings: DecisionSettings) -> Array:
     asked = MIN_EFFECT if settings.min_effect is None else settings.min_effect
     return np.exp(shifts.low) > 1 - asked
+
+
+def _is_beyond(shifts: Shifts, settings: DecisionSettings) -> Array:
+    return np.exp(shifts.high) < 1 - _needed(shifts, settings)
 
 
 def _needed(shifts: Shifts, settings: DecisionSettings) -> Array:

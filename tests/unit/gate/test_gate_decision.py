@@ -72,6 +72,16 @@ def test_a_regression_that_fresh_pairs_show_again_fails():
     assert decision.is_confirming
 
 
+def test_fresh_pairs_may_be_less_sure_by_themselves_than_the_first():
+    one_quick_run = [*pairs(4, slowdown=0.12), *pairs(1)]
+
+    confirmed = decide([*pairs(5, slowdown=0.12), *one_quick_run], DEFAULT)
+
+    assert confirmed.state is State.REGRESSION
+    assert confirmed.ratio.high < 0.95
+    assert decide(one_quick_run, DEFAULT).more == 3
+
+
 def test_a_regression_that_went_away_does_not_fail():
     came_and_went = [*pairs(5, slowdown=0.1), *pairs(5)]
 
