@@ -78,6 +78,8 @@ def test_every_check_ends_and_asks_only_while_it_is_undecided(values, min_effect
     assert wanted <= 2 * settings.max_pairs
     assert decision.pairs == wanted
     assert decision == decide([Pair(1.0, exp(it)) for it in values], settings)
+    if decision.state is State.REGRESSION:
+        assert decision.ratio.high < 1 - decision.min_effect
 
 
 @given(st.integers(5, 60), st.integers(0, 100))
