@@ -23,12 +23,6 @@ class Case(NamedTuple):
     lines: str
     times: int
     """A step."""
-    threads: int = 1
-    """Of torch, that compute."""
-
-    @property
-    def title(self) -> str:
-        return self.rest if self.threads == 1 else f"{self.rest}, {self.threads} threads"
 
 
 CASES = (
@@ -41,11 +35,6 @@ CASES = (
     Case("torch", "json", 4),
     Case("torch", "numpy", 2),
     Case("torch", "numpy", 8),
-    Case("torch", "f-string", 1, threads=2),
-    Case("torch", "f-string", 8, threads=2),
-    Case("torch", "omegaconf", 8, threads=2),
-    Case("torch", "json", 4, threads=2),
-    Case("torch", "numpy", 8, threads=2),
     Case("bandit", "f-string", 1),
     Case("bandit", "omegaconf", 1),
     Case("bandit", "deepcopy", 1),
@@ -69,7 +58,7 @@ class Found(NamedTuple):
 def measured(case: Case, seconds: float) -> Found:
     command = [
         *(sys.executable, "-m", PROGRAM, "--rest", case.rest, "--lines", case.lines),
-        *("--times", str(case.times), "--threads", str(case.threads), "--seconds", str(seconds)),
+        *("--times", str(case.times), "--seconds", str(seconds)),
     ]
     told = last_json(run(command)[0])
     return Found(told["share"], told["saved"])
@@ -85,14 +74,14 @@ def main() -> None:
     found: dict[Case, list[Found]] = {case: [] for case in CASES}
     for number in range(options.rounds):
         for case in CASES:
-            say(f"round {number + 1}: {case.lines} x {case.times} in {case.title}")
+            say(f"round {number + 1}: {case.lines} x {case.times} in {case.rest}")
             found[case].append(measured(case, options.seconds))
     print_table(
         "What goes besides the lines",
         ("training", "lines", "a step", "share s, by a clock", "saved", "k"),
         [
             [
-                case.title,
+                case.rest,
                 case.lines,
                 str(case.times),
                 Spread.of(it.share for it in of).text("{:.2f}"),

@@ -150,10 +150,9 @@ def main() -> None:
     parser.add_argument("--rest", choices=RESTS, default="torch")
     parser.add_argument("--lines", choices=LINES, default="omegaconf")
     parser.add_argument("--times", type=int, default=1, help="a step")
-    parser.add_argument("--threads", type=int, default=1, help="of torch, that compute")
     parser.add_argument("--seconds", type=float, default=12.0)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    torch.set_num_threads(1)
     lines = repeated(LINES[options.lines], options.times)
     print(json.dumps(measure(RESTS[options.rest](), lines, options.seconds)), flush=True)
 

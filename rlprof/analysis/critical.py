@@ -220,7 +220,7 @@ def describe_critical(
 
 def _in_step_us(load: HostLoad) -> int:
     """CPU time of a team that has cores enough but for other programs. Beside one of them a message that took
-    0.04 of all CPU time, and 0.09 of that of Python, saved 0.15 to 0.42 (``benchmarks/crowded.py``). Where the
+    0.04 of all CPU time, and 0.09 of that of Python, saved 0.15 to 0.42 (``benchmarks/crowded.py``; the shares by hand). Where the
     run's own threads are too many, barriers cost what they cost.
     """
     fits = load.got_us + load.queued_us <= _SATURATED_DEMAND * load.there_is_us

@@ -141,10 +141,11 @@ def _memory(memory: MemoryView, report: Report) -> str:
         per_step = memory.bytes_per_step
         grown = f"grows by {wording.size(memory.trend.bytes_per_hour)} an hour"
         parts.append(grown + (f", {wording.size(per_step)} a step" if per_step else ""))
+        telling = [it for it in memory.lines if it.stands_out]
         parts += [
             f"{printable(short_path(it.file, report.run.cwd))}:{it.line} "
             f"{wording.percent(it.share_of_growth)} of the growth"
-            for it in [it for it in memory.lines if it.stands_out][:LARGEST]
+            for it in telling[:LARGEST]
         ]
     return "; ".join(parts)
 

@@ -36,6 +36,8 @@ def test_both_decide_alike(noise, slowdown, settings):
     for row, state, pairs in zip(ratios, checks.state, checks.pairs, strict=True):
         decision = decide([Pair(1.0, exp(ratio)) for ratio in row], settings)
         assert (decision.state, decision.pairs, decision.more) == (STATES[state], pairs, 0)
+        if decision.state is State.REGRESSION:
+            assert decision.ratio.high < 1 - decision.min_effect
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda it: it.name)
