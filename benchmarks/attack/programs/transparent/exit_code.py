@@ -1,0 +1,8 @@
+"""Exit with a code of its own."""
+
+import sys
+
+from busy import work
+
+work()
+sys.exit(7)
