@@ -21,6 +21,7 @@ from rlprof.cli.explain import explain
 from rlprof.cli.export import export
 from rlprof.cli.flame import flame
 from rlprof.cli.history import history
+from rlprof.cli.overhead import overhead
 from rlprof.cli.report import report
 from rlprof.cli.run import run
 from rlprof.cli.scale import scale
@@ -127,6 +128,16 @@ COMMANDS: Final = (
     _Command(
         trace,
         ("rlprof trace trace.json.gz", "rlprof trace trace.json --format json -o trace-facts.json"),
+    ),
+    _Command(
+        overhead,
+        (
+            "rlprof overhead train.py --steps 20000",
+            "rlprof overhead --pairs 10 --sps-pattern 'SPS: (\\d+)' train.py",
+            "rlprof overhead --wall --format json -- bash train.sh > cost.json",
+        ),
+        TargetCommand,
+        TARGET_USAGE,
     ),
     _Command(explain, ("rlprof explain", "rlprof explain eager-log-format")),
     _Command(doctor, ("rlprof doctor", "rlprof doctor --python ~/envs/rl/bin/python")),

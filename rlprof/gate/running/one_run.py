@@ -34,6 +34,8 @@ class Counting:
     """``module:function`` whose calls are steps."""
     counters: tuple[str, ...] = ()
     """Names of those that were asked for, and so must be told."""
+    steps_alone: bool = False
+    """Whether a run that is only counted carries as little of rlprof as steps can be told with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +109,26 @@ def main() -> None:
 
 def _settings(request: RunRequest) -> RecordingSettings:
     pattern = request.counting.pattern
+    is_spare = request.counting.steps_alone and not request.is_full
     asked = frozenset[str]() if request.is_full else frozenset(request.counting.counters)
     return RecordingSettings(
         command=request.command,
         script=request.script,
         run_file=Path(request.run_file),
         sampling=request.is_full,
+        # What the program prints is read without anything inside of it.
+        agent=not is_spare or pattern is None,
         # Without the probe no window of torch's profiler is taken, and what torch does is counted.
         probe=request.is_full or bool(asked & TOLD_ON_DEMAND),
-        # By the number of updates, not by the clock: the same ones in every run.
-        torch=TorchWindows.ALWAYS if KERNEL_LAUNCHES in asked else TorchWindows.AUTO,
+        torch=_torch_windows(asked, is_spare=is_spare),
         label=request.label,
         sps_pattern=None if pattern is None else re.compile(os.fsencode(pattern)),
         steps_from=request.counting.function,
     )
+
+
+def _torch_windows(asked: frozenset[str], *, is_spare: bool) -> TorchWindows:
+    if is_spare:
+        return TorchWindows.OFF
+    # By the number of updates, not by the clock: the same ones in every run.
+    return TorchWindows.ALWAYS if KERNEL_LAUNCHES in asked else TorchWindows.AUTO

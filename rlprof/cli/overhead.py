@@ -1,0 +1,153 @@
+"""``rlprof overhead``: what rlprof itself costs a training, measured."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rlprof.cli.command import command_of, script_name
+from rlprof.cli.output import say, show_to_the_reader, terminal_options
+from rlprof.cli.step_sources import counted_function, pattern_of
+from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
+from rlprof.errors import LaunchError, MeasureError, RlprofError, UsageError
+
+if TYPE_CHECKING:
+    from rlprof.overhead.pairs import PairsOfRuns, Target
+
+
+class CostFormat(Enum):
+    TERMINAL = "terminal"
+    JSON = "json"
+
+
+def overhead(
+    ctx: typer.Context,
+    pairs: Annotated[
+        int,
+        typer.Option(
+            min=1, max=1000, metavar="N", help="Pairs of runs; an interval takes 5 or more."
+        ),
+    ] = 5,
+    wall: Annotated[
+        bool,
+        typer.Option(
+            "--wall",
+            help="Time whole runs, for a program that does the same work each time: nothing of rlprof is "
+            "then in every other one.",
+        ),
+    ] = False,
+    format_: Annotated[
+        CostFormat, typer.Option("--format", help="Of the result, which goes to stdout.")
+    ] = CostFormat.TERMINAL,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For each run.")
+    ] = 1800.0,
+    python: Interpreter = None,
+    sps_pattern: SpsPattern = None,
+    steps_from: StepsFrom = None,
+) -> None:
+    """Measure what rlprof costs a training.
+
+    Runs it without rlprof and under `rlprof run` in turns, in fresh processes, and compares the steps per
+    second; where nothing counts steps, the time of whole runs. Give the training arguments that end it after
+    half a minute or so. Its output is shown only where it fails. Keep the machine free meanwhile.
+    """
+    from rlprof.gate.processes.interruption import Interrupted, interruptible
+    from rlprof.gate.processes.process_session import adopting_orphans
+    from rlprof.gate.worktrees.check_folder import check_folder
+
+    target = _target(ctx, python)
+    _check_counting(sps_pattern, steps_from, wall=wall)
+    try:
+        with interruptible(), adopting_orphans(), check_folder() as folder:
+            runs = _pairs_of_runs(target, folder, timeout, sps_pattern, steps_from, wall=wall)
+            try:
+                runs.run(pairs)
+            finally:
+                _tell_cost(runs, format_)
+    except Interrupted as stop:
+        say("rlprof: stopped; nothing that it started is left running")
+        raise typer.Exit(128 + stop.signum) from None
+    except MeasureError as error:
+        # Its code is that of a check, on which scripts branch.
+        raise RlprofError(error.message, slug=error.slug, hint=error.hint) from error
+
+
+def _target(ctx: typer.Context, python: Path | None) -> Target:
+    from rlprof.overhead.pairs import Target
+
+    target = target_of(ctx)
+    if not target.words:
+        raise UsageError(
+            "nothing to run was given",
+            slug="no-target",
+            hint="end the line with what to run, for example rlprof overhead train.py --steps 20000",
+        )
+    try:
+        command = command_of(target, python)
+    except LaunchError as error:
+        # It is the command line that names what is not there.
+        raise UsageError(error.message, slug=error.slug, hint=error.hint) from error
+    return Target(command, script_name(target), Path.cwd(), dict(os.environ))
+
+
+def _check_counting(pattern: str | None, function: str | None, *, wall: bool) -> None:
+    if pattern is not None:
+        pattern_of(pattern)
+    if function is not None:
+        counted_function(function, agent=True)
+    if wall and (pattern is not None or function is not None):
+        raise UsageError(
+            "--sps-pattern and --steps-from would do nothing here: --wall times whole runs and counts no steps",
+            slug="useless-option",
+            hint="leave out what does not go with the rest",
+        )
+
+
+def _pairs_of_runs(
+    target: Target,
+    folder: Path,
+    timeout_s: float,
+    pattern: str | None,
+    function: str | None,
+    *,
+    wall: bool,
+) -> PairsOfRuns:
+    from rlprof.gate.running.one_run import Counting
+    from rlprof.overhead.cost import Basis
+    from rlprof.overhead.pairs import PairsOfRuns
+
+    return PairsOfRuns(
+        target,
+        Counting(pattern, function),
+        folder,
+        timeout_s,
+        basis=Basis.WALL if wall else Basis.STEPS,
+        tell=lambda line: say(f"rlprof: {line}"),
+    )
+
+
+def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
+    """Of the pairs that there are: those before a failure or a Ctrl-C are told, too."""
+    from rlprof.overhead.cost import Cost
+    from rlprof.overhead.json_document import cost_as_json
+    from rlprof.overhead.text import cost_as_text
+    from rlprof.recording.redact import redact_arguments
+
+    if not runs.done:
+        return
+    target = runs.target
+    cost = Cost(
+        target.script, redact_arguments(target.command), tuple(runs.done), why_wall=runs.why_wall
+    )
+    if format_ is CostFormat.JSON:
+        show_to_the_reader(cost_as_json(cost))
+    else:
+        look = terminal_options(sys.stdout)
+        text = cost_as_text(cost, width=int(look["width"]), colored=look["color"] == "always")
+        show_to_the_reader(text)

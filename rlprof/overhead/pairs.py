@@ -1,0 +1,175 @@
+"""Run a program with rlprof and without, in pairs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from rlprof.errors import MeasureError, RunFileError
+from rlprof.gate.measured_run import MeasuredRun
+from rlprof.gate.program import Program, Side
+from rlprof.gate.running.one_run import Counting
+from rlprof.gate.running.recorded_run import RecordedRun
+from rlprof.gate.running.runner import Runner
+from rlprof.model.recording import Recording
+from rlprof.overhead.bare_run import seconds_of
+from rlprof.overhead.cost import Basis, Pair, own_cpu
+from rlprof.overhead.text import pair_in_words
+from rlprof.runfile.reader import read_run
+from rlprof.units import duration
+
+_RATELESS: Final = frozenset({"no-steps", "no-steady-rate", "counters-unseen", "different-units"})
+"""Errors of a run that ended well and had no rate to compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    command: tuple[str, ...]
+    """With its interpreter."""
+    script: str
+    """How the run is called."""
+    folder: Path
+    environment: dict[str, str]
+
+    def program(self, side: Side) -> Program:
+        """Without rlprof on the side of base, with it on that of head."""
+        return Program(
+            side=side,
+            command=self.command,
+            script=self.script,
+            folder=self.folder,
+            environment=self.environment,
+            name=f"{self.script} {'without' if side is Side.BASE else 'with'} rlprof",
+            is_alone=True,
+        )
+
+
+@dataclass(slots=True)
+class PairsOfRuns:
+    """Pairs of runs, every other one in reverse order, so that a machine that drifts slows both alike.
+
+    What they leave on disk lies in ``folder``.
+    """
+
+    target: Target
+    counting: Counting
+    """Where steps come from, if the program is not to be asked."""
+    folder: Path
+    timeout_s: float
+    """Of one run."""
+    basis: Basis
+    tell: Callable[[str], None]
+    """Takes a line on how far it has come."""
+    why_wall: str = ""
+    """Why whole runs are timed, though steps were wanted."""
+    done: list[Pair] = field(default_factory=list)
+
+    def run(self, count: int) -> None:
+        """Raises :class:`MeasureError`; ``done`` has what was measured before that."""
+        started = time.monotonic()
+        for number in range(1, count + 1):
+            left = ""
+            if self.done:
+                per_pair_s = (time.monotonic() - started) / len(self.done)
+                left = f" (about {duration(1e6 * per_pair_s * (count - len(self.done)))} left)"
+            self.tell(f"pair {number} of {count}{left}")
+            pair = self._pair(number)
+            self.done.append(pair)
+            self.tell(f"  {pair_in_words(pair)}")
+
+    def _pair(self, number: int) -> Pair:
+        if self.basis is Basis.WALL:
+            return self._timed_pair(number)
+        try:
+            return self._counted_pair(number)
+        except MeasureError as lack:
+            if number > 1 or lack.slug not in _RATELESS:
+                raise
+            self.why_wall = lack.message
+            self.tell(f"  {lack.message}: whole runs are timed instead")
+        self.basis = Basis.WALL
+        return self._timed_pair(number)
+
+    def _counted_pair(self, number: int) -> Pair:
+        runner = Runner(
+            self._place(),
+            timeout_s=self.timeout_s,
+            counting=replace(self.counting, steps_alone=True),
+        )
+        runs = {
+            side: runner.measure(self.target.program(side), number, is_full=side is Side.HEAD)
+            for side in (Side if number % 2 else reversed(Side))
+        }
+        bare, recorded = runs[Side.BASE], runs[Side.HEAD]
+        if (bare.unit, bare.source) != (recorded.unit, recorded.source):
+            raise MeasureError(
+                f"{bare.source} counted the {bare.unit} of the run without rlprof, {recorded.source} the "
+                f"{recorded.unit} of the one with it",
+                slug="different-units",
+                hint="count the same thing in both with --steps-from MODULE:FUNCTION or --sps-pattern",
+            )
+        return Pair(
+            bare=self._rate(bare),
+            recorded=self._rate(recorded),
+            basis=Basis.STEPS,
+            own=own_cpu(_read(recorded.run_file)),
+            unit=bare.unit,
+            source=bare.source,
+        )
+
+    def _rate(self, run: MeasuredRun) -> float:
+        program = self.target.program(run.side)
+        if run.sps is None:
+            raise MeasureError(
+                f"{program.run_name(run.pair)} never came to a steady rate",
+                slug="no-steady-rate",
+                hint="let it train for longer, or time whole runs with --wall",
+            )
+        return run.sps.median
+
+    def _timed_pair(self, number: int) -> Pair:
+        place = self._place()
+        if number % 2:
+            bare_s = self._bare_s(number, place)
+            recording = self._recording(number, place)
+        else:
+            recording = self._recording(number, place)
+            bare_s = self._bare_s(number, place)
+        return Pair(
+            bare=bare_s,
+            recorded=recording.run.wall_us / 1e6,
+            basis=Basis.WALL,
+            own=own_cpu(recording),
+            unit="s",
+        )
+
+    def _bare_s(self, number: int, place: Path) -> float:
+        log = place / f"bare-{number}.log"
+        program = self.target.program(Side.BASE)
+        return seconds_of(program, number, log, timeout_s=self.timeout_s)
+
+    def _recording(self, number: int, place: Path) -> Recording:
+        program = self.target.program(Side.HEAD)
+        run = RecordedRun(program, number, place, self.counting, is_full=True)
+        with run.session() as session:
+            has_ended = session.wait(self.timeout_s) is not None
+        if not has_ended:
+            raise run.timed_out(self.timeout_s)
+        run.check_end()
+        return _read(run.run_file)
+
+    def _place(self) -> Path:
+        """Files of the other basis have the same names."""
+        place = self.folder / self.basis.value
+        place.mkdir(exist_ok=True)
+        return place
+
+
+def _read(run_file: Path) -> Recording:
+    try:
+        return read_run(run_file)
+    except RunFileError as error:
+        raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
