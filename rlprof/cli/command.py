@@ -6,9 +6,13 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Final
 
 from rlprof.cli.target import Target, TargetKind
 from rlprof.errors import LaunchError, UsageError
+from rlprof.inputs import open_input
+
+_PYTHON_SUFFIXES: Final = (".py", ".pyz", ".zip")
 
 
 def command_of(target: Target, python: Path | None) -> tuple[str, ...]:
@@ -49,9 +53,10 @@ def _interpreter(python: Path | None) -> str:
 
 def _check_script(script: Path) -> None:
     try:
-        if script.is_dir() or (script.exists() and script.suffix in (".py", ".pyz", ".zip")):
+        # Not a pipe, as in `rlprof run <(...)`: what is read here would be missing for Python.
+        if script.exists() and (script.suffix in _PYTHON_SUFFIXES or not script.is_file()):
             return
-        with script.open("rb") as file:
+        with open_input(script) as file:
             start = file.read(128)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise LaunchError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from rlprof.errors import UsageError
+from rlprof.inputs import open_input
 
 if TYPE_CHECKING:
     from rlprof.model.recording import Recording
@@ -26,7 +27,7 @@ class FileKind(Enum):
 def kind_of(path: Path) -> FileKind:
     """What ``path`` holds, by its content. What cannot be opened counts as a run file."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             if file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC:
                 return FileKind.RUN
     except OSError:

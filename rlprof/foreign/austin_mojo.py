@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from rlprof.errors import RlprofError
+from rlprof.errors import RlprofError, RunFileError
 from rlprof.foreign.austin import AustinStacks
 from rlprof.foreign.base import ForeignFormat, damaged
+from rlprof.foreign.opening import blocks
 from rlprof.model.recording import Recording
 from rlprof.recording.samplers.mojo import MAGIC, VERSION, MojoReader
-
-_BLOCK_BYTES: Final = 1 << 20
 
 _HEADER_BYTES: Final = 4096
 _FACT: Final = re.compile(rb"\x01(austin|interval|mode)\x00([^\x00]{1,40})\x00")
@@ -29,13 +27,15 @@ def _read(file: BinaryIO, path: Path) -> Recording:
     stacks = AustinStacks(reader, _pid)
     _check_version(file, path)
     try:
-        for number, block in enumerate(iter(partial(file.read, _BLOCK_BYTES), b"")):
+        for number, block in enumerate(blocks(file, path)):
             if number == 0:
                 _read_header(block, stacks)
             reader.feed(block)
             stacks.fold()
         reader.finish()
         stacks.fold()
+    except RunFileError:
+        raise
     except RlprofError as error:
         raise damaged(path, error.message) from error
     # A stack of frames that were never described, or an id that is no number.

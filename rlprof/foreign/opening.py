@@ -11,6 +11,8 @@ from typing import BinaryIO, Final, cast
 
 from rlprof.errors import RunFileError
 from rlprof.foreign.base import damaged
+from rlprof.inputs import open_input
+from rlprof.units import size
 
 HEAD_BYTES: Final = 1 << 16
 """Enough of a file to tell its format, unless its first stack is more than a thousand frames deep."""
@@ -19,6 +21,9 @@ BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 """What some editors and shells write before text in UTF-8."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+MOST_BYTES: Final = 2 << 30
+"""Largest profile that is read, unpacked: a few MB of gzip can hold terabytes."""
+
 _BLOCK_BYTES: Final = 1 << 20
 _LONGEST_LINE: Final = 16 << 20
 
@@ -30,7 +35,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     Raises :class:`RunFileError` when it cannot be read, or its packing is damaged.
     """
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
             file.seek(0)
             yield cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
@@ -61,17 +66,34 @@ def head_with_a_line(path: Path) -> bytes:
     """The same, to the end of the first line that is no remark, unless it is longer than lines are."""
     head = head_of(path)
     with opened(path) as file:
-        size = HEAD_BYTES
-        while len(head) >= size and not _has_a_line(head) and size < _LONGEST_LINE:
-            size *= 4
+        wanted = HEAD_BYTES
+        while len(head) >= wanted and not _has_a_line(head) and wanted < _LONGEST_LINE:
+            wanted *= 4
             file.seek(0)
-            head = file.read(size)
+            head = file.read(wanted)
     return head
 
 
 def _has_a_line(head: bytes) -> bool:
     *whole, _ = head.split(b"\n")
     return any(line.strip() and not line.startswith(b"#") for line in whole)
+
+
+def blocks(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the rest of the file.
+
+    Raises :class:`RunFileError` when that is more than ``MOST_BYTES``.
+    """
+    total = 0
+    while block := file.read(_BLOCK_BYTES):
+        total += len(block)
+        if total > MOST_BYTES:
+            raise RunFileError(
+                f"the profile {path} is larger than {size(MOST_BYTES)}",
+                slug="profile-too-large",
+                hint="record a shorter stretch of the run, or at a lower rate",
+            )
+        yield block
 
 
 def blocks_of_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
@@ -82,7 +104,7 @@ def blocks_of_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
     rest = b""
     if file.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
         file.seek(0)
-    while block := file.read(_BLOCK_BYTES):
+    for block in blocks(file, path):
         whole, newline, rest = (rest + block).rpartition(b"\n")
         if newline:
             yield whole + newline

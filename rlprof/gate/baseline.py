@@ -11,11 +11,15 @@ from typing import Any, Final
 
 import rlprof
 from rlprof.errors import MeasureError, RlprofError, UsageError
+from rlprof.inputs import read_input
 from rlprof.renderers.json_report.values import Json, as_json_text, number
 
 FORMAT: Final = "rlprof-baseline"
 FORMAT_VERSION: Final = 1
 """1: the first."""
+
+_MOST_BYTES: Final = 16 << 20
+"""Of the file: those that are written have a few kB."""
 
 _MOST_COUNTED: Final = 1e24
 """In one run, bytes included: far beyond what can happen, and far below where sums become infinite."""
@@ -79,7 +83,7 @@ def read_baseline(path: Path) -> Baseline:
     damaged, or was written by a newer rlprof.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_input(path, _MOST_BYTES).decode()
     except UnicodeDecodeError as error:
         raise _no_baseline(path, "it is not text") from error
     except OSError as error:

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rlprof.inputs import open_input
+
 _PYTHON: Final = re.compile(r"(python|pypy)[\d.]*t?")
 _TIMEOUT_S: Final = 30
 
@@ -47,7 +49,7 @@ def _interpreter_of_script(word: str, path: str | None) -> str | None:
     if script is None:
         return None
     try:
-        with Path(script).open("rb") as file:
+        with open_input(Path(script)) as file:
             start = file.read(_START_BYTES)
     except OSError:
         return None

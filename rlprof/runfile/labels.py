@@ -7,6 +7,9 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
+from rlprof.errors import RunFileError
+from rlprof.runfile.opening import opened
+
 
 def labelled(label: str, folder: Path) -> list[Path]:
     """The run files in ``folder`` with that label, the last recorded first.
@@ -25,7 +28,7 @@ def _labels(paths: Iterable[Path]) -> Iterable[tuple[Path, object, float]]:
             continue
         try:
             facts = _facts(path)
-        except (sqlite3.Error, ValueError, OSError):
+        except (RunFileError, sqlite3.Error, ValueError, OSError):
             continue
         started = facts.get("run.started_unix_s")
         yield (
@@ -36,11 +39,9 @@ def _labels(paths: Iterable[Path]) -> Iterable[tuple[Path, object, float]]:
 
 
 def _facts(path: Path) -> dict[str, object]:
-    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
-        rows = db.execute(
+    with opened(path) as reader:
+        reader.version(path)
+        rows = reader.rows(
             "SELECT key, value FROM meta WHERE key IN ('run.label', 'run.started_unix_s')"
         )
         return {key: json.loads(value) for key, value in rows}
-    finally:
-        db.close()

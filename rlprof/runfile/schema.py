@@ -81,6 +81,11 @@ CREATE TABLE source (file TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (level TEXT NOT NULL, slug TEXT NOT NULL, text TEXT NOT NULL);
 """
 
+STATEMENTS: Final = tuple(filter(None, map(str.strip, TABLES.split(";"))))
+"""As SQLite keeps them. Files are refused that have others: a table that changes needs its earlier
+statements here too, for the files of earlier versions.
+"""
+
 
 def journals(run_file: Path) -> tuple[Path, Path]:
     """What SQLite keeps beside a run file that is being written, or whose writer was killed."""

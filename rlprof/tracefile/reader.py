@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from rlprof.errors import TraceError
+from rlprof.inputs import open_input
 from rlprof.model.trace import DeviceProperties, Row, Trace, TraceHeader
 from rlprof.tracefile.repair import NotATraceError, repaired
 from rlprof.units import size
@@ -74,7 +75,7 @@ def read_trace(path: Path) -> Trace:
     ``MOST_BYTES``.
     """
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             return _read(file, str(path))
     except OSError as error:
         raise TraceError(

@@ -1,0 +1,209 @@
+"""Open a run file for reading: it is never changed, and costs no more than its length allows, whatever is in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from rlprof.errors import RunFileError
+from rlprof.inputs import open_input
+from rlprof.names import printable
+from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, journals
+from rlprof.units import size
+
+MOST_BYTES: Final = 2 << 30
+"""Largest run file that is read; those of long runs have some 10 MB, with traces of torch some 100."""
+
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_READ_VERSION_AT: Final = 19
+_BY_WAL: Final = b"\2"
+"""The read version of a file whose newest content may lie in its journal."""
+
+_WAL_HEAD: Final = struct.Struct(">III")
+"""Magic number, version and size of a page."""
+_WAL_MAGIC: Final = (0x377F0682, 0x377F0683)
+_PAGE_SIZES: Final = frozenset(1 << power for power in range(9, 17))
+_LEAST_WAL: Final = 32 + 24 + 512
+"""Its head, and a frame with the smallest page."""
+
+_LEAST_LIMIT: Final = 1 << 20
+"""Of the length of a value or a statement: that of ours stays below it."""
+
+_OPERATIONS_A_CALL: Final = 100_000
+"""Of SQLite's machine, between two looks at how many were made."""
+_OPERATIONS_A_BYTE: Final = 2
+"""Reading a row takes one for each column and two more, and no row is shorter than that."""
+
+
+class RunFileReader:
+    """The tables of an open run file, as they were at one moment.
+
+    A file can be made so that its few pages are read over and over as ever new rows. None holds more
+    than its bytes, so that is what may be read of it.
+    """
+
+    def __init__(self, db: sqlite3.Connection, file_bytes: int) -> None:
+        self._db = db
+        self._bytes_left = file_bytes
+        self._calls_left = 1 + _OPERATIONS_A_BYTE * file_bytes // _OPERATIONS_A_CALL
+
+    def rows(self, query: str) -> Iterator[tuple[Any, ...]]:
+        """Yield what ``query`` selects.
+
+        Raises ``ValueError`` for a file made to be read without end, ``sqlite3.Error`` for a damaged one.
+        """
+        try:
+            for row in self._db.execute(query):
+                for value in row:
+                    if isinstance(value, (str, bytes)):
+                        self._bytes_left -= len(value)
+                if self._bytes_left < 0:
+                    raise _endless()
+                yield row
+        except sqlite3.OperationalError as error:
+            raise _endless() if self._calls_left < 0 else error from error
+
+    def version(self, path: Path) -> int:
+        """Of its tables, one that this rlprof reads.
+
+        Raises :class:`RunFileError` for another, or for what a recorder has not made.
+        """
+        self._db.set_progress_handler(self._is_spent, _OPERATIONS_A_CALL)
+        ((application,),) = self.rows("PRAGMA application_id")
+        if application != APPLICATION_ID:
+            raise not_ours(path)
+        ((version,),) = self.rows("PRAGMA user_version")
+        if version > VERSION:
+            raise RunFileError(
+                f"{path} is a run file of version {version}; this rlprof reads up to {VERSION}",
+                slug="run-file-newer",
+                hint="update rlprof: pip install -U rlprof",
+            )
+        # Views, triggers, generated columns and virtual tables are code of whoever made the file.
+        for name, sql in self.rows("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"):
+            if sql not in STATEMENTS:
+                raise _foreign(path, name)
+        return int(version)
+
+    def _is_spent(self) -> bool:
+        self._calls_left -= 1
+        return self._calls_left < 0
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[RunFileReader]:
+    """The run file at ``path``, even while it is written.
+
+    Raises :class:`RunFileError` when it is missing, too large or no SQLite file, ``sqlite3.Error`` when it is
+    damaged.
+    """
+    try:
+        # SQLite looks for the journal beside the file itself, not beside a link to it.
+        place = path.resolve()
+        with open_input(place) as file:
+            head = file.read(_READ_VERSION_AT + 1)
+            length = file.seek(0, os.SEEK_END)
+        wal, _ = journals(place)
+        wal_length = _length_of_wal(wal) if head[_READ_VERSION_AT:] == _BY_WAL else 0
+    # A link to itself is a RuntimeError.
+    except (OSError, RuntimeError) as error:
+        raise RunFileError(
+            f"cannot read the run file {path}: {getattr(error, 'strerror', None) or error}",
+            slug="run-file-missing",
+            hint="record one with `rlprof run train.py`, or give the path of an existing one",
+        ) from error
+    if not head.startswith(_SQLITE_MAGIC):
+        raise not_ours(path)
+    if length + wal_length > MOST_BYTES:
+        raise RunFileError(
+            f"the run file {path} is larger than {size(MOST_BYTES)}",
+            slug="run-file-damaged",
+            hint="no recorder writes such a file; record the run anew",
+        )
+    connected = _with_its_journal(place) if wal_length else _alone(place)
+    with connected as db:
+        # What the file says of itself is not to be run.
+        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
+            db.execute(f"PRAGMA {pragma}")
+        if sys.version_info >= (3, 11):
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(length + wal_length, _LEAST_LIMIT))
+        # All tables as of one moment: a writer may go on.
+        db.execute("BEGIN")
+        yield RunFileReader(db, length + wal_length)
+
+
+def _length_of_wal(wal: Path) -> int:
+    """Of a journal that has something to tell; else 0. SQLite waits for 10 s where its head is no head."""
+    if not _is_file(wal):
+        return 0
+    with open_input(wal) as file:
+        head = file.read(_WAL_HEAD.size)
+        length = file.seek(0, os.SEEK_END)
+    if length < _LEAST_WAL:
+        return 0
+    magic, _, page = _WAL_HEAD.unpack(head)
+    return length if magic in _WAL_MAGIC and page in _PAGE_SIZES else 0
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[sqlite3.Connection]:
+    """A file that is all there is: no lock is taken, and no journal looked for."""
+    with closing(_connect(f"{place.as_uri()}?mode=ro&immutable=1")) as db:
+        yield db
+
+
+@contextmanager
+def _with_its_journal(place: Path) -> Iterator[sqlite3.Connection]:
+    """A file of a recorder at work, or of one that was killed."""
+    wal, shared_memory = journals(place)
+    # A recorder has made its shared memory, and no journal of the other kind, which SQLite would look into.
+    if _is_file(shared_memory) and not os.path.lexists(f"{place}-journal"):
+        # Read alone, it is never made or changed, and not trusted without a writer.
+        with closing(_connect(f"{place.as_uri()}?mode=ro&readonly_shm=1")) as db:
+            yield db
+        return
+    with TemporaryDirectory(prefix="rlprof-") as folder:
+        copy = Path(folder) / "copy"
+        for file, to in ((place, copy), (wal, journals(copy)[0])):
+            with open_input(file) as source, to.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        with closing(_connect(f"{copy.as_uri()}?mode=rw")) as db:
+            yield db
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is there and no link: SQLite makes none."""
+    return path.is_file() and not path.is_symlink()
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(address, uri=True, isolation_level=None)
+
+
+def not_ours(path: Path) -> RunFileError:
+    return RunFileError(
+        f"{path} is not a run file of rlprof",
+        slug="not-a-run-file",
+        hint="give a file that `rlprof run` wrote (*.rlprof)",
+    )
+
+
+def _foreign(path: Path, name: object) -> RunFileError:
+    return RunFileError(
+        f"{path} has {printable(str(name))!r} in it, which rlprof did not put there",
+        slug="run-file-foreign",
+        hint="if you added it yourself, drop it from the file (DROP VIEW, DROP TRIGGER, DROP INDEX); else do "
+        "not trust the file",
+    )
+
+
+def _endless() -> ValueError:
+    return ValueError("it holds more rows than bytes")
