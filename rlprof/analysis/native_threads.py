@@ -8,24 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Final
 
 from rlprof.analysis.critical import usable_cores
 from rlprof.analysis.steady_gauges import SteadyGauges
 from rlprof.analysis.steps import Span
 from rlprof.model import gauges as names
 from rlprof.model.recording import Recording
-from rlprof.model.threads import ProcessThreads, ThreadUse
-
-THREAD_SETTINGS: Final = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "OMP_THREAD_LIMIT",
-)
-"""Environment variables that numerical libraries take their number of threads from."""
+from rlprof.model.threads import THREAD_SETTINGS, ProcessThreads, ThreadUse
 
 
 def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | None:

@@ -205,6 +205,7 @@ class _Ladder:
         self._counting = counting
 
     def climb(self, counts: Sequence[int], *, rounds: int) -> Study:
+        from rlprof.recording.redaction.arguments import redact_arguments
         from rlprof.scaling.study import study_of
 
         runs: list[LadderRun] = []
@@ -226,8 +227,8 @@ class _Ladder:
                 break
             if run.failed:
                 failed.add(workers)
-        words = tuple(word.replace(_KEPT, PLACE) for word in self._template.words)
-        return study_of(words, runs, interrupted=interrupted)
+        words = (word.replace(_KEPT, PLACE) for word in self._template.words)
+        return study_of(redact_arguments(words), runs, interrupted=interrupted)
 
     def _run(self, workers: int, round_number: int) -> LadderRun:
         from rlprof.recording.recorder import record

@@ -14,6 +14,7 @@ from rlprof.model.recording import (
     Frame,
     Node,
 )
+from rlprof.recording.redaction.arguments import redact_arguments
 
 GC_FRAME: Final = Frame("", GC_FUNCTION, 0)
 TORN_FRAME: Final = Frame("", INVALID_FUNCTION, 0)
@@ -71,7 +72,7 @@ class StackSums:
         number = self._pids.get(pid)
         if number is None:
             number = self._pids[pid] = len(self.processes)
-            self.processes.append(SeenProcess(pid, ppid, tuple(argv), start_method))
+            self.processes.append(SeenProcess(pid, ppid, redact_arguments(argv), start_method))
         return number
 
     def thread(self, process: int, tid: int, name: str = "") -> int:

@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from rlprof.recording.redact import redact_arguments
+from rlprof.recording.redaction.arguments import redact_arguments, redact_line
 
 
 def as_typed(command: Sequence[str]) -> str:
@@ -19,8 +19,7 @@ def as_typed(command: Sequence[str]) -> str:
 
 def told_line(line: str) -> str:
     """A line of the shell, for anybody to read: without its secrets."""
-    (told,) = redact_arguments((line,))
-    return told
+    return redact_line(line)
 
 
 class Side(Enum):

@@ -58,7 +58,7 @@ class RunInfo:
     host: Mapping[str, str] = field(default_factory=dict)
     """Facts such as ``cpu_model``, ``cores``, ``usable_cores``, ``memory_bytes``, ``kernel``."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Environment of the target, secrets redacted."""
+    """Of the target, the variables in ``THREAD_SETTINGS`` alone; older files hold more."""
     settings: Mapping[str, str] = field(default_factory=dict)
     rlprof_version: str = ""
 
@@ -282,5 +282,6 @@ class Recording:
     sources: Mapping[str, str] = field(default_factory=dict)
     """Text of the files with hot lines, by the path that frames name."""
     overhead: Mapping[str, float] = field(default_factory=dict)
-    """CPU of rlprof's own parts, in µs: ``samplers_cpu_us``, ``recorder_cpu_us``, ``probe_cpu_us``."""
+    """CPU of rlprof's own parts, in µs: ``samplers_cpu_us``, ``recorder_cpu_us``, ``probe_cpu_us``,
+    ``torch_windows_cpu_us``."""
     notes: tuple[Note, ...] = ()

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+THREAD_SETTINGS: Final = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "OMP_THREAD_LIMIT",
+)
+"""Environment variables that numerical libraries take their number of threads from; a run file holds no
+others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Take secrets out of what rlprof keeps and tells, before it is written anywhere."""

@@ -1,0 +1,223 @@
+"""Secrets of a command line: after options and names, in JSON, YAML, headers, URLs and lines of a shell.
+
+The value of a name goes up to its end. Where no grammar says where that is, it is the end of the argument:
+what is hidden too much can be looked up, what is hidden too little cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+from rlprof.recording.redaction.names import is_secret_name
+from rlprof.recording.redaction.randomness import hide_random
+from rlprof.recording.redaction.shell import ShellLineFinder, as_word, commands_of
+
+REDACTED: Final = "[redacted]"
+
+Span: TypeAlias = tuple[int, int]
+"""From where to where in a text."""
+
+_OPTION: Final = re.compile(r"[-+]{1,2}(?P<name>[A-Za-z][\w.\-]*)")
+_SWITCHED_OFF: Final = re.compile(r"(?i)(?:disable|no|skip|without)[_\-].*")
+_OTHER_OPTION: Final = re.compile(r"--[a-z]+(?:[-_.][a-z]+)*(?:=.*)?", re.DOTALL)
+"""What no program takes for the value of the option before it."""
+_HEADER: Final = re.compile(r"(?P<name>[\w.\-]+):")
+_SIGNS: Final = frozenset({":", "=", "=="})
+_SCHEMES: Final = frozenset({"basic", "bearer", "digest", "token"})
+"""Words of an HTTP header before the secret itself."""
+_NO_SECRET: Final = re.compile(r"(?i)(?:false|no|none|null|off|on|true|yes|\d{1,3}|)")
+_NO_SECRET_ITEM: Final = re.compile(rf"{_NO_SECRET.pattern}(?=\s*(?:[,;)\]}}]|$))")
+"""A switch or a small number, of which there are too few to guess."""
+
+_NAMED: Final = re.compile(
+    r"""(?<![\w.\-])(?P<name>[\w.\-]+)(?P<quote>\\*["'])?\]?(?:\s*(?P<sign>[:=,])|(?=\s))\s*"""
+)
+_STRING: Final = re.compile(r"""[bfru]{0,2}(?P<escapes>\\*)(?P<quote>["'])""", re.IGNORECASE)
+_AFTER_STRING: Final = re.compile(r"""\s*(?:$|[,;:)\]}]|\\*["'])|\s""")
+_NEXT_ITEM: Final = re.compile(r""",\s*\\*["']?[\w.\-]+\\*["']?\s*[:=]""")
+_CLOSERS: Final = " \t\r\n)]}\"'\\"
+_BEFORE_NAMES: Final = " \t\r\n\"'\\-+"
+_OPENED: Final = {"{": "}", "[": "]", "(": ")"}
+_BEARER: Final = re.compile(r"(?i)(?<![a-z])(?P<scheme>bearer\s+)\S.*", re.DOTALL)
+
+_SCHEME: Final = re.compile(r"(?<![A-Za-z0-9+.\-])[A-Za-z][A-Za-z0-9+.\-]{0,30}://")
+_USER: Final = re.compile(r"(?!git@)[^/\s?#]*@")
+_USER_AND_PASSWORD: Final = re.compile(r"[^/\s:@]*:(?!\d+(?:[/?#\s,]|$))")
+_LOGIN: Final = re.compile(
+    r"(?P<user>(?:[\w.\-]+=)?[\w.+%\-]+:)(?!//)\S+@(?=(?!sha\d+:)[\w.\-]+(?::\d+)?(?:/\S*)?$)"
+)
+
+
+def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
+    """As many arguments, without what they hold of secrets; redacting twice is redacting once."""
+    redacted: list[str] = []
+    finder = ShellLineFinder()
+    previous = ""
+    hides_next = False
+    for argument in arguments:
+        is_line = finder.is_line(argument)
+        if hides_next and not _OTHER_OPTION.fullmatch(argument):
+            hides_next = argument.lower() in _SCHEMES
+            redacted.append(argument if _NO_SECRET.fullmatch(argument) else REDACTED)
+        else:
+            hides_next = _announces_secret(argument) or (
+                argument in _SIGNS and is_secret_name(previous)
+            )
+            redacted.append(
+                redact_line(argument) if is_line else redact_argument(argument, after=previous)
+            )
+        previous = argument
+    return tuple(redacted)
+
+
+def redact_line(line: str) -> str:
+    """The same for a line of the shell."""
+    pieces: list[str] = []
+    at = 0
+    for command in commands_of(line):
+        told = redact_arguments(word.text for word in command)
+        for word, text in zip(command, told, strict=True):
+            if text != word.text:
+                pieces += [line[at : word.start], text if word.is_document else as_word(text)]
+                at = word.end
+    return "".join((*pieces, line[at:]))
+
+
+def redact_argument(text: str, *, after: str = "") -> str:
+    """One argument, with the one ``after`` which it stands: an option and its value, a list, anything else."""
+    pieces: list[str] = []
+    at = 0
+    # All are looked for in the whole text: what hides one must not hide the beginning of another.
+    for start, end in sorted((*_logins(text), *_named_values(text))):
+        if end > at:
+            # Two that meet are one.
+            pieces += [text[at:start], REDACTED] if start > at or not pieces else []
+            at = end
+    told = _BEARER.sub(rf"\g<scheme>{REDACTED}", "".join((*pieces, text[at:])))
+    return hide_random(told, lambda _: REDACTED, after=after)
+
+
+def _announces_secret(argument: str) -> bool:
+    """Whether the next argument is a secret: after ``--api-key``, ``-k`` or ``Authorization:``."""
+    header = _HEADER.fullmatch(argument)
+    if header is not None:
+        return is_secret_name(header["name"])
+    option = _OPTION.fullmatch(argument)
+    if option is None or _SWITCHED_OFF.fullmatch(option["name"]):
+        return False
+    return argument == "-k" or is_secret_name(option["name"])
+
+
+def _logins(text: str) -> Iterator[Span]:
+    """Users and passwords of URLs, which may hold what no URL should: up to the last ``@``."""
+    last = text.rfind("@")
+    login = _LOGIN.match(text)
+    if login is not None:
+        yield login.end("user"), last
+    at = 0
+    while (scheme := _SCHEME.search(text, at, last)) is not None:
+        at = scheme.end()
+        user = _USER.match(text, at)
+        if text.startswith("git@", at):
+            continue
+        if _USER_AND_PASSWORD.match(text, at):
+            yield at, last
+            return
+        if user is not None:
+            yield at, user.end() - 1
+
+
+def _named_values(text: str) -> Iterator[Span]:
+    at = 0
+    while (named := _NAMED.search(text, at)) is not None:
+        at = named.end()
+        if _is_secret(named):
+            start, at = _value(text, named)
+            if at > start:
+                yield start, at
+
+
+def _is_secret(named: re.Match[str]) -> bool:
+    name, sign, is_quoted = named["name"], named["sign"], named["quote"] is not None
+    if sign is None and not name.startswith("-"):
+        return False  # Two words beside each other.
+    if sign == "," and not is_quoted:
+        return False  # Only lists of strings pair a name with its value so.
+    if sign == ":" and not is_quoted:
+        name = name.rpartition(".")[2]  # Of a host and its port, of a file and a test in it.
+    if name == "-k":
+        return True
+    if sign is None and _SWITCHED_OFF.fullmatch(name.lstrip("-")):
+        return False
+    return is_secret_name(name)
+
+
+def _value(text: str, named: re.Match[str]) -> Span:
+    """From where to where the value goes; nothing where it is none."""
+    start = named.end()
+    first = named.start()
+    while first > 0 and text[first - 1] in _BEFORE_NAMES:
+        first -= 1
+    before = text[first - 1 : first]
+    if before in ("?", "&") and named["sign"] == "=":
+        end = text.find("&", start)
+        return start, len(text) if end < 0 else end
+    if named["quote"] is not None or before in _OPENED or before == ",":
+        return _item(text, start)
+    if _NO_SECRET.fullmatch(text, start):
+        return start, start
+    string = _string(text, start) if before else None
+    return string or (start, len(text))
+
+
+def _item(text: str, start: int) -> Span:
+    """A value of JSON, of YAML's short form, of a call: a string, what is in brackets, or plain words."""
+    if _NO_SECRET_ITEM.match(text, start):
+        return start, start
+    if text[start : start + 1] in _OPENED:
+        return start, _closed(text, start)
+    string = _string(text, start)
+    if string is not None:
+        return string
+    following = _NEXT_ITEM.search(text, start)
+    if following is not None:
+        return start, following.start()
+    return start, max(start, len(text.rstrip(_CLOSERS)))
+
+
+def _string(text: str, start: int) -> Span | None:
+    """The inside of a string in quotes; these may be escaped themselves, as in JSON within JSON."""
+    opened = _STRING.match(text, start)
+    if opened is None:
+        return None
+    escapes, quote = len(opened["escapes"]), opened["quote"]
+    at = opened.end()
+    while (at := text.find(quote, at)) >= 0:
+        first = at
+        while first > opened.end() and text[first - 1] == "\\":
+            first -= 1
+        # With n backslashes before the quotes of a string those inside have 2n + 1.
+        if (at - first) % (2 * escapes + 2) == escapes:
+            return (opened.end(), at - escapes) if _AFTER_STRING.match(text, at + 1) else None
+        at += 1
+    return None
+
+
+def _closed(text: str, start: int) -> int:
+    """The end of what is in brackets, those in strings left out; the end of ``text`` if nothing closes it."""
+    at = start
+    waiting: list[str] = []
+    while at < len(text):
+        string = _string(text, at) if text[at] in "\"'" else None
+        if string is not None:
+            at = string[1]
+        elif text[at] in _OPENED:
+            waiting.append(_OPENED[text[at]])
+        elif waiting and text[at] == waiting[-1]:
+            waiting.pop()
+            if not waiting:
+                return at + 1
+        at += 1
+    return len(text)

@@ -1,0 +1,93 @@
+"""The last net: long random strings, which are secrets more often than not, whatever their name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+_SHORTEST: Final = 20
+"""Characters. Keys have more; what is shorter may be a name, a date or the id of a run."""
+_MOST_COMMON: Final = 0.3
+"""Of the pairs of a string that are common in names. A hundred in a hundred random strings of 32 characters
+stay below, 98 of 100 of 20, and 1 of 100 words of 20 letters in the code of PyPI's packages."""
+_FEWEST_PAIRS: Final = 8
+_COMMON_PAIRS: Final = (
+    "ab ac ad al am an ar as at ba ca ce ch ck co ct de di ea ec ed el en er es et ex ff fi ge ha he ic il in "
+    "io is it la le li ll lo ma me na nc nd ne ng no ns nt od on or pa pe pr ra re ri ro rr rs rt se si ss st "
+    "su ta te th ti to tr ts un ve"
+)
+"""The 80 most frequent in the names of Python's standard library."""
+
+_KEY_OF_A_SERVICE: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:gh[oprsu]_|github_pat_|glpat-|hf_|npm_|nvapi-|pypi-|sk-|wandb_v1_|xox[a-z]-|ya29\."
+    r"|A[KS]IA|AIza|SG\.|eyJ)[\w.\-]{12,}"
+)
+"""By the letters that they begin with: GitHub, GitLab, Hugging Face, OpenAI, Slack, Google, AWS, a JWT."""
+_RUN: Final = re.compile(rf"""[^\s"'`=,;:?&#%|()\[\]{{}}<>\\]{{{_SHORTEST},}}={{0,2}}""")
+_UNIT: Final = re.compile(rf"[\w+\-]{{{_SHORTEST},}}")
+_WORD: Final = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
+_BASE64: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9+/]{31,}={0,2}")
+_HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_SUFFIX: Final = re.compile(r"\.[A-Za-z]\w{0,9}$")
+_OF_A_HASH: Final = re.compile(
+    r"(?i)(?:(?<![a-z])(?:checkout|checkpoint|checksum|ckpt|commit|digest|experiment|git|guid|hash|ids?|job|md5"
+    r"|ref|reset|rev|revision|run|sha\d*|snapshot|study|tag|trial|uuid|version)[\"']?\]?\s*[=:\s]\s*[\"']?|@)$"
+)
+"""Before what is no secret: the hash of a commit or a file, the id of a run."""
+_LOOK_BACK: Final = 40
+
+
+def hide_random(text: str, hidden: Callable[[str], str], *, after: str = "") -> str:
+    """``text`` with ``hidden`` of each long random string; ``after`` is the argument before it.
+
+    UUIDs stay, and what is named as a hash or stands in the path of a file.
+    """
+    text = _KEY_OF_A_SERVICE.sub(lambda key: hidden(key.group()), text)
+
+    def replaced(run: re.Match[str]) -> str:
+        found = run.group()
+        before = text[max(0, run.start() - _LOOK_BACK) : run.start()] or f"{after[-_LOOK_BACK:]} "
+        if _OF_A_HASH.search(before):
+            return found
+        if before.endswith(":") and found.startswith("//"):
+            return _UNIT.sub(lambda unit: _in_url(unit.group(), hidden), found)
+        if _BASE64.fullmatch(found) and _is_mixed(found):
+            return hidden(found) if _looks_random(found) else found
+        if "/" in found or _SUFFIX.search(found):
+            return found
+        return hidden(found) if any(map(_is_random, _UNIT.findall(found))) else found
+
+    return _RUN.sub(replaced, text)
+
+
+def _in_url(unit: str, hidden: Callable[[str], str]) -> str:
+    return unit if _HEX.fullmatch(unit) or not _is_random(unit) else hidden(unit)
+
+
+def _is_random(unit: str) -> bool:
+    if _UUID.fullmatch(unit):
+        return False
+    parts = re.split(r"[_+\-]", unit)
+    # Names have a hyphen every few letters, base64 one in thirty.
+    whole = [unit] if 10 * len(parts) <= len(unit) else []
+    return any(len(part) >= _SHORTEST and _looks_random(part) for part in (*whole, *parts))
+
+
+def _looks_random(text: str) -> bool:
+    if not re.search(r"\d", text) and _is_camel_case(text):
+        return False
+    lower = text.lower()
+    pairs = [lower[at : at + 2] for at in range(len(lower) - 1) if not lower[at : at + 2].isdigit()]
+    common = sum(pair in _COMMON_PAIRS for pair in pairs)
+    return len(pairs) >= _FEWEST_PAIRS and common <= _MOST_COMMON * len(pairs)
+
+
+def _is_camel_case(text: str) -> bool:
+    words = _WORD.findall(text)
+    return len(words) > 1 and len(text) >= 4 * len(words)
+
+
+def _is_mixed(text: str) -> bool:
+    return all(re.search(kind, text) for kind in ("[a-z]", "[A-Z]", r"\d"))
