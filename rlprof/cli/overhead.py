@@ -137,7 +137,7 @@ def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
     from rlprof.overhead.cost import Cost
     from rlprof.overhead.json_document import cost_as_json
     from rlprof.overhead.text import cost_as_text
-    from rlprof.recording.redact import redact_arguments
+    from rlprof.recording.redaction.arguments import redact_arguments
 
     if not runs.done:
         return
