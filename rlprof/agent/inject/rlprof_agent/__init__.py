@@ -102,15 +102,27 @@ def start() -> None:
         return
     _agent = agent
     if agent.probe is not None:
-        manners.install(lambda: None if _agent is None else _agent.probe)
-    from . import counting
+        manners.install(_probe)
+    from . import aside, counting, exits, instruments
 
+    exits.install(lambda: None if _agent is None else _agent.mailbox.cells)
     counting.install(_tell_custom_state)
     if "RLPROF_IMPORTS_DIR" in os.environ:
         from . import imported_files
 
         imported_files.install(os.environ["RLPROF_IMPORTS_DIR"])
-    os.register_at_fork(after_in_child=_start_in_child)
+    os.register_at_fork(after_in_child=aside.hook(_start_in_child, _forget_in_child))
+    # Last: one of the program's may be on already, and then all of that is aside.
+    instruments.install(_probe)
+
+
+def _probe() -> Any:
+    return None if _agent is None else _agent.probe
+
+
+def _forget_in_child() -> Any:
+    """C code after which what a child counts is not told to its parent's recorder as the parent's."""
+    return bool if _agent is None else _agent.mailbox.make_private
 
 
 def _start_in_child() -> None:

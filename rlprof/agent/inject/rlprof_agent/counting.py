@@ -1,10 +1,10 @@
-"""Start counting in known libraries, and in the target of ``--steps-from``."""
+"""Look after modules right after their import: those in which is counted, and a few others."""
 
 from __future__ import annotations
 
 import os
 
-from . import dynamo, layout, torch_windows
+from . import aside, dynamo, exits, instruments, layout, torch_windows
 from .counted import WATCHED
 from .import_watch import ImportWatch
 
@@ -25,11 +25,16 @@ def install(tell_custom_state: Tell) -> None:
     }
     if torch_windows.are_wanted():
         acts["torch._dynamo.eval_frame"] = _unheard(dynamo.stay_out)
+    for name, function in (*instruments.WATCHED.items(), *exits.WATCHED.items()):
+        acts[name] = _one_after_another(acts.get(name), _unheard(function))
     module, colon, qualname = os.environ.get("RLPROF_STEPS_FROM", "").partition(":")
     if colon:
         tell_custom_state(layout.CUSTOM_NOT_IMPORTED)
-        acts[module] = _counting_target(qualname, acts.get(module), tell_custom_state)
-    ImportWatch(acts).install()
+        count = _counting_target(qualname, tell_custom_state)
+        acts[module] = _one_after_another(acts.get(module), count)
+    watch = ImportWatch(acts)
+    watch.install()
+    aside.takes_part(watch)
 
 
 def _counting_by(file: str, function: str) -> Callable[[ModuleType], None]:
@@ -41,6 +46,17 @@ def _counting_by(file: str, function: str) -> Callable[[ModuleType], None]:
         getattr(family, function)(module)
 
     return _unheard(act)
+
+
+def _one_after_another(first: Any, second: Any) -> Callable[[ModuleType], None]:
+    """Both, or ``second`` where there is no ``first``."""
+
+    def act(module: ModuleType) -> None:
+        if first is not None:
+            first(module)
+        second(module)
+
+    return act
 
 
 def _unheard(act: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
@@ -55,10 +71,8 @@ def _unheard(act: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
     return try_to_act
 
 
-def _counting_target(qualname: str, first: Any, tell_custom_state: Tell) -> Any:
+def _counting_target(qualname: str, tell_custom_state: Tell) -> Any:
     def act(module: ModuleType) -> None:
-        if first is not None:
-            first(module)
         try:
             from .counted.custom import count_target
 

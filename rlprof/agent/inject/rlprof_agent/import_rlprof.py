@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from typing import Any, Optional
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+_INJECTED = os.path.dirname(os.path.dirname(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(_INJECTED))
 
 
 class LastResort:
@@ -31,6 +32,27 @@ class LastResort:
             name, os.path.join(_PACKAGE, "__init__.py")
         )
         return spec
+
+
+class OnTheWay:
+    """All of the agent that Python comes by when it looks for modules, but for the watch."""
+
+    @staticmethod
+    def step_aside() -> None:
+        if _INJECTED in sys.path:
+            sys.path.remove(_INJECTED)
+        from _frozen_importlib_external import PathFinder
+
+        # Where rlprof is not installed, the program may be about to import it.
+        if LastResort in sys.meta_path and PathFinder.find_spec("rlprof") is not None:
+            sys.meta_path.remove(LastResort)
+
+    @staticmethod
+    def step_back() -> None:
+        if _INJECTED not in sys.path:
+            sys.path.insert(0, _INJECTED)
+        if LastResort not in sys.meta_path:
+            sys.meta_path.append(LastResort)
 
 
 def install() -> None:

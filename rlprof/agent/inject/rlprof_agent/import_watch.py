@@ -29,6 +29,14 @@ class ImportWatch:
             module = sys.modules.get(name)
             if module is not None:
                 act(module)
+        self.step_back()
+
+    def step_aside(self) -> None:
+        """Watch no longer: an instrument of the program's would show the finder at each import."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def step_back(self) -> None:
         sys.meta_path.insert(0, self)
 
     def find_spec(

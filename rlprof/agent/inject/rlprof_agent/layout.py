@@ -72,6 +72,10 @@ CELL_WINDOWS = 13
 """The first cell of the first window; see ``window_cell``."""
 CELL_SITES_USED = 28
 """Sites that have a name. Grows after the name was written, before the cells are used."""
+CELL_WINDOWS_COST_NS = 30
+"""CPU time that windows of torch's profiler took from the program."""
+CELL_EXIT = 31
+"""1 + the exit code that the process is about to end with; 0 where the agent does not know."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.
@@ -87,7 +91,9 @@ PROBE_WAKEUP_FD = 5
 PROBE_DEEP_STACK = 6
 """The stack came near the recursion limit, where a handler could be one frame too many."""
 PROBE_TRACED = 7
-"""A trace or profile function (debugger, coverage, cProfile) would see the handler."""
+"""An instrument of the program's own (debugger, coverage, cProfile, tracemalloc) would show the handler."""
+PROBE_SIGURG_BLOCKED = 8
+"""The main thread blocks SIGURG, or it was ignored from the start: one that pends could be seen."""
 
 # States of the target of ``--steps-from``.
 CUSTOM_NOT_WANTED = 0
@@ -134,7 +140,7 @@ TORCH_WATCHED = 1
 TORCH_OTHER_PROFILER = 2
 """A profiler of the program's was on when a window was due, or began in one: no more windows."""
 TORCH_OTHER_PROCESSES = 3
-"""As many other processes as may have windows have them."""
+"""As many other processes as may have windows have them; the recorder's answer to ``TORCH_ASKS``."""
 TORCH_FAILED = 4
 TORCH_TOO_OLD = 5
 """It has no hook after each optimizer step (before torch 2.1)."""
@@ -142,6 +148,16 @@ TORCH_OTHER_THREAD = 6
 """Updates are made outside of the main thread, where torch's profiler complains on stderr."""
 TORCH_NO_PROBE = 7
 """Nothing would end a window that grows long: there is no stack probe, or it has yielded."""
+TORCH_ASKS = 8
+"""A window is due: the recorder answers in this cell, which is its until then."""
+TORCH_MAY = 9
+"""The recorder's answer: this process may have windows."""
+TORCH_NO_ROOM = 10
+"""There is no folder in which torch could be given a name to write to."""
+TORCH_NOT_SILENT = 11
+"""Nothing in this torch keeps its profiler from printing to stderr."""
+TORCH_TOO_DEAR = 12
+"""A window is due that would cost more than it may."""
 
 
 def window_cell(number: int, which: int) -> int:

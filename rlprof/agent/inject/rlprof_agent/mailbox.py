@@ -15,7 +15,7 @@ class Mailbox:
     def __init__(self, interval_us: int) -> None:
         self.fd = os.memfd_create("rlprof-mailbox", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, layout.SIZE)
-        self._memory = map_shared(self.fd, layout.SIZE)
+        self._memory, self.make_private = map_shared(self.fd, layout.SIZE)
         self.cells = self._memory[: layout.SITES_START].cast("q")
         self.site_cells = self._memory[layout.SITES_START : layout.SITE_NAMES_START].cast("q")
         self.cells[layout.CELL_MAGIC] = layout.MAGIC

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 PROT_READ_WRITE = 3
 MAP_SHARED = 1
+MAP_PRIVATE = 2
+MAP_FIXED = 0x10
+MAP_ANONYMOUS = 0x20
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 
-def map_shared(fd: int, size: int) -> memoryview:
-    """``size`` bytes of ``fd`` as writable memory, never unmapped.
+def map_shared(fd: int, size: int) -> tuple[memoryview, Callable[[], Any]]:
+    """``size`` bytes of ``fd`` as writable memory, never unmapped, and C code that puts memory of
+    this process's own in the place of it.
 
     Raises ImportError without ctypes and OSError when the kernel refuses.
     """
     import ctypes
+
+    # The C module behind functools, which is more than an interpreter imports that starts.
+    from _functools import partial  # type: ignore[import-not-found]
 
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
@@ -24,4 +35,8 @@ def map_shared(fd: int, size: int) -> memoryview:
     address = library.mmap(None, size, PROT_READ_WRITE, MAP_SHARED, fd, 0)
     if address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), "mmap")
-    return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+    own = MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS
+    return (
+        memoryview((ctypes.c_char * size).from_address(address)).cast("B"),
+        partial(library.mmap, address, size, PROT_READ_WRITE, own, -1, 0),
+    )

@@ -8,13 +8,25 @@ makes a system call that can block, and yields for good where it could be notice
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # a C module without stubs
 import gc
 import struct
 import sys
 import time
 
-from . import layout
+# The C module, without stubs. By name, for what stands in for these functions is made for the program.
+from _signal import (  # type: ignore[import-not-found]
+    SIG_BLOCK,
+    SIG_DFL,
+    SIG_IGN,
+    SIGURG,
+    getsignal,
+    pthread_sigmask,
+    siginterrupt,
+    signal,
+)
+from _thread import get_ident
+
+from . import aside, foreign_errors, layout
 from .cpu_timer import CpuTimer
 from .mailbox import Mailbox
 
@@ -31,6 +43,9 @@ NEAR_RECURSION_LIMIT = 0.75
 _MODULE_CALL = "_call_impl"
 """Through this method of ``torch.nn.Module`` goes every call of a network."""
 
+WINDOW_INTERVAL_US = 5_000
+"""CPU time between looks while a window of torch's profiler is open: tiny operations fill it fast."""
+
 MAX_STACKS = 20_000
 """Stacks remembered before the tables start anew, so that memory stays bounded."""
 
@@ -40,7 +55,10 @@ class StackProbe:
 
     def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox = mailbox
+        self.thread = get_ident()
         self._timer: Optional[CpuTimer] = None
+        self._pauses: dict[int, None] = {}
+        """Reasons for which it does not fire now, the oldest first."""
         self._interval_us = 0
         self._in_handler = False
         self._last_ns = 0
@@ -57,22 +75,20 @@ class StackProbe:
 
     def start(self, native_thread_id: int) -> None:
         """Arm the timer. Failing is no error: the state cell says why there is no probe."""
-        before = _signal.getsignal(_signal.SIGURG)
+        before = getsignal(SIGURG)
         # A forked child finds the handler of its parent's probe.
-        if before not in (_signal.SIG_DFL, _signal.SIG_IGN) and not is_probe(before):
-            self._set_state(layout.PROBE_OWN_SIGURG)
+        if before != SIG_DFL and not is_probe(before):
+            ignored = before == SIG_IGN
+            self._set_state(layout.PROBE_SIGURG_BLOCKED if ignored else layout.PROBE_OWN_SIGURG)
             return
         try:
-            self._timer = CpuTimer(_signal.SIGURG, native_thread_id)
+            self._timer = CpuTimer(SIGURG, native_thread_id)
         except (ImportError, OSError, AttributeError):
             self._set_state(layout.PROBE_NO_TIMER)
             return
-        _signal.signal(_signal.SIGURG, self._on_timer)
-        # Calls of C libraries restart instead of failing with EINTR.
-        _signal.siginterrupt(_signal.SIGURG, False)
         self._last_ns = time.thread_time_ns()
-        self._set_state(layout.PROBE_ON)
-        self._obey_interval()
+        self._interval_us = self._mailbox.cells[layout.CELL_INTERVAL_US]
+        self._take_signal()
 
     @property
     def is_on(self) -> bool:
@@ -83,18 +99,38 @@ class StackProbe:
         """Whether SIGURG is the probe's, even while it pauses."""
         return self._timer is not None
 
-    def pause(self, reason: int) -> None:
-        """Stop firing; ``resume`` starts again."""
-        if self.is_on and self._timer is not None:
-            if self.windows is not None:
-                self.windows.end()
-            self._set_state(reason)
+    def hush(self) -> None:
+        """Stop firing until ``pause_while`` says how to go on."""
+        if self._timer is not None:
             self._timer.set_interval(0)
 
-    def resume(self, reason: int) -> None:
-        """Fire again if ``reason`` is what stopped it."""
-        if self._mailbox.cells[layout.CELL_PROBE_STATE] == reason and self._timer is not None:
+    def put_off(self) -> None:
+        """Not fire before another interval of CPU time has passed."""
+        if self.is_on and self._timer is not None:
+            self._timer.set_interval(self._interval_us)
+
+    def hurry(self, is_urgent: bool) -> None:
+        """Fire often enough to end a window of torch's profiler in time, or as before."""
+        if self.is_on and self._timer is not None:
+            self._timer.set_interval(
+                min(WINDOW_INTERVAL_US, self._interval_us) if is_urgent else self._interval_us
+            )
+
+    def pause_while(self, holds: bool, reason: int) -> None:
+        """Stop firing while ``reason`` holds; with none left, go on."""
+        if self._timer is None:
+            return
+        self._timer.set_interval(0)
+        if holds:
+            self._pauses[reason] = None
+        elif reason in self._pauses:
+            del self._pauses[reason]
             self._last_ns = time.thread_time_ns()
+        if self._pauses:
+            if self.windows is not None:
+                self.windows.end()
+            self._set_state(next(iter(self._pauses)))
+        else:
             self._set_state(layout.PROBE_ON)
             self._timer.set_interval(self._interval_us)
 
@@ -104,14 +140,39 @@ class StackProbe:
             self._timer.set_interval(0)
             self._timer = None
             self._set_state(reason)
-            _signal.signal(_signal.SIGURG, _signal.SIG_DFL)
+            self._leave_signal()
+
+    def step_aside(self) -> None:
+        """Stop firing while the program has an instrument on that would show the handler."""
+        self.pause_while(True, layout.PROBE_TRACED)
+        self._leave_signal()
+
+    def step_back(self) -> None:
+        if self._timer is None or self.thread != get_ident():
+            return  # Only the main thread may handle signals.
+        if getsignal(SIGURG) not in (SIG_DFL, self._on_timer):
+            self.give_up(layout.PROBE_OWN_SIGURG)
+            return
+        self._take_signal()
+        self.pause_while(False, layout.PROBE_TRACED)
+
+    def _take_signal(self) -> None:
+        signal(SIGURG, self._on_timer)
+        # Calls of C libraries restart instead of failing with EINTR.
+        siginterrupt(SIGURG, False)
+        self.pause_while(is_blocked(), layout.PROBE_SIGURG_BLOCKED)
+
+    def _leave_signal(self) -> None:
+        """Leave SIGURG as Python has it without us. Of another thread it stays, and never fires."""
+        if self.thread == get_ident() and is_probe(getsignal(SIGURG)):
+            signal(SIGURG, SIG_DFL)
 
     def _set_state(self, state: int) -> None:
         self._mailbox.cells[layout.CELL_PROBE_STATE] = state
 
     def _obey_interval(self) -> None:
         wanted = self._mailbox.cells[layout.CELL_INTERVAL_US]
-        if wanted != self._interval_us and self._timer is not None:
+        if wanted != self._interval_us and self.is_on and self._timer is not None:
             self._interval_us = wanted
             self._timer.set_interval(wanted)
 
@@ -122,9 +183,10 @@ class StackProbe:
         self._in_handler = True
         try:
             self._take(frame)
-        except Exception:
-            # Never into the program. What was not written shows up as a lost stack.
-            pass
+        except BaseException as error:
+            # None of ours into the program. What was not written shows up as a lost stack.
+            if foreign_errors.goes_on(error):
+                raise
         finally:
             self._in_handler = False
 
@@ -138,7 +200,8 @@ class StackProbe:
             self._last_ns = time.thread_time_ns()
             return
         if sys.gettrace() is not None or sys.getprofile() is not None:
-            self.give_up(layout.PROBE_TRACED)
+            # Switched on from C code, which nobody is told of.
+            aside.step_aside()
             return
         key = []
         depth = 0
@@ -222,6 +285,11 @@ def _full_collections() -> int:
     """How often the oldest generation was collected, with all others."""
     collections: int = gc.get_stats()[2]["collections"]
     return collections
+
+
+def is_blocked() -> bool:
+    """Whether this thread blocks SIGURG."""
+    return SIGURG in pthread_sigmask(SIG_BLOCK, ())
 
 
 def is_probe(handler: object) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from _thread import get_ident
 
+from .. import aside
 from ..counters import counter
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -33,7 +34,7 @@ def count_starts(module: ModuleType) -> None:
             starts.cell[0] += 1
 
     own: Any = module
-    own.register_at_fork(after_in_parent=forked)
+    own.register_at_fork(after_in_parent=aside.hook(forked, lambda: bool))
     for name in _CALLS:
         original = getattr(own, name, None)
         if original is not None:

@@ -1,0 +1,203 @@
+"""Instruments of the program's own: before one is switched on, the agent steps aside.
+
+Where the end of one is told without a step of Python code that it could show, the agent steps back. One that
+is switched on by C code alone is noticed by the probe's handler, which it has seen once by then.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from . import aside, foreign_errors, import_rlprof, stand_ins
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable
+
+    ProbeGetter = Callable[[], Any]
+
+_FOR_ALL_THREADS = ("_settraceallthreads", "_setprofileallthreads")
+"""Behind functions that ``threading`` has from Python 3.12 on."""
+
+_MOST_TOOLS = 6
+"""Of ``sys.monitoring``."""
+
+_probe: list[ProbeGetter] = []
+
+
+class _ProbeOfNow:
+    """That of this process, which changes after a fork."""
+
+    @staticmethod
+    def step_aside() -> None:
+        probe = _probe[0]()
+        if probe is not None:
+            probe.step_aside()
+
+    @staticmethod
+    def step_back() -> None:
+        probe = _probe[0]()
+        if probe is not None:
+            probe.step_back()
+
+
+def install(probe: ProbeGetter) -> None:
+    """``probe()`` returns this process's probe or None."""
+    _probe.append(probe)
+    aside.takes_part(_ProbeOfNow)
+    aside.takes_part(import_rlprof.OnTheWay)
+    _watch("settrace")
+    _watch("setprofile")
+    for name in _FOR_ALL_THREADS:
+        real = getattr(sys, name, None)
+        if real is not None:
+            stand_ins.replace(sys, name, stand_ins.after(aside.step_aside, real))
+    if hasattr(sys, "monitoring"):
+        _watch_tools(sys.monitoring)
+    if not _nothing_is_on():
+        aside.step_aside()
+
+
+def _watch(name: str) -> None:
+    """``name`` is that of ``sys.settrace`` or ``sys.setprofile``, which are also given None."""
+    real = getattr(sys, name)
+
+    def switch(*args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or args[0] is None:
+            return real(*args, **kwargs)
+        aside.step_aside()
+        frame: Any = sys._getframe()
+
+        def see_us_return(returning: Any, _event: str, _value: Any) -> None:
+            nonlocal frame
+            if returning is frame:
+                frame = None
+                real(args[0])
+
+        # A profile function that is on sees the function return that has switched it on.
+        real(see_us_return if name == "setprofile" else args[0])
+        return None
+
+    stand_ins.replace(sys, name, lambda: switch)
+
+
+def _watch_tools(monitoring: Any) -> None:
+    real_use, real_free = monitoring.use_tool_id, monitoring.free_tool_id
+
+    def free(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return real_free(*args, **kwargs)
+        except BaseException as error:
+            foreign_errors.trim(error)
+            raise
+        finally:
+            if _nothing_is_on():
+                monitoring.free_tool_id = real_free
+                aside.step_back()
+
+    freeing = stand_ins.StandIn(real_free, lambda: free)
+
+    def choose() -> Any:
+        if not _is_ours():
+            aside.step_aside()
+            monitoring.free_tool_id = freeing
+        return real_use
+
+    stand_ins.replace(monitoring, "use_tool_id", choose)
+
+
+def watch_memory(module: ModuleType) -> None:
+    """``module`` is ``tracemalloc``."""
+    own: Any = module
+    c_module: Any = sys.modules["_tracemalloc"]
+    real_start, real_stop = own.start, own.stop
+
+    def stop() -> None:
+        real_stop()
+        for each in (own, c_module):
+            each.stop = real_stop
+        if _nothing_is_on():
+            aside.step_back()
+
+    stopping = stand_ins.StandIn(real_stop, lambda: stop)
+
+    def choose() -> Any:
+        aside.step_aside()
+        for each in (own, c_module):
+            each.stop = stopping
+        return real_start
+
+    for each in (own, c_module):
+        stand_ins.replace(each, "start", choose)
+
+
+def watch_c_profiler(module: ModuleType) -> None:
+    """``module`` is ``_lsprof``, behind ``cProfile``: before Python 3.12 it has a switch of its own."""
+    if hasattr(sys, "monitoring"):
+        return
+    own: Any = module
+    real: Any = own.Profiler
+    # The class itself is of those that nobody may change.
+    own.Profiler = type(real)(
+        "Profiler", (real,), {"__slots__": (), "__module__": "_lsprof", "__doc__": real.__doc__}
+    )
+    enable = stand_ins.MethodStandIn(real.enable, _step_aside_for)
+    aside.Replaced(own.Profiler, "enable", enable)
+
+
+def watch_coverage(module: ModuleType) -> None:
+    """``module`` is ``coverage.collector``, whose tracers are C code."""
+    own: Any = module
+    start = stand_ins.MethodStandIn(own.Collector.start, _step_aside_for)
+    aside.Replaced(own.Collector, "start", start)
+
+
+def watch_memray(module: ModuleType) -> None:
+    """``module`` is ``memray.commands.run``."""
+    real: Any = vars(module)["_run_tracker"]
+    stand_ins.replace(module, "_run_tracker", stand_ins.after(aside.step_aside, real))
+
+
+def watch_torch_profiler(module: ModuleType) -> None:
+    """``module`` is ``torch.autograd.profiler``."""
+    own: Any = module
+
+    def prepare(profile: Any) -> None:
+        if profile.with_stack and not _is_ours():
+            aside.step_aside()
+
+    ours = stand_ins.MethodStandIn(own.profile._prepare_trace, prepare)
+    aside.Replaced(own.profile, "_prepare_trace", ours)
+
+
+WATCHED = {
+    "_lsprof": watch_c_profiler,
+    "coverage.collector": watch_coverage,
+    "memray.commands.run": watch_memray,
+    "torch.autograd.profiler": watch_torch_profiler,
+    "tracemalloc": watch_memory,
+}
+"""Modules by which instruments are switched on."""
+
+
+def _step_aside_for(_instrument: Any) -> None:
+    aside.step_aside()
+
+
+def _is_ours() -> bool:
+    """Whether the profiler that is starting is that of a window of ours."""
+    probe = _probe[0]()
+    windows = None if probe is None else probe.windows
+    return windows is not None and windows.is_open
+
+
+def _nothing_is_on() -> bool:
+    monitoring: Any = getattr(sys, "monitoring", None)
+    memory: Any = sys.modules.get("_tracemalloc")
+    return (
+        sys.gettrace() is None
+        and sys.getprofile() is None
+        and not (memory is not None and memory.is_tracing())
+        and not (monitoring and any(map(monitoring.get_tool, range(_MOST_TOOLS))))
+    )

@@ -1,0 +1,81 @@
+"""What stands in for functions of Python: something of ours happens first, and nobody can tell.
+
+A Python function around another is in every traceback that goes through it, its signature is another,
+and a profiler that it switches on sees it return. These are looked through instead.
+"""
+
+from __future__ import annotations
+
+from . import aside, foreign_errors
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    Choose = Callable[[], Any]
+
+
+class StandIn:
+    """Looks, pickles and fails like ``real``.
+
+    Python looks ``__call__`` up at each call, and a property answers: when the function that ``choose()``
+    gave is running, ``choose`` has returned, and no frame of ours is on the stack.
+    """
+
+    __slots__ = ("_choose", "_real")
+
+    def __init__(self, real: Any, choose: Choose) -> None:
+        _set_real(self, real)
+        _set_choose(self, choose)
+
+    @property
+    def __call__(self) -> Any:
+        try:
+            return _choose(self)()
+        except BaseException as error:
+            if foreign_errors.goes_on(error):
+                raise
+            return _real(self)
+
+    def __getattribute__(self, name: str) -> Any:
+        return getattr(_real(self), name)
+
+    def __repr__(self) -> str:
+        return repr(_real(self))
+
+
+_slots: Any = vars(StandIn)
+_real, _set_real = _slots["_real"].__get__, _slots["_real"].__set__
+_choose, _set_choose = _slots["_choose"].__get__, _slots["_choose"].__set__
+
+
+class MethodStandIn:
+    """``act(object)`` each time that the method ``original`` is looked up of an object."""
+
+    def __init__(self, original: Any, act: Callable[[Any], None]) -> None:
+        self._original = original
+        self._act = act
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is not None:
+            try:
+                self._act(instance)
+            except BaseException as error:
+                if foreign_errors.goes_on(error):
+                    raise
+        return self._original.__get__(instance, owner)
+
+
+def after(act: Callable[[], Any], real: Any) -> Any:
+    """``real``, for choosing, with ``act`` done first."""
+
+    def choose() -> Any:
+        act()
+        return real
+
+    return choose
+
+
+def replace(owner: Any, name: str, choose: Choose) -> None:
+    """Put a stand-in in the place of the function ``name`` of the module ``owner``."""
+    aside.Replaced(owner, name, StandIn(getattr(owner, name), choose))
