@@ -8,16 +8,18 @@ While a device is busy for most of the time, nothing that makes the host quicker
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Final
 
 from rlprof import device_detectors
 from rlprof.analysis.device.view import TraceView
+from rlprof.detecting import detected
 from rlprof.device_detectors.base import DeviceDetector
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
+from rlprof.model.recording import Note
 
 BUSY: Final = 0.85
 """Part of the wall time that a device works for from which on the host is quick enough."""
@@ -33,6 +35,8 @@ class TraceFindings:
     listed: tuple[DeviceFinding, ...]
     also_seen: tuple[DeviceFinding, ...]
     """Seen, and worth nearly nothing."""
+    failures: Mapping[str, Note] = field(default_factory=dict)
+    """By the detector that failed."""
 
 
 def discover_device_detectors() -> tuple[DeviceDetector, ...]:
@@ -49,7 +53,13 @@ def find_in(view: TraceView, detectors: Sequence[DeviceDetector]) -> TraceFindin
     """Nothing where the rows of the device are missing: that is no idle device."""
     if not view.has_device or not view.wall.length:
         return TraceFindings((), ())
-    found = [finding for detector in detectors for finding in detector.detect(view)]
+    found: list[DeviceFinding] = []
+    failures = {}
+    for detector in detectors:
+        findings, failure = detected(detector, view)
+        found += findings
+        if failure is not None:
+            failures[detector.id] = failure
     found.sort(key=_by_worth)
     unsold = _Unsold(view)
     listed, also_seen = [], []
@@ -66,7 +76,11 @@ def find_in(view: TraceView, detectors: Sequence[DeviceDetector]) -> TraceFindin
             unsold.sell(finding, bound)
         else:
             also_seen.append(capped)
-    return TraceFindings(tuple(sorted(listed, key=_by_worth)), tuple(also_seen))
+    return TraceFindings(
+        tuple(sorted(listed, key=_by_worth)),
+        tuple(also_seen),
+        failures,
+    )
 
 
 def _by_worth(finding: DeviceFinding) -> tuple[float, str]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from rlprof.analysis.origin import Origin, installed_package, origin_of_file
 from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.torch_windows import WindowView, view_windows
+from rlprof.detecting import detected
 from rlprof.detectors.base import Detector, Need
 from rlprof.device_pricing import discover_device_detectors
 from rlprof.discovery import discover_detectors
-from rlprof.model.finding import Finding
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Recording
 from rlprof.pricing import Priced, claimed_nodes, price, without_nodes
@@ -40,10 +38,10 @@ def look_into(recording: Recording) -> Found:
     profile = build_profile(at_pace)
     priced, notes = find_and_price(profile, discover_detectors())
     windows = view_windows(recording.torch_windows)
-    priced = with_windows(
+    priced, failures = with_windows(
         priced, windows, discover_device_detectors(), profile, recording.sync_sites
     )
-    return Found(at_pace, profile, priced, windows, notes)
+    return Found(at_pace, profile, priced, windows, (*notes, *failures))
 
 
 def find_and_price(
@@ -53,13 +51,13 @@ def find_and_price(
     ordered = sorted(detectors, key=lambda detector: detector.id)
     profile = replace(profile, sources=_sources_to_read(profile))
     able = [detector for detector in ordered if not _unmet(detector, profile)]
-    known = [_detect(detector, profile) for detector in able if not detector.fallback]
-    findings = [finding for outcome in known for finding in outcome.findings]
+    known = [detected(detector, profile) for detector in able if not detector.fallback]
+    findings = [finding for found, _ in known for finding in found]
     claimed = claimed_nodes(price(findings, profile), PhaseKind.STEADY)
     rest = without_nodes(profile, claimed)
-    fallback = [_detect(detector, rest) for detector in able if detector.fallback]
-    findings += [finding for outcome in fallback for finding in outcome.findings]
-    failures = [outcome.failure for outcome in known + fallback if outcome.failure is not None]
+    fallback = [detected(detector, rest) for detector in able if detector.fallback]
+    findings += [finding for found, _ in fallback for finding in found]
+    failures = [failure for _, failure in known + fallback if failure is not None]
     return price(findings, profile), (*_skipped(ordered, profile), *failures)
 
 
@@ -74,29 +72,6 @@ def _sources_to_read(profile: Profile) -> Mapping[str, str]:
         if origin_of_file(file) is Origin.YOURS
         or (profile.started_package and installed_package(file) == profile.started_package)
     }
-
-
-class _Outcome(NamedTuple):
-    findings: tuple[Finding, ...]
-    failure: Note | None = None
-
-
-def _detect(detector: Detector, profile: Profile) -> _Outcome:
-    try:
-        return _Outcome(tuple(detector.detect(profile)))
-    # A detector may come from another package, and a bug in one must not cost the whole report.
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        return _Outcome(
-            (),
-            Note(
-                "error",
-                "detector-failed",
-                f"The detector {detector.id} failed ({type(error).__name__}: {error}, at "
-                f"{place.filename}:{place.lineno}): what it looks for is not in this report. "
-                "Please report it to its authors.",
-            ),
-        )
 
 
 def _unmet(detector: Detector, profile: Profile) -> frozenset[Need]:

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
 from rlprof.device_detectors.base import DeviceDetector
-from rlprof.device_pricing import find_in
+from rlprof.device_pricing import TraceFindings, find_in
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import TO_THE_GPU, SyncSite
+from rlprof.model.recording import TO_THE_GPU, Note, SyncSite
 from rlprof.pricing import WORTH_LISTING, Priced, ranked, rate_after
 from rlprof.units import count, duration
 
@@ -41,18 +41,26 @@ class _Seen:
     share: Range
 
 
+class _LookedAt(NamedTuple):
+    """A window, and what detectors find in it; nothing in one without a trace."""
+
+    window: WindowView
+    findings: TraceFindings
+
+
 def with_windows(
     priced: Priced,
     windows: Sequence[WindowView],
     detectors: Sequence[DeviceDetector],
     profile: Profile,
     sites: Sequence[SyncSite],
-) -> Priced:
-    """``priced`` with what the windows add, ranked anew."""
+) -> tuple[Priced, tuple[Note, ...]]:
+    """``priced`` with what the windows add, ranked anew; and notes on detectors that failed."""
     listed, also_seen = list(priced.listed), list(priced.also_seen)
     sold = min(1.0, sum(_sold(entry) for entry in listed))
     left = 1 - sold
-    for seen in _heaviest_of_each(windows, detectors, profile):
+    looked_at = [_look_at(window, detectors) for window in windows]
+    for seen in _heaviest_of_each(looked_at, profile):
         known = _entry_of(seen.found.detector, listed) or _entry_of(seen.found.detector, also_seen)
         if known is not None:
             # The same cause, priced from samples: the window is one more kind of evidence.
@@ -67,7 +75,16 @@ def with_windows(
             left -= bound
         else:
             also_seen.append(entry)
-    return ranked(listed, also_seen)
+    failures: dict[str, Note] = {}
+    for _, findings in looked_at:
+        failures |= findings.failures
+    return ranked(listed, also_seen), tuple(failures.values())
+
+
+def _look_at(window: WindowView, detectors: Sequence[DeviceDetector]) -> _LookedAt:
+    if window.view is None or not window.view.wall.length:
+        return _LookedAt(window, TraceFindings((), ()))
+    return _LookedAt(window, find_in(window.view, detectors))
 
 
 def _is_host_work(found: DeviceFinding) -> bool:
@@ -75,13 +92,11 @@ def _is_host_work(found: DeviceFinding) -> bool:
     return bool({IdleCause.DATA, IdleCause.LAUNCH_BOUND} & set(found.causes))
 
 
-def _heaviest_of_each(
-    windows: Sequence[WindowView], detectors: Sequence[DeviceDetector], profile: Profile
-) -> list[_Seen]:
+def _heaviest_of_each(looked_at: Sequence[_LookedAt], profile: Profile) -> list[_Seen]:
     """Each finding once, of the process that would gain most: ranks of one training do the same."""
     heaviest: dict[str, _Seen] = {}
-    for process in dict.fromkeys(it.window.process for it in windows):
-        for detector, seen in _by_detector(process, windows, detectors, profile).items():
+    for process in dict.fromkeys(it.window.window.process for it in looked_at):
+        for detector, seen in _by_detector(process, looked_at, profile).items():
             merged = _merged(seen)
             before = heaviest.get(detector)
             if before is None or merged.share.high > before.share.high:
@@ -99,25 +114,21 @@ def _sold(entry: PricedFinding) -> float:
 
 
 def _by_detector(
-    process: int,
-    windows: Sequence[WindowView],
-    detectors: Sequence[DeviceDetector],
-    profile: Profile,
+    process: int, looked_at: Sequence[_LookedAt], profile: Profile
 ) -> Mapping[str, list[_Seen]]:
     found: dict[str, list[_Seen]] = {}
-    own = [it for it in windows if it.window.process == process]
-    parts = _parts(own, profile)
-    for window in own:
-        if window.view is None or not window.view.wall.length:
-            continue
-        beside_others = any(_overlap(window, it) for it in windows if it not in own)
-        findings = find_in(window.view, detectors)
+    own = [it for it in looked_at if it.window.window.process == process]
+    others = [it.window for it in looked_at if it.window.window.process != process]
+    parts = _parts([it.window for it in own], profile)
+    for window, findings in own:
+        beside_others = any(_overlap(window, it) for it in others)
         for each in (*findings.listed, *findings.also_seen):
             if each.detector == WAITS_FOR_OTHERS and beside_others:
                 continue
             # Of what is only mentioned nothing can be gained, whatever its bound: the GPU is busy.
             is_worth_it = each in findings.listed
-            part = parts[window.window.kind] / window.view.wall.length if is_worth_it else 0.0
+            length = window.view.wall.length if window.view is not None else 0.0
+            part = parts[window.window.kind] / length if is_worth_it else 0.0
             share = Range(each.saved_us.low * part, each.saved_us.high * part)
             found.setdefault(each.detector, []).append(_Seen(each, window, share))
     return found

@@ -68,7 +68,8 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
                 for rank, it in enumerate(every, start=1)
             ],
             "notes": [
-                {"level": note.level, "slug": note.slug, "text": note.text} for note in view.notes
+                {"level": note.level, "slug": note.slug, "text": note.text}
+                for note in (*findings.failures.values(), *view.notes)
             ],
         }
     )

@@ -56,10 +56,10 @@ def _parts(view: TraceView, findings: TraceFindings, path: str) -> Iterable[Rend
             yield bullet("-", Text(f"{printable(finding.title)}: {finding.evidence[0]}"))
     yield heading("The trace")
     yield _facts(view)
-    if view.notes:
+    notes = (*findings.failures.values(), *view.notes)
+    if notes:
         yield heading("What to know about this trace")
-    for note in view.notes:
-        yield remark(note)
+    yield from map(remark, notes)
 
 
 def _verdict(view: TraceView, findings: TraceFindings) -> Text:

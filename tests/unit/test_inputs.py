@@ -11,12 +11,6 @@ import pytest
 from rlprof.inputs import open_input, read_input
 
 
-def refusal(path: Path) -> str:
-    with pytest.raises(OSError) as caught:
-        open_input(path)
-    return str(caught.value.strerror)
-
-
 def test_a_file_and_a_link_to_one_are_read(tmp_path):
     (tmp_path / "file").write_bytes(b"content")
     (tmp_path / "link").symlink_to("file")
@@ -36,10 +30,14 @@ def test_what_is_no_file_is_refused_at_once(tmp_path):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "socket"))
 
-    assert "a pipe" in refusal(tmp_path / "pipe")
-    assert "a socket" in refusal(tmp_path / "socket")
-    assert "a device" in refusal(Path("/dev/zero"))
-    assert refusal(tmp_path) == os.strerror(21)
+    for place, why in (
+        (tmp_path / "pipe", "it is a pipe"),
+        (tmp_path / "socket", "it is a socket"),
+        (Path("/dev/zero"), "it is a device"),
+        (tmp_path, "Is a directory"),
+    ):
+        with pytest.raises(OSError, match=why):
+            open_input(place)
 
 
 def test_a_pipe_that_takes_the_place_of_a_file_is_refused(tmp_path, monkeypatch):
@@ -48,4 +46,5 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_refused(tmp_path, monkeypatch)
     as_file = (tmp_path / "file").stat()
     monkeypatch.setattr(Path, "stat", lambda _: as_file)
 
-    assert "a pipe" in refusal(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe"):
+        open_input(tmp_path / "pipe")

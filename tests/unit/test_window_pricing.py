@@ -6,6 +6,7 @@ import gzip
 
 import pytest
 
+from rlprof.analysis.device.view import TraceView
 from rlprof.device_detectors.base import DeviceDetector
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, PricedFinding, Range
@@ -223,3 +224,21 @@ def test_windows_that_are_most_of_a_short_run_are_not_left_out():
 
     assert [it.is_left_out for it in build_report(long.recording()).torch_windows] == [True]
     assert [it.is_left_out for it in build_report(short.recording()).torch_windows] == [False]
+
+
+def test_a_device_detector_that_fails_costs_only_its_own_findings_and_is_told_once(monkeypatch):
+    def fail(view: TraceView) -> list[DeviceFinding]:
+        raise ValueError(f"a trace of {view.wall.length} µs")
+
+    detectors = (DeviceDetector("broken", "breaks", fail), a_detector(4000.0))
+    monkeypatch.setattr(DETECTORS, lambda: detectors)
+    run = a_training()
+    for at, each_us in ((5.0, 1000.0), (6.0, 1001.0)):
+        run = run.torch_window(at, at + 0.1, trace=packed(ten_updates(each_us=each_us)))
+
+    report = build_report(run.recording())
+
+    assert [it.finding.detector for it in of_windows(report)] == ["launch-bound"]
+    (note,) = [it for it in report.notes if it.slug == "detector-failed"]
+    assert note.level == "error"
+    assert "The detector broken failed (ValueError: a trace of" in note.text

@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from rlprof.device_detectors.base import DeviceDetector
+from rlprof.device_pricing import discover_device_detectors
 from rlprof.errors import EXIT_ERROR
+from rlprof.model.device import DeviceFinding
 from tests.trace_factory import TraceBuilder, a_trace
 
 
@@ -64,3 +67,20 @@ def test_what_is_no_trace_is_an_error(command_line, tmp_path, content):
     assert answer.exit_code == EXIT_ERROR
     assert "is not a torch.profiler trace" in answer.stderr
     assert "export_chrome_trace" in answer.stderr
+
+
+@pytest.mark.parametrize("form", ["terminal", "json"])
+def test_a_detector_that_fails_is_told_beside_what_others_found(
+    command_line, trace_file, monkeypatch, form
+):
+    def fail(_view: object) -> list[DeviceFinding]:
+        raise KeyError("stream")
+
+    detectors = (DeviceDetector("broken", "breaks", fail), *discover_device_detectors())
+    monkeypatch.setattr("rlprof.device_pricing.discover_device_detectors", lambda: detectors)
+
+    answer = command_line("trace", str(trace_file), "--format", form)
+
+    assert answer.exit_code == 0
+    assert "The detector broken failed" in answer.stdout
+    assert "gpu-sync" in answer.stdout
