@@ -1,192 +1,283 @@
-"""What rlprof costs a training: steps per second with it over those without it.
+"""What rlprof costs eight trainings: steps per second under it, under py-spy and under bare austin over those without.
 
-    python benchmarks/overhead.py --rounds 5 --seconds 8
+    python benchmarks/overhead.py --rounds 5 --seconds 30
 
-Pairs of runs at default settings, every other pair in reverse order. The ratio of CPU time per
-step says the same with less noise, but cannot see what the training waits for. It covers the
-whole tree of the target, start-up and agent included; rlprof's own parts come from the run file.
+Each round runs a program once bare and once under each profiler, in an order that rotates from round to round; each
+figure is the median of the rounds, with the lowest and the highest. A program tells the steps per second of its second
+half, and the CPU time of a step, itself. Profilers run as a user would start them: `rlprof run`, `py-spy record -r 100 --subprocesses`, and
+`austin -i 10ms -C`. CPU is what the kernel charged to all that was started, less the program's own tree.
+
+The programs need torch, gymnasium, Stable-Baselines3 and TorchRL: `--python` names an interpreter that has them,
+otherwise an environment is made below build/. A program whose packages are not there is left out with the reason.
+`--rlprof PATH` takes another rlprof (an executable, or a checkout) into the same rounds.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
+import json
 import shutil
+import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from statistics import median
 
-from measuring import (
-    PROGRAMS,
-    ROOT,
-    Spread,
-    in_pairs,
-    last_json,
-    print_table,
-    rlprof_run,
-    run,
-    say,
-)
+import profiled
+from interpreters import environment_of
+from measuring import PROGRAMS, ROOT, Spread, machine, say
+from neighbours import Neighbours
+from profiled import BARE, Ran, RunFailed, Variant
 
-from rlprof.runfile.reader import read_run
+OURS = "rlprof"
 
-BANDIT = ROOT / "examples" / "bandit"
-OWN_PARTS = ("samplers", "recorder", "probe")
+PACKAGES = ("numpy", "omegaconf>=2.3", "gymnasium", "stable-baselines3", "torchrl")
+
+FREE, CROWDED = 0.99, 0.97
+"""Least ratio of sps that will do with free cores, and where the program keeps all of them busy."""
 
 
-class Work(NamedTuple):
-    """What one run of a program did, by its own account."""
-
-    steps: float
-    sps: float
-
-
-class Case(NamedTuple):
-    """A program to run with and without rlprof."""
-
+@dataclass(frozen=True, slots=True)
+class Workload:
     name: str
     target: float
-    """Least ratio of sps that will do."""
-    command: Sequence[str]
-    read: Callable[[str], Work]
-    """Its standard output, understood."""
+    program: str
+    """In ``programs/``."""
+    options: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    """Packages, by the names that they are imported by."""
+    cores: int | None = None
+    """On how many it runs with its profiler; all of them without."""
+
+    def command(self, python: Path, seconds: float) -> list[str]:
+        program = str(PROGRAMS / self.program)
+        return [str(python), program, *self.options, "--seconds", f"{seconds:g}"]
 
 
-class Measured(NamedTuple):
-    sps: float
-    cpu_us_per_step: float
-    """CPU time of the target's whole tree."""
-    own_cpu: dict[str, float]
-    """CPU of rlprof's parts, in % of one core; empty without rlprof."""
+WORKLOADS = {
+    "bandit": Workload(
+        "bandit, a pool of two", CROWDED, "bandits.py", needs=("numpy", "omegaconf")
+    ),
+    "one": Workload("one busy process", FREE, "grid_worlds.py"),
+    "eight": Workload(
+        "eight busy workers on two cores", CROWDED, "grid_worlds.py", ("--workers", "8"), cores=2
+    ),
+    "sb3": Workload("PPO of Stable-Baselines3", FREE, "sb3_ppo.py", needs=("stable_baselines3",)),
+    "async": Workload(
+        "gymnasium's AsyncVectorEnv of four",
+        CROWDED,
+        "pairs/gymnasium_async.py",
+        needs=("gymnasium",),
+    ),
+    "torchrl": Workload("a TorchRL collector", FREE, "torchrl_collector.py", needs=("torchrl",)),
+    "actors": Workload(
+        "two actors and a learner", CROWDED, "actors_and_learner.py", needs=("torch",)
+    ),
+    "updates": Workload("a torch learner of small updates", FREE, "updating.py", needs=("torch",)),
+}
 
 
-def read_bandit(stdout: str) -> Work:
-    steps = re.search(r"(\d+) steps", stdout)
-    sps = re.search(r"([\d.]+) sps", stdout)
-    if steps is None or sps is None:
-        raise SystemExit(f"the bandit printed no sps: {stdout!r}")
-    return Work(float(steps[1]), float(sps[1]))
+@dataclass(slots=True)
+class Measured:
+    """All rounds of one workload."""
+
+    workload: Workload
+    rounds: list[dict[str, Ran]] = field(default_factory=list)
+    """By variant; a run that failed is not in it."""
+    neighbours: list[float] = field(default_factory=list)
+    """Cores that other programs took, round by round."""
+    failures: dict[str, str] = field(default_factory=dict)
+    """The last of each variant."""
+
+    def ratios(self, name: str) -> list[float]:
+        """Of sps, round by round."""
+        return [with_.sps / bare.sps for bare, with_ in self._rounds_with(name)]
+
+    def cpu_ratios(self, name: str) -> list[float]:
+        """Of the program's CPU time per step."""
+        return [
+            with_.cpu_s_per_step / bare.cpu_s_per_step for bare, with_ in self._rounds_with(name)
+        ]
+
+    def _rounds_with(self, name: str) -> list[tuple[Ran, Ran]]:
+        return [(it[BARE], it[name]) for it in self.rounds if name in it and BARE in it]
+
+    def cpu_percent(self, name: str) -> float:
+        """CPU time of the profiler in % of one core. The program's own end, which it cannot tell, is that of bare runs."""
+        own_end_s = median(it[BARE].besides_cpu_s for it in self.rounds if BARE in it)
+        shares = [
+            (it[name].besides_cpu_s - own_end_s) / it[name].wall_s
+            for it in self.rounds
+            if name in it
+        ]
+        return 100 * median(shares)
 
 
-def read_report(stdout: str) -> Work:
-    printed = last_json(stdout)
-    return Work(printed["steps"], printed["steps"] / printed["wall_s"])
+def interpreter(given: Path | None) -> Path:
+    """One that has the packages of the programs, made where it is not there."""
+    if given is not None:
+        return given
+    pins = (ROOT / "constraints-dev.txt").read_text().splitlines()
+    torch = next(pin for pin in pins if pin.startswith("torch=="))
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    try:
+        return environment_of(
+            version, Path(sys.executable), (torch, *PACKAGES), ROOT / "build" / "overhead"
+        )
+    except subprocess.CalledProcessError as error:
+        say(f"no environment for the programs: {error}")
+        return Path(sys.executable)
 
 
-def bandit_case(stage: int, workers: int, seconds: float) -> Case:
-    """A bandit of about ``seconds``: its work is fixed, so a short run sets its size."""
-
-    def command(runs: int) -> list[str]:
-        options = {"--stage": stage, "--workers": workers, "--runs": runs}
-        texts = [text for option in options.items() for text in map(str, option)]
-        return [sys.executable, str(BANDIT), *texts]
-
-    trial_runs = 8 * workers
-    stdout, _ = run(command(trial_runs))
-    work = read_bandit(stdout)
-    runs = max(trial_runs, round(seconds * work.sps / (work.steps / trial_runs)))
-    plural = "s" if workers > 1 else ""
-    return Case(f"bandit stage {stage}, {workers} worker{plural}", 0.99, command(runs), read_bandit)
+def missing(workload: Workload, python: Path) -> str:
+    """Packages that it needs and ``python`` lacks; empty where it has all."""
+    look = (
+        "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if not u.find_spec(n)])"
+    )
+    command = [str(python), "-c", look, *workload.needs]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    return answer.stdout.strip()
 
 
-def call_heavy_case(workers: int, seconds: float) -> Case:
-    program = str(PROGRAMS / "call_heavy.py")
-    command = [sys.executable, program, "--seconds", str(seconds), "--workers", str(workers)]
-    if workers:
-        return Case(f"call-heavy, {workers} busy workers", 0.97, command, read_report)
-    return Case("call-heavy, one process", 0.99, command, read_report)
+def variants(others: Sequence[Path]) -> list[Variant]:
+    found = [profiled.bare(), profiled.rlprof(OURS, None)]
+    found += [profiled.rlprof(f"{OURS} of {place}", place) for place in others]
+    for name, make in ((profiled.PY_SPY, profiled.py_spy), (profiled.AUSTIN, profiled.austin)):
+        beside = Path(sys.executable).with_name(name)
+        executable = str(beside) if beside.exists() else shutil.which(name)
+        if executable is None:
+            say(f"{name} was not found beside {sys.executable} or on PATH: left out")
+        else:
+            found.append(make(Path(executable)))
+    return found
 
 
-def cases(seconds: float) -> dict[str, Callable[[], Case]]:
-    """Made when their turn comes: some need a trial run."""
-    return {
-        "stage-4": lambda: bandit_case(4, 2, seconds),
-        "stage-4-single": lambda: bandit_case(4, 1, seconds),
-        "stage-1": lambda: bandit_case(1, 2, seconds),
-        "stage-1-single": lambda: bandit_case(1, 1, seconds),
-        "calls": lambda: call_heavy_case(0, seconds),
-        "workers": lambda: call_heavy_case(8, seconds),
-    }
+def measure(
+    measured: Measured, command: Sequence[str], chosen: Sequence[Variant], number: int
+) -> None:
+    """One round: each variant once, begun with another one each time."""
+    first = number % len(chosen)
+    ran: dict[str, Ran] = {}
+    for variant in (*chosen[first:], *chosen[:first]):
+        others = Neighbours()
+        try:
+            ran[variant.name] = variant.run(command, cores=measured.workload.cores)
+        except RunFailed as failure:
+            measured.failures[variant.name] = str(failure)
+            say(f"  {variant.name}: {failure}")
+            continue
+        measured.neighbours.append(others.cores)
+        say(f"  {variant.name}: {ran[variant.name].sps:.0f} sps")
+    measured.rounds.append(ran)
 
 
-def timed(command: Sequence[str]) -> list[str]:
-    """``command`` under a shell that prints the CPU seconds of its whole tree to stderr."""
-    bash = shutil.which("bash")
-    if bash is None:
-        raise SystemExit("bash was not found: its `time` counts the CPU time of a process tree")
-    return [bash, "-c", 'TIMEFORMAT="cpu %U %S"; time "$0" "$@"', *command]
-
-
-def measure_bare(case: Case) -> Measured:
-    stdout, stderr = run(timed(case.command))
-    return _measured(case, stdout, stderr, {})
-
-
-def measure_recorded(case: Case) -> Measured:
-    with tempfile.TemporaryDirectory() as folder:
-        run_file = Path(folder, "overhead.rlprof")
-        stdout, stderr = run(rlprof_run(run_file, command=timed(case.command)))
-        recording = read_run(run_file)
-    wall_us = recording.run.wall_us
-    own = {part: 100 * recording.overhead[f"{part}_cpu_us"] / wall_us for part in OWN_PARTS}
-    return _measured(case, stdout, stderr, own)
-
-
-def _measured(case: Case, stdout: str, stderr: str, own_cpu: dict[str, float]) -> Measured:
-    work = case.read(stdout)
-    user, system = map(float, re.findall(r"^cpu ([\d.]+) ([\d.]+)$", stderr, re.MULTILINE)[-1])
-    return Measured(work.sps, 1e6 * (user + system) / work.steps, own_cpu)
-
-
-def row(case: Case, pairs: Sequence[tuple[Measured, Measured]]) -> list[str]:
-    sps = Spread.of(treated.sps / bare.sps for bare, treated in pairs)
-    cpu = Spread.of(treated.cpu_us_per_step / bare.cpu_us_per_step for bare, treated in pairs)
-    own = [
-        f"{Spread.of(treated.own_cpu[part] for _, treated in pairs).median:.2f}"
-        for part in OWN_PARTS
+def row(measured: Measured, names: Sequence[str]) -> list[str]:
+    bare_sps = [it[BARE].sps for it in measured.rounds if BARE in it]
+    cells = [
+        measured.workload.name,
+        f"{median(bare_sps):.0f}" if bare_sps else f"failed: {measured.failures.get(BARE, '')}",
+        f"≥ {measured.workload.target}",
     ]
-    bare_sps = Spread.of(bare.sps for bare, _ in pairs)
-    return [
-        case.name,
-        f"{bare_sps.median:.0f}",
-        sps.text(),
-        f"≥ {case.target}",
-        cpu.text(),
-        " / ".join(own),
-    ]
+    for name in names:
+        ratios = measured.ratios(name)
+        failed = len(measured.rounds) - len(ratios)
+        told = [Spread.of(ratios).text()] if ratios else []
+        if failed:
+            told.append(f"{failed} failed ({measured.failures.get(name, 'without a bare run')})")
+        cells.append(", ".join(told))
+    return cells
+
+
+def cpu_row(measured: Measured, names: Sequence[str]) -> list[str]:
+    cells = [measured.workload.name]
+    for name in names:
+        ratios = measured.cpu_ratios(name)
+        if ratios:
+            inside = Spread.of(ratios).text()
+            cells.append(f"{inside}, {measured.cpu_percent(name):.1f} %")
+        else:
+            cells.append("–")
+    return cells
+
+
+def tables(results: Sequence[Measured], names: Sequence[str], skipped: Sequence[str]) -> str:
+    measured = [it for it in results if it.rounds]
+    taken = [cores for it in measured for cores in it.neighbours]
+    busy = f", other programs took {median(taken):.2f} cores in the median run" if taken else ""
+    return "\n".join(
+        [
+            "Steps per second, of those without:\n",
+            *_table(
+                ["program", "sps without", "target", *names], [row(it, names) for it in measured]
+            ),
+            "\nCPU time per step inside of the program, of that without; CPU time beside it, in % of a core:\n",
+            *_table(["program", *names], [cpu_row(it, names) for it in measured]),
+            f"\n{machine()}{busy}.",
+            *skipped,
+        ]
+    )
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *body = [f"| {' | '.join(cells)} |" for cells in (headers, *rows)]
+    return [head, "|" + "---|" * len(headers), *body]
+
+
+def as_json(results: Sequence[Measured], seconds: float) -> str:
+    return json.dumps(
+        {
+            "machine": machine(),
+            "seconds": seconds,
+            "workloads": {
+                it.workload.name: {
+                    "rounds": [{n: ran._asdict() for n, ran in one.items()} for one in it.rounds],
+                    "neighbours": it.neighbours,
+                    "failures": it.failures,
+                }
+                for it in results
+            },
+        },
+        indent=1,
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each run")
-    parser.add_argument("--only", nargs="+", choices=list(cases(0)), help="some cases")
-    arguments = parser.parse_args()
-    rows = []
-    for name, make in cases(arguments.seconds).items():
-        if arguments.only and name not in arguments.only:
-            continue
-        case = make()
-        say(f"{case.name}: {arguments.rounds} pairs")
-        pairs = in_pairs(
-            arguments.rounds, partial(measure_bare, case), partial(measure_recorded, case)
-        )
-        rows.append(row(case, pairs))
-    print_table(
-        f"Overhead: {arguments.rounds} pairs of {arguments.seconds:g} s, median (lowest to highest)",
-        [
-            "program",
-            "sps without",
-            "sps with / without",
-            "target",
-            "CPU per step with / without",
-            "samplers / recorder / probe, % of a core",
-        ],
-        rows,
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each run")
+    parser.add_argument("--only", nargs="+", choices=list(WORKLOADS), help="some programs")
+    parser.add_argument("--python", type=Path, help="interpreter of the programs")
+    parser.add_argument(
+        "--rlprof", type=Path, action="append", default=[], metavar="PATH", help="beside this one"
+    )
+    parser.add_argument("--json", type=Path, help="every run, written after each round")
+    parser.add_argument("--markdown", type=Path, help="the tables, written after each round")
+    arguments = parser.parse_args()
+    python = interpreter(arguments.python)
+    chosen = variants(arguments.rlprof)
+    names = [it.name for it in chosen if it.name != BARE]
+    results, skipped = [], []
+    for key in arguments.only or WORKLOADS:
+        lacks = missing(WORKLOADS[key], python)
+        if lacks:
+            skipped.append(f"Left out: {WORKLOADS[key].name}, for {python} lacks {lacks}.")
+        else:
+            results.append(Measured(WORKLOADS[key]))
+    # Round by round: what was measured when somebody stops it is about as much of each.
+    for number in range(arguments.rounds):
+        for measured in results:
+            say(f"{measured.workload.name}, round {number + 1} of {arguments.rounds}")
+            command = measured.workload.command(python, arguments.seconds)
+            measure(measured, command, chosen, number)
+        if arguments.json:
+            arguments.json.write_text(as_json(results, arguments.seconds))
+        if arguments.markdown:
+            arguments.markdown.write_text(tables(results, names, skipped) + "\n")
+    print(f"### Overhead: {arguments.rounds} rounds of runs of {arguments.seconds:g} s\n")
+    print(tables(results, names, skipped))
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def pairs(run_file: Path, rounds: int, seconds: int) -> None:
     def rate(mode: str) -> float:
         say(f"--torch {mode}, {seconds} s")
         command = rlprof_run(run_file, "--torch", mode, command=training(seconds))
-        return float(last_json(run(command, environment())[0])["updates_per_s"])
+        return float(last_json(run(command, environment())[0])["sps"])
 
     ratios = [
         auto / off for off, auto in in_pairs(rounds, lambda: rate("off"), lambda: rate("auto"))

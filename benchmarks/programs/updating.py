@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import time
 
 import torch
+
+from benchmarks.programs.stopwatch import Stopwatch, tell
 
 
 def main() -> None:
@@ -17,16 +17,15 @@ def main() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.Tanh(), torch.nn.Linear(64, 4))
     optimizer = torch.optim.Adam(net.parameters())
     batch = torch.ones(64, 8)
-    updates = 0
-    started = time.perf_counter()
-    while time.perf_counter() < started + seconds:
+    watch = Stopwatch(seconds)
+    while watch.is_running():
         loss = net(batch).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         loss.detach().item()
-        updates += 1
-    print(json.dumps({"updates_per_s": updates / (time.perf_counter() - started)}))
+        watch.count()
+    tell(watch.sps, cpu_s_per_step=watch.cpu_s_per_step)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def main():
     watch = Stopwatch(options.seconds)
     train(envs, watch, np.random.default_rng(0))
     envs.close()
-    tell(watch.sps)
+    tell(watch.sps, cpu_s_per_step=watch.cpu_s_per_step)
 
 
 if __name__ == "__main__":
