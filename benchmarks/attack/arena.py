@@ -154,12 +154,13 @@ class Arena:
         within_s: float = LONGEST_S,
         *,
         input_bytes: bytes | None = None,
+        doing: str = "",
         **keywords: object,
     ) -> Ended:
         if input_bytes is not None:
             keywords["stdin"] = subprocess.PIPE
         process = self.start(command, **keywords)  # type: ignore[arg-type]
-        return self.finish(process, within_s, Path(str(command[0])).name, input_bytes)
+        return self.finish(process, within_s, doing or Path(str(command[0])).name, input_bytes)
 
     def wait_for(self, what: str, condition: Callable[[], object], within_s: float = 30.0) -> None:
         """Poll until ``condition`` holds; the pause only spares the CPU."""
@@ -215,6 +216,10 @@ class Arena:
         )
         if answer.returncode != 0:
             raise NotTried("a small file system cannot be mounted (not root?)")
+        self._mounts.append(folder)
+
+    def adopt_mount(self, folder: Path) -> None:
+        """To be unmounted at the end."""
         self._mounts.append(folder)
 
     def clear(self) -> None:
