@@ -1,9 +1,11 @@
-"""Keep the text of the files with hot lines, so that a report needs no source tree."""
+"""Keep the text of the files with hot lines, without secrets, so that a report needs no source tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+
+from rlprof.recording.redaction.literals import hide_literals
 
 MAX_FILE_BYTES = 1_000_000
 MAX_TOTAL_BYTES = 8_000_000
@@ -22,6 +24,8 @@ def read_sources(costs: Iterable[tuple[str, int]], total_us: int) -> dict[str, s
         if installed and cost_us < MIN_SHARE * total_us:
             continue
         text = _read(file)
+        if text is not None and not installed:
+            text = hide_literals(text)
         if text is not None and len(text) <= room:
             kept[file] = text
             room -= len(text)

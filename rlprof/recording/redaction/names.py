@@ -13,7 +13,7 @@ _SECRET_WORD: Final = re.compile(
     r"[a-z]*(password|passwd|passphrase|passcode|secret|credential|(api|access|auth|private|ssh)key)s?"
     r"|[a-z]{2,}tokens?|(db|ftp|my|pg|redis|root|smtp|ssh|user)pass|[a-z]*(auth|cookies?|pwd)|pw|psk|creds?"
     r"|authorization|authentication|bearer|certs?|certificate|dsn|jwt|otp|pat|sas|sessid|sessionid"
-    r"|sig|signature"
+    r"|signature"
 )
 
 _HARMLESS_BESIDE: Final = {
@@ -54,7 +54,7 @@ def _words(part: str) -> list[str]:
 def _says_secret(words: list[str]) -> bool:
     if not words or words[-1] in _PLACES:
         return False
-    if _has(words, _SECRET_WORD) or {"session", "id"}.issubset(words):
+    if _has(words, _SECRET_WORD) or {"session", "id"}.issubset(words) or words == ["sig"]:
         return True
     return any(
         _has(words, _SECRET_BESIDE) or not _has(words, harmless)

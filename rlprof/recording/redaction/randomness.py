@@ -11,7 +11,8 @@ _SHORTEST: Final = 20
 _MOST_COMMON: Final = 0.3
 """Of the pairs of a string that are common in names. A hundred in a hundred random strings of 32 characters
 stay below, 98 of 100 of 20, and 1 of 100 words of 20 letters in the code of PyPI's packages."""
-_FEWEST_PAIRS: Final = 8
+_FEWEST: Final = 8
+"""Pairs of which two digits are none, and different characters."""
 _COMMON_PAIRS: Final = (
     "ab ac ad al am an ar as at ba ca ce ch ck co ct de di ea ec ed el en er es et ex ff fi ge ha he ic il in "
     "io is it la le li ll lo ma me na nc nd ne ng no ns nt od on or pa pe pr ra re ri ro rr rs rt se si ss st "
@@ -25,7 +26,7 @@ _KEY_OF_A_SERVICE: Final = re.compile(
 )
 """By the letters that they begin with: GitHub, GitLab, Hugging Face, OpenAI, Slack, Google, AWS, a JWT."""
 _RUN: Final = re.compile(rf"""[^\s"'`=,;:?&#%|()\[\]{{}}<>\\]{{{_SHORTEST},}}={{0,2}}""")
-_UNIT: Final = re.compile(rf"[\w+\-]{{{_SHORTEST},}}")
+_UNIT: Final = re.compile(rf"[\w+\-]{{{_SHORTEST},}}", re.ASCII)
 _WORD: Final = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
 _BASE64: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9+/]{31,}={0,2}")
 _HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
@@ -36,7 +37,8 @@ _OF_A_HASH: Final = re.compile(
     r"|ref|reset|rev|revision|run|sha\d*|snapshot|study|tag|trial|uuid|version)[\"']?\]?\s*[=:\s]\s*[\"']?|@)$"
 )
 """Before what is no secret: the hash of a commit or a file, the id of a run."""
-_LOOK_BACK: Final = 40
+LOOK_BACK: Final = 40
+"""Characters in which the name of a hash is looked for."""
 
 
 def hide_random(text: str, hidden: Callable[[str], str], *, after: str = "") -> str:
@@ -48,7 +50,7 @@ def hide_random(text: str, hidden: Callable[[str], str], *, after: str = "") -> 
 
     def replaced(run: re.Match[str]) -> str:
         found = run.group()
-        before = text[max(0, run.start() - _LOOK_BACK) : run.start()] or f"{after[-_LOOK_BACK:]} "
+        before = text[max(0, run.start() - LOOK_BACK) : run.start()] or f"{after[-LOOK_BACK:]} "
         if _OF_A_HASH.search(before):
             return found
         if before.endswith(":") and found.startswith("//"):
@@ -81,7 +83,8 @@ def _looks_random(text: str) -> bool:
     lower = text.lower()
     pairs = [lower[at : at + 2] for at in range(len(lower) - 1) if not lower[at : at + 2].isdigit()]
     common = sum(pair in _COMMON_PAIRS for pair in pairs)
-    return len(pairs) >= _FEWEST_PAIRS and common <= _MOST_COMMON * len(pairs)
+    is_varied = min(len(pairs), len(set(lower))) >= _FEWEST
+    return is_varied and common <= _MOST_COMMON * len(pairs)
 
 
 def _is_camel_case(text: str) -> bool:

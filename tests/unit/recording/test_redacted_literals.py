@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from rlprof.recording.redaction.literals import hide_literals
+from rlprof.recording.sources import read_sources
+
+SECRET = "hunter2"
+X = "x" * len(SECRET)
+SHA_1 = "8c1f3a7e9b2d4056c7e1f3a5b9d2e4068a7c1f3e"
+EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "API_KEY = 'hunter2'",
+        'api_key: str = "hunter2"',
+        "password = b'hunter2'",
+        'password = """hunter2"""',
+        "os.environ['WANDB_API_KEY'] = 'hunter2'",
+        "os.environ.setdefault('HF_TOKEN', 'hunter2')",
+        "config = {'lr': 3, \"password\": 'hunter2'}",
+        "wandb.login(key='hunter2')",
+        "wandb.login(\n    key='hunter2',\n)",
+        "parser.add_argument('--api-key', type=str, default='hunter2')",
+        "headers = {'Authorization': 'hunter2'}",
+        "connect('postgres://me:hunter2@db:5432/runs')",
+    ],
+)
+def test_strings_of_telling_names(line):
+    assert hide_literals(line) == line.replace(SECRET, X)
+
+
+@pytest.mark.parametrize(
+    "line", [f"wandb.login('{SHA_1}')", "run('sk-proj-q7Zp0Lx2Vb9Nk4Tr8Wm1')", "x = ['q7Zp0Lx2Vb9Nk4Tr8Wm1']"]
+)  # fmt: skip
+def test_random_strings(line):
+    told = hide_literals(line)
+
+    assert len(told) == len(line)
+    assert told.count("x") >= 20
+
+
+def test_a_private_key_of_many_lines():
+    text = "PEM = '''-----BEGIN RSA PRIVATE KEY-----\nhunter2\nhunter2\n-----END RSA PRIVATE KEY-----'''\n"
+
+    assert hide_literals(text) == text.replace(SECRET, X)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sorted(runs, key='reward')",
+        "info = {'key': 'final_observation', 'token': '<pad>'}",
+        "password = os.environ['PASSWORD']",
+        'log.debug(f"token={token!r} key={key}")',
+        "password = f'{user}-{number}'",
+        "names = ['password', 'hunter2']",
+        f"sha1 = '{SHA_1}'",
+        f"load(commit='{SHA_1}')",
+        "env = gym.make('ALE/Pong-v5', render_mode='rgb_array')",
+        "keys = {'a': 1}  # the key's 'b'",
+        "s = 'stable_baselines3.common.vec_env.subproc_vec_env'",
+    ],
+)
+def test_other_lines_stay(line):
+    assert hide_literals(line) == line
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_programs_without_secrets_stay(path):
+    assert hide_literals(path.read_text()) == path.read_text()
+
+
+def test_the_text_is_parsed_as_before():
+    text = (
+        "def train(token='hunter2'):\n"
+        f"    for key in [\"{SHA_1}\", r'\\d' 'hunter2']:\n"
+        "        run(key, password='it\\'s \\x41 {hunter2}')\n"
+    )
+
+    told = hide_literals(text)
+
+    assert shape(told) == shape(text)
+    assert "hunter2}" not in told
+
+
+def shape(text):
+    """The tree of ``text`` without the strings."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.value = ""
+    return ast.dump(tree, include_attributes=True)
+
+
+def test_your_files_are_kept_without_secrets_and_installed_ones_as_they_are(tmp_path):
+    yours = tmp_path / "train.py"
+    installed = tmp_path / "lib" / "site-packages" / "package.py"
+    installed.parent.mkdir(parents=True)
+    for file in (yours, installed):
+        file.write_text("API_KEY = 'hunter2'\n")
+
+    sources = read_sources([(str(yours), 9), (str(installed), 9)], 18)
+
+    assert sources[str(yours)] == f"API_KEY = '{X}'\n"
+    assert sources[str(installed)] == "API_KEY = 'hunter2'\n"
