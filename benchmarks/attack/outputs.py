@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
 import subprocess
@@ -83,9 +82,7 @@ def full_disk_of_default_place(arena: Arena) -> str:
     arena.mount_small(small, 8)
     shutil.copy(PROGRAMS / "training.py", arena.work)
     _fill(small)
-    ended = _run_training(
-        arena, _recorded_from_elsewhere(arena), cwd=small
-    )
+    ended = _run_training(arena, _recorded_from_elsewhere(arena), cwd=small)
     _expect_trained(arena, ended)
     return f"it trained; told: {ended.complaint}"
 
@@ -117,7 +114,7 @@ def read_only_folder(arena: Arena) -> str:
     """The default place cannot be made; an ordinary user, since root may write anywhere."""
     place = arena.folder / "read-only"
     place.mkdir()
-        subprocess.run(["mount", "--bind", place, place], check=False, capture_output=True)
+    subprocess.run(["mount", "--bind", place, place], check=False, capture_output=True)
     arena.adopt_mount(place)
     remounted = subprocess.run(
         ["mount", "-o", "remount,ro,bind", place], check=False, capture_output=True
@@ -125,9 +122,7 @@ def read_only_folder(arena: Arena) -> str:
     if remounted.returncode != 0:
         needs_root()
     shutil.copy(PROGRAMS / "training.py", arena.work)
-    ended = _run_training(
-        arena, _recorded_from_elsewhere(arena), cwd=place
-    )
+    ended = _run_training(arena, _recorded_from_elsewhere(arena), cwd=place)
     _expect_trained(arena, ended)
     return f"it trained; told: {ended.complaint}"
 
