@@ -13,6 +13,8 @@ _MOST_US: Final = 1 << 58
 _LAST_MOMENT_S: Final = 253_402_300_800.0
 """The year 10000, which no calendar has."""
 _MOST_EVENTS: Final = 1e18
+_MOST_TORCH_WINDOWS: Final = 256
+"""Each is unpacked and gone through; recorders take a few in each of a few processes."""
 _MOST_WINDOWS: Final = 10_000
 """Recorders merge windows once there are some hundred; every analysis goes through all of them."""
 
@@ -119,6 +121,8 @@ def _of_references(recording: Recording) -> Iterator[str]:
 def _of_times(recording: Recording) -> Iterator[str]:
     if len(recording.windows) > _MOST_WINDOWS:
         yield f"it has {len(recording.windows)} windows, and recorders keep some hundred"
+    if len(recording.torch_windows) > _MOST_TORCH_WINDOWS:
+        yield f"it has {len(recording.torch_windows)} windows of torch's profiler"
     end = 0
     for window in recording.windows:
         if not end <= window.start_us < window.end_us <= _MOST_US:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
 from operator import attrgetter
@@ -17,17 +15,9 @@ import msgspec
 from rlprof.errors import TraceError
 from rlprof.inputs import open_input
 from rlprof.model.trace import DeviceProperties, Row, Trace, TraceHeader
+from rlprof.tracefile.packing import MOST_BYTES, MOST_BYTES_IN_A_RUN, TooLargeError, content_of
 from rlprof.tracefile.repair import NotATraceError, repaired
 from rlprof.units import size
-
-MOST_BYTES: Final = 2 << 30
-"""Largest trace that is read, unpacked. Rows take about three times that in memory."""
-
-_CHUNK: Final = 4 << 20
-_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
-
-_GZIP_MAGIC: Final = b"\x1f\x8b"
-_ZIP_MAGIC: Final = b"PK\x03\x04"
 
 _OLD_KINDS: Final = {
     "Operator": "cpu_op",
@@ -76,7 +66,7 @@ def read_trace(path: Path) -> Trace:
     """
     try:
         with open_input(path) as file:
-            return _read(file, str(path))
+            return _read(file, str(path), MOST_BYTES)
     except OSError as error:
         raise TraceError(
             f"cannot read the trace {path}: {error.strerror or error}",
@@ -86,64 +76,26 @@ def read_trace(path: Path) -> Trace:
 
 
 def read_trace_in(packed: bytes, name: str) -> Trace:
-    """The same for one that is in memory; ``name`` says which in the error."""
-    return _read(BytesIO(packed), name)
+    """The same for a window in a run file; ``name`` says which in the error."""
+    return _read(BytesIO(packed), name, MOST_BYTES_IN_A_RUN)
 
 
-def _read(file: BinaryIO, name: str) -> Trace:
-    data, damage = _bytes_of(file, name)
-    if not data.strip():
-        raise _not_a_trace(name, "it is empty")
+def _read(file: BinaryIO, name: str, most_bytes: int) -> Trace:
     try:
+        data, damage = content_of(file, most_bytes)
+        if not data.strip():
+            raise NotATraceError("it is empty")
         understood, repairs = _understood(data)
+    except TooLargeError as error:
+        raise TraceError(
+            f"the trace {name} is larger than {size(most_bytes)}",
+            slug="trace-too-large",
+            hint="profile 5 to 20 steps, with stacks in one short window only "
+            "(`torch.profiler.schedule(active=5)`)",
+        ) from error
     except NotATraceError as error:
         raise _not_a_trace(name, str(error)) from error
     return _trace_of(understood, (*damage, *repairs), len(data))
-
-
-def _bytes_of(file: BinaryIO, name: str) -> tuple[bytes, tuple[str, ...]]:
-    """What the file holds, unpacked, and what was wrong with its packing."""
-    chunks = []
-    total = 0
-    damage: list[str] = []
-    magic = file.read(4)
-    file.seek(0)
-    if magic == _ZIP_MAGIC:
-        raise _not_a_trace(name, "it is a zip archive: unpack it first")
-    is_packed = magic[:2] == _GZIP_MAGIC
-    for chunk in _unpacked(file, damage) if is_packed else iter(partial(file.read, _CHUNK), b""):
-        chunks.append(chunk)
-        total += len(chunk)
-        if total > MOST_BYTES:
-            raise TraceError(
-                f"the trace {name} is larger than {size(MOST_BYTES)}",
-                slug="trace-too-large",
-                hint="profile 5 to 20 steps, with stacks in one short window only "
-                "(`torch.profiler.schedule(active=5)`)",
-            )
-    if damage and not total:
-        raise _not_a_trace(name, damage[0])
-    return b"".join(chunks), tuple(damage)
-
-
-def _unpacked(file: BinaryIO, damage: list[str]) -> Iterator[bytes]:
-    """Yield what a gzip file holds, as far as it goes; what is wrong with it is added to ``damage``."""
-    member = zlib.decompressobj(_GZIP_WINDOW)
-    while packed := file.read(_CHUNK):
-        while packed:
-            try:
-                # Zeros of 2 GiB pack into 2 MiB: no more is unpacked at once than can be borne.
-                yield member.decompress(packed, 8 * _CHUNK)
-            except zlib.error as reason:
-                damage.append(f"the gzip file is damaged ({reason})")
-                return
-            if not member.eof:
-                packed = member.unconsumed_tail
-            elif packed := member.unused_data:
-                member = zlib.decompressobj(_GZIP_WINDOW)
-    yield member.flush()
-    if not member.eof:
-        damage.append("the gzip file ends too early")
 
 
 def _understood(data: bytes) -> tuple[_File, tuple[str, ...]]:

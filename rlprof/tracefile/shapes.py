@@ -4,10 +4,10 @@ of such a trace, and are asked for to count operations alone.
 
 from __future__ import annotations
 
-import gzip
-import zlib
-
 import msgspec
+
+from rlprof.tracefile.packing import content_in
+from rlprof.tracefile.repair import NotATraceError
 
 _NONE = msgspec.Raw()
 
@@ -38,6 +38,6 @@ _DECODER = msgspec.json.Decoder(_File)
 def read_shapes(packed: bytes) -> list[ShapedOp]:
     """All rows of a gzipped trace; none of one that is damaged."""
     try:
-        return _DECODER.decode(gzip.decompress(packed)).rows
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError):
+        return _DECODER.decode(content_in(packed)).rows
+    except (NotATraceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []

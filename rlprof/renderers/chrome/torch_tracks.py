@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.chrome.clock import Clock, Inset
 from rlprof.renderers.chrome.events import Event, Numbers, process_named, thread_named
+from rlprof.tracefile.packing import content_in
 from rlprof.tracefile.repair import NotATraceError, repaired
 
 _AFTER_THE_PROCESSES: Final = 100_000
@@ -68,14 +67,7 @@ def read_windows(traces: Iterable[TorchTrace]) -> tuple[list[TorchWindow], list[
         try:
             windows.append(_measured(trace))
         # What nests too deeply for a reader is damaged too.
-        except (
-            NotATraceError,
-            ValueError,
-            OSError,
-            EOFError,
-            zlib.error,
-            RecursionError,
-        ) as reason:
+        except (NotATraceError, ValueError, RecursionError) as reason:
             remarks.append(
                 f"The torch trace {trace.number} of process {trace.pid} is left out: "
                 f"it cannot be read ({reason})."
@@ -211,7 +203,7 @@ def _rows(file: _File) -> Iterator[Event]:
 
 
 def _unpacked(packed: bytes) -> _File:
-    data = gzip.decompress(packed)
+    data = content_in(packed)
     try:
         data.decode()
     except UnicodeDecodeError:

@@ -1,0 +1,94 @@
+"""The content of a trace, unpacked, but no more of it than can be borne: a few MB may be packed terabytes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import partial
+from io import BytesIO
+from typing import BinaryIO, Final
+
+from rlprof.tracefile.repair import NotATraceError
+from rlprof.units import size
+
+MOST_BYTES: Final = 2 << 30
+"""Largest trace that is read, unpacked. Rows take about three times that in memory."""
+
+MOST_BYTES_IN_A_RUN: Final = 256 << 20
+"""Of a window in a run file: recorders keep no larger ones."""
+
+_LEAST_PER_OBJECT: Final = 32
+_LEAST_PER_VALUE: Final = 6
+"""Bytes; real traces have 100 and 12 at least. What is denser takes many times its length in memory."""
+_ALWAYS_BORNE: Final = 1 << 20
+
+_CHUNK: Final = 4 << 20
+_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_ZIP_MAGIC: Final = b"PK\x03\x04"
+
+
+class TooLargeError(NotATraceError):
+    """It holds more than is read."""
+
+
+def content_of(file: BinaryIO, most_bytes: int) -> tuple[bytes, tuple[str, ...]]:
+    """The bytes of ``file``, unpacked when it is gzipped, and what was wrong with its packing.
+
+    Raises :class:`NotATraceError`.
+    """
+    damage: list[str] = []
+    magic = file.read(4)
+    file.seek(0)
+    if magic == _ZIP_MAGIC:
+        raise NotATraceError("it is a zip archive: unpack it first")
+    is_packed = magic[:2] == _GZIP_MAGIC
+    chunks = []
+    total = 0
+    for chunk in _unpacked(file, damage) if is_packed else iter(partial(file.read, _CHUNK), b""):
+        chunks.append(chunk)
+        total += len(chunk)
+        if total > most_bytes:
+            raise TooLargeError(f"it is larger than {size(most_bytes)}")
+    if damage and not total:
+        raise NotATraceError(damage[0])
+    content = b"".join(chunks)
+    _check_density(content)
+    return content, tuple(damage)
+
+
+def content_in(packed: bytes) -> bytes:
+    """The same of a window in a run file, which must be whole."""
+    content, damage = content_of(BytesIO(packed), MOST_BYTES_IN_A_RUN)
+    if damage:
+        raise NotATraceError(damage[0])
+    return content
+
+
+def _unpacked(file: BinaryIO, damage: list[str]) -> Iterator[bytes]:
+    """Yield what a gzip file holds, as far as it goes; what is wrong with it is added to ``damage``."""
+    member = zlib.decompressobj(_GZIP_WINDOW)
+    while packed := file.read(_CHUNK):
+        while packed:
+            try:
+                # Zeros of 2 GiB pack into 2 MiB: no more is unpacked at once than can be borne.
+                yield member.decompress(packed, 8 * _CHUNK)
+            except zlib.error as reason:
+                damage.append(f"the gzip file is damaged ({reason})")
+                return
+            if not member.eof:
+                packed = member.unconsumed_tail
+            elif packed := member.unused_data:
+                member = zlib.decompressobj(_GZIP_WINDOW)
+    yield member.flush()
+    if not member.eof:
+        damage.append("the gzip file ends too early")
+
+
+def _check_density(content: bytes) -> None:
+    objects = content.count(b"{")
+    values = objects + content.count(b"[") + content.count(b",")
+    borne = len(content) + _ALWAYS_BORNE
+    if objects * _LEAST_PER_OBJECT > borne or values * _LEAST_PER_VALUE > borne:
+        raise NotATraceError("it holds hardly more than brackets and commas")
