@@ -13,6 +13,8 @@ SPIN = 2_000
 """Turns of an empty loop between two looks for the answer: about 50 µs."""
 
 GREETING = b"rlprof-agent-1"
+TRACE_GREETING = b"rlprof-trace-1"
+"""Before a trace of torch's profiler: token, pid and number of its window follow."""
 
 HANDSHAKE_TIMEOUT_S = 0.2
 """Longest wait for the sampler. A sampler attaches in about 5 ms on an idle machine; a busy
@@ -25,19 +27,12 @@ def announce(address: str, token: str, start: str, mailbox_fd: int, *, waits: bo
     ``start`` is ``start`` for a fresh interpreter and ``fork`` for a forked child. Without
     ``waits`` it does not look for the answer.
     """
-    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    fields = (start.encode(), _python_version(), str(os.getppid()).encode())
     try:
-        connection.settimeout(HANDSHAKE_TIMEOUT_S)
-        connection.connect("\0" + address)
-        fields = (
-            GREETING,
-            token.encode(),
-            start.encode(),
-            _python_version(),
-            str(os.getppid()).encode(),
-        )
-        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("i", mailbox_fd))
-        connection.sendmsg([b"\0".join(fields) + b"\n"], [rights])
+        connection = _connect_and_send(address, (GREETING, token.encode(), *fields), mailbox_fd)
+    except OSError:
+        return False
+    try:
         if waits:
             _await_sampler(connection)
         return True
@@ -45,6 +40,25 @@ def announce(address: str, token: str, start: str, mailbox_fd: int, *, waits: bo
         return False
     finally:
         connection.close()
+
+
+def send_trace(address: str, token: str, number: int, descriptor: int) -> None:
+    """Hand over the trace of window ``number``. Raises OSError when the recorder is gone."""
+    fields = (TRACE_GREETING, token.encode(), b"%d" % os.getpid(), b"%d" % number)
+    _connect_and_send(address, fields, descriptor).close()
+
+
+def _connect_and_send(address: str, fields: tuple[bytes, ...], descriptor: int) -> _socket.socket:
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    try:
+        connection.settimeout(HANDSHAKE_TIMEOUT_S)
+        connection.connect("\0" + address)
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("i", descriptor))
+        connection.sendmsg([b"\0".join(fields) + b"\n"], [rights])
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 def _await_sampler(connection: _socket.socket) -> None:

@@ -1,23 +1,26 @@
-"""One window of torch's profiler: started, stopped and written from within the program."""
+"""One window of torch's profiler: started, stopped and exported from within the program."""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from _thread import get_ident
 
-from . import layout
+from . import layout, torch_trace
+from .torch_quiet import Silence
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
-LONGEST_NS = 500_000_000
-"""Tiny operations fill 100 MB of trace per second."""
+ROOM = 1.25
+"""Times the mean of a window's updates that there is to be left for a further one."""
 
 _ENTRIES = ("_prepare_profiler", "_enable_profiler")
 """Names in ``torch.autograd.profiler`` through which every profiler of Python code starts."""
+
+_OWN_PART = 0.5
+"""Of the recorded time, that the program would have needed anyway: updates take up to twice as long."""
 
 
 def another_profiler_is_on() -> bool:
@@ -33,15 +36,17 @@ def is_bad_moment() -> bool:
 class Capture:
     """A window that is open, in the thread that opened it."""
 
-    def __init__(self, kind: int) -> None:
-        """Start torch's profiler. Raises what torch raises."""
+    def __init__(self, kind: int, longest_ns: int, log_level: Any) -> None:
+        """Start torch's profiler, to record for ``longest_ns``. Raises what torch raises."""
         self.kind = kind
         self.thread = get_ident()
         self.updates = 0
         self.was_given_up = False
-        self._restored: dict[str, Any] = {}
         self.begun_ns = time.monotonic_ns()
-        self.deadline_ns = self.begun_ns + LONGEST_NS
+        self._begun_cpu_ns = self._started_cpu_ns = time.thread_time_ns()
+        self._recorded_cpu_ns = 0
+        self._restored: dict[str, Any] = {}
+        self._silence: Optional[Silence] = None
         torch = _torch()
         activities = [torch.profiler.ProfilerActivity.CPU]
         # Asking for more than the program uses would make a context on the device.
@@ -49,27 +54,43 @@ class Capture:
             activities.append(torch.profiler.ProfilerActivity.CUDA)
         with_stack = kind == layout.WINDOW_STACKS and _nobody_traces()
         # Shapes tell how much was computed; like stacks they cost the host time.
-        self._profile: Any = torch.profiler.profile(
+        self._profile: Any = torch.profiler._KinetoProfile(
             activities=activities,
             with_stack=with_stack,
             record_shapes=kind == layout.WINDOW_STACKS,
         )
-        _be_silent()
-        self._profile.start()
+        # The first in a process sets the level that silence must keep.
+        self._profile.prepare_trace()
+        self._silence = Silence(log_level)
         try:
+            self._profile.start_trace()
             self._make_way_for_others()
         except Exception:
             self.abandon()
             raise
+        self.started_ns = self.stopped_ns = self._last_ns = time.monotonic_ns()
+        self.deadline_ns = self.started_ns + longest_ns
+        self._started_cpu_ns = time.thread_time_ns()
 
-    def close(self, path: str) -> None:
-        """Stop, and write the trace; it has its name only when it is whole. Raises OSError."""
+    def updated(self, now_ns: int) -> None:
+        """An optimizer has made a step."""
+        self.updates += 1
+        self._last_ns = now_ns
+
+    def has_room(self) -> bool:
+        """Whether a further update will end before the deadline, right after one."""
+        each = (self._last_ns - self.started_ns) / self.updates
+        return self._last_ns + ROOM * each < self.deadline_ns
+
+    def close(self) -> int:
+        """Stop, and export; the descriptor of the trace. Raises OSError, and what torch raises."""
         self._restore()
         profile, self._profile = self._profile, None
-        profile.stop()
-        _speak_again()
-        profile.export_chrome_trace(path + ".tmp")
-        os.rename(path + ".tmp", path)
+        try:
+            self._stop(profile)
+            return torch_trace.export(profile)
+        finally:
+            self._end_silence()
 
     def abandon(self) -> None:
         """Stop, and keep nothing."""
@@ -77,15 +98,26 @@ class Capture:
         profile, self._profile = self._profile, None
         if profile is not None:
             try:
-                profile.stop()
+                self._stop(profile)
             except Exception:
                 pass  # It has been stopped already, or never came so far.
-            _speak_again()
+        self._end_silence()
 
     def forget(self) -> None:
         """In a forked child: the profiler is the parent's."""
         self._restore()
+        self._end_silence()
         self._profile = None
+
+    def cost_ns(self) -> int:
+        """CPU time that it has taken from the program, once it is over."""
+        whole = time.thread_time_ns() - self._begun_cpu_ns
+        return round(whole - _OWN_PART * self._recorded_cpu_ns)
+
+    def _stop(self, profile: Any) -> None:
+        self.stopped_ns = time.monotonic_ns()
+        self._recorded_cpu_ns = time.thread_time_ns() - self._started_cpu_ns
+        profile.stop_trace()
 
     def _make_way_for_others(self) -> None:
         """A profiler that starts inside of another takes its rows away: the program's comes first."""
@@ -117,20 +149,10 @@ class Capture:
             name, original = self._restored.popitem()
             setattr(module, name, original)
 
-
-_LOG_LEVEL = "KINETO_LOG_LEVEL"
-"""torch 2.13 tells on stderr of each start and stop of its profiler, unless this is high."""
-
-
-def _be_silent() -> None:
-    """For torch's library alone: ``os.environ`` stays the program's."""
-    if _LOG_LEVEL not in os.environ:
-        os.putenv(_LOG_LEVEL, "99")
-
-
-def _speak_again() -> None:
-    if _LOG_LEVEL not in os.environ:
-        os.unsetenv(_LOG_LEVEL)
+    def _end_silence(self) -> None:
+        if self._silence is not None:
+            self._silence.end()
+            self._silence = None
 
 
 def _torch() -> Any:

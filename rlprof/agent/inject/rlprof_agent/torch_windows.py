@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from .stack_probe import StackProbe
     from .torch_capture import Capture
 
-MOST_PROCESSES = 8
-"""Processes of a run that may have windows: the first that come to it. Each keeps some megabytes."""
-
 _windows: Optional[TorchWindows] = None
 
 
@@ -66,11 +63,12 @@ class TorchWindows:
     """
 
     def __init__(self, agent: Any) -> None:
-        from . import torch_plan
+        from . import torch_plan, torch_quiet
 
         dynamo.skip(torch_plan)
         self._mailbox: Mailbox = agent.mailbox
-        self._folder = os.environ.get("RLPROF_TORCH_DIR", "")
+        # The program may change its environment.
+        self._recorder = os.environ["RLPROF_SOCKET"], os.environ["RLPROF_TOKEN"]
         self._steps = int(os.environ.get("RLPROF_TORCH_STEPS", "10"))
         self._main_thread = _main_thread()
         self._plan = torch_plan.WindowPlan(always=os.environ.get("RLPROF_TORCH") == "always")
@@ -79,11 +77,14 @@ class TorchWindows:
         """Also while a window is being opened or closed, when torch's profiler may trace already."""
         self._asleep_until = 0
         self._number = 0
-        self._has_claim = False
-        self._is_stopped = not self._folder
+        self._is_granted = False
+        self._is_stopped = False
         # Never waited for: the probe's handler may come while its own thread is in here.
         self._lock = _thread.allocate_lock()
         self._set_state(layout.TORCH_WATCHED)
+        self._log_level: Any = torch_quiet.find_level()
+        if self._log_level is None:
+            self.stop(layout.TORCH_NOT_SILENT)
         self._probe: Optional[StackProbe] = agent.probe
         if self._probe is not None:
             self._probe.windows = self
@@ -112,16 +113,15 @@ class TorchWindows:
             return
         try:
             if _thread.get_ident() != self._main_thread:
-                if self._capture is None:
+                if self._capture is None and not self._is_granted:
                     self._set_state(layout.TORCH_OTHER_THREAD)
             elif self._capture is None:
                 self._plan.updated(now)
-                self._open_if(self._plan.due_at_update(now))
+                self._open_if(self._plan.due_at_update(now), now)
                 self._asleep_until = self._plan.asleep_until()
             else:
-                self._capture.updates += 1
-                is_full = self._capture.updates >= self._steps
-                if is_full or now >= self._capture.deadline_ns:
+                self._capture.updated(now)
+                if self._capture.updates >= self._steps or not self._capture.has_room():
                     self._close()
         except Exception:
             self._fail()
@@ -135,7 +135,7 @@ class TorchWindows:
         try:
             now = time.monotonic_ns()
             if self._capture is None:
-                self._open_if(self._plan.due_without_updates(now))
+                self._open_if(self._plan.due_without_updates(now), now)
             elif now >= self._capture.deadline_ns:
                 self._close()
         except Exception:
@@ -156,26 +156,36 @@ class TorchWindows:
             capture.forget()
         return capture is not None
 
-    def _open_if(self, kind: Optional[int]) -> None:
+    def _open_if(self, kind: Optional[int], now_ns: int) -> None:
         if kind is None:
             return
-        from . import torch_capture
+        from . import torch_capture, torch_trace
 
-        dynamo.skip(torch_capture)
+        for module in (torch_capture, torch_trace):
+            dynamo.skip(module)
         if torch_capture.is_bad_moment():
             return
         if torch_capture.another_profiler_is_on():
             self.stop(layout.TORCH_OTHER_PROFILER)
         elif self._probe is None or not self._probe.is_on:
             self._set_state(layout.TORCH_NO_PROBE)
-        elif not self._claim():
-            self.stop(layout.TORCH_OTHER_PROCESSES)
-        else:
-            self._tell(layout.WINDOW_KIND, kind)
-            self._tell(layout.WINDOW_BEGUN_NS, time.monotonic_ns())
-            self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
-            self.is_open = True
-            self._capture = torch_capture.Capture(kind)
+        elif not self._mailbox.cells[layout.CELL_INTERVAL_US]:
+            self._is_stopped = True  # The recording is over.
+        elif self._may():
+            longest_ns = self._plan.longest_ns(kind, now_ns)
+            self._set_state(layout.TORCH_MAY if longest_ns else layout.TORCH_TOO_DEAR)
+            if longest_ns:
+                self._open(kind, longest_ns)
+
+    def _open(self, kind: int, longest_ns: int) -> None:
+        from . import torch_capture
+
+        self._tell(layout.WINDOW_KIND, kind)
+        self._tell(layout.WINDOW_BEGUN_NS, time.monotonic_ns())
+        self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
+        self.is_open = True
+        self._capture = torch_capture.Capture(kind, longest_ns, self._log_level)
+        self._hurry_probe(True)
 
     def _close(self) -> None:
         from . import torch_capture
@@ -183,47 +193,80 @@ class TorchWindows:
         if self._capture is None or torch_capture.is_bad_moment():
             return
         capture, self._capture = self._capture, None
-        fate = layout.WINDOW_GIVEN_UP if capture.was_given_up else layout.WINDOW_WRITTEN
         if capture.was_given_up:
             capture.abandon()
             self.stop(layout.TORCH_OTHER_PROFILER)
-        else:
-            capture.close(os.path.join(self._folder, "%d-%d.json" % (os.getpid(), self._number)))
-        ended = time.monotonic_ns()
-        self._tell(layout.WINDOW_UPDATES, capture.updates)
-        self._tell(layout.WINDOW_ENDED_NS, ended)
-        # Last, so that the recorder never sees a window half-told.
-        self._tell(layout.WINDOW_FATE, fate)
-        self.is_open = False
-        self._number = self._plan.taken(ended - capture.begun_ns)
+            self._ended(capture, layout.WINDOW_GIVEN_UP)
+            return
+        try:
+            self._hand_over(capture)
+        except Exception as error:
+            self.stop(_state_after(error))
+            self._ended(capture, layout.WINDOW_FAILED)
+            return
+        ended_ns = self._ended(capture, layout.WINDOW_WRITTEN)
+        self._number = self._plan.taken(
+            capture.kind,
+            updates=capture.updates,
+            start_ns=capture.started_ns - capture.begun_ns,
+            recorded_ns=capture.stopped_ns - capture.started_ns,
+            after_ns=ended_ns - capture.stopped_ns,
+        )
         if self._number >= layout.MAX_WINDOWS or torch_capture.one_window_only():
             self._is_stopped = True
 
+    def _hand_over(self, capture: Capture) -> None:
+        from . import announce
+
+        descriptor = capture.close()
+        try:
+            announce.send_trace(*self._recorder, self._number, descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _ended(self, capture: Optional[Capture], fate: int) -> int:
+        """Tell of the end of the window at hand; the time."""
+        ended_ns = time.monotonic_ns()
+        if capture is not None:
+            self._tell(layout.WINDOW_UPDATES, capture.updates)
+            self._mailbox.cells[layout.CELL_WINDOWS_COST_NS] += capture.cost_ns()
+        self._tell(layout.WINDOW_ENDED_NS, ended_ns)
+        # Last, so that the recorder never sees a window half-told.
+        self._tell(layout.WINDOW_FATE, fate)
+        self.is_open = False
+        self._hurry_probe(False)
+        return ended_ns
+
     def _fail(self) -> None:
         capture, self._capture = self._capture, None
-        self.is_open = False
+        self.stop(layout.TORCH_FAILED)
         if capture is not None:
             capture.abandon()
-        self._tell(layout.WINDOW_ENDED_NS, time.monotonic_ns())
-        self._tell(layout.WINDOW_FATE, layout.WINDOW_FAILED)
-        self.stop(layout.TORCH_FAILED)
+        if self.is_open:
+            self._ended(capture, layout.WINDOW_FAILED)
 
-    def _claim(self) -> bool:
-        """One of the places for processes with windows. Raises OSError when the recorder is gone."""
-        if self._has_claim:
-            return True
-        for number in range(MOST_PROCESSES):
-            path = os.path.join(self._folder, "process-%d" % number)
-            try:
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            except FileExistsError:
-                continue
-            self._has_claim = True
-            self._close_at_exit()
-            # A profiler that is on in a forked child would record there for as long as it lives.
-            os.register_at_fork(before=self.end)
-            return True
-        return False
+    def _may(self) -> bool:
+        """Whether the recorder has given this process one of the places for those with windows.
+
+        It is asked here for the first time, and answers within its next looks.
+        """
+        if not self._is_granted:
+            state = self._mailbox.cells[layout.CELL_TORCH_STATE]
+            if state == layout.TORCH_OTHER_PROCESSES:
+                self._is_stopped = True
+            elif state == layout.TORCH_MAY:
+                self._is_granted = True
+                self._close_at_exit()
+                # A profiler that is on in a forked child would record there as long as it lives.
+                os.register_at_fork(before=self.end)
+            elif state != layout.TORCH_ASKS:
+                self._set_state(layout.TORCH_ASKS)
+        return self._is_granted
+
+    def _hurry_probe(self, is_urgent: bool) -> None:
+        """Have windows end in time, however seldom the probe looks otherwise."""
+        if self._probe is not None:
+            self._probe.hurry(is_urgent)
 
     def _close_at_exit(self) -> None:
         import atexit
@@ -246,6 +289,13 @@ class TorchWindows:
 
     def _set_state(self, state: int) -> None:
         self._mailbox.cells[layout.CELL_TORCH_STATE] = state
+
+
+def _state_after(error: Exception) -> int:
+    from . import torch_trace
+
+    is_room = isinstance(error, torch_trace.NoRoomError)
+    return layout.TORCH_NO_ROOM if is_room else layout.TORCH_FAILED
 
 
 def _main_thread() -> int:
