@@ -1,13 +1,36 @@
 """Start the rlprof agent, then run the ``sitecustomize`` that would have run without it."""
 
-from __future__ import annotations
-
+# Nothing from __future__, which is a module like others: some programs show each that is imported.
 import os
 import sys
 
 
+def _shows_every_import() -> bool:
+    """Whether Python was started to tell what is imported or who takes memory, the agent included."""
+    return bool(
+        sys.flags.verbose
+        or not {"importtime", "tracemalloc"}.isdisjoint(sys._xoptions)
+        or os.environ.get("PYTHONPROFILEIMPORTTIME")
+        or os.environ.get("PYTHONTRACEMALLOC", "0") != "0"
+    )
+
+
+def _is_on_path(*places: str) -> bool:
+    # Not by the import system, which keeps what it has looked up.
+    return any(os.path.exists(os.path.join(path, place)) for path in sys.path for place in places)
+
+
 def _start_agent() -> None:
     if "RLPROF_SOCKET" not in os.environ:
+        return
+    if _shows_every_import():
+        # The program may depend on it.
+        if not _is_on_path("rlprof/__init__.py"):
+            __import__("rlprof_agent.import_rlprof").import_rlprof.install()
+        sys.path.remove(os.path.dirname(__file__))
+        if not _is_on_path("sitecustomize.py", "sitecustomize"):
+            # Python takes this for there being none, and forgets us.
+            raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
         return
     try:
         __import__("rlprof_agent").start()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from . import foreign_errors
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from typing import Any, Callable
@@ -29,8 +31,7 @@ def step_aside() -> None:
     global _aside_in
     if not _aside_in:
         _aside_in = os.getpid()
-        for part in _parts:
-            part.step_aside()
+        _each("step_aside")
 
 
 def step_back() -> None:
@@ -38,8 +39,16 @@ def step_back() -> None:
     global _aside_in
     if _aside_in == os.getpid():
         _aside_in = 0
-        for part in _parts:
-            part.step_back()
+        _each("step_back")
+
+
+def _each(step: str) -> None:
+    for part in _parts:
+        try:
+            getattr(part, step)()
+        except BaseException as error:
+            if foreign_errors.goes_on(error):
+                raise
 
 
 class Replaced:

@@ -41,10 +41,12 @@ class OnTheWay:
     def step_aside() -> None:
         if _INJECTED in sys.path:
             sys.path.remove(_INJECTED)
-        from _frozen_importlib_external import PathFinder
-
-        # Where rlprof is not installed, the program may be about to import it.
-        if LastResort in sys.meta_path and PathFinder.find_spec("rlprof") is not None:
+        # Where rlprof is not installed, the program may be about to import it. No import system to ask:
+        # it keeps what it has looked up.
+        is_there = any(
+            os.path.isfile(os.path.join(path, "rlprof/__init__.py")) for path in sys.path
+        )
+        if is_there and LastResort in sys.meta_path:
             sys.meta_path.remove(LastResort)
 
     @staticmethod

@@ -65,7 +65,11 @@ def _watch(name: str) -> None:
 
     def switch(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or args[0] is None:
-            return real(*args, **kwargs)
+            try:
+                return real(*args, **kwargs)
+            except BaseException as error:
+                foreign_errors.trim(error)
+                raise
         aside.step_aside()
         frame: Any = sys._getframe()
 
