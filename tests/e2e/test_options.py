@@ -47,12 +47,38 @@ def test_label_and_command_are_kept(write, rlprof_run):
     assert run.script == "train.py"
 
 
-def test_secrets_of_the_command_line_and_environment_are_not_kept(write, rlprof_run):
-    env = {"WANDB_API_KEY": "8f2e77aa", "PROXY": "http://me:8f2e77aa@host/"}
-    result = rlprof_run(write(TRAIN), "--api-key=8f2e77aa", "--token", "8f2e77aa", env=env)
+SECRETIVE = TRAIN.replace(
+    "train(0.8)",
+    """
+wandb_api_key = "8f2e77aa"
+subprocess.run(["bash", "-c", f"{sys.executable} -S -c 'import time; time.sleep(0.3)' --api-key 8f2e77aa; true"])
+train(0.8)
+""",
+).replace("import os, sys, time", "import os, subprocess, sys, time")
 
-    assert result.out.splitlines()[0] == b"--api-key=8f2e77aa --token 8f2e77aa"
+
+def test_secrets_are_not_kept(write, rlprof_run):
+    env = {
+        "WANDB_API_KEY": "8f2e77aa",
+        "PROXY": "http://me:8f2e77aa@host/",
+        "WANDB_CONFIG": '{"api_key": "8f2e77aa"}',
+        "TRAIN_CMD": "python train.py --api-key 8f2e77aa",
+        "PLAIN": "8f2e77aa",
+        "OMP_NUM_THREADS": "1",
+    }
+    arguments = (
+        *("--api-key=8f2e77aa", "--token", "8f2e77aa", "-k", "8f2e77aa", "--password", "-8f2e77aa"),
+        *("--config", '{"password": "8f2e77aa; x"}', "wandb={api_key:8f2e77aa}"),
+        *("--header", "Authorization: Bearer 8f2e77aa", "--secret=a 8f2e77aa;8f2e77aa&8f2e77aa"),
+    )
+
+    script = write(SECRETIVE)
+    result = rlprof_run(script, *arguments, env=env)
+
+    assert result.out.splitlines()[0].decode() == " ".join(arguments)
     assert b"8f2e77aa" not in result.run_file.read_bytes()
+    assert result.recording.run.environment == {"OMP_NUM_THREADS": "1"}
+    assert 'wandb_api_key = "xxxxxxxx"' in result.recording.sources[str(script)]
 
 
 def test_interval_is_kept_from_the_first_second(write, rlprof_run):

@@ -27,6 +27,10 @@ _PRIVATE_KEY: Final = re.compile(
 _STRING: Final = re.compile(
     r"""(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])+)(?P=quote)"""
 )
+_IN_COMMAND: Final = re.compile(
+    r"(?<![\w.\-])(?P<name>--[\w.\-]+(?=[ =])|[A-Z][A-Z0-9_]+(?==))[ =]+(?P<value>[^\s\"'{}\\]{4,})"
+)
+"""Of a string that is a command: ``--api-key …``, ``WANDB_API_KEY=…``."""
 _OFTEN_PLAIN: Final = re.compile(r"(?i).*(?:keys?|tokens?|pass)")
 _PLAIN: Final = re.compile(r"[\W_]*(?:[A-Za-z]+[\W_]+)*[A-Za-z]*|.{1,3}")
 """Words without a digit, which name a column or a token of a language model: ``key="reward"``."""
@@ -39,7 +43,7 @@ def hide_literals(text: str) -> str:
     It takes 0.4 s/MB, and sources are kept again and again while a run is recorded.
     """
     text = _PRIVATE_KEY.sub(_hidden, _PASSWORD.sub(_hidden, _GIVEN.sub(_hidden_if_secret, text)))
-    return _STRING.sub(_without_random, text)
+    return _STRING.sub(_without_secrets, text)
 
 
 def _hidden(found: re.Match[str]) -> str:
@@ -56,10 +60,14 @@ def _hidden_if_secret(found: re.Match[str]) -> str:
     return _hidden(found) if hides else found.group()
 
 
-def _without_random(found: re.Match[str]) -> str:
+def _without_secrets(found: re.Match[str]) -> str:
+    """A string without random ones, and those of a command."""
     quote, start = found["quote"], found.start()
     before = found.string[max(0, start - LOOK_BACK) : start]
-    return f"{quote}{hide_random(found['value'], _filled, after=before)}{quote}"
+    text = _IN_COMMAND.sub(
+        lambda part: _hidden(part) if is_secret_name(part["name"]) else part.group(), found["value"]
+    )
+    return f"{quote}{hide_random(text, _filled, after=before)}{quote}"
 
 
 def _filled(text: str) -> str:

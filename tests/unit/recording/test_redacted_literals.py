@@ -28,6 +28,9 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").rglob("*.py"))
         "wandb.login(\n    key='hunter2',\n)",
         "parser.add_argument('--api-key', type=str, default='hunter2')",
         "headers = {'Authorization': 'hunter2'}",
+        "os.system('python train.py --api-key hunter2 --lr 3')",
+        "run(f'{python} train.py --api-key=hunter2')",
+        "os.system('WANDB_API_KEY=hunter2 make')",
         "connect('postgres://me:hunter2@db:5432/runs')",
     ],
 )
@@ -63,6 +66,7 @@ def test_a_private_key_of_many_lines():
         f"sha1 = '{SHA_1}'",
         f"load(commit='{SHA_1}')",
         "env = gym.make('ALE/Pong-v5', render_mode='rgb_array')",
+        "start(['--api-key', key, '--lr'], API_KEY=settings.api_key, name='a')",
         "keys = {'a': 1}  # the key's 'b'",
         "s = 'stable_baselines3.common.vec_env.subproc_vec_env'",
     ],
