@@ -1,11 +1,12 @@
 """What rlprof costs eight trainings: steps per second under it, under py-spy and under bare austin over those without.
 
-    python benchmarks/overhead.py --rounds 5 --seconds 30
+    python benchmarks/overhead.py --rounds 5 --seconds 60
 
 Each round runs a program once bare and once under each profiler, in an order that rotates from round to round; each
 figure is the median of the rounds, with the lowest and the highest. A program tells the steps per second of its second
 half, and the CPU time of a step, itself. Profilers run as a user would start them: `rlprof run`, `py-spy record -r 100 --subprocesses`, and
 `austin -i 10ms -C`. CPU is what the kernel charged to all that was started, less the program's own tree.
+rlprof settles after 30 s: runs that are to show its price have to be longer.
 
 The programs need torch, gymnasium, Stable-Baselines3 and TorchRL: `--python` names an interpreter that has them,
 otherwise an environment is made below build/. A program whose packages are not there is left out with the reason.
@@ -89,6 +90,10 @@ class Measured:
     """Cores that other programs took, round by round."""
     failures: dict[str, str] = field(default_factory=dict)
     """The last of each variant."""
+
+    def settled_percent(self, name: str) -> float:
+        """The same after the first seconds, in which rlprof starts and looks more often."""
+        return 100 * median(it[name].settled_cores for it in self.rounds if name in it)
 
     def ratios(self, name: str) -> list[float]:
         """Of sps, round by round."""
@@ -195,7 +200,8 @@ def cpu_row(measured: Measured, names: Sequence[str]) -> list[str]:
         ratios = measured.cpu_ratios(name)
         if ratios:
             inside = Spread.of(ratios).text()
-            cells.append(f"{inside}, {measured.cpu_percent(name):.1f} %")
+            settled = measured.settled_percent(name)
+            cells.append(f"{inside}, {measured.cpu_percent(name):.1f} %, {settled:.1f} %")
         else:
             cells.append("–")
     return cells
@@ -211,7 +217,8 @@ def tables(results: Sequence[Measured], names: Sequence[str], skipped: Sequence[
             *_table(
                 ["program", "sps without", "target", *names], [row(it, names) for it in measured]
             ),
-            "\nCPU time per step inside of the program, of that without; CPU time beside it, in % of a core:\n",
+            "\nCPU time per step inside of the program, of that without; CPU time beside it, in % of a core: over "
+            f"the whole run, and after {profiled.SETTLED_S:.0f} s (or in the second half of a shorter one):\n",
             *_table(["program", *names], [cpu_row(it, names) for it in measured]),
             f"\n{machine()}{busy}.",
             *skipped,
@@ -247,7 +254,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each run")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each run")
     parser.add_argument("--only", nargs="+", choices=list(WORKLOADS), help="some programs")
     parser.add_argument("--python", type=Path, help="interpreter of the programs")
     parser.add_argument(

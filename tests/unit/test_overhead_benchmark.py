@@ -35,13 +35,13 @@ def measured(script):
         overhead.WORKLOADS["one"],
         rounds=[
             {
-                "bare": ran(1000.0, 1e-3, wall_s=10.0, besides_cpu_s=0.1),
-                "rlprof": ran(990.0, 1.01e-3, wall_s=10.0, besides_cpu_s=0.4),
-                "py-spy": ran(950.0, 1.05e-3, wall_s=10.0, besides_cpu_s=0.9),
+                "bare": ran(1000.0, 1e-3, wall_s=10.0, besides_cpu_s=0.1, settled_cores=0.01),
+                "rlprof": ran(990.0, 1.01e-3, wall_s=10.0, besides_cpu_s=0.4, settled_cores=0.01),
+                "py-spy": ran(950.0, 1.05e-3, wall_s=10.0, besides_cpu_s=0.9, settled_cores=0.01),
             },
             {
-                "bare": ran(500.0, 2e-3, wall_s=10.0, besides_cpu_s=0.1),
-                "rlprof": ran(500.0, 2e-3, wall_s=10.0, besides_cpu_s=0.3),
+                "bare": ran(500.0, 2e-3, wall_s=10.0, besides_cpu_s=0.1, settled_cores=0.01),
+                "rlprof": ran(500.0, 2e-3, wall_s=10.0, besides_cpu_s=0.3, settled_cores=0.01),
             },
         ],
         neighbours=[0.2, 0.4],
@@ -67,7 +67,7 @@ def test_the_tables_say_what_failed_and_what_was_left_out(script, measured):
         "| one busy process | 750 | ≥ 0.99 | 0.995 (0.990 to 1.000) | 0.950 (0.950 to 0.950), "
         "1 failed (ended with 1: no such process) | 2 failed (without a bare run) |" in text
     )
-    assert "| one busy process | 1.005 (1.000 to 1.010), 2.5 % |" in text
+    assert "| one busy process | 1.005 (1.000 to 1.010), 2.5 %, 1.0 % |" in text
     assert "other programs took 0.30 cores" in text
     assert text.endswith("Left out.")
 
@@ -104,6 +104,29 @@ def test_cpu_time_that_the_program_does_not_tell_is_seen_beside_it(script, tmp_p
 
     assert (little.sps, little.cpu_s_per_step) == (5.0, 0.1)
     assert much.besides_cpu_s > little.besides_cpu_s > 0
+
+
+def test_what_a_profiler_takes_beside_the_program_is_watched(script, tmp_path):
+    program = tmp_path / "program.py"
+    # The program works for two seconds, and what has started it works, too.
+    program.write_text(
+        "import json, time\n"
+        "while time.process_time() < 2: pass\n"
+        "print(json.dumps({'sps': 1, 'cpu_s_per_step': 1, 'tree_cpu_s': time.process_time()}))\n"
+    )
+    busy = (
+        "import subprocess, sys\n"
+        "program = subprocess.Popen(sys.argv[1:])\n"
+        "while program.poll() is None: sum(range(1000))\n"
+    )
+    profiled = script("profiled")
+    profiler = profiled.Variant("busy", lambda command, _: [sys.executable, "-c", busy, *command])
+    command = [sys.executable, str(program)]
+
+    bare, watched = (it.run(command, cores=None) for it in (profiled.bare(), profiler))
+
+    assert bare.settled_cores == 0.0
+    assert watched.settled_cores > 0.1
 
 
 def test_a_program_that_fails_is_told_with_its_last_lines(script, tmp_path):
