@@ -143,12 +143,13 @@ def _process_row(
 
 def _overhead(recording: Recording) -> Overhead:
     parts = [
-        recording.overhead.get(part, 0.0)
-        for part in ("samplers_cpu_us", "recorder_cpu_us", "probe_cpu_us")
+        recording.overhead.get(f"{part}_cpu_us", 0.0) / 1e6
+        for part in ("samplers", "recorder", "probe", "torch_windows")
     ]
-    there_is = recording.run.wall_us * usable_cores(recording.run.host)
-    samplers, recorder, probe = (part / 1e6 for part in parts)
-    return Overhead(samplers, recorder, probe, sum(parts) / there_is if there_is else 0.0)
+    there_is = recording.run.wall_us / 1e6 * usable_cores(recording.run.host)
+    samplers, recorder, probe, windows = parts
+    share = sum(parts) / there_is if there_is else 0.0
+    return Overhead(samplers, recorder, probe, windows, share)
 
 
 def _counters_per_step(

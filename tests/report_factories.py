@@ -385,7 +385,7 @@ def a_report(
         processes=tuple(processes) if processes is not None else (a_process(),),
         findings=tuple(findings),
         also_seen=tuple(also_seen),
-        overhead=Overhead(0.02, 0.03, 0.005, 0.0006),
+        overhead=Overhead(0.02, 0.03, 0.005, 0.0, 0.0006),
         notes=tuple(notes),
         flame=flame or a_bandit_flame(),
         run_file=".rlprof/run.rlprof",

@@ -52,6 +52,7 @@ class Overhead:
     samplers_cpu_s: float
     recorder_cpu_s: float
     probe_cpu_s: float
+    torch_windows_cpu_s: float
     share_of_cores: float
 
 

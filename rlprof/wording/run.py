@@ -152,7 +152,7 @@ def _memory(memory: MemoryView, report: Report) -> str:
 
 def _overhead(report: Report) -> str:
     cost = report.overhead
-    total = cost.samplers_cpu_s + cost.recorder_cpu_s + cost.probe_cpu_s
+    total = cost.samplers_cpu_s + cost.recorder_cpu_s + cost.probe_cpu_s + cost.torch_windows_cpu_s
     return f"cost {wording.duration(total * 1e6)} of CPU itself, {wording.percent(cost.share_of_cores)} of the cores"
 
 

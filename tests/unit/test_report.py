@@ -168,6 +168,16 @@ def test_overhead_is_a_share_of_what_the_cores_could_do(with_detectors):
     assert overhead.share_of_cores == pytest.approx(0.055 / (62 * 8))
 
 
+def test_windows_of_torchs_profiler_are_part_of_the_overhead(with_detectors):
+    with_detectors()
+    recording = replace(a_training().recording(), overhead={"torch_windows_cpu_us": 62_000.0})
+
+    overhead = build_report(recording).overhead
+
+    assert overhead.torch_windows_cpu_s == 0.062
+    assert overhead.share_of_cores == pytest.approx(0.001 / 8)
+
+
 def test_other_counters_are_given_per_step(with_detectors):
     with_detectors()
     recording = a_training(steps=6000).recording()

@@ -286,6 +286,7 @@ def _quality(report: Report) -> dict[str, Json]:
             "samplers_cpu_s": number(overhead.samplers_cpu_s),
             "recorder_cpu_s": number(overhead.recorder_cpu_s),
             "probe_cpu_s": number(overhead.probe_cpu_s),
+            "torch_windows_cpu_s": number(overhead.torch_windows_cpu_s),
             "share_of_cores": number(overhead.share_of_cores),
         },
         "notes": [
