@@ -57,17 +57,19 @@ def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
     previous = ""
     hides_next = False
     for argument in arguments:
-        is_line = finder.is_line(argument)
         if hides_next and not _OTHER_OPTION.fullmatch(argument):
             hides_next = argument.lower() in _SCHEMES
-            redacted.append(argument if _NO_SECRET.fullmatch(argument) else REDACTED)
+            told = argument if _NO_SECRET.fullmatch(argument) else REDACTED
+            finder.is_line(told)
         else:
             hides_next = _announces_secret(argument) or (
                 argument in _SIGNS and is_secret_name(previous)
             )
-            redacted.append(
-                redact_line(argument) if is_line else redact_argument(argument, after=previous)
-            )
+            if finder.is_line(argument):
+                told = redact_line(argument)
+            else:
+                told = redact_argument(argument, after=redacted[-1] if redacted else "")
+        redacted.append(told)
         previous = argument
     return tuple(redacted)
 

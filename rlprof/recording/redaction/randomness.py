@@ -47,21 +47,29 @@ def hide_random(text: str, hidden: Callable[[str], str], *, after: str = "") -> 
     UUIDs stay, and what is named as a hash or stands in the path of a file.
     """
     text = _KEY_OF_A_SERVICE.sub(lambda key: hidden(key.group()), text)
+    pieces: list[str] = []
+    at = 0
+    for run in _RUN.finditer(text):
+        # What names a hash and is hidden itself, names it no more.
+        before = text[max(at, run.start() - LOOK_BACK) : run.start()]
+        told = _told(run.group(), before or f"{after[-LOOK_BACK:]} ", hidden)
+        if told != run.group():
+            pieces += [text[at : run.start()], told]
+            at = run.end()
+    return "".join((*pieces, text[at:]))
 
-    def replaced(run: re.Match[str]) -> str:
-        found = run.group()
-        before = text[max(0, run.start() - LOOK_BACK) : run.start()] or f"{after[-LOOK_BACK:]} "
-        if _OF_A_HASH.search(before):
-            return found
-        if before.endswith(":") and found.startswith("//"):
-            return _UNIT.sub(lambda unit: _in_url(unit.group(), hidden), found)
-        if _BASE64.fullmatch(found) and _is_mixed(found):
-            return hidden(found) if _looks_random(found) else found
-        if "/" in found or _SUFFIX.search(found):
-            return found
-        return hidden(found) if any(map(_is_random, _UNIT.findall(found))) else found
 
-    return _RUN.sub(replaced, text)
+def _told(run: str, before: str, hidden: Callable[[str], str]) -> str:
+    """A ``run`` of characters without blanks, or what is told of it."""
+    if _OF_A_HASH.search(before):
+        return run
+    if before.endswith(":") and run.startswith("//"):
+        return _UNIT.sub(lambda unit: _in_url(unit.group(), hidden), run)
+    if _BASE64.fullmatch(run) and _is_mixed(run):
+        return hidden(run) if _looks_random(run) else run
+    if "/" in run or _SUFFIX.search(run):
+        return run
+    return hidden(run) if any(map(_is_random, _UNIT.findall(run))) else run
 
 
 def _in_url(unit: str, hidden: Callable[[str], str]) -> str:
