@@ -35,7 +35,7 @@ class OwnCpu(NamedTuple):
     """CPU time of rlprof itself in one recorded run."""
 
     parts: Mapping[str, float]
-    """In cores, by part: ``samplers``, ``recorder``, ``probe``."""
+    """In cores, by part: ``samplers``, ``recorder``, ``probe``, and what else a run file tells of."""
     processes: float
     """Python processes that lived at a time, in the mean; at least one."""
     wall_s: float

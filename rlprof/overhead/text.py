@@ -79,7 +79,9 @@ def _percent(share: float) -> str:
 
 
 def _own(own: OwnCpu) -> str:
-    parts = ", ".join(f"{part} {wording.percent(cores)}" for part, cores in own.parts.items())
+    parts = ", ".join(
+        f"{part.replace('_', ' ')} {wording.percent(cores)}" for part, cores in own.parts.items()
+    )
     text = f"CPU time of rlprof: {wording.percent(own.cores)} of a core ({parts})"
     if own.processes < _SEVERAL:
         return f"{text}."

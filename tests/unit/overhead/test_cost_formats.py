@@ -10,7 +10,9 @@ from rlprof.overhead.cost import Basis, Cost, OwnCpu, Pair
 from rlprof.overhead.json_document import cost_as_json
 from rlprof.overhead.text import cost_as_text, pair_in_words
 
-ONE = OwnCpu({"samplers": 0.012, "recorder": 0.017, "probe": 0.002}, processes=1.0, wall_s=40.0)
+ONE = OwnCpu(
+    {"samplers": 0.012, "recorder": 0.016, "torch_windows": 0.003}, processes=1.0, wall_s=40.0
+)
 THREE = ONE._replace(processes=3.1)
 
 
@@ -55,10 +57,10 @@ def test_every_pair_has_its_line():
 
 def test_own_cpu_is_told_by_part_and_by_process():
     assert (
-        "CPU time of rlprof: 3.1 % of a core (samplers 1.2 %, recorder 1.7 %, probe 0.2 %)."
+        "CPU time of rlprof: 3.1 % of a core (samplers 1.2 %, recorder 1.6 %, torch windows 0.3 %)."
         in told(CLEAR)
     )
-    assert "probe 0.2 %), 1.0 % for each of 3.1 processes." in told(UNCLEAR)
+    assert "torch windows 0.3 %), 1.0 % for each of 3.1 processes." in told(UNCLEAR)
 
 
 def test_a_loss_that_may_be_none_is_said_to_be_noise():
