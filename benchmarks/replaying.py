@@ -12,9 +12,10 @@ import os
 import sqlite3
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from rlprof.model.recording import Frame, Node, Process, Recording, Thread, Thre
 from rlprof.recording import procfs
 from rlprof.recording.census import Census
 from rlprof.recording.combine import NodeTime
+from rlprof.recording.guard import PartGuard
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import window_length_us
@@ -145,16 +147,22 @@ class ReplayedProcess(TrackedProcess):
     """A process that is not there: its windows come from a story."""
 
     def __init__(
-        self, story: ProcessStory, number: int, census: Census, stacks: StackTable, random: Any
+        self,
+        story: ProcessStory,
+        number: int,
+        census: Census,
+        stacks: StackTable,
+        random: Any,
+        numbers: Iterator[int],
     ) -> None:
+        """``numbers`` are those of the threads of all processes."""
         self._story = story
         self._random = random
         self._windows_closed = 0
         self._numbers: list[int] = []
 
         def new_thread(process: int, tid: int, name: str, is_main: bool) -> Thread:
-            thread = Thread(len(census.threads), process, tid, name, is_main)
-            census.threads.append(thread)
+            thread = Thread(next(numbers), process, tid, name, is_main)
             census.new_threads.append(thread)
             return thread
 
@@ -238,15 +246,18 @@ def replay(recording: Recording, path: Path, *, hours: float, processes: int) ->
     random = np.random.default_rng(0)
     main, *workers = read_stories(recording, stacks)
     cast = [main, *islice(cycle(workers or [main]), processes - 1)]
-    census.all += [
-        ReplayedProcess(story, number, census, stacks, random) for number, story in enumerate(cast)
+    numbers = count()
+    census.present += [
+        ReplayedProcess(story, number, census, stacks, random, numbers)
+        for number, story in enumerate(cast)
     ]
     store = WindowStore(RunWriter(path, replace(recording.run, complete=False)), stacks)
+    guard = PartGuard()
     longest_s = 0.0
     cpu = time.process_time()
     for end_us in _window_ends(round(hours * 3600e6)):
         started = time.perf_counter()
-        store.close_window(end_us, census, ())
+        store.close_window(end_us, census, (), guard)
         longest_s = max(longest_s, time.perf_counter() - started)
     store.finish(exit_code=0, census=census, overhead=recording.overhead, notes=recording.notes)
     if store.failure is not None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from rlprof.cli.command import command_of, script_name
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import LATEST, say, show, terminal_options
+from rlprof.cli.output import say, show, terminal_options
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, target_of
-from rlprof.errors import LaunchError, OutputError, RlprofError, UsageError
+from rlprof.errors import OutputError, RlprofError, UsageError
 from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
 if TYPE_CHECKING:
@@ -106,10 +106,12 @@ def run(
             hint="give a script (rlprof run train.py), a module (-m package.train) "
             "or a command (-- bash train.sh)",
         )
-    settings = RecordingSettings(
-        command=command_of(target, python),
-        script=script_name(target),
-        run_file=new_run_file(output, script_name(target), force=force),
+    name = script_name(target)
+    command = command_of(target, python)
+    settings = partial(
+        RecordingSettings,
+        command=command,
+        script=name,
         interval_us=None if interval is None else _interval_us(interval),
         duration_s=duration,
         agent=agent,
@@ -121,20 +123,21 @@ def run(
         torch_steps=torch_steps,
         steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
     )
-    raise typer.Exit(_record(settings, is_default_place=output is None, show_report=report))
+    from rlprof.cli.run_files import give_back, new_run_file
 
-
-def _record(settings: RecordingSettings, *, is_default_place: bool, show_report: bool) -> int:
-    from rlprof.recording.recorder import record
-
+    run_file = None
     try:
-        outcome = record(settings)
+        run_file = new_run_file(output, name, force=force)
+        if report:
+            say(f"rlprof: recording into {run_file}; the report follows at the end")
+        outcome = _record(settings(run_file=run_file))
     except OutputError as error:
-        # Nothing has run yet: say so with the code for that.
-        raise LaunchError(error.message, slug=error.slug, hint=error.hint) from error
+        if run_file is not None:
+            give_back(run_file)
+        _train_without(command, error)
     # Whatever happens from here on, the training's own exit code is what we end with.
     try:
-        _after(outcome, settings.run_file, is_default_place, show_report=show_report)
+        _after(outcome, run_file, is_default_place=output is None, show_report=report)
     except RlprofError as error:
         say(f"rlprof: no report: {error.message}\n  {error.hint}\n  {error.see}")
     except (KeyboardInterrupt, OSError):
@@ -142,71 +145,51 @@ def _record(settings: RecordingSettings, *, is_default_place: bool, show_report:
     except Exception:
         say(
             f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "
-            f"program. The recording is in {settings.run_file}."
+            f"program. The recording is in {run_file}."
         )
-    return outcome.exit_code
+    raise typer.Exit(outcome.exit_code)
 
 
-def _after(outcome: Outcome, run_file: Path, is_default_place: bool, *, show_report: bool) -> None:
+def _record(settings: RecordingSettings) -> Outcome:
+    from rlprof.recording.recorder import record
+
+    return record(settings)
+
+
+def _train_without(command: tuple[str, ...], error: OutputError) -> NoReturn:
+    """Become the training: what rlprof cannot record still trains.
+
+    Raises ``LaunchError`` when there is no such program.
+    """
+    from rlprof.recording.target import become
+
+    say(
+        f"rlprof: not recorded: {error.message}\n  The training runs without rlprof. {error.hint}\n"
+        f"  {error.see}"
+    )
+    become(command)
+
+
+def _after(outcome: Outcome, run_file: Path, *, is_default_place: bool, show_report: bool) -> None:
     if outcome.failure is not None:
         error = outcome.failure
         say(
             f"rlprof: {error.message}\n  The training was not touched. {run_file} holds what was "
             f"recorded before.\n  {error.hint}\n  {error.see}"
         )
-    if is_default_place:
+    from rlprof.cli.run_files import point_latest_at
+    from rlprof.report import is_worth_keeping
+
+    report = None
+    if show_report or outcome.exit_code:
+        report = load_report(run_file)
+    # A crash at the start is nothing to go on from; `latest` stays what it was.
+    if is_default_place and (report is None or is_worth_keeping(report)):
         point_latest_at(run_file)
-    if show_report and sys.stderr is not None:
+    if report is not None and show_report and sys.stderr is not None:
         from rlprof.renderers.terminal import RENDERER
 
-        document = RENDERER.render(load_report(run_file), terminal_options(sys.stderr))
-        show(document, sys.stderr)
-
-
-def new_run_file(output: Path | None, script: str, *, force: bool) -> Path:
-    """Where to record: ``output``, else a free name for ``script``; its folder is made.
-
-    Raises ``UsageError`` when ``output`` exists and ``force`` is not set, ``LaunchError`` when
-    nothing can be written there.
-    """
-    from rlprof.runfile.schema import journals
-
-    if output is None:
-        now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
-        stem = re.sub(r"[^\w.-]+", "_", script.removesuffix(".py"))[:60] or "run"
-        path = LATEST.with_name(f"{now}-{stem}.rlprof")
-        number = 2
-        while path.exists():
-            path = path.with_name(f"{now}-{stem}-{number}.rlprof")
-            number += 1
-    else:
-        path = output
-        if path.exists() and not force:
-            raise UsageError(
-                f"{path} exists already",
-                slug="output-exists",
-                hint="choose another name, or overwrite it with --force",
-            )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if output is None:
-            _keep_out_of_git(path.parent)
-        for old in (path, *journals(path)):
-            old.unlink(missing_ok=True)
-    except OSError as error:
-        raise LaunchError(
-            f"cannot write the run file {path}: {error.strerror}: {error.filename}",
-            slug="run-file-not-written",
-            hint="choose another place with -o RUN",
-        ) from error
-    return path
-
-
-def _keep_out_of_git(folder: Path) -> None:
-    """The folder is ours, and recordings are large: nobody means to commit them."""
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n")
+        show(RENDERER.render(report, terminal_options(sys.stderr)), sys.stderr)
 
 
 def _interval_us(text: str) -> int:
@@ -220,13 +203,3 @@ def _interval_us(text: str) -> int:
         slug="bad-interval",
         hint="for example --interval 10ms",
     )
-
-
-def point_latest_at(run_file: Path) -> None:
-    """Make ``run_file`` the one that commands take when none is named."""
-    latest = run_file.with_name("latest")
-    try:
-        latest.unlink(missing_ok=True)
-        latest.symlink_to(run_file.name)
-    except OSError:
-        pass  # Only a convenience: every command also takes the file's name.

@@ -15,7 +15,7 @@ import typer
 
 from rlprof.cli.command import command_of, script_name
 from rlprof.cli.output import Force, check_output, say, show, terminal_options, write_output
-from rlprof.cli.run import new_run_file, point_latest_at
+from rlprof.cli.run_files import new_run_file, point_latest_at
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, Target, target_of
 from rlprof.errors import RlprofError, RunFileError, UsageError

@@ -68,8 +68,13 @@ def _environment(server: AgentServer) -> dict[str, str]:
 
 
 def _await_announcement(server: AgentServer) -> Announcement | None:
-    ready, _, _ = select.select([server], [], [], START_TIMEOUT_S)
-    return server.accept() if ready else None
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while (left_s := deadline - time.monotonic()) > 0:
+        select.select([server], [], [], left_s)
+        announcement = server.accept()
+        if announcement is not None:
+            return announcement
+    return None
 
 
 def _record(pid: int, austin: Austin | None, announcement: Announcement | None) -> Trial:

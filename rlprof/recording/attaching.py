@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import resource
 import selectors
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
+from rlprof.model.recording import Note
 from rlprof.recording import procfs
 from rlprof.recording.samplers.austin import Austin, AustinProcess
+from rlprof.recording.sampling_budget import FINE_FOR_US, SamplingBudget
 from rlprof.recording.tracked import TrackedProcess
-from rlprof.settings import DEFAULT_INTERVAL_US
-
-FINE_INTERVAL_US = 4_000
-FINE_FOR_US = 4_000_000
-"""A process is sampled finer at first while cores are free: short runs get samples enough."""
 
 RETRY_AFTER_US = (50_000, 300_000, 1_000_000)
 """Waits between attempts to attach; after the last the process counts as unsampled."""
@@ -21,8 +19,8 @@ RETRY_AFTER_US = (50_000, 300_000, 1_000_000)
 MAX_SAMPLERS = 128
 """More processes than these have only their stack probe: 2 MB and 1 to 2 % of a core each."""
 
-MOST_CROWDED = 10
-"""Processes per core from which on the rate falls no further: 10 Hz."""
+DESCRIPTORS_KEPT = 64
+"""Of those that rlprof may open these are not for samplers: mailboxes and connections need some, too."""
 
 PUT_OFF_US = 500_000
 SHORT_LIVED = "those before it ended so soon that samplers wait until one has lived for 0.5 s"
@@ -30,6 +28,17 @@ SHORT_LIVED = "those before it ended so soon that samplers wait until one has li
 
 FULL_AGAIN_US = 1_000_000
 """How long a process waits when all samplers are in use, before it is tried again."""
+
+SILENT_FOR_US = 2_000_000
+"""A sampler that has found no way in for so long ends. Before Python 3.13 there is none into an interpreter
+that sleeps, and looking for it took 5 % of a core at 10 ms (measured, austin 3.7)."""
+
+STUCK_FOR_US = 5_000_000
+"""A sampler that has told nothing for so long, neither of busy nor of idle threads, is replaced."""
+
+ASLEEP = "it sleeps, and a sampler finds its way into this Python only while it runs"
+ASLEEP_AGAIN_US = 10_000_000
+"""How long such a process is left alone, unless it wakes up."""
 
 
 class Attacher:
@@ -41,31 +50,49 @@ class Attacher:
         self,
         austin: Austin | None,
         selector: selectors.BaseSelector,
+        budget: SamplingBudget,
         *,
-        interval_us: int | None,
-        usable_cores: float,
         elapsed_us: Callable[[], int],
         on_first_sample: Callable[[TrackedProcess], None],
     ) -> None:
         self._austin = austin
         self._selector = selector
-        self._interval_us = interval_us
-        self._usable_cores = usable_cores
+        self._budget = budget
         self._elapsed_us = elapsed_us
         self._on_first_sample = on_first_sample
-        self._attached = 0
+        self._running: dict[int, tuple[TrackedProcess, AustinProcess]] = {}
+        self._most = _most_samplers()
+        self._was_full = False
         self.cpu_us = 0
         """CPU time of all samplers that have ended."""
+
+    def notes(self) -> list[Note]:
+        """Why processes went without a sampler, where that is no matter of the process."""
+        if not self._was_full or self._most == MAX_SAMPLERS:
+            return []
+        return [
+            Note(
+                "warning",
+                "few-descriptors",
+                f"The limit on open files (ulimit -n) left room for {self._most} samplers at once: further "
+                "processes had their stack probe only.",
+            )
+        ]
+
+    def pids(self) -> frozenset[int]:
+        """Of the samplers themselves."""
+        return frozenset(self._running)
 
     def attach(self, tracked: TrackedProcess, *, live: int) -> bool:
         """Begin to sample; ``live`` processes share the machine. False when nothing was started."""
         if self._austin is None or tracked.process.fate == "left-out":
             return False
-        if self._attached >= MAX_SAMPLERS:
-            tracked.interruption = f"more than {MAX_SAMPLERS} processes at once"
+        if len(self._running) >= self._most:
+            self._was_full = True
+            tracked.interruption = f"more than {self._most} processes at once"
             tracked.next_attempt_us = self._elapsed_us() + FULL_AGAIN_US
             return False
-        return self._start(tracked, self._first_interval_us(live))
+        return self._start(tracked, self._budget.first_interval_us(live))
 
     def put_off(self, tracked: TrackedProcess) -> None:
         """Attach only once the process has shown that it lives for longer than those before it."""
@@ -73,13 +100,24 @@ class Attacher:
         tracked.next_attempt_us = self._elapsed_us() + PUT_OFF_US
 
     def tend(self, tracked: TrackedProcess, *, live: int) -> None:
-        """What is due for this process: a retry, or the ordinary rate."""
+        """What is due for this process: a retry, the end of a vain search, or another rate."""
         now = self._elapsed_us()
-        if tracked.next_attempt_us is not None and now >= tracked.next_attempt_us:
+        if tracked.next_attempt_us is not None and (
+            now >= tracked.next_attempt_us or (tracked.interruption == ASLEEP and tracked.is_busy)
+        ):
             tracked.next_attempt_us = None
             self.attach(tracked, live=live)
-        elif len(tracked.samplers) == 1 and not tracked.samplers[0].is_over:
-            self._tend_sampler(tracked, tracked.samplers[0], now, live)
+            return
+        running = [sampler for sampler in tracked.samplers if not sampler.is_over]
+        if running and not running[-1].has_samples:
+            if now - tracked.attached_us > SILENT_FOR_US:
+                self._give_up_search(tracked, running)
+        elif running and now - max(tracked.attached_us, tracked.last_tick_us) > STUCK_FOR_US:
+            # Somebody has stopped it (SIGSTOP), or it waits for memory that does not come.
+            self.drop(tracked)
+            self.attach(tracked, live=live)
+        elif len(running) == 1:
+            self._tend_rate(tracked, running[0], now, live)
 
     def stop(self, tracked: TrackedProcess) -> None:
         """End its samplers; what they still had to say is folded by the next window."""
@@ -88,11 +126,19 @@ class Attacher:
                 self._stop_sampler(sampler)
         tracked.next_attempt_us = None
 
-    def kill_all(self, processes: Iterable[TrackedProcess]) -> None:
-        """End every sampler that still runs, unread: the recording is over."""
-        for tracked in processes:
-            for sampler in tracked.samplers:
+    def drop(self, tracked: TrackedProcess) -> None:
+        """End its samplers, unread: they measured time in which they stood still themselves."""
+        for sampler in tracked.samplers:
+            if not sampler.is_over:
+                self._forget(sampler)
                 sampler.kill()
+        tracked.attempts = 0
+
+    def kill_all(self) -> None:
+        """End every sampler that still runs, unread: the recording is over."""
+        for _, sampler in self._running.values():
+            sampler.kill()
+        self._running.clear()
 
     def read(self, tracked: TrackedProcess) -> None:
         """Take what its samplers have said since the last call."""
@@ -106,15 +152,26 @@ class Attacher:
         goes_on = sampler.read()
         if sampler.has_samples and not had_samples:
             self._first_sample(tracked, sampler)
-        if goes_on:
-            return
+        if not goes_on:
+            self._take_leave(tracked, sampler)
+
+    def sampler_ended(self, pid: int) -> None:
+        """Read the last of a sampler that has ended, and reap it. Nobody else may hold its terminal open
+        for ever, so what is not there now is not waited for.
+        """
+        tracked, sampler = self._running[pid]
+        try:
+            self.read_sampler(tracked, sampler)
+        finally:
+            if not sampler.is_over:
+                self._take_leave(tracked, sampler)
+
+    def _take_leave(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
         if not sampler.has_samples:
-            self._selector.unregister(sampler.fd)
             self._on_first_sample(tracked)
-        self._note_cpu(sampler)
+        self._forget(sampler)
         reason = sampler.exit_meaning()
         sampler.close()
-        self._attached -= 1
         self._ended(tracked, reason)
 
     def _start(self, tracked: TrackedProcess, interval_us: int) -> bool:
@@ -128,7 +185,7 @@ class Attacher:
             return False
         tracked.samplers.append(sampler)
         tracked.process = replace(tracked.process, requested_interval_us=interval_us)
-        self._attached += 1
+        self._running[sampler.process.pid] = (tracked, sampler)
         self._selector.register(
             sampler.fd, selectors.EVENT_READ, lambda: self.read_sampler(tracked, sampler)
         )
@@ -147,30 +204,29 @@ class Attacher:
             if older is not sampler and not older.is_over:
                 self._stop_sampler(older)
 
-    def _tend_sampler(
+    def _tend_rate(
         self, tracked: TrackedProcess, sampler: AustinProcess, now: int, live: int
     ) -> None:
-        wanted = self._interval_us or self._shared_interval_us(live)
+        since_us = now - tracked.attached_us
+        if since_us <= FINE_FOR_US:
+            return
+        stat = procfs.read_stat(sampler.process.pid)
+        spent_us = 0 if stat is None else stat.cpu_us
+        wanted = self._budget.interval_us(
+            sampler.interval_us, share=spent_us / since_us, live=live, now_us=now
+        )
         # While it sleeps no new sampler finds its way in, and both would run on.
-        is_due = now - tracked.attached_us > FINE_FOR_US and tracked.is_busy
-        if 2 * sampler.interval_us <= wanted and is_due:
+        if wanted != sampler.interval_us and tracked.is_busy:
             self._start(tracked, wanted)
 
-    def _first_interval_us(self, live: int) -> int:
-        if self._interval_us is not None:
-            return self._interval_us
-        if live < self._usable_cores:
-            return FINE_INTERVAL_US
-        return self._shared_interval_us(live)
-
-    def _shared_interval_us(self, live: int) -> int:
-        """The default for as many processes as cores; with more, the cores are shared out.
-
-        A process that gets a quarter of a core tells as much at a quarter of the rate, and eight
-        samplers at 10 ms on two cores took 6 % of them.
-        """
-        crowd = min(MOST_CROWDED, max(1, round(live / self._usable_cores)))
-        return DEFAULT_INTERVAL_US * crowd
+    def _give_up_search(self, tracked: TrackedProcess, running: list[AustinProcess]) -> None:
+        self._stop_sampler(running[-1])
+        self._on_first_sample(tracked)
+        if len(running) == 1:
+            tracked.interruption = ASLEEP
+            tracked.attempts = 0
+            tracked.next_attempt_us = self._elapsed_us() + ASLEEP_AGAIN_US
+            tracked.is_busy = False
 
     def _ended(self, tracked: TrackedProcess, reason: str) -> None:
         stat = procfs.read_stat(tracked.pid)
@@ -183,20 +239,29 @@ class Attacher:
         if not target_lives:
             return
         if tracked.attempts <= len(RETRY_AFTER_US):
-            wait_us = RETRY_AFTER_US[tracked.attempts - 1]
+            wait_us = RETRY_AFTER_US[max(0, tracked.attempts - 1)]
             tracked.next_attempt_us = self._elapsed_us() + wait_us
             tracked.interruption = reason
         else:
             tracked.reasons.append(f"{reason} ({tracked.attempts} attempts)")
 
     def _stop_sampler(self, sampler: AustinProcess) -> None:
+        self._forget(sampler)
+        sampler.stop()
+
+    def _forget(self, sampler: AustinProcess) -> None:
+        """It is about to end: count what it cost, and wait for nothing of it."""
+        self._running.pop(sampler.process.pid, None)
         if not sampler.has_samples:
             self._selector.unregister(sampler.fd)
-        self._note_cpu(sampler)
-        sampler.stop()
-        self._attached -= 1
-
-    def _note_cpu(self, sampler: AustinProcess) -> None:
         stat = procfs.read_stat(sampler.process.pid)
         if stat is not None:
             self.cpu_us += stat.cpu_us
+
+
+def _most_samplers() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MAX_SAMPLERS
+    # Each live process has a mailbox, which is a descriptor as well.
+    return max(0, min(MAX_SAMPLERS, (soft - DESCRIPTORS_KEPT) // 2))

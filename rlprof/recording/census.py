@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
 from rlprof.recording.agents import Announcement
 from rlprof.recording.mailbox import PROBE_STATE_TEXTS, MailboxReader
-from rlprof.recording.redact import redact_arguments
+from rlprof.recording.redaction.arguments import redact_arguments
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import TrackedProcess
 
@@ -70,16 +72,40 @@ SHORT_LIFE_US: Final = 1_000_000
 """A sampler takes about 10 ms of CPU to start and to attach: 1 % of such a life, or more."""
 
 
+@dataclass
+class AgentsTold:
+    """What the agents of a run have told, those of ended processes included."""
+
+    probe_cost_us: float = 0.0
+    torch_cost_us: float = 0.0
+    custom_states: set[int] = field(default_factory=set)
+    torch_states: set[int] = field(default_factory=set)
+    lacks_counters: bool = False
+
+    def add(self, mailbox: MailboxReader) -> None:
+        self.probe_cost_us += mailbox.probe_cost_us
+        self.torch_cost_us += mailbox.torch_cost_us
+        self.custom_states.add(mailbox.custom_state)
+        self.torch_states.add(mailbox.torch_state)
+        self.lacks_counters |= mailbox.lacks_counters
+
+
 class Census:
-    """The processes of a run, live and ended."""
+    """The processes of a run: those that live, and of the others what has yet to be written down."""
 
     def __init__(
         self, stacks: StackTable, elapsed_us: Callable[[], int], *, expects_agents: bool
     ) -> None:
         self.root_pid = 0
-        self.all: list[TrackedProcess] = []
-        self.threads: list[Thread] = []
+        self.present: list[TrackedProcess] = []
+        """Live processes, and ended ones whose last words are not in the run file yet."""
+        self.with_windows: list[TrackedProcess] = []
+        """Ended processes that had windows of torch's profiler; few processes may."""
         self.new_threads: list[Thread] = []
+        self._told = AgentsTold()
+        self._processes = 0
+        self._threads = 0
+        self._recent: deque[TrackedProcess] = deque(maxlen=RECENT)
         self._live: dict[int, TrackedProcess] = {}
         self._glimpses: dict[int, _Glimpse] = {}
         self._expects_agents = expects_agents
@@ -94,9 +120,35 @@ class Census:
 
         A sampler for each would cost such a program more than its own processes do.
         """
-        ended = [it.process for it in self.all[-RECENT:] if it.process.ended_us is not None]
-        short = [it for it in ended if (it.ended_us or 0) - it.started_us < SHORT_LIFE_US]
+        recent = [tracked.process for tracked in self._recent]
+        short = [
+            process
+            for process in recent
+            if process.ended_us is not None
+            and process.ended_us - process.started_us < SHORT_LIFE_US
+        ]
         return 2 * len(short) >= RECENT
+
+    def agents_told(self) -> AgentsTold:
+        """What all agents have told up to now."""
+        told = replace(
+            self._told,
+            custom_states=set(self._told.custom_states),
+            torch_states=set(self._told.torch_states),
+        )
+        for tracked in self.present:
+            if tracked.mailbox is not None:
+                told.add(tracked.mailbox)
+        return told
+
+    def leave(self, tracked: TrackedProcess) -> None:
+        """The last words of an ended process are in the run file: keep nothing of it."""
+        self.present.remove(tracked)
+        if tracked.mailbox is not None:
+            self._told.add(tracked.mailbox)
+            if tracked.mailbox.torch_windows():
+                self.with_windows.append(tracked)
+        tracked.release()
 
     def get(self, pid: int) -> TrackedProcess | None:
         """The live process with this pid."""
@@ -165,27 +217,35 @@ class Census:
             tracked = self._found(glimpse)
             tracked.process = replace(
                 tracked.process,
-                argv=glimpse.argv,
+                argv=redact_arguments(glimpse.argv),
                 executable=glimpse.executable,
                 started_us=glimpse.seen_us,
             )
             self.ended(glimpse.pid, exit_code=None)
 
-    def notice_ends(self) -> Iterator[TrackedProcess]:
-        """Yield live processes that are no more."""
-        for pid, process in list(self._live.items()):
+    def notice_ends(self) -> Iterator[tuple[TrackedProcess, int | None]]:
+        """Yield live processes that are no more, with the exit code where their parent has not taken it
+        yet.
+        """
+        for pid, tracked in list(self._live.items()):
             stat = procfs.read_stat(pid)
-            if stat is None or stat.has_ended or stat.start_ticks != process.start_ticks:
-                yield process
+            if stat is None or stat.start_ticks != tracked.start_ticks:
+                yield tracked, None
+            elif stat.has_ended:
+                status = stat.wait_status
+                yield tracked, None if status is None else os.waitstatus_to_exitcode(status)
 
     def ended(self, pid: int, exit_code: int | None) -> TrackedProcess | None:
-        """Note the end of a process; None if it was not known."""
-        process = self._live.pop(pid, None)
-        if process is not None:
-            process.process = replace(
-                process.process, ended_us=self._elapsed_us(), exit_code=exit_code
-            )
-        return process
+        """Note the end of a process, with a code of ``-n`` for signal n; None if it was not known."""
+        tracked = self._live.pop(pid, None)
+        if tracked is None:
+            return None
+        if exit_code is None and tracked.mailbox is not None:
+            exit_code = tracked.mailbox.exit_told
+        if exit_code is not None and exit_code < 0:
+            exit_code = 128 - exit_code
+        tracked.process = replace(tracked.process, ended_us=self._elapsed_us(), exit_code=exit_code)
+        return tracked
 
     def _add(
         self, pid: int, *, ppid: int, python: str, start_method: str, mailbox: MailboxReader | None
@@ -195,7 +255,7 @@ class Census:
         left_out = _left_out(argv) if may_be_service else None
         stat = procfs.read_stat(pid)
         process = Process(
-            id=len(self.all),
+            id=self._processes,
             pid=pid,
             ppid=ppid,
             argv=redact_arguments(argv),
@@ -215,13 +275,15 @@ class Census:
             stacks=self._stacks,
             new_thread=self._new_thread,
         )
-        self.all.append(tracked)
+        self._processes += 1
+        self.present.append(tracked)
+        self._recent.append(tracked)
         self._live[pid] = tracked
         return tracked
 
     def _new_thread(self, process: int, tid: int, name: str, is_main: bool) -> Thread:
-        thread = Thread(len(self.threads), process, tid, name, is_main)
-        self.threads.append(thread)
+        thread = Thread(self._threads, process, tid, name, is_main)
+        self._threads += 1
         self.new_threads.append(thread)
         return thread
 
@@ -279,7 +341,9 @@ def _was_covered(tracked: TrackedProcess) -> bool:
 
 def _is_late(tracked: TrackedProcess, pid: int) -> bool:
     """Whether an announcement is of this very program, and not of one after an exec."""
-    return tracked.mailbox is None and tracked.process.argv == procfs.read_arguments(pid)
+    return tracked.mailbox is None and tracked.process.argv == redact_arguments(
+        procfs.read_arguments(pid)
+    )
 
 
 def _left_out(argv: tuple[str, ...]) -> str | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.recording import Note
-from rlprof.recording.tracked import TrackedProcess
+from rlprof.recording.census import AgentsTold
 from rlprof.settings import RecordingSettings
 
 _WORST_FIRST: Final = (
@@ -19,12 +18,11 @@ _WORST_FIRST: Final = (
 """Of several processes the one that came furthest says most: modules are imported in some only."""
 
 
-def counting_notes(processes: Iterable[TrackedProcess], settings: RecordingSettings) -> list[Note]:
-    mailboxes = [tracked.mailbox for tracked in processes if tracked.mailbox is not None]
+def counting_notes(told: AgentsTold, settings: RecordingSettings) -> list[Note]:
     notes = []
     if settings.steps_from is not None:
-        notes += _target_notes(settings.steps_from, {mailbox.custom_state for mailbox in mailboxes})
-    if any(mailbox.lacks_counters for mailbox in mailboxes):
+        notes += _target_notes(settings.steps_from, told.custom_states)
+    if told.lacks_counters:
         notes.append(
             Note(
                 "warning",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import selectors
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -16,6 +18,11 @@ from rlprof.recording.target import FORWARDED, Target
 
 MAX_LAST_READS = 32
 """Reads of a stream after the target's end; a pipe holds much less."""
+
+LAST_READS_S = 0.5
+"""For these reads. What our own reader has not taken by then goes on in a process of its own."""
+
+_CHANGES = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
 
 LOOK_S = 1.0
 """After a bug the target's end is looked for this often, should even its announcement fail."""
@@ -29,9 +36,17 @@ class Escort:
         self._selector = selector
         self._target: Target | None = None
         self._signals: list[int] = []
+        self._ignored: frozenset[int] = frozenset()
+        self.was_continued = False
+        """Whether SIGCONT has come: we were stopped, and may have been for long."""
         self._restore: list[Callable[[], object]] = []
         self._wake_up = self._listen_to_signals()
         self._adopt_orphans()
+
+    @property
+    def has_target(self) -> bool:
+        """Whether it was started."""
+        return self._target is not None
 
     @property
     def target(self) -> Target:
@@ -53,7 +68,13 @@ class Escort:
             self.taps = [OutputTap(1, pattern), OutputTap(2, pattern)]
             stdout, stderr = (tap.target_end for tap in self.taps)
         try:
-            self._target = Target(command, environment, stdout=stdout, stderr=stderr)
+            self._target = Target(
+                command,
+                environment,
+                stdout=stdout,
+                stderr=stderr,
+                also_ignored=self._ignored,
+            )
         finally:
             for tap in self.taps:
                 tap.close_target_end()
@@ -67,6 +88,7 @@ class Escort:
             if signum in FORWARDED:
                 self.target.forward(signum)
             elif signum == signal.SIGCONT:
+                self.was_continued = True
                 self.target.continued()
             elif signum == signal.SIGWINCH:
                 for tap in self.taps:
@@ -74,10 +96,14 @@ class Escort:
 
     def drain(self) -> None:
         """Take what the target wrote last, and no more: a child that lives on may write for ever."""
+        until = time.monotonic() + LAST_READS_S
         for tap in self.taps:
             for _ in range(MAX_LAST_READS):
-                if tap.is_open and _readable(tap.fd):
-                    self._pump(tap)
+                if tap.is_open and time.monotonic() < until and _readable(tap.fd):
+                    tap.pump()
+            while tap.is_behind and time.monotonic() < until:
+                select.select([], [tap.ours], [], 0.05)
+                tap.flush()
 
     def see_to_the_end(self) -> int:
         """Stay with the target and do nothing else, after a bug in the recording; its exit code."""
@@ -109,8 +135,10 @@ class Escort:
     def close(self) -> None:
         """Leave signals and descriptors as they were found."""
         for tap in self.taps:
-            if tap.is_open:
+            if tap.is_open or tap.is_behind:
                 tap.leave_behind()
+        if self._target is not None:
+            self._target.let_group_go()
         for restore in reversed(self._restore):
             restore()
 
@@ -134,6 +162,8 @@ class Escort:
             if signum in FORWARDED and signal.getsignal(signum) is signal.SIG_IGN:
                 continue  # As nohup and background jobs want it; the target inherits that.
             old = signal.signal(signum, lambda number, _frame: self._signals.append(number))
+            if old is signal.SIG_IGN:
+                self._ignored |= {signum}
             self._restore.append(partial(signal.signal, signum, old))
         return reading
 
@@ -146,25 +176,51 @@ class Escort:
     def _register_taps(self) -> None:
         for tap in self.taps:
             if tap.is_open:
-                self._selector.register(tap.fd, selectors.EVENT_READ, partial(self._pump, tap))
+                self._wait_for(tap)
+
+    def _wait_for(self, tap: OutputTap) -> None:
+        """For more to read or, where our reader is slow, for it."""
+        if tap.is_behind:
+            self._selector.register(tap.ours, selectors.EVENT_WRITE, partial(self._flush, tap))
+        elif tap.is_open:
+            self._selector.register(tap.fd, selectors.EVENT_READ, partial(self._pump, tap))
 
     def _pump(self, tap: OutputTap) -> None:
         fd = tap.fd
         tap.pump()
-        if not tap.is_open:
+        if tap.is_behind or not tap.is_open:
             self._selector.unregister(fd)
+            self._wait_for(tap)
+
+    def _flush(self, tap: OutputTap) -> None:
+        tap.flush()
+        if not tap.is_behind:
+            self._selector.unregister(tap.ours)
+            self._wait_for(tap)
+
+    def follow_target(self) -> None:
+        """Take in that the target was stopped, continued or, after a bug, has ended."""
+        while self.target.exit_code is None:
+            try:
+                pid, status = os.waitpid(self.target.pid, _CHANGES)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self.target.changed(status)
 
     def _reap(self) -> None:
-        """Take leave of every child, ours and adopted ones."""
+        """Take leave of every child that has ended, ours and adopted ones."""
+        self.follow_target()
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+                pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
+                return
+            if pid == 0:
                 return
             if pid == self.target.pid:
                 self.target.changed(status)
-            elif pid == 0:
-                return
 
 
 def _readable(fd: int) -> bool:

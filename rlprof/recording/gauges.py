@@ -20,7 +20,7 @@ from rlprof.recording.tracked import TrackedProcess
 PSS_EVERY_US: Final = 5_000_000
 """How often the proportional memory of a process is asked for at most."""
 
-PSS_SHARE: Final = 0.01
+PSS_SHARE: Final = 0.002
 """Part of a core that asking for it may take, all processes together."""
 
 MAX_PSS_RSS_BYTES: Final = 4 << 30
@@ -64,6 +64,10 @@ class GaugeReader:
             pids = {tracked.pid: tracked.process.id for tracked in live}
             gauges += [Gauge(window.id, *row) for row in self._gpus.read(window.end_us, pids)]
         return gauges
+
+    def leave_out_until_now(self) -> None:
+        """What the machine did while the run stood still is not the run's."""
+        self._host_seen = dict(self._host_totals())
 
     def _pss_longest_ago(self, asked: Iterable[TrackedProcess]) -> list[TrackedProcess]:
         """Live processes in the order in which they may spend what is left for PSS."""

@@ -17,7 +17,8 @@ PROBE_STATE_TEXTS = {
     layout.PROBE_OWN_SIGURG: "the program handles SIGURG itself",
     layout.PROBE_WAKEUP_FD: "the program reads signals from a wake-up descriptor",
     layout.PROBE_DEEP_STACK: "its stack came near the recursion limit",
-    layout.PROBE_TRACED: "a trace or profile function was active in it",
+    layout.PROBE_TRACED: "a trace or profile function, or the like, was active in it",
+    layout.PROBE_SIGURG_BLOCKED: "its main thread blocks SIGURG, or was started with it ignored",
 }
 """Why a probe yielded, as the second half of a sentence."""
 
@@ -34,17 +35,21 @@ class WindowTold(NamedTuple):
 
 
 class MailboxReader:
-    """Reads what one agent writes; survives the agent's process."""
+    """Reads what one agent writes; survives the agent's process, until :meth:`close`."""
 
     def __init__(self, fd: int) -> None:
-        """Map the memfd ``fd`` and close it. Raises :class:`RlprofError` when it is not a mailbox."""
+        """Map the memfd ``fd`` and close it.
+
+        Raises :class:`RlprofError` when it is not a mailbox, OSError when no descriptor is left.
+        """
         try:
             if os.fstat(fd).st_size != layout.SIZE:
                 raise _not_a_mailbox()
             self._memory = mmap(fd, layout.SIZE)
         finally:
             os.close(fd)
-        self._cells = memoryview(self._memory)[: layout.SITES_START].cast("q")
+        self._view = memoryview(self._memory)[: layout.SITES_START].cast("q")
+        self._cells: memoryview[int] | list[int] = self._view
         if self._cells[layout.CELL_MAGIC] != layout.MAGIC:
             raise _not_a_mailbox()
         self._frames: dict[int, Frame] = {}
@@ -52,6 +57,23 @@ class MailboxReader:
         self._names: list[str] = []
         self._counts_seen: list[int] = []
         self.sites = SiteTable(self._memory, self._cells)
+
+    def close(self) -> None:
+        """Give its memory and its descriptor back; states, windows and sites are still told."""
+        if self._cells is not self._view:
+            return
+        self._cells = self._view[: layout.CELL_COUNTERS].tolist()
+        self.sites.close()
+        self._view.release()
+        self._memory.close()
+        self._frames.clear()
+        self._stacks.clear()
+
+    @property
+    def exit_told(self) -> int | None:
+        """The exit code that its agent foresaw; None where it ended otherwise, or lives."""
+        told = self._cells[layout.CELL_EXIT]
+        return told - 1 if told else None
 
     @property
     def probe_state(self) -> int:
@@ -79,12 +101,23 @@ class MailboxReader:
         """What became of the windows of torch's profiler."""
         return self._cells[layout.CELL_TORCH_STATE]
 
+    @property
+    def torch_cost_us(self) -> float:
+        """CPU time that windows of torch's profiler took from the program."""
+        return self._cells[layout.CELL_WINDOWS_COST_NS] / 1000
+
+    def grant_windows(self, may: bool) -> None:
+        """Answer an agent whose state is ``TORCH_ASKS``."""
+        self._cells[layout.CELL_TORCH_STATE] = (
+            layout.TORCH_MAY if may else layout.TORCH_OTHER_PROCESSES
+        )
+
     def torch_windows(self) -> list[WindowTold]:
         """Those that have begun."""
         told = []
         for number in range(layout.MAX_WINDOWS):
             first = layout.window_cell(number, 0)
-            cells = self._cells[first : first + layout.CELLS_PER_WINDOW].tolist()
+            cells = list(self._cells[first : first + layout.CELLS_PER_WINDOW])
             if cells[layout.WINDOW_FATE] != layout.WINDOW_NONE:
                 told.append(
                     WindowTold(
@@ -115,7 +148,7 @@ class MailboxReader:
         """What was counted since the last call, by name; nothing that stood still."""
         self._read_names()
         first = layout.CELL_COUNTERS
-        totals = self._cells[first : first + len(self._names)].tolist()
+        totals = list(self._cells[first : first + len(self._names)])
         new: dict[str, float] = {}
         for name, total, seen in zip(self._names, totals, self._counts_seen, strict=True):
             if total != seen:

@@ -8,6 +8,7 @@ import os
 import re
 import select
 import signal
+import stat
 import termios
 import tty
 from contextlib import suppress
@@ -17,12 +18,18 @@ from rlprof.recording.target import FORWARDED
 MAX_LINE = 1 << 16
 """Output without a line end is matched in pieces of this size."""
 
+PIECE = 512
+"""Bytes written at once: ``PIPE_BUF`` of POSIX, for which there is room whenever a pipe or a terminal takes
+anything."""
+
 
 class OutputTap:
     """Stands between one stream of the target and ours: a terminal for a terminal, else a pipe."""
 
     def __init__(self, ours: int, pattern: re.Pattern[bytes]) -> None:
-        self._ours = ours
+        self.ours = ours
+        self._never_blocks = stat.S_ISREG(os.fstat(ours).st_mode)
+        self._unwritten = b""
         self._pattern: re.Pattern[bytes] | None = pattern
         self._line = b""
         self.steps: float | None = None
@@ -48,7 +55,7 @@ class OutputTap:
         if not self._is_terminal:
             return
         try:
-            size = fcntl.ioctl(self._ours, termios.TIOCGWINSZ, b"\0" * 8)
+            size = fcntl.ioctl(self.ours, termios.TIOCGWINSZ, b"\0" * 8)
             fcntl.ioctl(self.fd, termios.TIOCSWINSZ, size)
         except OSError:
             pass  # A terminal without a size has none to copy.
@@ -64,12 +71,32 @@ class OutputTap:
             os.close(self.fd)
             self._match(self._line)
             return
-        if not _write_all(self._ours, data):
-            # Nobody reads our output any more: the target must see that as without us.
-            self.is_open = False
-            os.close(self.fd)
-            return
+        self._unwritten += data
+        self.flush()
         self._look_for_numbers(data)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether our reader has yet to take what has been read: the target waits meanwhile, as it would
+        without us.
+        """
+        return bool(self._unwritten)
+
+    def flush(self) -> None:
+        """Pass on what can be without waiting."""
+        while self._unwritten and (self._never_blocks or _takes_more(self.ours)):
+            piece = self._unwritten if self._never_blocks else self._unwritten[:PIECE]
+            try:
+                self._unwritten = self._unwritten[os.write(self.ours, piece) :]
+            except BlockingIOError:
+                return  # Whoever started us shares a descriptor that does not block.
+            except OSError:
+                # Nobody reads our output any more: the target must see that as without us.
+                self._unwritten = b""
+                if self.is_open:
+                    self.is_open = False
+                    os.close(self.fd)
+                return
 
     def take_sps(self) -> float | None:
         """The latest rate that was printed since the last call."""
@@ -83,10 +110,14 @@ class OutputTap:
         try:
             os.setpgid(0, 0)  # Out of reach of the terminal's Ctrl-C, as its writers are.
             _obey_signals()
-            _close_all_but(self.fd, self._ours)
+            _close_all_but(self.fd, self.ours)
             self.stop_matching()
-            while self.is_open:
-                self.pump()
+            while self.is_open or self.is_behind:
+                if self.is_behind:
+                    select.select([], [self.ours], [])
+                    self.flush()
+                else:
+                    self.pump()
         finally:
             os._exit(0)
 
@@ -151,14 +182,8 @@ def _close_all_but(*kept: int) -> None:
                 os.close(int(name))
 
 
-def _write_all(fd: int, data: bytes) -> bool:
-    """False when the reader of ``fd`` is gone."""
-    while data:
-        try:
-            data = data[os.write(fd, data) :]
-        except BlockingIOError:
-            # Whoever started us shares a descriptor that does not block.
-            select.select([], [fd], [])
-        except OSError:
-            return False
-    return True
+def _takes_more(fd: int) -> bool:
+    try:
+        return bool(select.select([], [fd], [], 0)[1])
+    except (OSError, ValueError):
+        return True  # Let the write say what is wrong.

@@ -37,6 +37,9 @@ class ProcessStat(NamedTuple):
     virtual_bytes: int
     """Addresses it has asked for, used or not."""
     rss_bytes: int
+    wait_status: int | None
+    """As ``waitpid`` would give it; None before the end, and where the kernel does not tell it apart from
+    an ordinary end."""
 
     @property
     def has_ended(self) -> bool:
@@ -60,6 +63,8 @@ def read_stat(pid: int) -> ProcessStat | None:
         start_ticks=int(fields[19]),
         virtual_bytes=int(fields[20]),
         rss_bytes=int(fields[21]) * _PAGE,
+        # 0 also stands for "not permitted".
+        wait_status=int(fields[49]) or None if fields[0] in b"ZX" and len(fields) > 49 else None,
     )
 
 

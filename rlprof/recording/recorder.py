@@ -7,30 +7,35 @@ our signals, and the clock that closes a window.
 from __future__ import annotations
 
 import os
-import secrets
 import selectors
 import time
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from rlprof import __version__
 from rlprof.agent import INJECT_DIR
-from rlprof.errors import LaunchError, RlprofError
-from rlprof.model.recording import Note, RunInfo
+from rlprof.errors import LaunchError, OutputError, RlprofError
+from rlprof.model.recording import Note
 from rlprof.recording import procfs
-from rlprof.recording.agents import AgentServer
+from rlprof.recording.agents import AgentServer, Announcement
 from rlprof.recording.attaching import Attacher
-from rlprof.recording.census import Census
+from rlprof.recording.census import AgentsTold, Census
+from rlprof.recording.clock import RunClock
 from rlprof.recording.counting_notes import counting_notes
 from rlprof.recording.escort import Escort
 from rlprof.recording.gpus.reader import find_gpus
-from rlprof.recording.host import git_state, host_facts, usable_cores
-from rlprof.recording.live import LiveLine
-from rlprof.recording.redact import redact_arguments, redact_environment
+from rlprof.recording.guard import PartGuard
+from rlprof.recording.host import usable_cores
+from rlprof.recording.pauses import paused_note, unwatched_note
+from rlprof.recording.run_facts import run_info
 from rlprof.recording.samplers.austin import Austin, find_austin
+from rlprof.recording.sampling_budget import SETTLED_US, SamplingBudget
 from rlprof.recording.stacks import StackTable
+from rlprof.recording.standstill import Gap, StandstillWatch
 from rlprof.recording.storing import WindowStore
+from rlprof.recording.streams import occupy_closed_streams
 from rlprof.recording.timeline import window_length_us
 from rlprof.recording.torch_traces import TraceCollector
 from rlprof.recording.tracked import TrackedProcess
@@ -38,10 +43,15 @@ from rlprof.runfile.writer import RunWriter
 from rlprof.settings import DEFAULT_INTERVAL_US, RecordingSettings
 
 READ_US = 100_000
-"""How often samplers are read: a terminal holds 64 KiB back, which is 200 ms of the finest rate."""
+"""How often samplers are read at first: a terminal holds 64 KiB back, which is 200 ms of the finest rate."""
+
+SETTLED_READ_US = 250_000
+"""The same once they look less often."""
 
 SCAN_US = 250_000
-"""How often the process tree is looked through."""
+"""How often the process tree is looked through at first."""
+
+SETTLED_SCAN_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +67,25 @@ class Outcome:
 def record(settings: RecordingSettings) -> Outcome:
     """Run the target under observation and write ``settings.run_file``.
 
-    Raises :class:`LaunchError` when the target could not be started and
-    :class:`OutputError` when the run file could not even be begun; the target has
-    not run then.
+    Raises :class:`LaunchError` when the target cannot be started and :class:`OutputError` when nothing can
+    be recorded; the target has not run then. Once it runs nothing is raised any more.
     """
-    recorder = Recorder(settings)
+    occupy_closed_streams()
+    try:
+        recorder = Recorder(settings)
+    except RlprofError:
+        raise
+    except Exception as error:
+        raise OutputError(
+            f"the recording could not begin: {error}",
+            slug="recording-not-begun",
+            hint="`rlprof doctor` looks at what it needs",
+        ) from error
     try:
         return recorder.run()
     finally:
-        recorder.close()
+        with suppress(Exception):
+            recorder.close()
 
 
 class Recorder:
@@ -76,30 +96,33 @@ class Recorder:
         # Before the run's clock starts: a driver that wakes up is none of its start-up.
         self._gpus = find_gpus(os.environ)
         # One after the other: by the second, what is seen from outside is laid over the recording.
-        self._start = time.monotonic()
-        self._started_unix_s = time.time()
+        self._clock = RunClock()
+        started_unix_s = time.time()
         self._notes: list[Note] = []
+        self._guard = PartGuard()
         self._usable_cores = usable_cores()
         self._selector = selectors.DefaultSelector()
         self._stacks = StackTable()
-        self._census = Census(self._stacks, self._elapsed_us, expects_agents=settings.agent)
-        self._server = AgentServer()
+        self._census = Census(self._stacks, self._clock.now_us, expects_agents=settings.agent)
+        self._traces = TraceCollector(settings, self._clock)
+        self._server = AgentServer(on_trace=self._traces.take)
+        self._budget = SamplingBudget(settings.interval_us, self._usable_cores)
         self._attacher = Attacher(
             self._find_austin() if settings.sampling else None,
             self._selector,
-            interval_us=settings.interval_us,
-            usable_cores=self._usable_cores,
-            elapsed_us=self._elapsed_us,
+            self._budget,
+            elapsed_us=self._clock.now_us,
             on_first_sample=lambda tracked: self._server.release(tracked.pid),
         )
-        self._traces = TraceCollector(settings, self._start)
-        writer = RunWriter(settings.run_file, self._run_info())
-        self._store = WindowStore(writer, self._stacks, self._gpus)
+        info = run_info(settings, started_unix_s=started_unix_s, gpus=self._gpus)
+        self._store = WindowStore(RunWriter(settings.run_file, info), self._stacks, self._gpus)
         self._next_scan_us = 0
         self._next_read_us = 0
         self._is_recording = True
-        self._live = LiveLine()
+        self._stopped_at_s: float | None = None
+        """When the target was stopped, while it is."""
         self._escort = Escort(self._selector)
+        self._standstill = StandstillWatch(self._escort)
 
     def run(self) -> Outcome:
         self._selector.register(self._server, selectors.EVENT_READ, self._accept)
@@ -107,7 +130,9 @@ class Recorder:
             target = self._escort.start(
                 self._settings.command, self._environment(), self._settings.sps_pattern
             )
-        except Exception:
+        except Exception as error:
+            if self._escort.has_target:
+                return self._only_stay(error)
             self._store.discard()
             raise
         self._census.root_pid = target.pid
@@ -116,16 +141,19 @@ class Recorder:
                 self._turn()
             self._finish(target.exit_code)
         except Exception as bug:
-            # Whatever it is, the training must not pay for it.
-            self._store.fail(_bug_report(bug))
-            self._server.close()
-            self._attacher.kill_all(self._census.all)
-            return Outcome(self._escort.see_to_the_end(), self._store.failure)
+            return self._only_stay(bug)
         return Outcome(target.exit_code, self._store.failure)
+
+    def _only_stay(self, bug: Exception) -> Outcome:
+        """Record nothing more, but stay with the target: whatever it is, the training must not pay for it."""
+        self._store.fail(_bug_report(bug))
+        self._server.close()
+        self._attacher.kill_all()
+        return Outcome(self._escort.see_to_the_end(), self._store.failure)
 
     def close(self) -> None:
         """Leave no sampler behind, and signals and descriptors as they were found."""
-        self._attacher.kill_all(self._census.all)
+        self._attacher.kill_all()
         self._server.close()
         self._selector.close()
         self._escort.close()
@@ -145,33 +173,6 @@ class Recorder:
                 )
             )
             return None
-
-    def _run_info(self) -> RunInfo:
-        settings = self._settings
-        cwd = os.getcwd()  # noqa: PTH109 - a text is wanted
-        interval = settings.interval_us
-        return RunInfo(
-            id=secrets.token_hex(8),
-            command=redact_arguments(settings.command),
-            script=settings.script,
-            cwd=cwd,
-            started_unix_s=self._started_unix_s,
-            wall_us=0,
-            exit_code=None,
-            complete=False,
-            label=settings.label,
-            git=git_state(Path(cwd)),
-            host=host_facts(self._gpus),
-            environment=redact_environment(os.environ),
-            settings={
-                "interval": "default" if interval is None else f"{interval} us",
-                "agent": str(settings.agent).lower(),
-                "probe": str(settings.probe).lower(),
-                "sampling": str(settings.sampling).lower(),
-                "torch": settings.torch.value,
-            },
-            rlprof_version=__version__,
-        )
 
     def _environment(self) -> dict[str, str]:
         environment = dict(os.environ)
@@ -194,19 +195,44 @@ class Recorder:
     def _turn(self) -> None:
         """Wait for whatever comes first, and deal with what is due."""
         due_s = self._server.release_overdue()
-        now_us = self._elapsed_us()
-        timeout = max(0.0, (self._next_read_us - now_us) / 1e6) if self._is_recording else None
-        if due_s is not None:
-            timeout = max(0.0, due_s if timeout is None else min(timeout, due_s))
-        for key, _ in self._selector.select(timeout):
-            key.data()
+        events = self._selector.select(self._timeout_s(due_s))
         self._escort.handle_signals()
+        self._notice_standstill()
+        for key, _ in events:
+            self._call(key)
         self._reap()
         if self._is_recording:
             self._look_after_processes()
+        self._standstill.turned()
+
+    def _timeout_s(self, due_s: float | None) -> float | None:
+        """Until something is due; None to wait for an event."""
+        dues = [] if due_s is None else [due_s]
+        if self._is_recording and self._stopped_at_s is None:
+            next_us = self._next_read_us
+            if self._settings.duration_s is not None:
+                next_us = min(next_us, round(self._settings.duration_s * 1e6))
+            dues.append((next_us - self._clock.now_us()) / 1e6)
+        return max(0.0, min(dues)) if dues else None
+
+    def _call(self, key: selectors.SelectorKey) -> None:
+        """What fails once is not called again: its event would come for ever."""
+        callback: Callable[[], None] = key.data
+        is_done = False
+        with self._guard.part("an event"):
+            # An earlier call of this turn may have closed it.
+            if key.fd in self._selector.get_map():
+                callback()
+            is_done = True
+        if not is_done and key.fd in self._selector.get_map():
+            self._selector.unregister(key.fileobj)
+            if key.fileobj is self._server:
+                self._server.close()  # Whoever calls goes on at once, where nobody would answer.
 
     def _look_after_processes(self) -> None:
-        now_us = self._elapsed_us()
+        if self._stopped_at_s is not None:
+            return
+        now_us = self._clock.now_us()
         duration_s = self._settings.duration_s
         if duration_s is not None and now_us >= duration_s * 1e6:
             self._notes.append(
@@ -221,17 +247,20 @@ class Recorder:
             return
         if now_us < self._next_read_us:
             return
-        self._next_read_us = now_us + READ_US
+        is_settled = now_us >= SETTLED_US
+        self._next_read_us = now_us + (SETTLED_READ_US if is_settled else READ_US)
         for tracked in self._census.live():
-            self._attacher.read(tracked)
+            with self._guard.part("reading the sampler of a process"):
+                self._attacher.read(tracked)
         if now_us >= self._next_scan_us:
-            self._next_scan_us = now_us + SCAN_US
-            self._scan()
+            self._next_scan_us = now_us + (SETTLED_SCAN_US if is_settled else SCAN_US)
+            with self._guard.part("the scan for processes"):
+                self._scan()
         if now_us - self._store.window_start_us >= window_length_us(now_us):
             self._close_window(now_us)
 
     def _scan(self) -> None:
-        ours = self._sampler_pids()
+        ours = self._own_pids()
         alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in ours]
         # Who has ended by now has announced itself before, or never will: only then is it missed.
         while self._server.has_callers():
@@ -239,33 +268,34 @@ class Recorder:
             self._server.release_overdue()
         for tracked in self._census.scan(alive):
             self._attach(tracked)
-        for tracked in list(self._census.notice_ends()):
-            self._end(tracked.pid, exit_code=None)
+        for tracked, exit_code in list(self._census.notice_ends()):
+            self._end(tracked.pid, exit_code)
         live = self._census.live()
         # On a full machine a wait takes its core from the training; and a pool that is made again
         # and again would wait for longer than its processes live.
         wait = len(live) < self._usable_cores and not self._census.expects_short_life()
+        probe_interval_us = self._budget.probe_interval_us(self._clock.now_us())
         for tracked in live:
             self._attacher.tend(tracked, live=len(live))
+            tracked.look_every(probe_interval_us)
             if tracked.mailbox is not None:
                 tracked.mailbox.let_children_wait(wait)
 
     def _close_window(self, now_us: int) -> None:
-        self._store.close_window(now_us, self._census, self._escort.taps)
+        self._store.close_window(now_us, self._census, self._escort.taps, self._guard)
         if self._store.failure is not None:
             self._stop_sampling()
-        self._store.keep_traces(self._traces.collect(self._census.all))
-        self._live.update(
-            elapsed_us=now_us,
-            processes=len(self._census.live()),
-            samples=sum(tracked.clock_samples for tracked in self._census.all),
-            sps=self._store.recent_sps(),
-        )
+        with self._guard.part("a window of torch's profiler"):
+            self._store.keep_traces(self._traces.collect(self._watched()))
+        self._standstill.note_cpu(self._pids())
 
     def _accept(self) -> None:
         announcement = self._server.accept()
-        if announcement is None:
-            return
+        if announcement is not None:
+            with self._guard.part("the announcement of a process"):
+                self._take_in(announcement)
+
+    def _take_in(self, announcement: Announcement) -> None:
         before = self._census.get(announcement.pid)
         tracked = self._census.announced(announcement)
         if before is not None and before is not tracked:
@@ -287,97 +317,147 @@ class Recorder:
 
     def _reap(self) -> None:
         """Take leave of every child that has ended, adopted ones included."""
+        self._escort.follow_target()
+        self._follow_stop()
         target = self._escort.target
-        samplers = self._sampler_pids()
+        if target.exit_code is not None:
+            self._end(target.pid, target.exit_code)
         while True:
             try:
-                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
             if found is None:
                 return
-            if found.si_pid in samplers:
+            if found.si_pid in self._attacher.pids():
                 # Its own Popen reaps it, once its output has been read.
-                if not self._read_ended_sampler(found.si_pid):
-                    return
+                with self._guard.part("the end of a sampler"):
+                    self._attacher.sampler_ended(found.si_pid)
                 continue
-            pid, status = os.waitpid(found.si_pid, os.WNOHANG | os.WUNTRACED)
+            pid, status = os.waitpid(found.si_pid, os.WNOHANG)
             if pid == target.pid:
                 target.changed(status)
-            if pid and not os.WIFSTOPPED(status):
+            elif pid == target.placeholder_pid:
+                target.placeholder_ended()
+            if pid:
                 self._end(pid, os.waitstatus_to_exitcode(status))
-
-    def _read_ended_sampler(self, pid: int) -> bool:
-        """Read the last of a sampler that has ended, which also reaps it."""
-        for tracked in self._census.all:
-            for sampler in tracked.samplers:
-                if sampler.process.pid == pid and not sampler.is_over:
-                    while not sampler.is_over:
-                        self._attacher.read_sampler(tracked, sampler)
-                    return True
-        return False
 
     def _end(self, pid: int, exit_code: int | None) -> None:
         tracked = self._census.get(pid)
         if tracked is not None:
-            self._attacher.stop(tracked)
-            if exit_code is not None and exit_code < 0:
-                exit_code = 128 - exit_code
+            with self._guard.part("the end of a sampler"):
+                self._attacher.stop(tracked)
             self._census.ended(pid, exit_code)
+
+    # Standing still
+
+    def _notice_standstill(self) -> None:
+        """Leave time out in which the run was stopped, and mark time in which we were."""
+        since_s = self._standstill.last_s
+        gap = self._standstill.judge(self._pids())
+        if gap is Gap.NONE or not self._is_recording:
+            return
+        if gap is Gap.STOOD_STILL:
+            if self._stopped_at_s is None:
+                self._begin_pause(since_s)
+            if self._escort.target.stopped_at_s is None:
+                self._end_pause()
+            return
+        for tracked in self._census.live():
+            self._attacher.drop(tracked)
+            tracked.forget_clock()
+        self._notes.append(unwatched_note(self._clock.at(since_s), time.monotonic() - since_s))
+        self._close_window(self._clock.now_us())
+        self._attach_again()
+
+    def _follow_stop(self) -> None:
+        """The target alone was stopped or continued, while we looked on."""
+        stopped_at_s = self._escort.target.stopped_at_s
+        if stopped_at_s is not None and self._stopped_at_s is None and self._is_recording:
+            self._begin_pause(stopped_at_s)
+        elif stopped_at_s is None and self._stopped_at_s is not None:
+            self._end_pause()
+
+    def _begin_pause(self, since_s: float) -> None:
+        for tracked in self._census.live():
+            self._attacher.drop(tracked)
+        self._close_window(self._clock.at(since_s))
+        self._stopped_at_s = since_s
+
+    def _end_pause(self) -> None:
+        assert self._stopped_at_s is not None, "nothing was stopped"
+        pause = self._clock.stood_still(self._stopped_at_s, time.monotonic())
+        self._stopped_at_s = None
+        self._store.stood_still()
+        self._notes.append(paused_note(self._clock.at(pause.since_s), pause))
+        self._attach_again()
+
+    def _attach_again(self) -> None:
+        for tracked in self._census.live():
+            with self._guard.part("attaching a sampler"):
+                self._attach(tracked)
 
     # The end
 
     def _finish(self, exit_code: int) -> None:
-        self._live.clear()
+        if self._stopped_at_s is not None:
+            self._end_pause()
         # Before the last window closes: steps may be in what the target wrote last.
         self._escort.drain()
         if self._is_recording:
             self._stop_recording()
-        self._store.keep_traces(self._traces.finish(self._census.all))
+        with self._guard.part("a window of torch's profiler"):
+            while self._server.has_callers():
+                self._accept()  # A process that ended may have sent its last trace.
+            self._store.keep_traces(self._traces.finish(self._watched()))
+        told = self._census.agents_told()
         self._store.finish(
             exit_code=exit_code,
             census=self._census,
-            overhead=self._overhead(),
+            overhead=self._overhead(told),
             notes=[
                 *self._notes,
                 *(self._gpus.notes if self._gpus is not None else ()),
-                *counting_notes(self._census.all, self._settings),
-                *self._traces.notes(self._census.all),
+                *counting_notes(told, self._settings),
+                *self._traces.notes(told.torch_states),
+                *self._attacher.notes(),
+                *self._guard.notes(),
             ],
         )
 
     def _stop_sampling(self) -> None:
         for tracked in self._census.live():
-            self._attacher.stop(tracked)
-            if tracked.mailbox is not None:
-                tracked.mailbox.request_interval(0)  # Nobody reads what a probe would find.
+            with self._guard.part("the end of a sampler"):
+                self._attacher.stop(tracked)
+            tracked.look_every(0)  # Nobody reads what a probe would find.
         self._is_recording = False
 
     def _stop_recording(self) -> None:
-        for tracked in list(self._census.notice_ends()):
-            self._end(tracked.pid, exit_code=None)
+        for tracked, exit_code in list(self._census.notice_ends()):
+            self._end(tracked.pid, exit_code)
         self._census.last_glimpses()
         self._stop_sampling()
-        self._store.close_window(self._elapsed_us(), self._census, self._escort.taps)
+        self._store.close_window(self._clock.now_us(), self._census, self._escort.taps, self._guard)
 
-    def _overhead(self) -> dict[str, float]:
-        probes = [tracked.mailbox.probe_cost_us for tracked in self._census.all if tracked.mailbox]
+    def _overhead(self, told: AgentsTold) -> dict[str, float]:
         return {
             "samplers_cpu_us": self._attacher.cpu_us,
             "recorder_cpu_us": round(time.process_time() * 1e6),
-            "probe_cpu_us": round(sum(probes)),
+            "probe_cpu_us": round(told.probe_cost_us),
+            "torch_windows_cpu_us": round(told.torch_cost_us),
         }
 
-    def _sampler_pids(self) -> set[int]:
-        return {
-            sampler.process.pid
-            for tracked in self._census.all
-            for sampler in tracked.samplers
-            if not sampler.is_over
-        }
+    def _watched(self) -> list[TrackedProcess]:
+        """All whose windows of torch's profiler are to be known."""
+        return [*self._census.present, *self._census.with_windows]
 
-    def _elapsed_us(self) -> int:
-        return round((time.monotonic() - self._start) * 1e6)
+    def _pids(self) -> list[int]:
+        return [tracked.pid for tracked in self._census.live()]
+
+    def _own_pids(self) -> set[int]:
+        """Of our helpers, which are no part of the run."""
+        placeholder = self._escort.target.placeholder_pid
+        return {*self._attacher.pids(), *([] if placeholder is None else [placeholder])}
 
 
 def _bug_report(bug: Exception) -> RlprofError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from mmap import mmap
 from operator import add
 from typing import Final, NamedTuple
@@ -26,7 +27,7 @@ class _Site(NamedTuple):
 class SiteTable:
     """Reads the part of a mailbox that is about sites."""
 
-    def __init__(self, memory: mmap, cells: memoryview) -> None:
+    def __init__(self, memory: mmap, cells: Sequence[int]) -> None:
         """``cells`` are the mailbox's control cells."""
         self._memory = memory
         self._control = cells
@@ -34,9 +35,20 @@ class SiteTable:
         self._cells = memoryview(memory)[first:end].cast("q")
         self._names: list[_Site] = []
         self._seen: dict[str, int] = {}
+        self._last: list[SyncSite] | None = None
+
+    def close(self) -> None:
+        """Give the memory back; :meth:`sites` tells what it told last."""
+        self._last = self._now(0)
+        self._cells.release()
 
     def sites(self, process: int) -> list[SyncSite]:
         """All sites of ``process`` with what was counted there since its start."""
+        if self._last is None:
+            return self._now(process)
+        return [site._replace(process=process) for site in self._last]
+
+    def _now(self, process: int) -> list[SyncSite]:
         self._read_names()
         found: dict[_Site, list[int]] = {}
         for number, site in enumerate(self._names):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 
 from rlprof.errors import OutputError, RlprofError
-from rlprof.model.counters import best_source
 from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import (
     Counter,
@@ -22,6 +20,7 @@ from rlprof.model.recording import (
 from rlprof.recording.census import Census, summarise
 from rlprof.recording.gauges import GaugeReader
 from rlprof.recording.gpus.reader import GpuReader
+from rlprof.recording.guard import PartGuard
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.sources import read_sources
 from rlprof.recording.stacks import StackTable
@@ -33,10 +32,8 @@ from rlprof.recording.timeline import (
     merged,
     plan_merge,
 )
+from rlprof.recording.tracked import ProcessWindow, TrackedProcess
 from rlprof.runfile.writer import RunWriter, SampleRow
-
-RECENT_US = 5_000_000
-"""The live line's sps is over this long."""
 
 SOURCES_EVERY = 60
 """Sources are kept again after so many windows, so that a killed rlprof leaves them too."""
@@ -58,12 +55,16 @@ class WindowStore:
         self._closed = 0
         self._total_us = 0
         self._output_steps = 0.0
-        self._printed_sps: float | None = None
-        self._recent: deque[tuple[int, float]] = deque()
-        self._step_source: str | None = None
 
-    def close_window(self, now_us: int, census: Census, taps: Sequence[OutputTap]) -> None:
-        """Write what was seen since the last call, and begin the next window."""
+    def close_window(
+        self, now_us: int, census: Census, taps: Sequence[OutputTap], guard: PartGuard
+    ) -> None:
+        """Write what was seen since the last call, and begin the next window.
+
+        A fault in what one process tells costs the window of that process.
+        """
+        if self.failure is not None:
+            self._let_go(census)
         if self.failure is not None or now_us <= self.window_start_us:
             return
         window = Window(len(self._windows), self.window_start_us, now_us)
@@ -73,9 +74,11 @@ class WindowStore:
         counters: list[Counter] = []
         memory: list[MemoryGrowth] = []
         # Ended processes are asked once more: their mailboxes and samplers hold their last words.
-        asked = [tracked for tracked in census.all if not tracked.is_finished]
+        asked = list(census.present)
         for tracked in asked:
-            seen = tracked.close_window(now_us, window.length_us)
+            seen = ProcessWindow()
+            with guard.part("what a process told"):
+                seen = tracked.close_window(now_us, window.length_us)
             for thread, node, cost in seen.samples:
                 samples.append((window.id, thread, node, *cost))
                 self._total_us += cost.wall_us
@@ -86,10 +89,10 @@ class WindowStore:
                 for name, value in seen.counts.items()
                 if value
             ]
-            tracked.is_finished = not tracked.is_alive
         counters += self._output_counters(window, taps)
-        gauges = self._gauges.read(window, asked) + self._printed_rate(window, taps)
-        self._count_recent(window, counters)
+        gauges = self._printed_rate(window, taps)
+        with guard.part("the gauges"):
+            gauges += self._gauges.read(window, asked)
         frames, nodes = self._stacks.take_new()
         new_threads, census.new_threads = census.new_threads, []
         self._guard(
@@ -106,25 +109,23 @@ class WindowStore:
                 threads=new_threads,
             )
         )
+        self._let_go(census)
         self._windows.append(window)
         self._closed += 1
         if self._closed % SOURCES_EVERY == 0:
             self._guard(self._keep_sources)
-            self._keep_sites(census)
+            self._keep_sites(census.present)
         if len(self._windows) > MAX_WINDOWS:
             self._guard(self._merge)
+
+    def stood_still(self) -> None:
+        """The run did, until now."""
+        self._gauges.leave_out_until_now()
 
     def keep_traces(self, windows: Iterable[TorchWindow]) -> None:
         """Write windows of torch's profiler as they come."""
         for window in windows:
             self._guard(partial(self._writer.write_torch_window, window))
-
-    def recent_sps(self) -> float | None:
-        """Steps per second of the last seconds, else the last rate printed; None before either."""
-        if len(self._recent) < 2:
-            return self._printed_sps
-        seconds = (self._recent[-1][0] - self._recent[0][0]) / 1e6
-        return sum(steps for _, steps in list(self._recent)[1:]) / seconds
 
     def finish(
         self,
@@ -138,14 +139,14 @@ class WindowStore:
         if len(self._windows) > TAIL_WINDOWS:
             self._guard(self._merge)
         self._guard(self._keep_sources)
-        self._keep_sites(census)
+        self._keep_sites(census.present)
         self._guard(lambda: self._writer.write_notes(notes))
         self._guard(
             lambda: self._writer.finish(
                 wall_us=self.window_start_us,
                 exit_code=exit_code,
-                processes=[summarise(tracked) for tracked in census.all],
-                threads=census.threads,
+                processes=[summarise(tracked) for tracked in census.present],
+                threads=census.new_threads,
                 overhead=overhead,
             )
         )
@@ -170,10 +171,17 @@ class WindowStore:
     def _keep_sources(self) -> None:
         self._writer.write_sources(read_sources(self._writer.file_costs(), self._total_us))
 
-    def _keep_sites(self, census: Census) -> None:
+    def _let_go(self, census: Census) -> None:
+        """Of processes that have ended, whose last words are written or never will be."""
+        ended = [tracked for tracked in census.present if not tracked.is_alive]
+        self._keep_sites(ended)
+        for tracked in ended:
+            census.leave(tracked)
+
+    def _keep_sites(self, processes: Iterable[TrackedProcess]) -> None:
         sites = [
             site
-            for tracked in census.all
+            for tracked in processes
             if tracked.mailbox is not None
             for site in tracked.mailbox.sites.sites(tracked.process.id)
         ]
@@ -205,17 +213,4 @@ class WindowStore:
         rates = [rate for tap in taps if (rate := tap.take_sps()) is not None]
         if not rates:
             return []
-        self._printed_sps = fmean(rates)
-        return [Gauge(window.id, 0, OUTPUT_SPS, self._printed_sps)]
-
-    def _count_recent(self, window: Window, counters: Sequence[Counter]) -> None:
-        source = best_source([self._step_source, *(counter.name for counter in counters)])
-        if source != self._step_source:
-            # What counted so far counts the same steps, from within or in workers.
-            self._step_source = source
-            self._recent.clear()
-        steps = sum(counter.value for counter in counters if counter.name == source)
-        if steps or self._recent:
-            self._recent.append((window.end_us, steps))
-        while self._recent and self._recent[0][0] < window.end_us - RECENT_US:
-            self._recent.popleft()
+        return [Gauge(window.id, 0, OUTPUT_SPS, fmean(rates))]

@@ -8,9 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from rlprof.errors import LaunchError
 from rlprof.recording import procfs
+from rlprof.recording.dispositions import hand_down, ignored_before_python
+from rlprof.recording.placeholder import GroupPlaceholder
+from rlprof.recording.prctl import adopt_orphans
 
 FORWARDED = (
     signal.SIGINT,
@@ -31,8 +35,9 @@ SAME_SIGNAL_S = 0.05
 class Target:
     """The running target. It has a process group of its own and, if we had it, the terminal.
 
-    In a pipeline at a terminal (``rlprof run train.py | less``) it stays in the pipeline's group,
-    which a shell's job control, a pager and Ctrl-C count on.
+    It leads its group where we lead ours: then a shell would have made it the leader, too. In a pipeline at
+    a terminal (``rlprof run train.py | less``) it stays in the pipeline's group, which a shell's job control,
+    a pager and Ctrl-C count on.
     """
 
     def __init__(
@@ -42,20 +47,32 @@ class Target:
         *,
         stdout: int | None = None,
         stderr: int | None = None,
+        also_ignored: frozenset[int] = frozenset(),
     ) -> None:
-        """Raises :class:`LaunchError` when the program cannot be started."""
+        """``also_ignored`` are signals that we handle and were given as ignored.
+
+        Raises :class:`LaunchError` when the program cannot be started.
+        """
         self.exit_code: int | None = None
+        self.stopped_at_s: float | None = None
+        """When SIGSTOP or Ctrl-Z has stopped it, while it is stopped (monotonic clock)."""
+        self.stops = 0
+        """How often it was stopped or continued."""
         self._in_pipeline = _our_terminal() is not None and _has_pipeline_peers()
         self._terminal = None if self._in_pipeline else _our_terminal()
         self._last_signals: dict[int, float] = {}
+        self._placeholder = self._group_leader()
         terminal = self._terminal
-        own_group = not self._in_pipeline
+        group = None if self._placeholder is None else self._placeholder.pid
+        stays = self._in_pipeline
+        ignored = ignored_before_python() | also_ignored
 
         def prepare() -> None:
-            if own_group:
-                os.setpgid(0, 0)
+            if not stays:
+                os.setpgid(0, group or 0)
             if terminal is not None:
-                _give_terminal(terminal, os.getpid())
+                _give_terminal(terminal, os.getpgrp())
+            hand_down(ignored)
 
         try:
             process = subprocess.Popen(
@@ -66,15 +83,15 @@ class Target:
                 preexec_fn=prepare,
                 # What was handed down to us is the target's; our own descriptors close on exec.
                 close_fds=False,
+                restore_signals=False,
             )
         except (OSError, subprocess.SubprocessError) as error:
             self._take_terminal_back()
-            raise LaunchError(
-                f"cannot start {command[0]}: {getattr(error, 'strerror', None) or error}",
-                slug="target-not-started",
-                hint="check the path; `rlprof run -- PROGRAM…` starts programs that are not Python",
-            ) from error
+            self.let_group_go()
+            raise _not_started(command, error) from error
         self.pid = process.pid
+        self.group = group or process.pid
+        """Its process group, unless it is in a pipeline's."""
         # From here on the recorder reaps every child by pid; Popen must not wait too.
         process.returncode = 0
         self._popen = process
@@ -89,16 +106,44 @@ class Target:
             return  # The terminal has sent it to the whole pipeline, the target included.
         try:
             if signum in TO_THE_GROUP:
-                os.killpg(self.pid, signum)
+                os.killpg(self.group, signum)
             else:
                 os.kill(self.pid, signum)
         except ProcessLookupError:
             pass  # It has just ended; its exit status is on the way.
 
+    @property
+    def placeholder_pid(self) -> int | None:
+        """Of the process that leads its group, where there is one."""
+        return None if self._placeholder is None else self._placeholder.pid
+
+    def placeholder_ended(self) -> None:
+        """Somebody else has ended it, and its number may be another's soon."""
+        self._placeholder = None
+
+    def let_group_go(self) -> None:
+        if self._placeholder is not None:
+            self._placeholder.end()
+            self._placeholder = None
+
+    def _group_leader(self) -> GroupPlaceholder | None:
+        """None where the target leads, or where no further process may be started."""
+        if self._in_pipeline or os.getpgrp() == os.getpid():
+            return None
+        try:
+            return GroupPlaceholder()
+        except OSError:
+            return None
+
     def changed(self, status: int) -> None:
         """Take in what ``waitpid`` says of the target."""
         if os.WIFSTOPPED(status):
+            self.stopped_at_s = time.monotonic()
+            self.stops += 1
             self._stop_with_target()
+        elif os.WIFCONTINUED(status):
+            self.stopped_at_s = None
+            self.stops += 1
         elif os.WIFSIGNALED(status):
             self.exit_code = 128 + os.WTERMSIG(status)
             self._take_terminal_back()
@@ -112,9 +157,9 @@ class Target:
             return
         self._terminal = _our_terminal()
         if self._terminal is not None:
-            _give_terminal(self._terminal, self.pid)
+            _give_terminal(self._terminal, self.group)
         try:
-            os.killpg(self.pid, signal.SIGCONT)
+            os.killpg(self.group, signal.SIGCONT)
         except ProcessLookupError:
             pass
 
@@ -127,6 +172,27 @@ class Target:
     def _take_terminal_back(self) -> None:
         if self._terminal is not None:
             _give_terminal(self._terminal, os.getpgrp())
+
+
+def become(command: Sequence[str]) -> NoReturn:
+    """Turn this process into the target, as if rlprof had not been there.
+
+    Raises :class:`LaunchError` when the program cannot be started.
+    """
+    adopt_orphans(False)
+    hand_down(ignored_before_python())
+    try:
+        os.execvp(command[0], list(command))
+    except OSError as error:
+        raise _not_started(command, error) from error
+
+
+def _not_started(command: Sequence[str], error: Exception) -> LaunchError:
+    return LaunchError(
+        f"cannot start {command[0]}: {getattr(error, 'strerror', None) or error}",
+        slug="target-not-started",
+        hint="check the path; `rlprof run -- PROGRAM…` starts programs that are not Python",
+    )
 
 
 def _has_pipeline_peers() -> bool:

@@ -14,6 +14,9 @@ HEAD_US = 15 * SECOND
 FINEST_US = 3 * SECOND
 """Short windows at first: imports take tenths of a second, and start-up ends between windows."""
 
+SETTLED_US = 30 * SECOND
+"""From then on a window costs more to write than its place in time tells."""
+
 MAX_WINDOWS = 240
 """More than these and neighbours are merged."""
 
@@ -34,7 +37,7 @@ def window_length_us(elapsed_us: int) -> int:
         return SECOND // 10
     if elapsed_us < HEAD_US:
         return SECOND // 4
-    return SECOND // 2 if elapsed_us < 60 * SECOND else SECOND
+    return SECOND // 2 if elapsed_us < SETTLED_US else SECOND
 
 
 def plan_merge(windows: Sequence[Window], tail_windows: int = TAIL_WINDOWS) -> list[list[int]]:

@@ -1,25 +1,35 @@
-"""Windows of torch's profiler: where agents put their traces, and how these get into the run file."""
+"""Windows of torch's profiler: who may have them, and how their traces get into the run file."""
 
 from __future__ import annotations
 
-import gzip
-import shutil
-import tempfile
-import time
+import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from threading import Event
 from typing import Final, NamedTuple
 
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.recording import Note, TorchWindow
+from rlprof.recording.agents import TraceArrival
+from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import WindowTold
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.settings import RecordingSettings, TorchWindows
 from rlprof.units import size
 
+MOST_PROCESSES: Final = 8
+"""Processes of a run that may have windows: the first that ask. Each keeps some megabytes."""
+
 MOST_BYTES: Final = 256 << 20
 """Of a trace before packing. Windows are short so that traces stay far below it."""
+
+_PIECE: Final = 1 << 20
+"""Bytes packed at once: 10 to 20 ms, after which packing can be stopped."""
+
+_GZIP: Final = 31
+"""``wbits`` of zlib for the format of gzip."""
 
 _KINDS: Final = {
     layout.WINDOW_PLAIN: "plain",
@@ -42,8 +52,26 @@ _REMARKS: Final = {
     layout.TORCH_FAILED: Note(
         "info",
         "torch-window-failed",
-        "A window of torch's profiler could not be taken or written (no room for temporary files?). "
-        "The program was not touched by it.",
+        "A window of torch's profiler could not be taken or handed over. The program was not touched by "
+        "it.",
+    ),
+    layout.TORCH_NO_ROOM: Note(
+        "info",
+        "torch-without-room",
+        "No window of torch's profiler could be kept: there is no room for a temporary name in TMPDIR, "
+        "/tmp or /dev/shm. Nothing else was lost.",
+    ),
+    layout.TORCH_NOT_SILENT: Note(
+        "info",
+        "torch-not-silent",
+        "Windows of torch's profiler were not taken: in this build of torch nothing keeps the profiler "
+        "from printing to the program's stderr.",
+    ),
+    layout.TORCH_TOO_DEAR: Note(
+        "info",
+        "torch-window-too-dear",
+        "There are fewer windows of torch's profiler than usual: a further one would have taken more "
+        "than 1 % of the run up to then.",
     ),
     layout.TORCH_OTHER_THREAD: Note(
         "info",
@@ -75,36 +103,42 @@ class _Packing(NamedTuple):
 class TraceCollector:
     """The traces of one run. Packing is done beside the recording, which must not stand still."""
 
-    def __init__(self, settings: RecordingSettings, start: float) -> None:
-        """``start`` is the run's, by the monotonic clock (seconds)."""
+    def __init__(self, settings: RecordingSettings, clock: RunClock) -> None:
         self._settings = settings
-        self._start_ns = round(start * 1e9)
-        self._folder: Path | None = None
+        self._clock = clock
+        self._granted: set[int] = set()
+        """Ids of the processes that may have windows."""
+        self._arrived: dict[tuple[int, int], int] = {}
+        """Descriptors of traces whose window was not told yet, by pid and number."""
         self._seen: set[tuple[int, int]] = set()
         self._packing: list[_Packing] = []
         self._packer: ThreadPoolExecutor | None = None
+        self._is_over = Event()
         self._too_large = 0
-        self._has_no_room = False
-        """Whether there is no folder for temporary files, and so no windows."""
 
     def environment(self) -> dict[str, str]:
         """What the agents read; nothing when no windows are wanted."""
         if self._settings.torch is TorchWindows.OFF:
             return {"RLPROF_TORCH": TorchWindows.OFF.value}
-        try:
-            self._folder = Path(tempfile.mkdtemp(prefix="rlprof-"))
-        except OSError:
-            self._has_no_room = True
         return {
             "RLPROF_TORCH": self._settings.torch.value,
             "RLPROF_TORCH_STEPS": str(self._settings.torch_steps),
-            "RLPROF_TORCH_DIR": "" if self._folder is None else str(self._folder),
         }
 
+    def take(self, arrival: TraceArrival) -> None:
+        """Keep a trace that an agent has sent, until it tells of its window."""
+        key = arrival.pid, arrival.number
+        is_one_of_few = len(self._arrived) < MOST_PROCESSES * layout.MAX_WINDOWS
+        if key in self._arrived or not is_one_of_few:
+            os.close(arrival.descriptor)
+        else:
+            self._arrived[key] = arrival.descriptor
+
     def collect(self, processes: Iterable[TrackedProcess]) -> Iterator[TorchWindow]:
-        """Yield the windows that have ended and are packed, in any order."""
+        """Answer agents that ask for windows, and yield those that are packed, in any order."""
         for tracked in processes:
             if tracked.mailbox is not None and tracked.mailbox.torch_state:
+                self._answer(tracked)
                 for told in tracked.mailbox.torch_windows():
                     self._take_note(tracked, told)
         ready = [packing for packing in self._packing if packing.trace.done()]
@@ -112,21 +146,25 @@ class TraceCollector:
         for packing in ready:
             yield self._packed(packing)
 
-    def finish(self, processes: Sequence[TrackedProcess]) -> Iterator[TorchWindow]:
-        """Yield those that are left, after the run; those that were open then are lost."""
+    def finish(
+        self, processes: Sequence[TrackedProcess], deadline_s: float = 2.0
+    ) -> Iterator[TorchWindow]:
+        """Yield those that are left, after the run. Lost are those that were open then, and the traces
+        that cannot be packed in ``deadline_s``.
+        """
         yield from self.collect(processes)
+        wait([packing.trace for packing in self._packing], timeout=deadline_s)
+        self._is_over.set()
         for packing in self._packing:
             yield self._packed(packing)
         self._packing = []
         for tracked in processes:
             for told in [] if tracked.mailbox is None else tracked.mailbox.torch_windows():
-                if told.fate == layout.WINDOW_OPEN:
+                if (tracked.process.id, told.number) not in self._seen:
                     yield self._lost(tracked, told)
 
-    def notes(self, processes: Iterable[TrackedProcess]) -> list[Note]:
-        """Why there are fewer windows than one would expect."""
-        states = {layout.TORCH_FAILED} if self._has_no_room else set()
-        states |= {tracked.mailbox.torch_state for tracked in processes if tracked.mailbox}
+    def notes(self, states: set[int]) -> list[Note]:
+        """Why there are fewer windows than one would expect, from the states of all agents."""
         notes = [remark for state, remark in _REMARKS.items() if state in states]
         if self._too_large:
             notes.append(
@@ -140,55 +178,74 @@ class TraceCollector:
         return notes
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Leave nothing behind, whatever is still being packed."""
+        self._is_over.set()
         if self._packer is not None:
-            self._packer.shutdown(wait=True, cancel_futures=True)
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._packer.shutdown()  # What is queued ends at once, and closes its descriptor.
+        for descriptor in self._arrived.values():
+            os.close(descriptor)
+        self._arrived.clear()
+
+    def _answer(self, tracked: TrackedProcess) -> None:
+        assert tracked.mailbox is not None, "only agents ask"
+        if tracked.mailbox.torch_state == layout.TORCH_ASKS:
+            may = tracked.process.id in self._granted or len(self._granted) < MOST_PROCESSES
+            if may:
+                self._granted.add(tracked.process.id)
+            tracked.mailbox.grant_windows(may)
 
     def _take_note(self, tracked: TrackedProcess, told: WindowTold) -> None:
         key = (tracked.process.id, told.number)
         if told.fate == layout.WINDOW_OPEN or key in self._seen or not told.begun_ns:
             return
+        descriptor = self._arrived.pop((tracked.pid, told.number), None)
+        if descriptor is None and told.fate == layout.WINDOW_WRITTEN:
+            return  # On its way: it was sent before the window was told.
         self._seen.add(key)
-        window = self._window(tracked, told, _FATES.get(told.fate, "failed"), told.ended_ns)
-        if self._packer is None:
-            self._packer = ThreadPoolExecutor(1, thread_name_prefix="pack-traces")
-        assert self._folder is not None, "agents take windows only where a folder was given"
-        path = self._folder / f"{tracked.pid}-{told.number}.json"
-        self._packing.append(_Packing(window, self._packer.submit(_packed_trace, path)))
+        ended_us = self._clock.at(told.ended_ns / 1e9)
+        window = self._window(tracked, told, _FATES.get(told.fate, "failed"), ended_us)
+        self._packing.append(_Packing(window, self._pack(descriptor)))
+
+    def _pack(self, descriptor: int | None) -> Future[bytes]:
+        if descriptor is None:
+            return _done(b"")
+        try:
+            if self._packer is None:
+                self._packer = ThreadPoolExecutor(1, thread_name_prefix="pack-traces")
+            return self._packer.submit(_packed_trace, descriptor, self._is_over)
+        except RuntimeError:  # No further thread may be started.
+            os.close(descriptor)
+            return _done(b"")
 
     def _packed(self, packing: _Packing) -> TorchWindow:
         window = packing.window
         try:
-            trace = packing.trace.result()
+            trace = packing.trace.result() if packing.trace.done() else b""
         except _TooLargeError:
             self._too_large += 1
             trace = b""
         except (OSError, MemoryError):
             trace = b""
         fate = "failed" if window.fate == "written" and not trace else window.fate
-        return TorchWindow(
-            window.process, window.number, window.kind, fate, window.begun_us, window.ended_us,
-            window.updates, trace,
-        )  # fmt: skip
+        return replace(window, fate=fate, trace=trace)
 
     def _lost(self, tracked: TrackedProcess, told: WindowTold) -> TorchWindow:
         ended_us = tracked.process.ended_us
-        ended_ns = time.monotonic_ns() if ended_us is None else self._start_ns + ended_us * 1000
-        return self._window(tracked, told, "lost", ended_ns)
+        return self._window(
+            tracked, told, "lost", self._clock.now_us() if ended_us is None else ended_us
+        )
 
     def _window(
-        self, tracked: TrackedProcess, told: WindowTold, fate: str, ended_ns: int
+        self, tracked: TrackedProcess, told: WindowTold, fate: str, ended_us: int
     ) -> TorchWindow:
-        begun_us = max(0, (told.begun_ns - self._start_ns) // 1000)
+        begun_us = max(0, self._clock.at(told.begun_ns / 1e9))
         return TorchWindow(
             process=tracked.process.id,
             number=told.number,
             kind=_KINDS.get(told.kind, "plain"),
             fate=fate,
             begun_us=begun_us,
-            ended_us=max(begun_us, (ended_ns - self._start_ns) // 1000),
+            ended_us=max(begun_us, ended_us),
             updates=told.updates,
         )
 
@@ -197,11 +254,24 @@ class _TooLargeError(Exception):
     """The trace is larger than ``MOST_BYTES``."""
 
 
-def _packed_trace(path: Path) -> bytes:
-    """The file, gzipped; it is removed. Raises OSError when it is not there."""
+def _done(trace: bytes) -> Future[bytes]:
+    future: Future[bytes] = Future()
+    future.set_result(trace)
+    return future
+
+
+def _packed_trace(descriptor: int, is_over: Event) -> bytes:
+    """The file, gzipped, and closed; nothing once all ``is_over``. Raises OSError."""
     try:
-        if path.stat().st_size > MOST_BYTES:
+        length = os.fstat(descriptor).st_size
+        if length > MOST_BYTES:
             raise _TooLargeError
-        return gzip.compress(path.read_bytes(), compresslevel=6, mtime=0)
+        packer = zlib.compressobj(level=6, wbits=_GZIP)
+        packed = []
+        for at in range(0, length, _PIECE):
+            if is_over.is_set():
+                return b""
+            packed.append(packer.compress(os.pread(descriptor, _PIECE, at)))
+        return b"".join([*packed, packer.flush()])
     finally:
-        path.unlink(missing_ok=True)
+        os.close(descriptor)

@@ -30,8 +30,9 @@ TRUSTED_TORN_SHARE = 0.02
 The eye books a long operator (``a @ b``) on the next line that calls or loops, since CPython
 runs signal handlers only there; a stack that stands still is never torn, so the clock has it."""
 
-EYE_IS_DUE_US = 2 * DEFAULT_INTERVAL_US
-"""CPU time after which the eye should have looked: if it has not, a long call hides what goes on."""
+EYE_IS_DUE = 2
+"""Intervals of CPU time after which the eye should have looked: if it has not, a long call hides what goes
+on."""
 
 TEARS_SILENTLY_BEFORE = (3, 11)
 """On older Pythons torn stacks come without a mark: outer frames missing, wrong lines."""
@@ -97,10 +98,10 @@ class TrackedProcess:
         self.clock_samples = 0
         self.clock_invalid_us = 0
         self.clock_covered_us = 0
-        self.is_finished = False
-        """Whether it has ended and its last words are in the run file."""
         self.is_busy = True
         """Whether its main thread ran for a good part of the last window."""
+        self.probe_interval_us = DEFAULT_INTERVAL_US
+        """CPU time between two looks of its probe."""
         self.interruption: str | None = None
         """Why the clock stopped or did not start; a reason to tell unless a further attempt mends it."""
         self.reasons: list[str] = []
@@ -132,6 +133,26 @@ class TrackedProcess:
         """Its agent announces it late: the scan had found it before."""
         self.mailbox = mailbox
         self.process = replace(self.process, python=python, start_method=start_method)
+
+    def look_every(self, interval_us: int) -> None:
+        """Have its probe look once in so much CPU time; never again for 0."""
+        if interval_us == self.probe_interval_us:
+            return
+        self.probe_interval_us = interval_us
+        if self.mailbox is not None:
+            self.mailbox.request_interval(interval_us)
+
+    def release(self) -> None:
+        """Give back what was held for the live process, once its last words are in the run file."""
+        self._threads.clear()
+        self._last_eye.clear()
+        if self.mailbox is not None:
+            self.mailbox.close()
+
+    def forget_clock(self) -> None:
+        """Drop what samplers have said since the last window."""
+        for sampler in self.samplers:
+            sampler.reader.drain()
 
     def close_window(self, now_us: int, length_us: int) -> ProcessWindow:
         """What was seen since the last call, with thread and node ids of the run."""
@@ -179,7 +200,7 @@ class TrackedProcess:
         self._unseen_us = max(0.0, self._unseen_us + seen.on_cpu_us - self._eye_us)
         if seen.eye:
             self._last_eye = dict(seen.eye)
-        if self._unseen_us <= EYE_IS_DUE_US:
+        if self._unseen_us <= EYE_IS_DUE * self.probe_interval_us:
             seen.eye_before = self._last_eye
 
     def _read_clock(self, now_us: int) -> dict[int, ThreadWindow]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, replace
 from operator import attrgetter
 from pathlib import Path
@@ -26,7 +27,7 @@ from rlprof.model.recording import (
     TorchWindow,
     Window,
 )
-from rlprof.runfile.schema import APPLICATION_ID, TABLES, VERSION, journals
+from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, journals
 
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
@@ -64,9 +65,15 @@ class RunWriter:
     """
 
     def __init__(self, path: Path, run: RunInfo) -> None:
+        """Begin the file, which is to be new or empty; nobody but its user may read it.
+
+        Another run's recording at ``path`` is left as it is, and is an :class:`OutputError`.
+        """
         self.path = path
         self._run = run
+        self._is_ours = False
         with self._reporting():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
             self._db = sqlite3.connect(path, isolation_level=None)
         try:
             self._begin(run)
@@ -76,17 +83,21 @@ class RunWriter:
 
     def _begin(self, run: RunInfo) -> None:
         with self._reporting():
-            # The page size is part of the format's size: most runs are small.
-            self._db.executescript(
-                f"PRAGMA page_size=4096; PRAGMA application_id={APPLICATION_ID};"
-                f"PRAGMA user_version={VERSION}; PRAGMA journal_mode=WAL;"
-                # A killed process loses nothing by this; only a power cut might.
-                "PRAGMA synchronous=OFF;"
-            )
-            with self._transaction():
-                for statement in TABLES.split(";"):
+            # The page size is part of the format's size: most runs are small. Nothing goes to TMPDIR,
+            # which may be full where the run file's own disk is not.
+            self._db.executescript("PRAGMA page_size=4096; PRAGMA temp_store=MEMORY;")
+            with self._transaction("IMMEDIATE"):
+                (version,) = self._db.execute("PRAGMA user_version").fetchone()
+                if version:
+                    raise FileExistsError("another run is recorded there")
+                self._is_ours = True
+                self._db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+                self._db.execute(f"PRAGMA user_version={VERSION}")
+                for statement in STATEMENTS:
                     self._db.execute(statement)
                 self._write_run(run)
+            # A killed process loses nothing by this; only a power cut might.
+            self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;")
 
     def write_window(
         self,
@@ -130,10 +141,12 @@ class RunWriter:
                 _torch_window_values(window),
             )
 
-    def write_sync_sites(self, sites: Iterable[SyncSite]) -> None:
-        """Commit all sites, in place of those written before."""
+    def write_sync_sites(self, sites: Sequence[SyncSite]) -> None:
+        """Commit the sites of some processes, in place of those written of these before."""
         with self._reporting(), self._transaction():
-            self._db.execute("DELETE FROM sync_site")
+            self._db.executemany(
+                "DELETE FROM sync_site WHERE process = ?", {(site.process,) for site in sites}
+            )
             self._db.executemany("INSERT INTO sync_site VALUES (?,?,?,?,?,?,?,?,?)", sites)
 
     def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
@@ -218,7 +231,9 @@ class RunWriter:
                 self._write_threads(threads)
                 self._write_meta({"overhead": json.dumps(overhead)})
                 self._write_run(run)
-            self._db.execute("VACUUM")
+            # Smaller only; a file that cannot be made so is whole all the same.
+            with suppress(sqlite3.Error):
+                self._db.execute("VACUUM")
             self._db.execute("PRAGMA journal_mode=DELETE")
             self._db.close()
 
@@ -230,8 +245,10 @@ class RunWriter:
             pass  # Closing is all that is left to do; the file is as the last commit left it.
 
     def discard(self) -> None:
-        """Close and remove the file: nothing was recorded."""
+        """Close and remove the file, if it is ours: nothing was recorded."""
         self.abandon()
+        if not self._is_ours:
+            return
         for file in (self.path, *journals(self.path)):
             file.unlink(missing_ok=True)
 
@@ -267,8 +284,8 @@ class RunWriter:
         self._db.executemany("INSERT OR REPLACE INTO thread VALUES (?,?,?,?,?)", rows)
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN")
+    def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:
+        self._db.execute(f"BEGIN {kind}")
         try:
             yield
         except BaseException:

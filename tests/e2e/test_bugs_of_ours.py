@@ -1,4 +1,4 @@
-"""A bug in the recording ends the recording, never the training."""
+"""A bug in the recording costs a part of it, at worst all of it, and never the training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from tests.live_processes import DEADLINE_S, children_named
 
 WITH_A_BUG = """
 import sys
-from rlprof.recording import agents, attaching, census, escort, output_tap, storing
+from rlprof.recording import (
+    agents, attaching, census, escort, gauges, output_tap, storing, tracked,
+)
 
 def broken(*arguments, **keywords):
     raise ZeroDivisionError("a planted bug")
@@ -49,6 +51,46 @@ sys.exit(5)
         "census.Census, 'scan'",
         "census.Census, 'announced'",
         "attaching.Attacher, 'read_sampler'",
+        "tracked.TrackedProcess, 'close_window'",
+        "gauges.GaugeReader, 'read'",
+        "agents.AgentServer, 'accept'",
+    ],
+)
+def test_a_bug_in_one_part_costs_that_part(write, tmp_path, place):
+    with_a_bug = tmp_path / "with_a_bug.py"
+    with_a_bug.write_text(WITH_A_BUG.format(place=place))
+    run_file = tmp_path / "run.rlprof"
+
+    answer = subprocess.run(
+        [sys.executable, with_a_bug, "run", "--no-report", "-o", run_file, write(STEPS)],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stdout) == (5, b"child\ntrained\n")
+    recording = read_run(run_file)
+    assert recording.run.complete
+    told = [note.text for note in recording.notes if note.slug == "recorder-part-failed"]
+    assert any("ZeroDivisionError: a planted bug" in text for text in told)
+
+
+STEPS = """
+import subprocess, sys, time
+
+subprocess.run([sys.executable, "-c", "print('child')"], check=True)
+end = time.monotonic() + 0.6
+while time.monotonic() < end:
+    sum(range(1000))
+print("trained")
+sys.exit(5)
+"""
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
         "storing.WindowStore, 'close_window'",
         "storing.WindowStore, 'finish'",
     ],
@@ -113,5 +155,7 @@ def test_the_target_keeps_its_exit_code_when_its_escort_has_a_bug(write, tmp_pat
     )
 
     assert answer.returncode == 5
-    assert b"a planted bug" in answer.stderr
-    assert not read_run(run_file).run.complete
+    recording = read_run(run_file)
+    assert b"a planted bug" in answer.stderr or any(
+        "a planted bug" in note.text for note in recording.notes
+    )

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tty
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,10 @@ GRACE_S = 0.1
 """For austin to end by itself. Where its process ends while it still looks for the interpreter it goes on
 looking, and the recorder waits with it: half a second was counted as the life of a short program. Lines
 are with us as soon as they are written."""
+
+END_S = 1.0
+"""For the kernel to end a killed austin, and for one that has closed its output to end. A process in the middle
+of a failing disk or network file system cannot be ended sooner; it is left then."""
 
 EXIT_MEANINGS = {
     32: "austin does not see a Python interpreter in it",
@@ -151,18 +156,21 @@ class AustinProcess:
             try:
                 self.process.wait(timeout=GRACE_S)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+                self._kill()
         self.read()
         self.close()
 
     def kill(self) -> None:
         """End austin, whatever it still had to say."""
         if not self.is_over:
-            self.process.kill()
-            self.process.wait()
+            self._kill()
             os.close(self.fd)
             self.is_over = True
+
+    def _kill(self) -> None:
+        self.process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=END_S)
 
     def close(self) -> None:
         os.close(self.fd)
@@ -171,7 +179,11 @@ class AustinProcess:
 
     def exit_meaning(self) -> str:
         """Why austin ended, as the second half of a sentence."""
-        code = self.process.wait()
+        try:
+            code = self.process.wait(timeout=END_S)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            return "austin closed its output and did not end"
         if self._failure is not None:
             return self._failure
         if code < 0:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import layout
+from rlprof.recording.census import AgentsTold
 from rlprof.recording.counting_notes import counting_notes
 from rlprof.settings import RecordingSettings
 
@@ -19,11 +19,8 @@ SETTINGS = RecordingSettings(
 )
 
 
-def processes(*states: int, lacks_counters: bool = False) -> list:
-    return [
-        SimpleNamespace(mailbox=SimpleNamespace(custom_state=state, lacks_counters=lacks_counters))
-        for state in states
-    ]
+def told(*states: int, lacks_counters: bool = False) -> AgentsTold:
+    return AgentsTold(custom_states=set(states), lacks_counters=lacks_counters)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +35,7 @@ def processes(*states: int, lacks_counters: bool = False) -> list:
     ],
 )
 def test_a_target_that_nobody_counted_is_noted(states, why):
-    (note,) = counting_notes(processes(*states), SETTINGS)
+    (note,) = counting_notes(told(*states), SETTINGS)
 
     assert (note.level, note.slug) == ("warning", "steps-from-not-counted")
     assert "--steps-from envs.maze:Maze.step" in note.text
@@ -48,12 +45,12 @@ def test_a_target_that_nobody_counted_is_noted(states, why):
 def test_a_target_that_one_process_counts_needs_no_note():
     states = [layout.CUSTOM_NOT_IMPORTED, layout.CUSTOM_COUNTED, layout.CUSTOM_MISSING]
 
-    assert counting_notes([*processes(*states), SimpleNamespace(mailbox=None)], SETTINGS) == []
+    assert counting_notes(told(*states), SETTINGS) == []
 
 
 def test_a_full_table_of_counters_is_noted():
     settings = RecordingSettings(command=(), script="", run_file=Path("run.rlprof"))
 
-    notes = counting_notes(processes(layout.CUSTOM_NOT_WANTED, lacks_counters=True), settings)
+    notes = counting_notes(told(layout.CUSTOM_NOT_WANTED, lacks_counters=True), settings)
 
     assert [note.slug for note in notes] == ["too-many-counters"]

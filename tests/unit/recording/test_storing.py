@@ -7,6 +7,7 @@ import pytest
 
 from rlprof.model.recording import RunInfo
 from rlprof.recording.census import Census
+from rlprof.recording.guard import PartGuard
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
@@ -34,7 +35,7 @@ class Recorded:
             os.write(tap.target_end, text)
             tap.pump()
         self.now_us += SECOND
-        self.store.close_window(self.now_us, self.census, self.streams)
+        self.store.close_window(self.now_us, self.census, self.streams, PartGuard())
 
     def rates(self) -> list[tuple[int, float]]:
         self.store.finish(exit_code=0, census=self.census, overhead={}, notes=[])
@@ -61,18 +62,3 @@ def test_a_rate_printed_on_either_stream_is_kept(recorded):
     recorded.prints_in_a_second(stdout=b"sps 640\n", stderr=b"sps 600\n")
 
     assert recorded.rates() == [(0, 640), (1, 600), (2, 620)]
-
-
-def test_the_live_rate_is_the_last_one_printed_where_no_steps_are_counted(recorded):
-    before = recorded.store.recent_sps()
-    recorded.prints_in_a_second(b"sps 640\n")
-    recorded.prints_in_a_second()
-
-    assert (before, recorded.store.recent_sps()) == (None, 640)
-
-
-def test_counted_steps_come_before_a_printed_rate(recorded):
-    recorded.prints_in_a_second(b"sps 640\nsteps 100\n")
-    recorded.prints_in_a_second(b"sps 640\nsteps 300\n")
-
-    assert recorded.store.recent_sps() == 200

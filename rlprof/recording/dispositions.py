@@ -1,0 +1,38 @@
+"""Signals that were ignored when rlprof was started stay ignored in the target."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Final
+
+from rlprof.recording import procfs
+
+IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Python ignores these in itself, and so forgets what it was given."""
+
+
+def ignored_before_python() -> frozenset[int]:
+    """Those of ``IGNORED_BY_PYTHON`` that we were started with: what a shell ignores it hands down.
+
+    Read from our parent, as our own state is gone. Python resets them in what it starts, so a parent that
+    is Python itself says nothing.
+    """
+    parent = os.getppid()
+    if procfs.is_python(parent):
+        return frozenset()
+    try:
+        status = Path(f"/proc/{parent}/status").read_text()
+        mask = int(status.partition("SigIgn:")[2].split()[0], 16)
+    except (OSError, ValueError, IndexError):
+        return frozenset()
+    return frozenset(signum for signum in IGNORED_BY_PYTHON if mask >> (signum - 1) & 1)
+
+
+def hand_down(ignored: frozenset[int]) -> None:
+    """In the child, before it becomes the target: ``ignored`` signals are so there, too."""
+    for forgotten in IGNORED_BY_PYTHON:
+        signal.signal(forgotten, signal.SIG_DFL)
+    for signum in ignored:
+        signal.signal(signum, signal.SIG_IGN)

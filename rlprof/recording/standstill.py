@@ -1,0 +1,79 @@
+"""Notice that the run stood still, or that we did while it went on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final
+
+from rlprof.recording import procfs
+from rlprof.recording.escort import Escort
+
+LONG_GAP_S: Final = 2.0
+"""Between two turns of the recorder, which make several a second, without SIGCONT: a frozen control group
+tells nobody. A crowded machine makes us wait as well, but then the run has had some of its CPU time."""
+
+SHORT_GAP_S: Final = 0.5
+"""After SIGCONT; shorter ones are not worth a mark."""
+
+STILL_SHARE: Final = 0.01
+"""Of a gap: with less CPU time of all processes together the run stood still."""
+
+
+class Gap(Enum):
+    """How the time since the last turn passed."""
+
+    NONE = "none"
+    STOOD_STILL = "stood still"
+    UNWATCHED = "unwatched"
+    """The run went on without us."""
+
+
+class StandstillWatch:
+    """Judges the time between two turns of the recorder."""
+
+    def __init__(self, escort: Escort) -> None:
+        self._escort = escort
+        self._last_s = time.monotonic()
+        self._cpu_us: dict[int, int] = {}
+
+    @property
+    def last_s(self) -> float:
+        """When the last turn ended (monotonic clock)."""
+        return self._last_s
+
+    def judge(self, pids: Iterable[int]) -> Gap:
+        """To be called at the begin of a turn, after its signals were handled; ``pids`` are those of the run."""
+        gap_s = time.monotonic() - self._last_s
+        continued, self._escort.was_continued = self._escort.was_continued, False
+        if gap_s < (SHORT_GAP_S if continued else LONG_GAP_S):
+            return Gap.NONE
+        if self._target_was_stopped():
+            return Gap.STOOD_STILL
+        if continued:
+            return Gap.UNWATCHED
+        return Gap.STOOD_STILL if self._used_no_cpu(pids, gap_s) else Gap.NONE
+
+    def turned(self) -> None:
+        """A turn has ended."""
+        self._last_s = time.monotonic()
+
+    def note_cpu(self, pids: Iterable[int]) -> None:
+        """Remember what the processes of the run had used by now."""
+        self._cpu_us = {pid: cpu_us for pid in pids if (cpu_us := _cpu_us(pid)) is not None}
+
+    def _target_was_stopped(self) -> bool:
+        before = self._escort.target.stops
+        self._escort.follow_target()
+        return self._escort.target.stopped_at_s is not None or self._escort.target.stops > before
+
+    def _used_no_cpu(self, pids: Iterable[int], gap_s: float) -> bool:
+        used = sum((_cpu_us(pid) or 0) - self._cpu_us[pid] for pid in pids if pid in self._cpu_us)
+        # Up to a second of it may be from before the gap.
+        return used < STILL_SHARE * gap_s * 1e6 + min(1e6, 0.5e6 * gap_s)
+
+
+def _cpu_us(pid: int) -> int | None:
+    stat = procfs.read_stat(pid)
+    return None if stat is None else stat.cpu_us

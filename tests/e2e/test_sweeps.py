@@ -1,0 +1,136 @@
+"""Many runs at once in one folder: each trains, each is recorded into a file of its own."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+from rlprof.runfile.reader import read_run
+from tests.live_processes import DEADLINE_S, cli
+
+RUNS = 40
+
+STARTS_AT_ONCE = """
+import os, subprocess, sys
+
+count, *command = sys.argv[1:]
+reading, writing = os.pipe()
+runs = [
+    subprocess.Popen(
+        ["sh", "-c", 'read _ <&%d; exec "$@"' % reading, "sh", *command, str(seed)],
+        pass_fds=[reading], stderr=subprocess.PIPE,
+    )
+    for seed in range(int(count))
+]
+os.close(reading)
+os.close(writing)  # All of them go on in this moment.
+for run in runs:
+    _, err = run.communicate()
+    sys.stderr.buffer.write(err)
+sys.exit(max(run.returncode for run in runs))
+"""
+
+TRAIN = """
+import pathlib, sys
+
+pathlib.Path("trained-" + sys.argv[1]).write_text("done")
+"""
+
+
+def test_all_runs_of_a_sweep_train_and_are_recorded(write, tmp_path):
+    script = write(TRAIN)
+
+    answer = subprocess.run(
+        [sys.executable, "-c", STARTS_AT_ONCE, str(RUNS), *cli("run", "--no-report", script)],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=2 * DEADLINE_S,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    assert len(list(tmp_path.glob("trained-*"))) == RUNS
+    files = sorted((tmp_path / ".rlprof").glob("*-train*.rlprof"))
+    recordings = [read_run(file) for file in files]
+    assert sorted(int(each.run.command[-1]) for each in recordings) == list(range(RUNS))
+    assert all(each.run.complete for each in recordings)
+    assert read_run(tmp_path / ".rlprof" / "latest").run.complete
+    assert sorted(name for name in os.listdir(tmp_path / ".rlprof") if "rlprof-" in name) == []
+
+
+def test_recordings_are_for_their_user_alone(write, tmp_path):
+    subprocess.run(
+        ["sh", "-c", 'umask 0; exec "$@"', "sh", *cli("run", write("print(1)"))],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+
+    folder = tmp_path / ".rlprof"
+    (run_file,) = folder.glob("*.rlprof")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(run_file.stat().st_mode) == 0o600
+
+
+def test_two_runs_into_one_named_file_have_one_each(start, write, tmp_path):
+    script = write("""
+        import sys
+        print("ready", flush=True)
+        sys.stdin.readline()
+    """)
+    named = tmp_path / "same.rlprof"
+    first = start(script, run_file=named, options=["--force"], stdin=subprocess.PIPE)
+    first.wait_line("ready")
+
+    second = start(script, run_file=named, options=["--force"]).finish()
+    first.popen.stdin.close()
+    first.popen.stdin = None
+
+    assert (first.finish().code, second.code) == (0, 0)
+    assert read_run(named).run.complete
+    assert read_run(named.with_stem("same-2")).run.complete
+
+
+def test_what_cannot_be_recorded_trains(write, tmp_path):
+    script = write("import sys; print(sys.argv[1]); sys.exit(7)")
+    blocked = tmp_path / ".rlprof"
+    blocked.write_text("no folder")
+
+    answer = subprocess.run(
+        cli("run", script, "seed-3"),
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stdout) == (7, b"seed-3\n")
+    assert b"not recorded" in answer.stderr
+    assert b"The training runs without rlprof" in answer.stderr
+    assert blocked.read_text() == "no folder"
+
+
+def test_a_recorder_that_cannot_begin_trains(write, tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "from rlprof.recording import recorder\n"
+        "def find_gpus(environment):\n    raise ZeroDivisionError('a planted bug')\n"
+        "recorder.find_gpus = find_gpus\n"
+        "from rlprof.cli import main\nmain()\n"
+    )
+
+    answer = subprocess.run(
+        [sys.executable, broken, "run", write("print('trained')")],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stdout) == (0, b"trained\n")
+    assert b"a planted bug" in answer.stderr
+    assert not list(Path(tmp_path / ".rlprof").glob("*.rlprof"))
