@@ -60,7 +60,7 @@ class Capture:
             record_shapes=kind == layout.WINDOW_STACKS,
         )
         # The first in a process sets the level that silence must keep.
-        self._profile.prepare_trace()
+        _prepare(self._profile)
         self._silence = Silence(log_level)
         try:
             self._profile.start_trace()
@@ -153,6 +153,20 @@ class Capture:
         if self._silence is not None:
             self._silence.end()
             self._silence = None
+
+
+def _prepare(profile: Any) -> None:
+    if "torch._inductor" in sys.modules:
+        profile.prepare_trace()
+        return
+    # That would import torch's compiler, which takes seconds, to ask it for graphs that it makes.
+    profile.profiler = _torch().autograd.profiler.profile(
+        use_device=profile.use_device,
+        with_stack=profile.with_stack,
+        record_shapes=profile.record_shapes,
+        use_kineto=True,
+    )
+    profile.profiler._prepare_trace()
 
 
 def _torch() -> Any:
