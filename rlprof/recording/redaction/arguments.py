@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-from rlprof.recording.redaction.names import is_secret_name
+from rlprof.recording.redaction.names import is_secret_name, is_surely_secret_name
 from rlprof.recording.redaction.randomness import hide_random
 from rlprof.recording.redaction.shell import ShellLineFinder, as_word, commands_of
 
@@ -23,6 +23,7 @@ _OPTION: Final = re.compile(r"[-+]{1,2}(?P<name>[A-Za-z][\w.\-]*)")
 _SWITCHED_OFF: Final = re.compile(r"(?i)(?:disable|no|skip|without)[_\-].*")
 _OTHER_OPTION: Final = re.compile(r"--[a-z]+(?:[-_.][a-z]+)*(?:=.*)?", re.DOTALL)
 """What no program takes for the value of the option before it."""
+_BARE_NAME: Final = re.compile(r"\w[\w\-]*")
 _HEADER: Final = re.compile(r"(?P<name>[\w.\-]+):")
 _SIGNS: Final = frozenset({":", "=", "=="})
 _SCHEMES: Final = frozenset({"basic", "bearer", "digest", "token"})
@@ -36,6 +37,8 @@ _NAMED: Final = re.compile(
 )
 _STRING: Final = re.compile(r"""[bfru]{0,2}(?P<escapes>\\*)(?P<quote>["'])""", re.IGNORECASE)
 _AFTER_STRING: Final = re.compile(r"""\s*(?:$|[,;:)\]}]|\\*["'])|\s""")
+_NAMED_VALUE: Final = re.compile(r"""\\*["']value\\*["']\s*:\s*""")
+"""As of environment variables in Kubernetes: ``{"name": "API_KEY", "value": "…"}``."""
 _NEXT_ITEM: Final = re.compile(r""",\s*\\*["']?[\w.\-]+\\*["']?\s*[:=]""")
 _CLOSERS: Final = " \t\r\n)]}\"'\\"
 _BEFORE_NAMES: Final = " \t\r\n\"'\\-+"
@@ -102,10 +105,12 @@ def redact_argument(text: str, *, after: str = "") -> str:
 
 
 def _announces_secret(argument: str) -> bool:
-    """Whether the next argument is a secret: after ``--api-key``, ``-k`` or ``Authorization:``."""
+    """Whether the next argument is a secret: after ``--api-key``, ``-k``, ``API_KEY`` or ``Authorization:``."""
     header = _HEADER.fullmatch(argument)
     if header is not None:
         return is_secret_name(header["name"])
+    if _BARE_NAME.fullmatch(argument):
+        return is_surely_secret_name(argument)
     option = _OPTION.fullmatch(argument)
     if option is None or _SWITCHED_OFF.fullmatch(option["name"]):
         return False
@@ -144,7 +149,7 @@ def _named_values(text: str) -> Iterator[Span]:
 def _is_secret(named: re.Match[str]) -> bool:
     name, sign, is_quoted = named["name"], named["sign"], named["quote"] is not None
     if sign is None and not name.startswith("-"):
-        return False  # Two words beside each other.
+        return _BARE_NAME.fullmatch(name) is not None and is_surely_secret_name(name)
     if sign == "," and not is_quoted:
         return False  # Only lists of strings pair a name with its value so.
     if sign == ":" and not is_quoted:
@@ -166,6 +171,9 @@ def _value(text: str, named: re.Match[str]) -> Span:
     if before in ("?", "&") and named["sign"] == "=":
         end = text.find("&", start)
         return start, len(text) if end < 0 else end
+    named_value = _NAMED_VALUE.match(text, start) if named["sign"] == "," else None
+    if named_value is not None:
+        start = named_value.end()
     if named["quote"] is not None or before in _OPENED or before == ",":
         return _item(text, start)
     if _NO_SECRET.fullmatch(text, start):

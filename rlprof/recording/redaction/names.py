@@ -9,11 +9,20 @@ from typing import Final
 
 _WORD_ENDS: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
+_SECRET_BESIDE: Final = re.compile(
+    r"access|account|anthropic|api|auth|aws|azure|bearer|bot|comet|encryption|gcp|github|gitlab|gpg|hf"
+    r"|huggingface|license|neptune|openai|private|refresh|secret|service|signing|slack|ssh|wandb"
+)
+"""Words beside which they are secret whatever else is there, and with which they are one word: ``openaikey``."""
+_SURE_WORD: Final = re.compile(
+    rf"[a-z]*(password|passwd|passphrase|passcode)s?|({_SECRET_BESIDE.pattern})keys?"
+)
+"""One that announces a secret without an option's dash or a sign."""
 _SECRET_WORD: Final = re.compile(
-    r"[a-z]*(password|passwd|passphrase|passcode|secret|credential|(api|access|auth|private|ssh)key)s?"
+    rf"{_SURE_WORD.pattern}|[a-z]*(secret|credential)s?"
     r"|[a-z]{2,}tokens?|(db|ftp|my|pg|redis|root|smtp|ssh|user)pass|[a-z]*(auth|cookies?|pwd)|pw|psk|creds?"
     r"|authorization|authentication|bearer|certs?|certificate|dsn|jwt|otp|pat|sas|sessid|sessionid"
-    r"|signature"
+    r"|signature|webhook"
 )
 
 _HARMLESS_BESIDE: Final = {
@@ -32,11 +41,6 @@ _HARMLESS_BESIDE: Final = {
     "pass": re.compile(r"backward|filter|first|forward|max|min|n|num|one|per|rate|second|two"),
 }
 """Words beside which a key names a column, tokens are those of a language model, and a pass is a round."""
-_SECRET_BESIDE: Final = re.compile(
-    r"access|account|anthropic|api|auth|aws|azure|bearer|bot|comet|encryption|gcp|github|gitlab|gpg|hf"
-    r"|huggingface|license|neptune|openai|private|refresh|secret|service|signing|slack|ssh|wandb"
-)
-"""Words beside which they are secret whatever else is there."""
 _PLACES: Final = frozenset({"dir", "file", "folder", "path", "type"})
 """Last words of names whose value tells where a secret is, or of which kind."""
 
@@ -45,6 +49,12 @@ _PLACES: Final = frozenset({"dir", "file", "folder", "path", "type"})
 def is_secret_name(name: str) -> bool:
     """Whether a part of a dotted name says that a secret follows: ``monkey`` and ``max_tokens`` do not."""
     return any(_says_secret(_words(part)) for part in re.split(r"[./:]", name))
+
+
+def is_surely_secret_name(name: str) -> bool:
+    """Whether what follows ``name`` is a secret though they are but two words beside each other."""
+    words = _words(name)
+    return is_secret_name(name) and (len(words) > 1 or _has(words, _SURE_WORD))
 
 
 def _words(part: str) -> list[str]:

@@ -26,6 +26,10 @@ OPTIONS = {
     ("--max-api-key", SECRET): ("--max-api-key", R),
     ("--header", "Authorization:", "Bearer", SECRET): ("--header", "Authorization:", R, R),
     ("+token", SECRET): ("+token", R),
+    ("aws", "configure", "set", "aws_secret_access_key", SECRET): (
+        *("aws", "configure", "set", "aws_secret_access_key", R),
+    ),
+    ("login", "password", SECRET): ("login", "password", R),
 }
 NAMED_VALUES = {
     f"--token={SECRET}": f"--token={R}",
@@ -43,6 +47,7 @@ NAMED_VALUES = {
     f"ARGS=--api-key {SECRET} --lr 3": f"ARGS=--api-key {R}",
     f"AccountName=me;AccountKey={SECRET}==;EndpointSuffix=x": f"AccountName=me;AccountKey={R}",
     f"project=x,api_key={SECRET},mode=online": f"project=x,api_key={R},mode=online",
+    f"machine api.x.io login me password {SECRET}": f"machine api.x.io login me password {R}",
     f"python train.py --api-key {SECRET}": f"python train.py --api-key {R}",
 }
 STRUCTURES = {
@@ -56,6 +61,7 @@ STRUCTURES = {
     f'{{"api_keys": ["{SECRET}", "]{SECRET}"], "seed": 3}}': f'{{"api_keys": {R}, "seed": 3}}',
     f'{{"cmd": "{{\\"token\\": \\"{SECRET}\\"}}", "lr": 3}}': f'{{"cmd": "{{\\"token\\": \\"{R}\\"}}", "lr": 3}}',
     f'["python", "--api-key", "{SECRET}", "--lr"]': f'["python", "--api-key", "{R}", "--lr"]',
+    f'[{{"name": "API_KEY", "value": "{SECRET}"}}, 3]': f'[{{"name": "API_KEY", "value": "{R}"}}, 3]',
     f"wandb.login(key='{SECRET}'); main(3)": f"wandb.login(key='{R}'); main(3)",
     f"os.environ['API_KEY'] = '{SECRET}'; main()": f"os.environ['API_KEY'] = '{R}'; main()",
     f"environ.setdefault('HF_TOKEN', '{SECRET}')": f"environ.setdefault('HF_TOKEN', '{R}')",
@@ -170,6 +176,7 @@ def test_other_programs_are_not():
         "tests/test_auth.py::test_login auth.example.com:44321 tcp://10.0.0.1:2379 http://localhost:8080/x",
         f"git+ssh://git@github.com/x/y@{LOGIN_40_HEX} me@example.org user@host:path/to",
         "python:3.11@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "gh auth login token list key left --algo auth ppo secret santa cookie monster",
         "/data/keys/tokenizer/train_tokens.py tokenize.py --token-file /run/token --key-path ~/.ssh/id",
         "--no-auth run1 --use-auth true --api-key= token=null --key 3 -k 10 password=",
         "hydra.run.dir=outputs/${now:%Y-%m-%d}/${now:%H-%M-%S} agents=[{lr:1,type:ppo},{lr:2}]",

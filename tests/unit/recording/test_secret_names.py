@@ -12,7 +12,7 @@ from rlprof.recording.redaction.names import is_secret_name
         *("PGPASSWORD", "MYSQL_PWD", "GOOGLE_APPLICATION_CREDENTIALS", "SENTRY_DSN", "my_passphrase", "dbpass"),
         *("SSH_AUTH_SOCK", "GITHUB_PAT", "MY_CREDS", "SLURM_JWT", "AccountKey", "SharedAccessSignature", "oauth2"),
         *("key", "keys", "token", "password1", "context.token", "max_api_key", "n_passwords", "data.api_key"),
-        *("X-Api-Key", "PRIVATE-TOKEN", "Cookie", "Authorization", "sessionid", "session_id", "wandbtoken"),
+        *("X-Api-Key", "PRIVATE-TOKEN", "Cookie", "Authorization", "sessionid", "session_id", "wandbtoken", "openaikey"),
     ],
 )  # fmt: skip
 def test_names_of_secrets(name):
