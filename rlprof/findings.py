@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from rlprof.analysis.crash import crash_of
 from rlprof.analysis.origin import Origin, installed_package, origin_of_file
 from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
@@ -13,6 +14,7 @@ from rlprof.detecting import detected
 from rlprof.detectors.base import Detector, Need
 from rlprof.device_pricing import discover_device_detectors
 from rlprof.discovery import discover_detectors
+from rlprof.model.crash import Crash
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Recording
 from rlprof.pricing import Priced, claimed_nodes, price, without_nodes
@@ -30,6 +32,8 @@ class Found:
     windows: tuple[WindowView, ...]
     notes: tuple[Note, ...]
     """Of detectors that were left out, or failed."""
+    crash: Crash | None
+    """With nothing steady before it there are no findings: they would be of its start-up."""
 
 
 def look_into(recording: Recording) -> Found:
@@ -41,7 +45,10 @@ def look_into(recording: Recording) -> Found:
     priced, failures = with_windows(
         priced, windows, discover_device_detectors(), profile, recording.sync_sites
     )
-    return Found(at_pace, profile, priced, windows, (*notes, *failures))
+    crash = crash_of(recording, profile)
+    if crash is not None and crash.before_steady:
+        priced = Priced((), ())
+    return Found(at_pace, profile, priced, windows, (*notes, *failures), crash)
 
 
 def find_and_price(

@@ -15,6 +15,7 @@ from rlprof.analysis.torch_windows import WindowView
 from rlprof.detail import build_detail
 from rlprof.discovery import broken_plugins
 from rlprof.findings import look_into
+from rlprof.model.activity import NOT_BOUND
 from rlprof.model.counters import is_of_steps
 from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import Phase, PhaseKind, Profile
@@ -47,8 +48,10 @@ def build_report(
     found = look_into(recording)
     profile, priced, windows = found.profile, found.priced, found.windows
     total_steps = count_steps(recording).total
+    has_advice = found.crash is None or not found.crash.before_steady
     return Report(
         run=recording.run,
+        crash=found.crash,
         throughput=replace(profile.throughput, total_steps=total_steps),
         phases=profile.phases,
         processes=_process_rows(found.at_pace, profile),
@@ -58,8 +61,8 @@ def build_report(
         notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *found.notes),
         flame=build_flame(found.at_pace, profile, selection or FlameSelection()),
         counters_per_step=_counters_per_step(profile, windows),
-        bound=profile.bound,
-        components=profile.components,
+        bound=profile.bound if has_advice else NOT_BOUND,
+        components=profile.components if has_advice else (),
         waits=_wait_rows(found.at_pace, profile),
         resources=_resources(profile),
         memory=profile.memory,
@@ -69,6 +72,11 @@ def build_report(
         run_file=run_file,
         detail=build_detail(recording, found) if detailed else None,
     )
+
+
+def is_worth_keeping(report: Report) -> bool:
+    """Whether later commands may go on from this run: not from one that crashed before it was steady."""
+    return report.crash is None or not report.crash.before_steady
 
 
 def _few_samples(profile: Profile, priced: Priced) -> tuple[Note, ...]:

@@ -13,6 +13,7 @@ from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.units import percent
+from rlprof.wording.crash import crash_in_short
 from rlprof.wording.facts import host_name, host_value
 
 CROWDED: Final = 0.1
@@ -106,6 +107,9 @@ def _ended_badly(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
                 "run-ended-badly",
                 f"The program of {name} ended with exit code {report.run.exit_code}.",
             )
+        elif report.crash is not None:
+            died = wording.unglued(crash_in_short(report.crash))
+            yield Note("warning", "run-ended-badly", f"In the run of {name}, {died}.")
         elif not report.run.complete:
             yield Note("warning", "run-ended-badly", f"The recording of {name} was cut off.")
 

@@ -13,10 +13,12 @@ from rlprof import wording
 from rlprof.analysis.rates import change_of_rate, crowding
 from rlprof.errors import RunFileError
 from rlprof.findings import look_into
+from rlprof.model.crash import Crash
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.profile import Interval
 from rlprof.model.recording import RunInfo
 from rlprof.runfile.reader import read_run
+from rlprof.wording.crash import crash_in_short
 
 
 class Gain(NamedTuple):
@@ -39,6 +41,7 @@ class Row:
     """The dearest finding with a known cause."""
     crowding: float = 0.0
     """By what part its busy time was longer for other programs on the machine."""
+    crash: Crash | None = None
     over_previous: Gain | None = None
     over_first: Gain | None = None
 
@@ -64,7 +67,9 @@ class Row:
         remarks = []
         if not self.run.complete:
             remarks.append("recording cut off")
-        if self.run.exit_code:
+        if self.crash is not None:
+            remarks.append(wording.unglued(crash_in_short(self.crash)))
+        elif self.run.exit_code:
             remarks.append(f"exit code {self.run.exit_code}")
         if self.why_no_sps:
             remarks.append(f"no sps: {self.why_no_sps}")
@@ -113,6 +118,7 @@ def read_row(path: Path) -> Row | Unread:
         sps=profile.throughput.steady_sps,
         why_no_sps=wording.unglued(wording.lack_of_rate(profile.throughput)),
         top=next(known, None),
+        crash=found.crash,
         crowding=crowding(
             there_is=profile.load.there_is_us,
             used=profile.load.got_us,

@@ -14,6 +14,7 @@ from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.own_paths import ROOT_OPTION, as_uri, own_path, root_of
+from rlprof.wording.crash import crash_line
 from rlprof.wording.markdown import code, fenced, in_html, prose, table, unbroken
 from rlprof.wording.run import parts_of_a_step
 
@@ -125,12 +126,20 @@ class _Places:
 
 def _head(report: Report, places: _Places) -> Iterator[str]:
     speed = wording.speed(report)
-    yield f"### rlprof: {f'{speed}. ' if speed else ''}{wording.advice(report)}"
+    verdict = f"{f'{speed}. ' if speed else ''}{wording.advice(report)}"
+    if report.crash is not None:
+        crash = wording.unglued(crash_line(report.crash, report.run.wall_us))
+        yield f"### rlprof: {prose(crash)}"
+        yield verdict
+        if report.crash.before_steady and report.run_file:
+            yield f"The recording is in {code(report.run_file)}."
+    else:
+        yield f"### rlprof: {verdict}"
     yield _run_line(report)
     if report.bound.text:
         yield f"Bound by {prose(report.bound.text)}."
-    if report.throughput.steady_sps is None:
-        yield prose(wording.unglued(wording.why_no_speed(report)))
+    if why := wording.why_no_speed(report):
+        yield prose(wording.unglued(why))
     known = wording.known_causes(report)
     if known:
         yield table(

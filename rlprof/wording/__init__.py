@@ -37,6 +37,9 @@ _MOST_TIMES: Final = 25.0
 _ONE_LINE: Final = 0.6
 """Part of a hot spot on its heaviest line from which that line is its name, as in the detector."""
 
+NO_ADVICE: Final = "Nothing was steady before that, so there is no advice."
+"""Of a run that crashed."""
+
 _COUNT_STEPS: Final = (
     "Steps per second are not known: nothing counted steps. Call rlprof.step(n) where the "
     "script has done n steps, or give --sps-pattern for what it prints."
@@ -202,7 +205,9 @@ def lack_of_rate(throughput: Throughput) -> str:
 
 
 def why_no_speed(report: Report) -> str:
-    """Why there are no steps per second, and what to do about it."""
+    """Why there are no steps per second, and what to do about it; empty where there are, or a crash tells why."""
+    if report.throughput.steady_sps is not None or (report.crash and report.crash.before_steady):
+        return ""
     steps = report.throughput.total_steps
     if report.throughput.unit == "none":
         return _COUNT_STEPS
@@ -216,6 +221,8 @@ def why_no_speed(report: Report) -> str:
 
 def advice(report: Report) -> str:
     """What to do first, in one sentence; or that there is nothing, and by which measure."""
+    if report.crash is not None and report.crash.before_steady:
+        return NO_ADVICE
     known = known_causes(report)
     if known:
         return f"Fixing the first finding {_gain(known[0], rate_unit(report.throughput))}."

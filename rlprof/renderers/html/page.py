@@ -19,6 +19,7 @@ from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
 from rlprof.resources import asset
 from rlprof.units import LEAST_PERCENT
+from rlprof.wording.crash import crash_line
 from rlprof.wording.facts import host_name, host_value
 from rlprof.wording.run import parts_of_a_step, run_facts, wait_lines
 
@@ -51,7 +52,8 @@ def page(report: Report) -> str:
         speed=wording.speed(report),
         interval=_interval(report),
         verdict=wording.verdict(report),
-        why_no_speed="" if report.throughput.steady_sps else wording.why_no_speed(report),
+        crash=crash_line(report.crash, report.run.wall_us) if report.crash else "",
+        why_no_speed=wording.why_no_speed(report),
         head_facts=_head_facts(report),
         unseen=_unseen(report),
         findings=findings.finding_views(report),

@@ -14,6 +14,7 @@ from typing import Final
 
 from rlprof.errors import UsageError
 from rlprof.model.activity import Bound, Component
+from rlprof.model.crash import Crash
 from rlprof.model.finding import Location, PricedFinding, Range
 from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryTrend, MemoryView
@@ -88,10 +89,29 @@ def _run(report: Report) -> dict[str, Json]:
         "wall_s": seconds(run.wall_us),
         "exit_code": run.exit_code,
         "complete": run.complete,
+        "crash": crash_of(report.crash),
         "label": run.label,
         "git": run.git,
         "host": dict(run.host),
         "file": report.run_file or None,
+    }
+
+
+def crash_of(crash: Crash | None) -> dict[str, Json] | None:
+    if crash is None:
+        return None
+    return {
+        "exit_code": crash.exit_code,
+        "workers": [
+            {
+                "pid": worker.pid,
+                "role": worker.role,
+                "exit_code": worker.exit_code,
+                "ended_s": seconds(worker.ended_us),
+            }
+            for worker in crash.workers
+        ],
+        "before_steady": crash.before_steady,
     }
 
 

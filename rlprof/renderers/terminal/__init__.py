@@ -22,6 +22,7 @@ from rlprof.renderers.terminal.findings import also_seen, finding, hot_lines
 from rlprof.renderers.terminal.run import how_the_run_went, notes
 from rlprof.renderers.terminal.shapes import heading
 from rlprof.renderers.terminal.step import step_table
+from rlprof.wording.crash import crash_line
 
 DEFAULT_WIDTH: Final = 80
 MIN_WIDTH: Final = 40
@@ -93,14 +94,19 @@ def _console(width: int, *, colored: bool) -> Console:
 
 
 def _parts(report: Report) -> Iterable[RenderableType]:
+    if report.crash is not None:
+        yield Text(crash_line(report.crash, report.run.wall_us), style="bold red")
+    if report.crash is not None and report.crash.before_steady:
+        yield from _what_there_is(report)
+        return
     yield _verdict(report)
     yield _run_line(report)
     if report.bound.text:
         yield Text(f"Bound by {printable(report.bound.text)}.")
     yield from step_table(report)
-    if report.throughput.steady_sps is None:
+    if why := wording.why_no_speed(report):
         yield Text()
-        yield Text(wording.why_no_speed(report), style="yellow")
+        yield Text(why, style="yellow")
     for priced in wording.known_causes(report):
         yield Text()
         yield finding(priced, report)
@@ -110,6 +116,16 @@ def _parts(report: Report) -> Iterable[RenderableType]:
         yield from (also_seen(priced, report) for priced in report.also_seen)
     yield from how_the_run_went(report)
     yield from notes(report.notes)
+
+
+def _what_there_is(report: Report) -> Iterable[RenderableType]:
+    """Of a run that crashed too early to say more of it."""
+    yield _run_line(report)
+    yield Text(wording.NO_ADVICE)
+    yield from how_the_run_went(report)
+    yield from notes(report.notes)
+    if report.run_file:
+        yield Text(f"\nThe recording is in {printable(report.run_file)}.")
 
 
 def _verdict(report: Report) -> Text:

@@ -1,0 +1,75 @@
+"""How a run ended badly: by its own program, or by a worker that died while the others went on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from signal import SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGTERM
+from typing import Final
+
+from rlprof.model.crash import Crash, DeadWorker, signal_of
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import Process, Recording
+
+_STOPPED_BY: Final = frozenset({SIGINT, SIGTERM})
+"""Signals that end a program because somebody wants it to: Ctrl-C, a scheduler, a parent."""
+
+_STOPPED_WORKER_BY: Final = _STOPPED_BY | {SIGHUP, SIGPIPE}
+
+_BEFORE_THE_END_US: Final = 2_000_000
+"""A worker that ends in the last moments of a run that succeeds is shut down, whatever its exit code: with SIGKILL
+by a pool, or by an exception as its pipe is closed."""
+
+_WORKERS: Final = frozenset({"fork", "spawn", "forkserver"})
+"""Start methods of multiprocessing. Python programs that were started otherwise may fail as part of the work:
+to look whether a module is there, for instance."""
+
+_LEAST_STEADY_US: Final = 10_000_000
+"""Of a phase in which no steady rate is known, from which on it says where time goes."""
+
+
+def crash_of(recording: Recording, profile: Profile) -> Crash | None:
+    """None for a run that ended well, was stopped, or of whose end nothing is known."""
+    code = recording.run.exit_code
+    has_failed = bool(code) and signal_of(code) not in _STOPPED_BY
+    workers = tuple(_dead_workers(recording, profile, has_failed=has_failed))
+    if not has_failed and not workers:
+        return None
+    return Crash(
+        exit_code=code if has_failed else None,
+        workers=workers,
+        before_steady=_is_before_steady(profile, workers),
+    )
+
+
+def _dead_workers(
+    recording: Recording, profile: Profile, *, has_failed: bool
+) -> Iterator[DeadWorker]:
+    """Yield them in the order in which they died."""
+    for process in sorted(recording.processes, key=lambda process: process.ended_us or 0):
+        code, ended_us = process.exit_code, process.ended_us
+        if not code or ended_us is None or process.start_method == "root":
+            continue
+        if _is_death(process, has_failed=has_failed, left_us=recording.run.wall_us - ended_us):
+            role = profile.process_roles.get(process.id, "")
+            yield DeadWorker(process.pid, role, code, ended_us)
+
+
+def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
+    """Whether a process with an exit code other than 0 was not just stopped; ``left_us`` later the run ended."""
+    signal = signal_of(process.exit_code)
+    if signal in _STOPPED_WORKER_BY:
+        return False
+    if signal != SIGKILL and has_failed:
+        return True
+    return process.start_method in _WORKERS and left_us >= _BEFORE_THE_END_US
+
+
+def _is_before_steady(profile: Profile, workers: tuple[DeadWorker, ...]) -> bool:
+    """Whether there was nothing steady to report on before it."""
+    if profile.throughput.steady_sps is not None:
+        return False
+    steady = [phase for phase in profile.phases if phase.kind is PhaseKind.STEADY]
+    if not steady:
+        return True
+    end_us = min((steady[-1].end_us, *(worker.ended_us for worker in workers)))
+    return end_us - steady[0].start_us < _LEAST_STEADY_US

@@ -1,0 +1,38 @@
+"""The bad end of a run, as reports tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from signal import Signals
+from typing import Final, NamedTuple
+
+_KILLED: Final = 128
+"""Exit codes above are this and the number of a signal."""
+
+
+class DeadWorker(NamedTuple):
+    """A process of a run that ended badly, and not because somebody stopped it."""
+
+    pid: int
+    role: str
+    exit_code: int
+    """128+n for signal n."""
+    ended_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    exit_code: int | None
+    """Of the program, 128+n for signal n; None where only workers died."""
+    workers: tuple[DeadWorker, ...]
+    """In the order in which they died."""
+    before_steady: bool
+    """Whether there was nothing steady before it: then there is no advice."""
+
+
+def signal_of(exit_code: int | None) -> Signals | None:
+    """The signal that an exit code stands for; None for that of a program that ended by itself."""
+    try:
+        return Signals((exit_code or 0) - _KILLED)
+    except ValueError:
+        return None
