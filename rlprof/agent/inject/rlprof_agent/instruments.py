@@ -100,7 +100,7 @@ def _watch_tools(monitoring: Any) -> None:
                 monitoring.free_tool_id = real_free
                 aside.step_back()
 
-    freeing = stand_ins.StandIn(real_free, lambda: free)
+    freeing = stand_ins.StaysInPlace(real_free, lambda: free)
 
     def choose() -> Any:
         if not _is_ours():
@@ -124,7 +124,7 @@ def watch_memory(module: ModuleType) -> None:
         if _nothing_is_on():
             aside.step_back()
 
-    stopping = stand_ins.StandIn(real_stop, lambda: stop)
+    stopping = stand_ins.StaysInPlace(real_stop, lambda: stop)
 
     def choose() -> Any:
         aside.step_aside()

@@ -28,14 +28,24 @@ class StandIn:
         _set_real(self, real)
         _set_choose(self, choose)
 
-    @property
-    def __call__(self) -> Any:
+    def _chosen(self) -> Any:
         try:
             return _choose(self)()
         except BaseException as error:
             if foreign_errors.goes_on(error):
                 raise
             return _real(self)
+
+    __call__: Any = property(_chosen)
+
+    @classmethod
+    def step_aside(cls: Any) -> None:
+        """Be looked through by C code alone, where the program has a copy."""
+        cls.__call__ = _slots["_real"]
+
+    @classmethod
+    def step_back(cls: Any) -> None:
+        cls.__call__ = _of_ours
 
     def __getattribute__(self, name: str) -> Any:
         return getattr(_real(self), name)
@@ -44,9 +54,18 @@ class StandIn:
         return repr(_real(self))
 
 
+class StaysInPlace(StandIn):
+    """One by which an instrument is switched off."""
+
+    __slots__ = ()
+    __call__: Any = property(StandIn._chosen)
+
+
 _slots: Any = vars(StandIn)
+_of_ours = _slots["__call__"]
 _real, _set_real = _slots["_real"].__get__, _slots["_real"].__set__
 _choose, _set_choose = _slots["_choose"].__get__, _slots["_choose"].__set__
+aside.takes_part(StandIn)
 
 
 class MethodStandIn:
