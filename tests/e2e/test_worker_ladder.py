@@ -49,7 +49,18 @@ def test_the_ladder_finds_that_waiting_workers_add_up(write, tmp_path):
     script = write(WAITING)
 
     answer = subprocess.run(
-        cli("scale", "--workers", "1,2,3,4", "-o", "s.json", "-o", "s.svg", script, "{}"),
+        cli(
+            "scale",
+            "--workers",
+            "1,2,3,4",
+            "-o",
+            "s.json",
+            "-o",
+            "s.svg",
+            script,
+            "{}",
+            "--key=hunter2",
+        ),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -71,6 +82,8 @@ def test_the_ladder_finds_that_waiting_workers_add_up(write, tmp_path):
     assert "run-failed" in {note["slug"] for note in document["notes"]}
     assert "exit code 7" in answer.stderr
     ElementTree.fromstring((tmp_path / "s.svg").read_text())
+    assert document["command"][-2:] == ["{}", "--key=[redacted]"]
+    assert "hunter2" not in (tmp_path / "s.svg").read_text() + history.stdout
     runs = json.loads(history.stdout)["runs"]
     assert [run["label"] for run in runs] == [f"workers={n}" for n in (1, 2, 3, 4)]
     assert runs[3]["gain_over_first"]["times"] > 1.5

@@ -67,6 +67,15 @@ def test_processes_and_threads_of_py_spy(tmp_path):
     assert times(recording)[7, "thread 9", "reads"] == (40_000, 0)
 
 
+def test_a_command_line_is_kept_without_its_secrets(tmp_path):
+    recording = of(
+        tmp_path, 'process 7:"python train.py --token hunter2 --lr 1";step (train.py:3) 6'
+    )
+
+    told = ("python", "train.py", "--token", "[redacted]", "--lr", "1")
+    assert (recording.run.command, recording.processes[0].argv) == (told, told)
+
+
 def test_processes_and_threads_that_py_spy_saw_without_a_frame(tmp_path):
     recording = of(
         tmp_path,
