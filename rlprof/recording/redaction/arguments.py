@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from rlprof.recording.redaction.names import is_secret_name, is_surely_secret_name
@@ -90,8 +91,12 @@ def redact_line(line: str) -> str:
     return "".join((*pieces, line[at:]))
 
 
+@lru_cache(maxsize=256)
 def redact_argument(text: str, *, after: str = "") -> str:
-    """One argument, with the one ``after`` which it stands: an option and its value, a list, anything else."""
+    """One argument, with the one ``after`` which it stands: an option and its value, a list, anything else.
+
+    Processes that start a hundred others a second give all of them the same arguments.
+    """
     pieces: list[str] = []
     at = 0
     # All are looked for in the whole text: what hides one must not hide the beginning of another.
