@@ -303,15 +303,19 @@ if __name__ == '__main__':
 
 
 @pytest.mark.slow
-def test_a_program_without_an_optimizer_has_timed_windows(train):
-    body = """
-end = time.monotonic() + 5
-with torch.no_grad():
-    while time.monotonic() < end:
-        net(batch)
-"""
-    body += "print('torch._inductor' in sys.modules)"
-    result = train(body)
+def test_a_program_without_an_optimizer_has_timed_windows(write, rlprof_run):
+    script = write(
+        """\
+        import sys, time, torch
+        net = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.Tanh(), torch.nn.Linear(32, 2))
+        end = time.monotonic() + 5
+        with torch.no_grad():
+            while time.monotonic() < end:
+                net(torch.ones(16, 8))
+        print('torch._inductor' in sys.modules)
+        """
+    )
+    result = rlprof_run(script, options=["--torch", "always"])
 
     assert result.out == b"False\n"
     assert windows(result)[0] == ("timed", "written")
@@ -389,7 +393,7 @@ while not torch_windows._windows._is_stopped and time.monotonic() < end:
 with open('stopped', 'w') as file:
     file.write(str(torch_windows._windows._is_stopped))
 """
-    options = ["--torch", "always", "--torch-steps", "100000"]
+    options = ["--torch", "always", "--torch-steps", "1000"]
     running = start(write(training(body)), options=options, env={"TMPDIR": str(temporary)})
     running.wait_line("training")
     os.kill(running.pid, signal.SIGKILL)
