@@ -34,8 +34,13 @@ _PAGE_SIZES: Final = frozenset(1 << power for power in range(9, 17))
 _LEAST_WAL: Final = 32 + 24 + 512
 """Its head, and a frame with the smallest page."""
 
-_LEAST_LIMIT: Final = 1 << 20
-"""Of the length of a value or a statement: that of ours stays below it."""
+_MEANWHILE: Final = 16 << 20
+"""Bytes that a recorder may add between a look at the length of its file and the moment that is read."""
+
+_LONGEST_VALUE: Final = 64 << 20
+"""Bytes; a trace of 256 MiB, the longest that is kept, is packed into some 20."""
+_ROWS_AT_ONCE: Final = 64
+_NUMBERS: Final = frozenset({int, float, type(None)})
 
 _OPERATIONS_A_CALL: Final = 100_000
 """Of SQLite's machine, between two looks at how many were made."""
@@ -61,15 +66,19 @@ class RunFileReader:
         Raises ``ValueError`` for a file made to be read without end, ``sqlite3.Error`` for a damaged one.
         """
         try:
-            for row in self._db.execute(query):
-                for value in row:
-                    if isinstance(value, (str, bytes)):
-                        self._bytes_left -= len(value)
-                if self._bytes_left < 0:
-                    raise _endless()
-                yield row
+            cursor = self._db.execute(query)
+            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                for column in zip(*rows, strict=True):
+                    if not _NUMBERS.issuperset(map(type, column)):
+                        self._take(column)
+                yield from rows
         except sqlite3.OperationalError as error:
             raise _endless() if self._calls_left < 0 else error from error
+
+    def _take(self, column: tuple[Any, ...]) -> None:
+        self._bytes_left -= sum(len(it) for it in column if isinstance(it, (str, bytes)))
+        if self._bytes_left < 0:
+            raise _endless()
 
     def version(self, path: Path) -> int:
         """Of its tables, one that this rlprof reads.
@@ -134,10 +143,10 @@ def opened(path: Path) -> Iterator[RunFileReader]:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
             db.execute(f"PRAGMA {pragma}")
         if sys.version_info >= (3, 11):
-            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(length + wal_length, _LEAST_LIMIT))
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         # All tables as of one moment: a writer may go on.
         db.execute("BEGIN")
-        yield RunFileReader(db, length + wal_length)
+        yield RunFileReader(db, length + wal_length + (_MEANWHILE if wal_length else 0))
 
 
 def _length_of_wal(wal: Path) -> int:
