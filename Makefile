@@ -14,7 +14,7 @@ PYTHON ?=
 # Tests run so many at a time. Those with real processes need a core each, or more.
 WORKERS ?= 2
 
-.PHONY: help demo test lint format types imports unit e2e slow gpu wheel bench accuracy clean browser docs-images
+.PHONY: help demo test lint format types imports unit e2e slow gpu wheel bench accuracy attack clean browser docs-images
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,11 @@ bench: $(VENV)/.dev-installed ## the measured figures: overhead, speed, accuracy
 accuracy: $(VENV)/.dev-installed ## are prices true: programs with one fault, and healthy ones (more than an hour)
 	mkdir -p build
 	$(BIN)/python benchmarks/accuracy.py --json build/accuracy.json
+
+# Two seeds, one after the other; the table of docs/reliability.md comes from it. Root tries more rows.
+SEED ?= 1
+attack: $(VENV)/.dev-installed ## kills, bad files, full disks, other users: is the training harmed (half an hour)
+	$(BIN)/python -m benchmarks.attack --seed $(SEED) --seed $$(($(SEED) + 1)) --markdown docs/reliability.md
 
 clean: ## remove everything that make made
 	rm -rf $(VENV) .clean-venv build dist bandit.svg

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import secrets
 import shutil
@@ -29,6 +30,13 @@ HEARD = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 """Ignored in the background jobs of shells and under nohup: what is started here hears them."""
 
 
+REFERENCE = re.compile(r"^\s*(more:|https?:|This is a bug|Please)")
+"""Lines that tell where to read on."""
+
+ANOTHER_USER = 65534
+"""Called nobody."""
+
+
 class Failed(Exception):
     """The attack has found something."""
 
@@ -49,8 +57,10 @@ class Ended:
 
     @property
     def complaint(self) -> str:
-        """The last line of stderr, to be quoted."""
-        return (self.err.decode(errors="replace").strip().splitlines() or ["(nothing)"])[-1][:200]
+        """The last line of stderr that says something, to be quoted."""
+        lines = self.err.decode(errors="replace").splitlines()
+        told = [line.strip() for line in lines if line.strip() and not REFERENCE.match(line)]
+        return (told or ["(nothing)"])[-1][:200]
 
 
 class Arena:
@@ -209,17 +219,17 @@ class Arena:
     def mount_small(self, folder: Path, kib: int) -> None:
         """A file system of its own and of this size on ``folder``, where root may have one."""
         folder.mkdir(exist_ok=True)
-        answer = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "rlprof-attack", folder],
-            capture_output=True,
-            check=False,
-        )
-        if answer.returncode != 0:
-            raise NotTried("a small file system cannot be mounted (not root?)")
-        self._mounts.append(folder)
+        self._mount(folder, "-t", "tmpfs", "-o", f"size={kib}k", "rlprof-attack", folder)
 
-    def adopt_mount(self, folder: Path) -> None:
-        """To be unmounted at the end."""
+    def mount_read_only(self, folder: Path) -> None:
+        """Root, too, cannot write there."""
+        self._mount(folder, "--bind", folder, folder)
+        self._mount(folder, "-o", "remount,ro,bind", folder)
+
+    def _mount(self, folder: Path, *words: str | Path) -> None:
+        answer = subprocess.run(["mount", *words], capture_output=True, check=False)
+        if answer.returncode != 0:
+            raise NotTried("a file system cannot be mounted (not root?)")
         self._mounts.append(folder)
 
     def clear(self) -> None:
