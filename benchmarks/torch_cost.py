@@ -1,10 +1,10 @@
-"""What rlprof's look at torch costs: each counted read, and the windows of a run of five minutes.
+"""What rlprof's look at torch costs: each counted read, and the windows of its profiler in two trainings.
 
-    python benchmarks/torch_cost.py --rounds 5 --seconds 300
+    python benchmarks/torch_cost.py --rounds 3 --seconds 60 --python /with/stable-baselines3/bin/python
 
-Reads are timed in processes that carry the agent and nothing else. Windows are those of one recorded training
-of tiny networks, which has more operations per second than any on a GPU: what they cost is in its run file. In
-interleaved pairs of shorter runs the whole rate with windows and reads is set against that with ``--torch off``.
+Reads are timed in processes that carry the agent and nothing else. Windows are those of recorded trainings: of
+a tiny network, which has more operations per second than any on a GPU, and PPO of Stable-Baselines3. The run
+file tells what they took; bare runs in turns with recorded ones tell the whole, reads and samplers included.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from measuring import (
     PROGRAMS,
@@ -27,13 +29,19 @@ from measuring import (
 )
 from startup import answering_recorder
 
+from rlprof.model.recording import TorchWindow
 from rlprof.runfile.reader import read_run
 
 PER_CALL_NS = 1000
 """Target per counted read."""
 
-OF_RUN = 0.02
-"""Target for all windows of a run of five minutes."""
+OF_RUN = 0.01
+"""Target for all windows together."""
+
+AT_ONCE_MS = 500
+"""Target for each."""
+
+TRAININGS = {"a tiny network": "updating.py", "PPO of Stable-Baselines3": "sb3_ppo.py"}
 
 READS = {
     "item": "`t.item()`",
@@ -47,16 +55,70 @@ READS = {
 }
 
 
+class Recorded(NamedTuple):
+    """A training under rlprof, and the windows in it."""
+
+    sps: float
+    windows: Sequence[TorchWindow]
+    wall_s: float
+    cpu_s: float
+    """Of the windows, as rlprof tells it."""
+
+    @property
+    def lengths_ms(self) -> list[float]:
+        return [(window.ended_us - window.begun_us) / 1000 for window in self.windows]
+
+    @property
+    def share(self) -> float:
+        return sum(self.lengths_ms) / 1000 / self.wall_s
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=300, help="of the run with windows")
-    parser.add_argument("--pair-seconds", type=int, default=30, help="of each run of a pair")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=60, help="of each training")
+    parser.add_argument("--python", default=sys.executable, help="for the trainings")
     arguments = parser.parse_args()
     counted_reads(arguments.rounds)
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        windows(Path(folder) / "run.rlprof", arguments.seconds)
-        pairs(Path(folder) / "run.rlprof", arguments.rounds, arguments.pair_seconds)
+        for name, program in TRAININGS.items():
+            command = [arguments.python, str(PROGRAMS / program)]
+            command += ["--seconds", str(arguments.seconds)]
+            rows.append(row(name, command, Path(folder) / "run.rlprof", arguments.rounds))
+    print_table(
+        f"Windows of torch's profiler in {arguments.seconds} s, {arguments.rounds} rounds",
+        ["training", "windows", "updates in them", "% of the run", "CPU, % of a core",
+         "longest, ms", "sps of the bare one's"],
+        rows,
+    )  # fmt: skip
+    print(f"Targets: at most {100 * OF_RUN:g} % of the run, and {AT_ONCE_MS} ms at once.")
+
+
+def row(name: str, command: list[str], run_file: Path, rounds: int) -> list[str]:
+    def bare() -> float:
+        say(f"{name}, bare")
+        return float(last_json(run(command, environment())[0])["sps"])
+
+    def recorded() -> Recorded:
+        say(f"{name}, recorded")
+        told = last_json(run(rlprof_run(run_file, command=command), environment())[0])
+        recording = read_run(run_file)
+        wall_s = recording.run.wall_us / 1e6
+        cpu_s = recording.overhead["torch_windows_cpu_us"] / 1e6
+        return Recorded(float(told["sps"]), recording.torch_windows, wall_s, cpu_s)
+
+    pairs = in_pairs(rounds, bare, recorded)
+    runs = [each for _, each in pairs]
+    return [
+        name,
+        ", ".join(str(len(each.windows)) for each in runs),
+        ", ".join(str(sum(window.updates for window in each.windows)) for each in runs),
+        Spread.of(100 * each.share for each in runs).text("{:.2f}"),
+        Spread.of(100 * each.cpu_s / each.wall_s for each in runs).text("{:.2f}"),
+        f"{max(max(each.lengths_ms, default=0.0) for each in runs):.0f}",
+        Spread.of(each.sps / sps for sps, each in pairs).text(),
+    ]
 
 
 def counted_reads(rounds: int) -> None:
@@ -65,7 +127,7 @@ def counted_reads(rounds: int) -> None:
     for number in range(rounds):
         say(f"reads, round {number + 1} of {rounds}")
         with answering_recorder() as carried:
-            wanted = {**carried, "RLPROF_TORCH": "auto", "RLPROF_TORCH_DIR": "/nonexistent"}
+            wanted = {**carried, "RLPROF_TORCH": "auto"}
             results.append(last_json(run(program, wanted)[0]))
     print_table(
         f"Counted reads of tensors: median of {rounds} processes (lowest to highest)",
@@ -73,53 +135,11 @@ def counted_reads(rounds: int) -> None:
         [
             [
                 text,
-                f"{Spread.of(it[name] for it in results).text('{:.0f}')} ns",
+                f"{Spread.of(result[name] for result in results).text('{:.0f}')} ns",
                 f"< {PER_CALL_NS} ns",
             ]
             for name, text in READS.items()
         ],
-    )
-
-
-def training(seconds: int) -> list[str]:
-    return [sys.executable, str(PROGRAMS / "updating.py"), "--seconds", str(seconds)]
-
-
-def windows(run_file: Path, seconds: int) -> None:
-    say(f"windows: a run of {seconds} s")
-    run(rlprof_run(run_file, command=training(seconds)), environment())
-    taken = read_run(run_file).torch_windows
-    cost_s = sum(it.ended_us - it.begun_us for it in taken) / 1e6
-    kept = sum(len(it.trace) for it in taken) / 1024
-    print_table(
-        f"Windows of torch's profiler in {seconds} s",
-        ["windows", "updates in them", "time in them", "of the run", "target", "kept"],
-        [
-            [
-                str(len(taken)),
-                str(sum(it.updates for it in taken)),
-                f"{1000 * cost_s:.0f} ms",
-                f"{100 * cost_s / seconds:.3f} %",
-                f"< {100 * OF_RUN:g} %",
-                f"{kept:.0f} KiB",
-            ]
-        ],
-    )
-
-
-def pairs(run_file: Path, rounds: int, seconds: int) -> None:
-    def rate(mode: str) -> float:
-        say(f"--torch {mode}, {seconds} s")
-        command = rlprof_run(run_file, "--torch", mode, command=training(seconds))
-        return float(last_json(run(command, environment())[0])["sps"])
-
-    ratios = [
-        auto / off for off, auto in in_pairs(rounds, lambda: rate("off"), lambda: rate("auto"))
-    ]
-    print_table(
-        f"Updates per second with windows and reads, of those with --torch off: {rounds} pairs",
-        ["ratio"],
-        [[Spread.of(ratios).text()]],
     )
 
 
