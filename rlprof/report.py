@@ -48,8 +48,7 @@ def build_report(
     found = look_into(recording)
     profile, priced, windows = found.profile, found.priced, found.windows
     total_steps = count_steps(recording).total
-    has_advice = found.crash is None or not found.crash.before_steady
-    return Report(
+    report = Report(
         run=recording.run,
         crash=found.crash,
         throughput=replace(profile.throughput, total_steps=total_steps),
@@ -61,8 +60,8 @@ def build_report(
         notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *found.notes),
         flame=build_flame(found.at_pace, profile, selection or FlameSelection()),
         counters_per_step=_counters_per_step(profile, windows),
-        bound=profile.bound if has_advice else NOT_BOUND,
-        components=profile.components if has_advice else (),
+        bound=profile.bound,
+        components=profile.components,
         waits=_wait_rows(found.at_pace, profile),
         resources=_resources(profile),
         memory=profile.memory,
@@ -72,11 +71,27 @@ def build_report(
         run_file=run_file,
         detail=build_detail(recording, found) if detailed else None,
     )
+    return report if is_worth_keeping(report) else _without_a_steady_phase(report)
 
 
 def is_worth_keeping(report: Report) -> bool:
     """Whether later commands may go on from this run: not from one that crashed before it was steady."""
     return report.crash is None or not report.crash.before_steady
+
+
+def _without_a_steady_phase(report: Report) -> Report:
+    """What is left of the report of a run that crashed too early: what comes after its start-up is called steady
+    where nothing tells otherwise.
+    """
+    return replace(
+        report,
+        phases=tuple(phase for phase in report.phases if phase.kind is not PhaseKind.STEADY),
+        notes=tuple(note for note in report.notes if note.level != "info"),
+        bound=NOT_BOUND,
+        components=(),
+        waits=(),
+        resources=None,
+    )
 
 
 def _few_samples(profile: Profile, priced: Priced) -> tuple[Note, ...]:

@@ -11,6 +11,7 @@ import pytest
 from rlprof.discovery import discover_renderers
 from rlprof.history.rows import Row, read_row
 from rlprof.model.crash import Crash, DeadWorker
+from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Recording
 from rlprof.model.report import Report
 from rlprof.report import build_report, is_worth_keeping
@@ -140,8 +141,28 @@ def test_a_crash_before_anything_was_steady_leaves_no_advice():
     report = build_report(at_start.with_run(exit_code=1).recording())
 
     assert not is_worth_keeping(report)
-    assert (report.findings, report.also_seen, report.components) == ((), (), ())
+    assert (report.findings, report.also_seen) == ((), ())
+
+
+def test_what_came_after_the_start_of_an_early_crash_is_not_called_steady():
+    crashed = a_training(steps=0, steady_s=3.0).with_run(exit_code=1)
+
+    report = build_report(crashed.recording())
+
+    assert not is_worth_keeping(report)
+    assert PhaseKind.STEADY not in [phase.kind for phase in report.phases]
+    assert (report.components, report.waits, report.resources) == ((), (), None)
     assert report.bound.text == ""
+    assert rendered("terminal", report).count("steady") == 1
+
+
+def test_every_renderer_takes_an_early_crash():
+    crashed = a_training(steps=0, steady_s=3.0).with_run(exit_code=1)
+
+    report = build_report(crashed.recording(), detailed=True)
+
+    for renderer in discover_renderers():
+        assert renderer.render(report, {}) == renderer.render(report, {})
 
 
 def test_a_worker_that_dies_while_nothing_is_counted_leaves_no_steady_wait():
