@@ -260,8 +260,8 @@ def main() -> None:
     parser.add_argument(
         "--rlprof", type=Path, action="append", default=[], metavar="PATH", help="beside this one"
     )
-    parser.add_argument("--json", type=Path, help="every run, written after each round")
-    parser.add_argument("--markdown", type=Path, help="the tables, written after each round")
+    parser.add_argument("--json", type=Path, help="every run, written as they end")
+    parser.add_argument("--markdown", type=Path, help="the tables, written as runs end")
     arguments = parser.parse_args()
     python = interpreter(arguments.python)
     chosen = variants(arguments.rlprof)
@@ -279,10 +279,10 @@ def main() -> None:
             say(f"{measured.workload.name}, round {number + 1} of {arguments.rounds}")
             command = measured.workload.command(python, arguments.seconds)
             measure(measured, command, chosen, number)
-        if arguments.json:
-            arguments.json.write_text(as_json(results, arguments.seconds))
-        if arguments.markdown:
-            arguments.markdown.write_text(tables(results, names, skipped) + "\n")
+            if arguments.json:
+                arguments.json.write_text(as_json(results, arguments.seconds))
+            if arguments.markdown:
+                arguments.markdown.write_text(tables(results, names, skipped) + "\n")
     print(f"### Overhead: {arguments.rounds} rounds of runs of {arguments.seconds:g} s\n")
     print(tables(results, names, skipped))
 

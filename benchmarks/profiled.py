@@ -106,7 +106,8 @@ class ProfilerWatch(Thread):
         if len(self._looks) < 2:
             return 0.0
         ended = self._looks[-1][0]
-        late = [look for look in self._looks if look[0] >= min(SETTLED_S, ended / 2)]
+        settled_s = SETTLED_S if ended > 1.2 * SETTLED_S else ended / 2
+        late = [look for look in self._looks if look[0] >= settled_s]
         (began, before), (ended, after) = late[0], late[-1]
         return (after - before) / (ended - began) if ended > began else 0.0
 
