@@ -57,7 +57,8 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
     yield from torch_lines(report)
     for name, value in report.counters_per_step:
         yield counter_name(name), f"{counter_value(name, value)} per step"
-    yield "rlprof", _overhead(report)
+    if cost := _overhead(report):
+        yield "rlprof", cost
 
 
 def _phases(report: Report) -> str:
@@ -151,8 +152,11 @@ def _memory(memory: MemoryView, report: Report) -> str:
 
 
 def _overhead(report: Report) -> str:
+    """Empty where it is not known: a recorder writes it at its end, and other programs' profiles do not tell."""
     cost = report.overhead
     total = cost.samplers_cpu_s + cost.recorder_cpu_s + cost.probe_cpu_s + cost.torch_windows_cpu_s
+    if not total:
+        return ""
     return f"cost {wording.duration(total * 1e6)} of CPU itself, {wording.percent(cost.share_of_cores)} of the cores"
 
 
