@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -95,6 +96,25 @@ class Running:
 
 def cli(*arguments: str | Path, python: str | Path = sys.executable) -> list[str]:
     return [str(python), "-m", "rlprof", *map(str, arguments)]
+
+
+def bare(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
+    """All that a program printed without rlprof."""
+    done = subprocess.run(
+        [*map(str, command)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    return told(done.stdout, done.stderr.decode())
+
+
+def told(out: bytes, err: str) -> str:
+    """Both outputs, without numbers that are others in every process."""
+    return re.sub(r"0x[0-9a-f]+|pid=\d+", "…", out.decode() + err)
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:

@@ -139,6 +139,15 @@ def other_python(request: pytest.FixtureRequest) -> Path:
     return found
 
 
+@pytest.fixture(params=["ours", *OTHER_PYTHONS])
+def each_python(request: pytest.FixtureRequest) -> Path:
+    """That of the tests, and each other one that there is."""
+    found = Path(sys.executable) if request.param == "ours" else find_python(request.param)
+    if found is None:
+        pytest.skip(f"no Python {request.param} on PATH or in pyenv")
+    return found
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _austin() -> None:
     if shutil.which("austin") is None and not Path(sys.executable).with_name("austin").exists():

@@ -13,6 +13,8 @@ SIGEV_THREAD_ID = 4
 PR_SET_PTRACER = 0x59616D61
 
 _SIGEVENT_SIZE = 64
+_TIMES = struct.Struct("@llll")
+"""Interval and time to the next firing, each in seconds and ns."""
 
 
 def _library() -> Any:
@@ -45,14 +47,20 @@ class CpuTimer:
         if self._library.timer_create(CLOCK_THREAD_CPUTIME_ID, buffer, ctypes.byref(self._timer)):
             raise OSError(ctypes.get_errno(), "timer_create")
 
-    def set_interval(self, interval_us: int) -> None:
-        """Fire every ``interval_us`` of CPU time from now on; 0 stops."""
+    def set_interval(self, interval_us: int, first_ns: int = 0) -> int:
+        """Fire every ``interval_us`` of CPU time from now on, at first after ``first_ns`` if that is given;
+        0 stops. Return the ns that were left until it would have fired.
+        """
         import ctypes
 
         seconds, us = divmod(interval_us, 1_000_000)
-        spec = struct.pack("@llll", seconds, us * 1000, seconds, us * 1000)
-        if self._library.timer_settime(self._timer, 0, spec, None):
+        first = divmod(first_ns or interval_us * 1000, 1_000_000_000)
+        spec = _TIMES.pack(seconds, us * 1000, *first)
+        before = ctypes.create_string_buffer(_TIMES.size)
+        if self._library.timer_settime(self._timer, 0, spec, before):
             raise OSError(ctypes.get_errno(), "timer_settime")
+        _, _, left_s, left_ns = _TIMES.unpack(before.raw)
+        return int(left_s * 1_000_000_000 + left_ns)
 
 
 def allow_tracer(pid: int) -> None:

@@ -104,22 +104,33 @@ def install(probe: ProbeGetter) -> None:
     }
     reals = {name: getattr(_signal, name) for name in chosen}
     stand_ins_of = {name: stand_ins.StandIn(reals[name], choose) for name, choose in chosen.items()}
-    aside.takes_part(_InPlace(reals, stand_ins_of))
+    aside.takes_part(_InPlace(reals, stand_ins_of, probe))
     _exchange(reals, stand_ins_of)
 
 
 class _InPlace:
     """What stands in for functions of ``_signal``, also where ``signal`` has copied it to."""
 
-    def __init__(self, reals: dict[str, Any], ours: dict[str, Any]) -> None:
+    def __init__(self, reals: dict[str, Any], ours: dict[str, Any], probe: ProbeGetter) -> None:
         self._reals = reals
         self._ours = ours
+        self._probe = probe
 
     def step_aside(self) -> None:
         _exchange(self._ours, self._reals)
 
     def step_back(self) -> None:
         _exchange(self._reals, self._ours)
+        current = self._probe()
+        if current is None or current.thread != get_ident():
+            return
+        # Setting it is the one way to ask for it.
+        set_wakeup_fd = self._reals["set_wakeup_fd"]
+        found = set_wakeup_fd(-1)
+        _wakeup_fd_is_set[0] = found != -1
+        if _wakeup_fd_is_set[0]:
+            set_wakeup_fd(found, warn_on_full_buffer=False)
+        current.pause_while(_wakeup_fd_is_set[0], layout.PROBE_WAKEUP_FD)
 
 
 def _exchange(those: dict[str, Any], others: dict[str, Any]) -> None:

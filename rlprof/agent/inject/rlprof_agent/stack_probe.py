@@ -59,6 +59,8 @@ class StackProbe:
         self._timer: Optional[CpuTimer] = None
         self._pauses: dict[int, None] = {}
         """Reasons for which it does not fire now, the oldest first."""
+        self._left_ns = 0
+        """Until it would have fired, when it was hushed."""
         self._interval_us = 0
         self._in_handler = False
         self._last_ns = 0
@@ -102,7 +104,7 @@ class StackProbe:
     def hush(self) -> None:
         """Stop firing until ``pause_while`` says how to go on."""
         if self._timer is not None:
-            self._timer.set_interval(0)
+            self._left_ns = self._timer.set_interval(0)
 
     def put_off(self) -> None:
         """Not fire before another interval of CPU time has passed."""
@@ -132,7 +134,8 @@ class StackProbe:
             self._set_state(next(iter(self._pauses)))
         else:
             self._set_state(layout.PROBE_ON)
-            self._timer.set_interval(self._interval_us)
+            self._timer.set_interval(self._interval_us, self._left_ns)
+        self._left_ns = 0
 
     def give_up(self, reason: int) -> None:
         """Stop for good and leave SIGURG as Python has it without us."""
