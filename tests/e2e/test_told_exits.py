@@ -1,0 +1,49 @@
+"""How a process ends is told by its agent, and what is printed then is as ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.live_processes import bare, told
+
+ENDS = """
+import multiprocessing, subprocess, sys
+
+def fails():
+    raise ValueError("on purpose")
+
+def leaves():
+    sys.exit(7)
+
+def ends():
+    pass
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    for target in (fails, leaves, ends):
+        process = context.Process(target=target)
+        process.start()
+        process.join()
+        print(target.__name__, process.exitcode, flush=True)
+    subprocess.run([sys.executable, "-c", "1 / 0"])
+    subprocess.run([sys.executable, "-c", "raise KeyboardInterrupt"])
+    subprocess.run([sys.executable, "-c", "raise SystemExit(3)"])
+"""
+
+
+@pytest.mark.parametrize("start_method", ["fork", "spawn", "forkserver"])
+def test_of_processes_that_nobody_but_their_parent_waits_for(
+    write, rlprof_run, each_python, start_method, tmp_path
+):
+    script = write(ENDS)
+
+    result = rlprof_run("--", each_python, script, start_method)
+
+    assert told(result.out, result.err) == bare(each_python, script, start_method, cwd=tmp_path)
+    found = {}
+    for process in result.recording.processes[1:]:
+        found.setdefault(process.exit_code, []).append(process)
+    assert len(found[1]) == 2  # The worker that failed, and the script that divided by zero.
+    assert len(found[7]) == 1
+    assert len(found[0]) == 1
+    assert not {3, 130} & set(found)
