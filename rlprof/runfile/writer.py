@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, replace
 from operator import attrgetter
 from pathlib import Path
+from typing import Final
 
 from rlprof.errors import OutputError
 from rlprof.model.gauges import HIGHEST, SUMMED
@@ -32,6 +34,9 @@ from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, journals
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
 
+
+_PATIENCE_S: Final = 1.0
+"""With readers, at the end of a run: reading takes some 10 ms."""
 
 _ADD_MEMORY = """
     INSERT INTO memory VALUES (?,?,?,?) ON CONFLICT (thread, node) DO UPDATE SET
@@ -234,8 +239,20 @@ class RunWriter:
             # Smaller only; a file that cannot be made so is whole all the same.
             with suppress(sqlite3.Error):
                 self._db.execute("VACUUM")
-            self._db.execute("PRAGMA journal_mode=DELETE")
+            self._fold_in_journal()
             self._db.close()
+
+    def _fold_in_journal(self) -> None:
+        """Leave one file. Beside somebody who reads it, and goes on reading, it is whole with its journal alone."""
+        until = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=DELETE")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() >= until:
+                    return
+                time.sleep(0.02)
 
     def abandon(self) -> None:
         """Close without completing; what was committed stays readable."""

@@ -8,13 +8,15 @@ import sqlite3
 import struct
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rlprof.errors import RunFileError
+from rlprof.runfile import writer
 from rlprof.runfile.labels import labelled
 from rlprof.runfile.reader import read_run
 from rlprof.runfile.schema import journals
@@ -53,6 +55,18 @@ for line in sys.stdin:
         number, at = number + 1, at + 1_000
     print("written", flush=True)
 os._exit(1)
+"""
+
+
+READER = """
+import sys
+from pathlib import Path
+from rlprof.runfile.opening import opened
+
+with opened(Path(sys.argv[1])) as reader:
+    reader.version(Path(sys.argv[1]))
+    print("reading", flush=True)
+    sys.stdin.readline()
 """
 
 
@@ -126,13 +140,13 @@ def is_read_or_refused(path: Path) -> bool:
 
 
 def test_a_recording_is_read_while_it_goes_on(run_file):
-    writer = Writer(run_file)
+    recorder = Writer(run_file)
     first = read_run(run_file)
-    writer.does("window")
+    recorder.does("window")
     second = read_run(run_file)
-    writer.does("merge")
+    recorder.does("merge")
     merged = read_run(run_file)
-    writer.is_killed()
+    recorder.is_killed()
 
     assert len(first.windows) == len(STORY.windows)
     assert len(second.windows) == len(first.windows) + 1
@@ -147,7 +161,7 @@ def test_a_recording_is_read_while_it_goes_on(run_file):
 
 
 def test_reading_beside_a_writer_changes_nothing(run_file):
-    writer = Writer(run_file)
+    recorder = Writer(run_file)
     before = everything_in(run_file.parent)
 
     read_run(run_file)
@@ -156,7 +170,7 @@ def test_reading_beside_a_writer_changes_nothing(run_file):
     shared = journals(run_file)[1].name
     after = everything_in(run_file.parent)
     assert {**after, shared: None} == {**before, shared: None}
-    writer.is_killed()
+    recorder.is_killed()
 
 
 @pytest.mark.parametrize("shared_memory", ["as it was left", "gone", "junk", "a link"])
@@ -175,6 +189,40 @@ def test_what_a_killed_recorder_left_is_read_and_stays_as_it_is(killed, shared_m
 
     assert len(recording.windows) == len(STORY.windows)
     assert everything_in(killed.parent) == before
+
+
+def test_a_run_that_ends_while_somebody_reads_it_is_whole(run_file, monkeypatch):
+    monkeypatch.setattr(writer, "_PATIENCE_S", 0.05)
+    recorder = write_run(run_file, STORY, finish=False)
+    with reading(run_file):
+        recorder.finish(
+            wall_us=STORY.run.wall_us,
+            exit_code=7,
+            processes=STORY.processes,
+            threads=STORY.threads,
+            overhead={},
+        )
+
+    recording = read_run(run_file)
+
+    assert (recording.run.complete, recording.run.exit_code) == (True, 7)
+    assert len(recording.windows) == len(STORY.windows)
+
+
+@contextmanager
+def reading(run_file: Path) -> Iterator[None]:
+    """Another process has the file open."""
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, run_file],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert reader.stdout is not None
+    assert reader.stdout.readline() == "reading\n"
+    yield
+    reader.communicate("done\n")
 
 
 def test_a_link_to_a_run_leads_to_its_journal_too(killed):
