@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 import traceback
 from functools import partial
@@ -136,6 +137,8 @@ def run(
             give_back(run_file)
         _train_without(command, error)
     # Whatever happens from here on, the training's own exit code is what we end with.
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _after(outcome, run_file, is_default_place=output is None, show_report=report)
     except RlprofError as error:

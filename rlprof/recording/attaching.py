@@ -10,7 +10,7 @@ from dataclasses import replace
 from rlprof.model.recording import Note
 from rlprof.recording import procfs
 from rlprof.recording.samplers.austin import Austin, AustinProcess
-from rlprof.recording.sampling_budget import FINE_FOR_US, SamplingBudget
+from rlprof.recording.sampling_budget import FINE_FOR_US, SETTLED_US, SamplingBudget
 from rlprof.recording.tracked import TrackedProcess
 
 RETRY_AFTER_US = (50_000, 300_000, 1_000_000)
@@ -36,8 +36,11 @@ that sleeps, and looking for it took 5 % of a core at 10 ms (measured, austin 3.
 STUCK_FOR_US = 5_000_000
 """A sampler that has told nothing for so long, neither of busy nor of idle threads, is replaced."""
 
+RATE_AGAIN_US = 10_000_000
+"""How long a sampler at the wrong rate goes on after one at the right rate found no way in."""
+
 ASLEEP = "it sleeps, and a sampler finds its way into this Python only while it runs"
-ASLEEP_AGAIN_US = 10_000_000
+ASLEEP_AGAIN_US = 60_000_000
 """How long such a process is left alone, unless it wakes up."""
 
 
@@ -61,6 +64,8 @@ class Attacher:
         self._elapsed_us = elapsed_us
         self._on_first_sample = on_first_sample
         self._running: dict[int, tuple[TrackedProcess, AustinProcess]] = {}
+        self._glancing: set[AustinProcess] = set()
+        """Samplers that rest between single looks."""
         self._most = _most_samplers()
         self._was_full = False
         self.cpu_us = 0
@@ -215,9 +220,34 @@ class Attacher:
         wanted = self._budget.interval_us(
             sampler.interval_us, share=spent_us / since_us, live=live, now_us=now
         )
-        # While it sleeps no new sampler finds its way in, and both would run on.
-        if wanted != sampler.interval_us and tracked.is_busy:
+        if tracked.is_busy and sampler in self._glancing:
+            self._glancing.discard(sampler)
+            sampler.wake()
+        elif not tracked.is_busy and (
+            sampler in self._glancing or (wanted > sampler.interval_us and now >= SETTLED_US)
+        ):
+            # While it sleeps no new sampler finds its way in, and its stacks hardly change.
+            self._glance(tracked, sampler)
+        elif wanted > sampler.interval_us and tracked.is_busy and now >= tracked.next_rate_us:
+            tracked.next_rate_us = now + RATE_AGAIN_US
             self._start(tracked, wanted)
+
+    def _glance(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+        """Have a sampler that looks too often look once, now."""
+        self._glancing.add(sampler)
+        if not sampler.is_resting:
+            sampler.rest()
+            return
+        sampler.wake()
+        self._selector.register(
+            sampler.fd, selectors.EVENT_READ, lambda: self._glanced(tracked, sampler)
+        )
+
+    def _glanced(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
+        self._selector.unregister(sampler.fd)
+        self.read_sampler(tracked, sampler)
+        if not sampler.is_over and sampler in self._glancing:
+            sampler.rest()
 
     def _give_up_search(self, tracked: TrackedProcess, running: list[AustinProcess]) -> None:
         self._stop_sampler(running[-1])
@@ -252,7 +282,8 @@ class Attacher:
     def _forget(self, sampler: AustinProcess) -> None:
         """It is about to end: count what it cost, and wait for nothing of it."""
         self._running.pop(sampler.process.pid, None)
-        if not sampler.has_samples:
+        self._glancing.discard(sampler)
+        if sampler.fd in self._selector.get_map():
             self._selector.unregister(sampler.fd)
         stat = procfs.read_stat(sampler.process.pid)
         if stat is not None:

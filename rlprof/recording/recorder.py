@@ -53,6 +53,10 @@ SCAN_US = 250_000
 
 SETTLED_SCAN_US = 1_000_000
 
+MOST_AT_ONCE = 64
+"""Announcements that one look through the process tree takes in: a program that forks without a pause may
+not keep it from ever ending."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -263,13 +267,14 @@ class Recorder:
         ours = self._own_pids()
         alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in ours]
         # Who has ended by now has announced itself before, or never will: only then is it missed.
-        while self._server.has_callers():
+        for _ in range(MOST_AT_ONCE):
+            if not self._server.has_callers():
+                break
             self._accept()
             self._server.release_overdue()
         for tracked in self._census.scan(alive):
             self._attach(tracked)
-        for tracked, exit_code in list(self._census.notice_ends()):
-            self._end(tracked.pid, exit_code)
+        self._notice_ends()
         live = self._census.live()
         # On a full machine a wait takes its core from the training; and a pool that is made again
         # and again would wait for longer than its processes live.
@@ -295,7 +300,13 @@ class Recorder:
             with self._guard.part("the announcement of a process"):
                 self._take_in(announcement)
 
+    def _notice_ends(self) -> None:
+        for tracked, exit_code in list(self._census.notice_ends()):
+            self._end(tracked.pid, exit_code)
+
     def _take_in(self, announcement: Announcement) -> None:
+        # Samplers of those that have ended since would be in the way of this one's.
+        self._notice_ends()
         before = self._census.get(announcement.pid)
         tracked = self._census.announced(announcement)
         if before is not None and before is not tracked:
@@ -433,8 +444,7 @@ class Recorder:
         self._is_recording = False
 
     def _stop_recording(self) -> None:
-        for tracked, exit_code in list(self._census.notice_ends()):
-            self._end(tracked.pid, exit_code)
+        self._notice_ends()
         self._census.last_glimpses()
         self._stop_sampling()
         self._store.close_window(self._clock.now_us(), self._census, self._escort.taps, self._guard)

@@ -42,7 +42,7 @@ SILENT_US = 1_000_000
 process that sleeps from the start. Its time is then the scheduler's, its stack not known."""
 
 BUSY_SHARE = 0.1
-"""Of a window, from which on a main thread counts as busy."""
+"""Of a window, from which on a thread counts as busy."""
 
 _FORGET = 0.9
 """Weight of the past in the torn share from window to window: half of it is 1.6 s old."""
@@ -94,12 +94,14 @@ class TrackedProcess:
         self.attempts = 0
         self.next_attempt_us: int | None = None
         self.attached_us = 0
+        self.next_rate_us = 0
+        """When its sampler may be replaced by one of another rate."""
         self.last_tick_us = -SILENT_US
         self.clock_samples = 0
         self.clock_invalid_us = 0
         self.clock_covered_us = 0
         self.is_busy = True
-        """Whether its main thread ran for a good part of the last window."""
+        """Whether a thread of it ran, or waited for a core, for a good part of the last window."""
         self.probe_interval_us = DEFAULT_INTERVAL_US
         """CPU time between two looks of its probe."""
         self.interruption: str | None = None
@@ -163,11 +165,11 @@ class TrackedProcess:
             if self.pid not in threads and now_us - self.last_tick_us > SILENT_US:
                 threads[self.pid] = ThreadWindow()
         result = ProcessWindow()
+        worked_us = 0
         for tid, seen in threads.items():
             state = self._thread(tid)
             self._read_schedule(tid, state, seen)
-            if tid == self.pid and seen.on_cpu_us is not None:
-                self.is_busy = seen.on_cpu_us >= BUSY_SHARE * length_us
+            worked_us = max(worked_us, (seen.on_cpu_us or 0) + seen.run_queue_us)
             if tid == self.pid and not seen.clock_wall_us:
                 self._do_without_clock(seen, now_us, length_us)
             if tid == self.pid:
@@ -181,6 +183,7 @@ class TrackedProcess:
                 MemoryGrowth(state.number, node, grown, released)
                 for node, (grown, released) in seen.memory.items()
             ]
+        self.is_busy = worked_us >= BUSY_SHARE * length_us
         if self.mailbox is not None:
             result.counts.update(self.mailbox.new_counts())
         return result

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.errors import EXIT_ERROR, EXIT_LAUNCH_FAILED
+from rlprof.errors import EXIT_ERROR
 from rlprof.runfile.reader import read_run
 from tests.live_processes import cli
 
@@ -62,7 +62,8 @@ def test_a_disk_that_is_full_from_the_start(write, start, small_disk):
 
     result = running.finish()
 
-    assert (result.code, result.out) == (EXIT_LAUNCH_FAILED, b"")
+    assert (result.code, result.out) == (5, b"trained\n")
+    assert "The training runs without rlprof" in result.err
     assert "rlprof explain run-file-not-written" in result.err
     assert not result.run_file.exists()
 
@@ -73,7 +74,8 @@ def test_a_folder_that_may_not_be_written(write, start, small_disk):
 
     result = running.finish()
 
-    assert (result.code, result.out) == (EXIT_LAUNCH_FAILED, b"")
+    assert (result.code, result.out) == (5, b"trained\n")
+    assert "The training runs without rlprof" in result.err
     assert str(result.run_file) in result.err
     assert "-o" in result.err
 
@@ -84,7 +86,8 @@ def test_a_path_below_a_file(write, start, tmp_path):
 
     result = running.finish()
 
-    assert (result.code, result.out) == (EXIT_LAUNCH_FAILED, b"")
+    assert (result.code, result.out) == (5, b"trained\n")
+    assert "The training runs without rlprof" in result.err
     assert str(tmp_path / "file") in result.err
     assert "Traceback" not in result.err
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -51,13 +52,11 @@ def target_of(running) -> int:
 
 
 def children_of(pid: int) -> list[str]:
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return file.read().split()
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 def _command_line(pid: int) -> bytes:
-    with open(f"/proc/{pid}/cmdline", "rb") as file:
-        return file.read()
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def stop_and_continue(pids) -> None:
@@ -70,16 +69,12 @@ def stop_and_continue(pids) -> None:
 
 def test_a_stopped_job_has_its_pause_left_out(training):
     stop_and_continue([training.pid, target_of(training), *children_named(training.pid, "austin")])
-    began = time.monotonic()
 
     result = end(training)
 
     assert result.code == 0
     assert "run-paused" in result.note_slugs
-    assert result.recording.run.wall_us < 1e6 * (time.monotonic() - began + WHOLE_S)
-
-
-WHOLE_S = 60
+    assert "recorder-stopped" not in result.note_slugs
 
 
 def test_a_stopped_target_has_its_pause_left_out(training):

@@ -106,6 +106,8 @@ class AustinProcess:
         self.has_samples = False
         self.is_over = False
         """Whether its output has ended; the reader may still hold some of it."""
+        self.is_resting = False
+        """Whether it is stopped between two looks."""
         self._failure: str | None = None
         """Why its output could not be read."""
         # On a terminal austin flushes each line at once; into a pipe it would hold 4 KiB back,
@@ -149,9 +151,19 @@ class AustinProcess:
                 return False
             self.has_samples = self.has_samples or self.reader.has_times()
 
+    def rest(self) -> None:
+        """Look no more until :meth:`wake`; the next look then counts for all the time between."""
+        self.process.send_signal(signal.SIGSTOP)
+        self.is_resting = True
+
+    def wake(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+        self.is_resting = False
+
     def stop(self) -> None:
         """End austin and take what is left of its output. The target notices nothing."""
         if self.process.poll() is None:
+            self.wake()
             self.process.terminate()
             try:
                 self.process.wait(timeout=GRACE_S)

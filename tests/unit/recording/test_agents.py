@@ -5,6 +5,7 @@ import resource
 import select
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -151,7 +152,7 @@ def test_without_a_descriptor_to_spare_an_agent_goes_on_at_once(server):
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     thread, _ = in_background(server, server.token)
     select.select([server], [], [], 10)
-    highest = max(int(number) for number in os.listdir("/proc/self/fd"))
+    highest = max(int(entry.name) for entry in Path("/proc/self/fd").iterdir())
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, limits[1]))
     try:
         fillers = list(_open_all())
