@@ -7,6 +7,7 @@ import pytest
 
 from rlprof.analysis.profile import build_profile
 from rlprof.errors import RunFileError
+from rlprof.foreign import opening
 from rlprof.foreign.reading import read_foreign
 from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, Frame, Recording
 from tests.mojo_stream import MojoStream
@@ -189,6 +190,21 @@ def test_what_cannot_be_read_is_refused_with_the_reason(tmp_path, content, slug,
     assert raised.value.slug == slug
     assert raised.value.message.count(str(path)) == 1
     assert raised.value.hint
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"P1;T0:1;a.py:f:1 10,0,0\n" * 99, b"train;step 5\n" * 99, b"MOJ\x03" + bytes(999)],
+    ids=["text", "collapsed", "mojo"],
+)
+def test_what_a_few_packed_bytes_become_is_bounded(tmp_path, monkeypatch, content):
+    monkeypatch.setattr(opening, "MOST_BYTES", 500)
+    path = written(tmp_path, gzip.compress(content))
+
+    with pytest.raises(RunFileError) as raised:
+        read_foreign(path)
+
+    assert raised.value.slug == "profile-too-large"
 
 
 def test_a_line_that_no_file_has_is_not_known(tmp_path):
