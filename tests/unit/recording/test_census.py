@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import os
 import shlex
+from pathlib import Path
 
 import pytest
 
+from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
+from rlprof.recording import procfs
 from rlprof.recording.agents import Announcement
 from rlprof.recording.census import Census, _left_out
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.stacks import StackTable
+
+PID = 400_000_000
+"""Above the kernel's largest: no process of the machine is meant."""
 
 
 @pytest.mark.parametrize(
@@ -60,6 +67,62 @@ def test_short_lives_are_expected_after_short_lives(lives_s, expected):
         census.ended(400_000_000 + number, exit_code=0)
 
     assert census.expects_short_life() is expected
+
+
+@pytest.mark.parametrize(
+    ("seen", "told", "kept"),
+    [
+        pytest.param(3, None, 3, id="its parent's wait"),
+        pytest.param(-9, None, 137, id="a signal"),
+        pytest.param(None, 1, 1, id="its agent"),
+        pytest.param(None, 0, 0, id="its agent, of a good end"),
+        pytest.param(0, 1, 0, id="the kernel before the agent"),
+        pytest.param(None, None, None, id="nobody"),
+    ],
+)
+def test_the_exit_code_is_what_the_kernel_or_else_the_agent_says(seen, told, kept):
+    census = Census(StackTable(), lambda: 0, expects_agents=True)
+    mailbox = Mailbox(10_000)
+    if told is not None:
+        mailbox.cells[layout.CELL_EXIT] = 1 + told
+    census.announced(Announcement(PID, 1, "fork", "3.11.7", MailboxReader(mailbox.fd)))
+
+    ended = census.ended(PID, exit_code=seen)
+
+    assert ended is not None
+    assert ended.process.exit_code == kept
+
+
+def test_a_zombie_tells_how_it_ended_before_its_parent_asks():
+    pid = os.fork()
+    if not pid:
+        os._exit(3)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    stat = procfs.read_stat(pid)
+    os.waitpid(pid, 0)
+
+    assert stat is not None
+    assert stat.wait_status is not None
+    assert os.waitstatus_to_exitcode(stat.wait_status) == 3
+
+
+def test_nothing_is_kept_of_a_process_whose_last_words_are_written():
+    census = Census(StackTable(), lambda: 0, expects_agents=True)
+    before = set(Path("/proc/self/fd").iterdir())
+    for number in range(20):
+        mailbox = Mailbox(10_000)
+        mailbox.cells[layout.CELL_PROBE_COST_NS] = 1000
+        mailbox.cells[layout.CELL_CUSTOM_STATE] = layout.CUSTOM_MISSING
+        census.announced(Announcement(PID + number, 1, "fork", "3.11.7", MailboxReader(mailbox.fd)))
+        tracked = census.ended(PID + number, exit_code=0)
+        assert tracked is not None
+        census.leave(tracked)
+
+    assert census.present == []
+    assert set(Path("/proc/self/fd").iterdir()) <= before
+    told = census.agents_told()
+    assert told.probe_cost_us == 20
+    assert told.custom_states == {layout.CUSTOM_MISSING}
 
 
 def a_mailbox() -> MailboxReader:

@@ -142,3 +142,20 @@ def test_an_error_while_matching_is_kept_from_the_target(tapped):
 
     assert between.passed_on() == b"x1\nx2\n"
     assert between.tap._pattern is None
+
+
+def test_a_reader_that_is_slow_holds_up_nobody_and_gets_every_byte(tapped):
+    between = tapped(rb"x(\d+)")
+    os.set_blocking(between.tap.target_end, False)
+    written = 0
+    while not between.tap.is_behind:
+        written += os.write(between.tap.target_end, b"y" * 4096)
+        between.tap.pump()
+
+    got = b""
+    while len(got) < written:
+        got += between.passed_on()
+        between.tap.flush()
+
+    assert got == b"y" * written
+    assert not between.tap.is_behind

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rlprof.cli.run_files import give_back, new_run_file, point_latest_at
+from rlprof.errors import OutputError, UsageError
+from rlprof.runfile.schema import journals
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_each_run_has_a_file_of_its_own_within_one_second():
+    files = [new_run_file(None, "train.py", force=False) for _ in range(20)]
+
+    assert len(set(files)) == 20
+    assert all(file.exists() for file in files)
+
+
+def test_files_and_their_folder_are_for_their_user_alone():
+    before = os.umask(0)
+    try:
+        file = new_run_file(None, "train.py", force=False)
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_name_that_is_taken_is_kept_unless_forced():
+    taken = Path("run.rlprof")
+    taken.write_text("precious")
+
+    with pytest.raises(UsageError):
+        new_run_file(taken, "train.py", force=False)
+    assert taken.read_text() == "precious"
+
+    assert new_run_file(taken, "train.py", force=True) == taken
+    assert taken.read_bytes() == b""
+
+
+def test_what_another_run_records_into_is_not_taken_even_by_force():
+    busy = Path("run.rlprof")
+    with closing(sqlite3.connect(busy)) as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("CREATE TABLE meta (key)")
+
+        beside = new_run_file(busy, "train.py", force=True)
+
+        assert beside == Path("run-2.rlprof")
+        assert db.execute("SELECT COUNT(*) FROM meta").fetchone() == (0,)
+
+
+def test_what_a_killed_recorder_left_is_replaced_by_force():
+    left = Path("run.rlprof")
+    left.write_bytes(b"cut off")
+    for journal in journals(left):
+        journal.write_bytes(b"cut off")
+
+    assert new_run_file(left, "train.py", force=True) == left
+    assert not any(journal.exists() for journal in journals(left))
+
+
+def test_a_device_is_no_place_to_record_to():
+    os.mkfifo("pipe.rlprof")
+
+    with pytest.raises(UsageError):
+        new_run_file(Path("pipe.rlprof"), "train.py", force=True)
+    assert stat.S_ISFIFO(Path("pipe.rlprof").stat().st_mode)
+
+
+def test_a_place_that_takes_no_file_is_named():
+    Path("file").touch()
+
+    with pytest.raises(OutputError, match="file"):
+        new_run_file(Path("file/run.rlprof"), "train.py", force=False)
+
+
+def test_only_an_empty_file_is_given_back():
+    empty, full = (new_run_file(None, "train.py", force=False) for _ in range(2))
+    full.write_bytes(b"recorded")
+
+    give_back(empty)
+    give_back(full)
+
+    assert (empty.exists(), full.exists()) == (False, True)
+
+
+def test_latest_leads_to_the_newest_and_never_to_nothing():
+    first, second = (new_run_file(None, "train.py", force=False) for _ in range(2))
+
+    point_latest_at(first)
+    point_latest_at(second)
+
+    latest = first.with_name("latest")
+    assert latest.readlink() == Path(second.name)
+    assert sorted(entry.name for entry in first.parent.iterdir() if "latest" in entry.name) == [
+        "latest"
+    ]

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from rlprof.recording import standstill
+from rlprof.recording.escort import Escort
+from rlprof.recording.standstill import Gap, StandstillWatch
+
+PID = 7
+
+
+class Job:
+    """A run of one process, and the recorder that watches it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 100.0
+        self.cpu_s = 0.0
+        self.target = SimpleNamespace(stops=0, stopped_at_s=None)
+        self.escort = SimpleNamespace(
+            target=self.target, was_continued=False, follow_target=self._follow
+        )
+        self._pending_stops = 0
+        monkeypatch.setattr(standstill.time, "monotonic", lambda: self.now_s)
+        monkeypatch.setattr(
+            standstill.procfs,
+            "read_stat",
+            lambda _pid: SimpleNamespace(cpu_us=round(self.cpu_s * 1e6)),
+        )
+        self.watch = StandstillWatch(cast(Escort, cast(Any, self.escort)))
+        self.watch.note_cpu([PID])
+
+    def passes(self, seconds: float, *, cpu_s: float = 0.0) -> Job:
+        self.now_s += seconds
+        self.cpu_s += cpu_s
+        return self
+
+    def recorder_is_continued(self, *, target_too: bool) -> Job:
+        self.escort.was_continued = True
+        self._pending_stops = int(target_too)
+        return self
+
+    def judged(self) -> Gap:
+        return self.watch.judge([PID])
+
+    def _follow(self) -> None:
+        self.target.stops += self._pending_stops
+
+
+@pytest.fixture
+def job(monkeypatch):
+    return Job(monkeypatch)
+
+
+def test_an_ordinary_turn_is_no_gap(job):
+    assert job.passes(0.25, cpu_s=0.25).judged() is Gap.NONE
+
+
+def test_a_job_that_was_stopped_and_continued_stood_still(job):
+    assert job.passes(60).recorder_is_continued(target_too=True).judged() is Gap.STOOD_STILL
+
+
+def test_a_run_that_went_on_without_its_recorder_was_unwatched(job):
+    job.passes(60, cpu_s=60).recorder_is_continued(target_too=False)
+
+    assert job.judged() is Gap.UNWATCHED
+
+
+def test_a_frozen_group_of_processes_stood_still_though_nobody_tells(job):
+    assert job.passes(60, cpu_s=0.5).judged() is Gap.STOOD_STILL
+
+
+def test_a_recorder_that_waits_for_a_core_on_a_crowded_machine_is_no_pause(job):
+    assert job.passes(4, cpu_s=3.5).judged() is Gap.NONE
+
+
+def test_a_short_stop_is_not_worth_a_mark(job):
+    assert job.passes(0.2).recorder_is_continued(target_too=True).judged() is Gap.NONE
+
+
+def test_a_continuation_counts_once(job):
+    job.passes(60, cpu_s=60).recorder_is_continued(target_too=False).judged()
+    job.watch.turned()
+
+    assert job.passes(1, cpu_s=1).judged() is Gap.NONE
