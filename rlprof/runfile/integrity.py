@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
-from rlprof.model.recording import NO_PARENT, Recording
+from rlprof.model.recording import (
+    NO_PARENT,
+    Counter,
+    Gauge,
+    MemoryGrowth,
+    Recording,
+    SyncSite,
+    ThreadClock,
+)
 
 _MOST_US: Final = 1 << 58
 """9000 years: sums of such times stay below what 64 bits hold."""
@@ -17,6 +25,16 @@ _MOST_TORCH_WINDOWS: Final = 256
 """Each is unpacked and gone through; recorders take a few in each of a few processes."""
 _MOST_WINDOWS: Final = 10_000
 """Recorders merge windows once there are some hundred; every analysis goes through all of them."""
+
+
+_TUPLES: Final = {
+    "clocks": ThreadClock,
+    "counters": Counter,
+    "gauges": Gauge,
+    "memory": MemoryGrowth,
+    "sync_sites": SyncSite,
+}
+_TYPES: Final = {"int": frozenset({int}), "float": frozenset({int, float}), "str": frozenset({str})}
 
 
 def check_integrity(recording: Recording) -> None:
@@ -71,6 +89,12 @@ def _of_rows(recording: Recording) -> Iterator[str]:
         for row in rows:
             if any(not _fits(row, field.name, str(field.type)) for field in fields(row)):
                 yield f"a row of its {name} has a value of another type"
+    for name, kind in _TUPLES.items():
+        # By columns: there may be many rows.
+        columns = zip(*getattr(recording, name), strict=True)
+        for declared, column in zip(_declared(kind), columns, strict=False):
+            if not _TYPES[declared].issuperset(map(type, column)):
+                yield f"a row of its {name} has a value of another type"
     for node in recording.nodes:
         file, function, line = node.frame
         if not (isinstance(file, str) and isinstance(function, str) and isinstance(line, int)):
@@ -82,6 +106,11 @@ def _of_rows(recording: Recording) -> Iterator[str]:
     texts = (*recording.sources.items(), *((it.level, it.slug, it.text) for it in recording.notes))
     if not all(isinstance(text, str) for row in texts for text in row):
         yield "a source or a note is no text"
+
+
+def _declared(kind: Any) -> list[str]:
+    """The types of a named tuple's fields, by name."""
+    return [str(getattr(it, "__forward_arg__", it)) for it in kind.__annotations__.values()]
 
 
 def _fits(row: Any, name: str, declared: str) -> bool:
