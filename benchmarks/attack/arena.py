@@ -83,11 +83,14 @@ class Arena:
     # Starting and waiting
 
     def environment(self, **extra: str) -> dict[str, str]:
-        """Ours, less what changes how rlprof prints, and the same for every attempt of a seed."""
+        """Ours, less what is meant for a tests' own process, and less what forbids to keep compiled
+        modules, which nobody sets who waits for rlprof.
+        """
         kept = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("RLPROF_", "PYTEST_", "COV_"))
+            and name != "PYTHONDONTWRITEBYTECODE"
         }
         paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         return {

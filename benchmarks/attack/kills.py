@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 import time
 
-from benchmarks.attack.arena import Arena, Failed, NotTried, children_of, program_of
+from benchmarks.attack.arena import Arena, Failed, NotTried, children_of, command_of, program_of
 from benchmarks.attack.row import Row
 from benchmarks.attack.training import (
     SAMPLER,
@@ -53,7 +54,7 @@ def rlprof_killed_at_start(arena: Arena) -> str:
         (arena.work / "result").unlink(missing_ok=True)
         (arena.work / "started").unlink(missing_ok=True)
         training = start_training(arena, steps=500, wait=False)
-        pause(arena, 0.0, 0.6)
+        pause(arena, 0.0, 1.2)
         kill(training.rlprof.pid, signal.SIGKILL)
         arena.finish(training.rlprof)
         # Between the two the target may just be on its way.
@@ -355,12 +356,20 @@ def random_kills(arena: Arena) -> str:
         try:
             if name in ("sampler", "rlprof") and signum != signal.SIGTERM:
                 training.expect_result()
+            training.finish(code=None)
+            _end_orphans(arena)
             training.expect_clean_end()
             training.expect_recording()
         except Failed as failure:
             raise Failed(f"{what}: {failure}") from None
-        arena.finish(training.rlprof)
     return ", ".join(f"{count} at the {name}" for name, count in sorted(hit.items()))
+
+
+def _end_orphans(arena: Arena) -> None:
+    """Workers whose main process was killed wait for ever, without rlprof too."""
+    for pid in arena.members():
+        if command_of(pid).startswith(f"{sys.executable} training.py"):
+            kill(pid, signal.SIGKILL)
 
 
 def _victim(arena: Arena, rlprof: int) -> tuple[int, str]:

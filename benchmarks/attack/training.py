@@ -98,12 +98,13 @@ def start_training(
     workers: int = 0,
     how: str = "plain",
     options: Sequence[str] = (),
+    output: int = subprocess.PIPE,
     wait: bool = True,
 ) -> Training:
     """Start it under ``rlprof run``; return once it has begun."""
     shutil.copy(PROGRAMS / "training.py", arena.work)
     command = arena.recorded("training.py", str(steps), str(workers), how, options=options)
-    training = Training(arena, arena.start(command), steps, workers)
+    training = Training(arena, arena.start(command, output=output), steps, workers)
     if wait:
         arena.wait_for("the start of the training", (arena.work / "started").exists)
     return training

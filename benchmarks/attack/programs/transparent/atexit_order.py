@@ -9,5 +9,4 @@ from busy import work
 for number in range(5):
     atexit.register(print, "exit", number)
 atexit.register(lambda: print([thread.name for thread in threading.enumerate()], file=sys.stderr))
-print(atexit._ncallbacks())
 work()

@@ -3,6 +3,7 @@
 import cProfile
 import os
 import pstats
+import re
 
 from busy import work
 
@@ -32,4 +33,4 @@ import uuid  # noqa: E402, F401
 
 profiler.disable()
 for (file, line, name), (_, calls, *_rest) in sorted(pstats.Stats(profiler).stats.items()):
-    print(file.rpartition("/")[2], line, name, calls)
+    print(file.rpartition("/")[2], line, re.sub("0x[0-9a-f]+", "ADDRESS", name), calls)
