@@ -44,15 +44,12 @@ TRAINING = """
         while time.monotonic() < end:
             update()
 
-    def train_until_windows_may_begin():
-        from rlprof_agent import current_agent, layout
-        cells = current_agent().mailbox.cells
-        end = time.monotonic() + 60
-        while cells[layout.CELL_TORCH_STATE] != layout.TORCH_MAY and time.monotonic() < end:
-            update()
-
     def train_in_an_open_window():
-        train_until_windows_may_begin()
+        from rlprof_agent import torch_plan, torch_windows
+        # On a slow machine it would have ended before anybody looks.
+        torch_plan.AT_ONCE_NS = 60_000_000_000
+        while not torch_windows._windows.is_open:
+            update()
         train(2)
 """
 
@@ -255,17 +252,10 @@ def test_each_rank_of_a_distributed_training_has_its_own(write, rlprof_run, temp
         torch.set_num_threads(1)
         net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-        from rlprof_agent import current_agent, layout
-        cells = current_agent().mailbox.cells
-        left = torch.tensor(60_000)
-        while left > 0:
+        for _ in range(400):
             optimizer.zero_grad()
             net(torch.ones(16, 8)).sum().backward()
             optimizer.step()
-            may = cells[layout.CELL_TORCH_STATE] == layout.TORCH_MAY
-            left = torch.minimum(left - 1, torch.tensor(20 if may and left > 20 else 60_000))
-            # The same for all ranks, for they wait for each other at each update.
-            torch.distributed.all_reduce(left, torch.distributed.ReduceOp.MAX)
         torch.distributed.destroy_process_group()
         """
     )
@@ -289,7 +279,6 @@ def test_workers_of_a_data_loader_do_their_work_in_a_window(train):
     body = """
 if __name__ == '__main__':
     from torch.utils.data import DataLoader
-    train_until_windows_may_begin()
     loader = DataLoader(torch.ones(4000, 8), batch_size=16, num_workers=2)
     for epoch in range(2):
         for batch in loader:
@@ -342,7 +331,7 @@ if {own_first}:
     profile_itself()
 if 'RLPROF_SOCKET' in os.environ:
     train_in_an_open_window()
-    train_for(0.5)
+    train(10)
 profile_itself()
 profile_itself()
 """
@@ -393,7 +382,7 @@ while not torch_windows._windows._is_stopped and time.monotonic() < end:
 with open('stopped', 'w') as file:
     file.write(str(torch_windows._windows._is_stopped))
 """
-    options = ["--torch", "always", "--torch-steps", "1000"]
+    options = ["--torch", "always", "--torch-steps", "100"]
     running = start(write(training(body)), options=options, env={"TMPDIR": str(temporary)})
     running.wait_line("training")
     os.kill(running.pid, signal.SIGKILL)

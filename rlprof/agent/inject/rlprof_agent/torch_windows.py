@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from . import dynamo, layout
+from . import aside, dynamo, layout
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class TorchWindows:
         self._recorder = os.environ["RLPROF_SOCKET"], os.environ["RLPROF_TOKEN"]
         self._steps = int(os.environ.get("RLPROF_TORCH_STEPS", "10"))
         self._main_thread = _main_thread()
-        self._plan = torch_plan.WindowPlan(always=os.environ.get("RLPROF_TORCH") == "always")
+        self._always = os.environ.get("RLPROF_TORCH") == "always"
+        self._plan = torch_plan.WindowPlan(always=self._always)
         self._capture: Optional[Capture] = None
         self.is_open = False
         """Also while a window is being opened or closed, when torch's profiler may trace already."""
@@ -173,7 +174,8 @@ class TorchWindows:
             self._is_stopped = True  # The recording is over.
         elif self._may():
             longest_ns = self._plan.longest_ns(kind, now_ns)
-            self._set_state(layout.TORCH_MAY if longest_ns else layout.TORCH_TOO_DEAR)
+            if self._is_granted:
+                self._set_state(layout.TORCH_MAY if longest_ns else layout.TORCH_TOO_DEAR)
             if longest_ns:
                 self._open(kind, longest_ns)
 
@@ -184,6 +186,8 @@ class TorchWindows:
         self._tell(layout.WINDOW_BEGUN_NS, time.monotonic_ns())
         self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
         self.is_open = True
+        if not self._number:
+            self._end_in_time()
         self._capture = torch_capture.Capture(kind, longest_ns, self._log_level)
         self._hurry_probe(True)
 
@@ -248,7 +252,8 @@ class TorchWindows:
     def _may(self) -> bool:
         """Whether the recorder has given this process one of the places for those with windows.
 
-        It is asked here for the first time, and answers within its next looks.
+        It is asked here for the first time, and answers within its next looks. The first of
+        ``--torch always`` does not wait for that: counted launches are of the same updates in every run.
         """
         if not self._is_granted:
             state = self._mailbox.cells[layout.CELL_TORCH_STATE]
@@ -256,33 +261,22 @@ class TorchWindows:
                 self._is_stopped = True
             elif state == layout.TORCH_MAY:
                 self._is_granted = True
-                self._close_at_exit()
-                # A profiler that is on in a forked child would record there as long as it lives.
-                os.register_at_fork(before=self.end)
             elif state != layout.TORCH_ASKS:
                 self._set_state(layout.TORCH_ASKS)
-        return self._is_granted
+        return self._is_granted or (self._always and not self._number and not self._is_stopped)
 
     def _hurry_probe(self, is_urgent: bool) -> None:
         """Have windows end in time, however seldom the probe looks otherwise."""
         if self._probe is not None:
             self._probe.hurry(is_urgent)
 
-    def _close_at_exit(self) -> None:
+    def _end_in_time(self) -> None:
+        """At the program's end, and before a fork: in the child torch's profiler would go on recording."""
         import atexit
 
-        pid = os.getpid()
-
-        def close() -> None:
-            capture = self._capture
-            if capture is None or os.getpid() != pid:
-                return
-            try:
-                self._close()
-            except Exception:
-                self._fail()
-
-        atexit.register(close)
+        end = aside.hook(self.end, lambda: bool)
+        atexit.register(end)
+        os.register_at_fork(before=end)
 
     def _tell(self, which: int, value: int) -> None:
         self._mailbox.cells[layout.window_cell(self._number, which)] = value
