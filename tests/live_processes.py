@@ -52,6 +52,10 @@ class Result:
         (found,) = [p for p in self.recording.processes if p.start_method == start_method]
         return found
 
+    def started_with(self, argument: str) -> Process:
+        """The first one, before its children, whose command line ends in ``argument``."""
+        return next(p for p in self.recording.processes if p.argv[-1:] == (argument,))
+
     def functions(self) -> set[str]:
         """Names of all functions that have time in or below them."""
         return {node.frame.function.rpartition(".")[2] for node in self.recording.nodes}

@@ -184,11 +184,11 @@ def test_each_goes_as_without_rlprof(script, rlprof_run, each_python, tmp_path):
     assert shown(found) == expected
     if each_python == Path(sys.executable):
         assert "manners.py" not in found
-    # The first of each, not its children: the probe was at work before and between.
-    by_name = {process.argv[-1]: process for process in reversed(result.recording.processes)}
-    assert by_name["waits"].probe_samples > 8
-    assert "yielded" not in by_name["waits"].note
-    assert "blocks SIGURG" in by_name["reads_a_descriptor"].note
+    # The probe was at work before and between.
+    waits = result.started_with("waits")
+    assert waits.probe_samples > 8
+    assert "yielded" not in waits.note
+    assert "blocks SIGURG" in result.started_with("reads_a_descriptor").note
 
 
 def test_a_process_that_starts_with_it_blocked_has_a_probe_when_it_unblocks(write, rlprof_run):
