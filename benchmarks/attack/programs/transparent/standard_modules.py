@@ -25,5 +25,5 @@ for function in (
     os.setsid,
     builtins_import := __import__,
 ):
-    print(function.__module__, function.__qualname__, type(function).__name__)
+    print(function.__module__, function.__qualname__)
 print(sys.getswitchinterval(), sys.getprofile(), sys.gettrace())
