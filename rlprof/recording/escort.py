@@ -44,6 +44,11 @@ class Escort:
         self._adopt_orphans()
 
     @property
+    def is_continued(self) -> bool:
+        """Whether SIGCONT has come and was not handled yet."""
+        return signal.SIGCONT in self._signals
+
+    @property
     def has_target(self) -> bool:
         """Whether it was started."""
         return self._target is not None

@@ -57,6 +57,9 @@ MOST_AT_ONCE = 64
 """Announcements that one look through the process tree takes in: a program that forks without a pause may
 not keep it from ever ending."""
 
+MOST_LEAVING = 32
+"""Processes that have ended wait for the end of the window to be written down; each holds a descriptor."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -260,7 +263,8 @@ class Recorder:
             self._next_scan_us = now_us + (SETTLED_SCAN_US if is_settled else SCAN_US)
             with self._guard.part("the scan for processes"):
                 self._scan()
-        if now_us - self._store.window_start_us >= window_length_us(now_us):
+        is_due = now_us - self._store.window_start_us >= window_length_us(now_us)
+        if is_due or len(self._census.present) - len(self._census.live()) > MOST_LEAVING:
             self._close_window(now_us)
 
     def _scan(self) -> None:

@@ -35,17 +35,18 @@ class StandstillWatch:
 
     def __init__(self, escort: Escort) -> None:
         self._escort = escort
-        self._last_s = time.monotonic()
+        self._last_s = self._judged_s = time.monotonic()
         self._cpu_us: dict[int, int] = {}
 
     @property
     def last_s(self) -> float:
-        """When the last turn ended (monotonic clock)."""
+        """When we were last known to run (monotonic clock)."""
         return self._last_s
 
     def judge(self, pids: Iterable[int]) -> Gap:
         """To be called at the begin of a turn, after its signals were handled; ``pids`` are those of the run."""
-        gap_s = time.monotonic() - self._last_s
+        self._judged_s = time.monotonic()
+        gap_s = self._judged_s - self._last_s
         continued, self._escort.was_continued = self._escort.was_continued, False
         if gap_s < (SHORT_GAP_S if continued else LONG_GAP_S):
             return Gap.NONE
@@ -56,8 +57,11 @@ class StandstillWatch:
         return Gap.STOOD_STILL if self._used_no_cpu(pids, gap_s) else Gap.NONE
 
     def turned(self) -> None:
-        """A turn has ended."""
-        self._last_s = time.monotonic()
+        """A turn has ended. Within one that took long we were stopped, and the next one judges that."""
+        now = time.monotonic()
+        took_long = now - self._judged_s > LONG_GAP_S
+        if not took_long and not self._escort.is_continued:
+            self._last_s = now
 
     def note_cpu(self, pids: Iterable[int]) -> None:
         """Remember what the processes of the run had used by now."""

@@ -20,7 +20,10 @@ class Job:
         self.cpu_s = 0.0
         self.target = SimpleNamespace(stops=0, stopped_at_s=None)
         self.escort = SimpleNamespace(
-            target=self.target, was_continued=False, follow_target=self._follow
+            target=self.target,
+            was_continued=False,
+            is_continued=False,
+            follow_target=self._follow,
         )
         self._pending_stops = 0
         monkeypatch.setattr(standstill.time, "monotonic", lambda: self.now_s)
@@ -85,3 +88,12 @@ def test_a_continuation_counts_once(job):
     job.watch.turned()
 
     assert job.passes(1, cpu_s=1).judged() is Gap.NONE
+
+
+def test_a_stop_within_a_turn_is_judged_in_the_next(job):
+    job.judged()
+    job.passes(60)
+    job.escort.is_continued = True
+    job.watch.turned()
+
+    assert job.recorder_is_continued(target_too=True).judged() is Gap.STOOD_STILL
