@@ -14,15 +14,17 @@ from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
 
 FEWEST_TRIPS: Final = 10
-"""Fewer are no rollout."""
+"""With actions and observations of one size, as those of a rollout are. A recommender that
+reads two things in each iteration had ten trips, five of each size."""
 
 LATENCY_US: Final = 60.0
 """Of a copy and a launch, at most (20 to 60 were seen): what a trip costs beside the environment."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
-    trips = view.round_trips
-    if len(trips) < FEWEST_TRIPS:
+    often = Counter(trip.shape for trip in view.round_trips)
+    trips = [trip for trip in view.round_trips if often[trip.shape] >= FEWEST_TRIPS]
+    if not trips:
         return
     away = sum(trip.away.length for trip in trips)
     idle = view.idle_in((trip.read.end, trip.away.end) for trip in trips)

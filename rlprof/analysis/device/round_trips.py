@@ -29,6 +29,8 @@ class RoundTrip:
     """From its end until the observation is on its way: the environment, mostly."""
     asking: Interval
     """From the read or the learning before until the read: observations that come in it are answered by it."""
+    shape: tuple[int, int]
+    """Bytes of the action and of the observation."""
 
 
 def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
@@ -42,6 +44,7 @@ def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
     # Without ops nobody knows what was learned in between.
     if not back or not away or not trace.ops:
         return ()
+    sizes = {copy.args.correlation: _bytes(copy) for copy in (*uploads(trace), *downloads(trace))}
     launches = [it.ts for it in trace.calls if is_launch(it)]
     learning = sorted(
         row.ts for row in (*trace.ops, *trace.annotations) if row.name.startswith(_LEARNING)
@@ -66,7 +69,9 @@ def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
         ):
             learned = bisect_left(learning, read.ts)
             since = max(since, learning[learned - 1]) if learned else since
-            found.append(RoundTrip(read, gap, Interval(min(since, read.ts), read.ts)))
+            asking = Interval(min(since, read.ts), read.ts)
+            shape = (sizes[read.args.correlation], sizes[after.args.correlation])
+            found.append(RoundTrip(read, gap, asking, shape))
     return tuple(found)
 
 
