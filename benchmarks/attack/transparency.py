@@ -32,6 +32,9 @@ class Start:
 
 
 IGNORING = "trap '' PIPE XFSZ CHLD HUP INT; exec \"$@\""
+IGNORING_PARENT = "trap '' PIPE XFSZ CHLD HUP INT; \"$@\"; exit $?"
+"""The shell stays the parent: Python forgets SIGPIPE and SIGXFSZ, and only a parent can still tell of them."""
+
 BLOCKING = (
     f"exec '{sys.executable}' -c 'import os, signal, sys; "
     "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGURG, signal.SIGALRM]); "
@@ -68,7 +71,7 @@ VARIANTS: Mapping[str, tuple[str, Start]] = {
     "shell-with-ignored-signals": (
         "",
         Start(
-            IGNORING,
+            IGNORING_PARENT,
             target=("bash", "-c", "grep SigIgn /proc/self/status; trap; exit 3"),
             told="Be a shell that inherits ignored signals.",
         ),
