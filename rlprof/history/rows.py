@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -95,11 +96,12 @@ def run_files(places: Iterable[Path]) -> list[Path]:
 
     Links in a folder are left out: ``latest`` is one to a file beside it.
     """
-    found: dict[Path, Path] = {}
+    found: dict[str, Path] = {}
     for place in places:
         inside = sorted(path for path in place.glob("*.rlprof") if not path.is_symlink())
         for path in inside if place.is_dir() else [place]:
-            found.setdefault(path.resolve(), path)
+            # Not resolve(), which raises for links that lead to themselves.
+            found.setdefault(os.path.realpath(path), path)
     return list(found.values())
 
 

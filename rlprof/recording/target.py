@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from rlprof.errors import LaunchError
+from rlprof.errors import LaunchError, OutputError
 from rlprof.recording import procfs
 from rlprof.recording.dispositions import hand_down, ignored_before_python
 from rlprof.recording.placeholder import GroupPlaceholder
@@ -24,6 +25,8 @@ FORWARDED = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
+
+_NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM)
 
 TO_THE_GROUP = (signal.SIGINT, signal.SIGQUIT)
 """What a terminal would send to every process of the foreground group."""
@@ -51,7 +54,8 @@ class Target:
     ) -> None:
         """``also_ignored`` are signals that we handle and were given as ignored.
 
-        Raises :class:`LaunchError` when the program cannot be started.
+        Raises :class:`LaunchError` when the program cannot be started, :class:`OutputError` when no further
+        process may be: then it can still take our place.
         """
         self.exit_code: int | None = None
         self.stopped_at_s: float | None = None
@@ -88,6 +92,8 @@ class Target:
         except (OSError, subprocess.SubprocessError) as error:
             self._take_terminal_back()
             self.let_group_go()
+            if getattr(error, "errno", None) in _NO_PROCESS_LEFT:
+                raise _no_process_left(error) from error
             raise _not_started(command, error) from error
         self.pid = process.pid
         self.group = group or process.pid
@@ -185,6 +191,14 @@ def become(command: Sequence[str]) -> NoReturn:
         os.execvp(command[0], list(command))
     except OSError as error:
         raise _not_started(command, error) from error
+
+
+def _no_process_left(error: Exception) -> OutputError:
+    return OutputError(
+        f"no further process may be started: {getattr(error, 'strerror', None) or error}",
+        slug="recording-not-begun",
+        hint="see the limits of `ulimit -u` and of the control group",
+    )
 
 
 def _not_started(command: Sequence[str], error: Exception) -> LaunchError:
