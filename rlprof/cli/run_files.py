@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import datetime, timezone
@@ -105,6 +104,8 @@ def _is_being_recorded(path: Path) -> bool:
     """Whether another rlprof has the file open: then its journal cannot be ended."""
     if not any(journal.exists() for journal in journals(path)):
         return False
+    import sqlite3
+
     try:
         with closing(sqlite3.connect(path, timeout=0)) as db:
             db.execute("PRAGMA journal_mode=DELETE").fetchone()
