@@ -35,8 +35,9 @@ from rlprof.recording.timeline import (
 from rlprof.recording.tracked import ProcessWindow, TrackedProcess
 from rlprof.runfile.writer import RunWriter, SampleRow
 
-SOURCES_EVERY = 60
-"""Sources are kept again after so many windows, so that a killed rlprof leaves them too."""
+FIRST_SOURCES = 60
+"""After so many windows, after twice as many and so on sources are kept, so that a killed rlprof leaves them
+too. Each time takes a tenth of a second or two."""
 
 
 class WindowStore:
@@ -53,6 +54,7 @@ class WindowStore:
         self._windows: list[Window] = []
         self._tail_windows = TAIL_WINDOWS
         self._closed = 0
+        self._next_sources = FIRST_SOURCES
         self._total_us = 0
         self._output_steps = 0.0
 
@@ -112,7 +114,8 @@ class WindowStore:
         self._let_go(census)
         self._windows.append(window)
         self._closed += 1
-        if self._closed % SOURCES_EVERY == 0:
+        if self._closed == self._next_sources:
+            self._next_sources *= 2
             self._guard(self._keep_sources)
             self._keep_sites(census.present)
         if len(self._windows) > MAX_WINDOWS:
