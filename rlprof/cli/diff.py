@@ -84,7 +84,8 @@ def diff(
     the program from one of the machine.
     """
     form = _format_of(format_, output, is_page=html)
-    if html and output is None:
+    is_private = html and output is None
+    if is_private:
         output = PAGE
     if output is not None:
         check_output(output, force=force)
@@ -96,7 +97,7 @@ def diff(
     if output is None:
         show(document)
         return
-    write_output(output, document, force=force)
+    write_output(output, document, force=force, is_private=is_private)
     where = f" (open it: {output.resolve().as_uri()})" if html else ""
     typer.echo(f"wrote {output}{where}")
 

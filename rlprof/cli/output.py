@@ -38,14 +38,20 @@ def run_path(given: Path | None) -> Path:
         raise UsageError(
             f"there is no run here yet: {LATEST} does not exist in {Path.cwd()}",
             slug="no-run",
-            hint="record one with `rlprof run train.py`, or name a run file",
+            hint="record one with `rlprof run train.py`, or name a run file; a run that crashed at its "
+            "start is in .rlprof, too, and has to be named",
         )
     return LATEST
 
 
-def write_output(path: Path, document: str | bytes, *, force: bool) -> None:
+def write_output(
+    path: Path, document: str | bytes, *, force: bool, is_private: bool = False
+) -> None:
     """Write ``document`` to ``path`` whole or not at all, making its folder; into a pipe or a device
     as it is.
+
+    Others may read it as the umask says, for who names a file means to hand it on; never where it
+    ``is_private``.
 
     Raises ``UsageError`` when ``path`` exists and ``force`` is not set, ``OutputError``
     when it cannot be written; nothing half-written is left.
@@ -64,7 +70,7 @@ def write_output(path: Path, document: str | bytes, *, force: bool) -> None:
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o600 if is_private else 0o666 & ~_umask())
         temporary.replace(path)
         temporary = None
     except OSError as error:

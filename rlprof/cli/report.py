@@ -72,7 +72,8 @@ def report(
     renderer = choose_renderer(_format_of(format_name, is_page=is_page), output)
     options = parse_options(option or (), renderer)
     path = run_path(run)
-    if is_page and output is None:
+    is_private = is_page and output is None
+    if is_private:
         output = page_beside(path)
     if output is not None:
         check_output(output, force=force)
@@ -81,7 +82,7 @@ def report(
         return
     priced = load_report(path, detailed=renderer.needs_detail)
     if output is not None:
-        write_output(output, renderer.render(priced, options), force=force)
+        write_output(output, renderer.render(priced, options), force=force, is_private=is_private)
         if is_page:
             _hand_over(output, is_opened=open_page)
         else:

@@ -30,6 +30,12 @@ def test_a_file_is_written_with_the_folders_it_needs(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_a_private_file_is_for_its_user_alone(tmp_path: Path) -> None:
+    write_output(tmp_path / "page.html", "page", force=False, is_private=True)
+
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
+
+
 def test_what_is_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
     path = tmp_path / "out.svg"
     path.write_text("old")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import stat
 import re
 import sqlite3
 import webbrowser
@@ -88,6 +89,7 @@ def test_the_page_is_written_here_under_the_name_of_the_run(command_line, a_run_
     page = Path("20261121-train.html")
     assert answer == (0, f"wrote {page} (open it: {page.resolve().as_uri()})\n", "")
     assert page.read_text().startswith("<!DOCTYPE html>")
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert opened == []
 
 
@@ -107,7 +109,7 @@ def test_a_page_that_is_there_already_is_kept_unless_forced(command_line, a_run_
 def test_the_page_goes_where_it_is_told_to(command_line, a_run_file):
     command_line("report", str(a_run_file), "--html", "-o", "out/page.html")
 
-    assert Path("out/page.html").exists()
+    assert stat.S_IMODE(Path("out/page.html").stat().st_mode) & 0o044, "it was named to be shared"
 
 
 @pytest.mark.parametrize("name", ["report.txt", "report.md", "report.json", "run.svg"])
