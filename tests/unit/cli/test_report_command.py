@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import stat
 import re
 import sqlite3
+import stat
 import webbrowser
 from contextlib import closing
 from pathlib import Path
