@@ -21,6 +21,7 @@ from rlprof.errors import OutputError, RlprofError, UsageError
 from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
 if TYPE_CHECKING:
+    from rlprof.model.report import Report
     from rlprof.recording.recorder import Outcome
 
 _INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
@@ -183,19 +184,25 @@ def _after(outcome: Outcome, run_file: Path, *, is_default_place: bool, show_rep
             f"recorded before.\n  {error.hint}\n  {error.see}"
         )
     from rlprof.cli.run_files import point_latest_at
-    from rlprof.report import is_worth_keeping
 
     # A crash at the start is nothing to go on from; `latest` stays what it was.
     may_be_crash = outcome.exit_code not in (0, *ENDED_BY_THE_USER)
     report = None
     if show_report or (is_default_place and may_be_crash):
         report = load_report(run_file)
-    if is_default_place and (report is None or is_worth_keeping(report)):
+    if is_default_place and (report is None or _is_worth_keeping(report)):
         point_latest_at(run_file)
     if report is not None and show_report and sys.stderr is not None:
         from rlprof.renderers.terminal import RENDERER
 
         show(RENDERER.render(report, terminal_options(sys.stderr)), sys.stderr)
+
+
+def _is_worth_keeping(report: Report) -> bool:
+    # Here, as it takes half a second to import: a run that was told to end is to end.
+    from rlprof.report import is_worth_keeping
+
+    return is_worth_keeping(report)
 
 
 def _interval_us(text: str) -> int:
