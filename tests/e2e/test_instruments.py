@@ -237,11 +237,13 @@ def test_each_shows_what_it_would_without_rlprof(write, rlprof_run, each_python,
     assert "trace or profile function" in result.started_with("settrace").note
 
 
-def test_a_profile_of_the_whole_program(write, rlprof_run, tmp_path):
+def test_a_profile_of_the_whole_program(write, rlprof_run, tmp_path, tmp_path_factory):
     script = write("import fractions\nfor _ in range(60_000): sum(range(100))\n", name="whole.py")
     command = (sys.executable, "-m", "cProfile", script)
+    # Not beside the script: Python reads a folder again in which a file was made.
+    run_file = tmp_path_factory.mktemp("recorded") / "run.rlprof"
 
-    result = rlprof_run("--", *command)
+    result = rlprof_run("--", *command, run_file=run_file)
 
     def names(text: str) -> list[str]:
         rows = (line.split(maxsplit=5) for line in text.splitlines() if "(" in line or "{" in line)
