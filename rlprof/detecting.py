@@ -13,7 +13,7 @@ FoundT = TypeVar("FoundT", covariant=True)
 
 
 class AnyDetector(Protocol[SeenT, FoundT]):
-    """Of samples or of traces."""
+    """A detector that looks into samples or traces."""
 
     @property
     def id(self) -> str: ...

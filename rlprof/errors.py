@@ -6,7 +6,7 @@
     ├── RunFileError      a run file is missing, damaged, foreign or newer (exit 1)
     ├── TraceError        a torch trace is missing, no trace or too large  (exit 1)
     ├── MeasureError      the gate could not measure or compare            (exit 4)
-    └── OutputError       a report could not be written                    (exit 1)
+    └── OutputError       a report or a recording could not be written     (exit 1; `rlprof run` trains on)
 
 A lower layer raises; only ``rlprof.cli`` catches and prints.
 """
@@ -25,7 +25,7 @@ EXIT_INCONCLUSIVE: Final = 3
 EXIT_NOT_MEASURED: Final = 4
 """``rlprof check``: a run failed, made no steps, or there is nothing to compare with."""
 EXIT_LAUNCH_FAILED: Final = 70
-"""An error of rlprof before the target ran (``EX_SOFTWARE`` of sysexits.h)."""
+"""The target could not be started (``EX_SOFTWARE`` of sysexits.h)."""
 
 
 class RlprofError(Exception):

@@ -75,13 +75,13 @@ def build_report(
 
 
 def is_worth_keeping(report: Report) -> bool:
-    """Whether later commands may go on from this run: not from one that crashed before it was steady."""
+    """Tell whether later commands may go on from this run: not from one that crashed before it was steady."""
     return report.crash is None or not report.crash.before_steady
 
 
 def _without_a_steady_phase(report: Report) -> Report:
-    """What is left of the report of a run that crashed too early: what comes after its start-up is called steady
-    where nothing tells otherwise.
+    """Leave out what rests on a steady phase, for a run that crashed too early: what comes after its start-up is
+    called steady where nothing tells otherwise.
     """
     return replace(
         report,

@@ -95,7 +95,7 @@ def _is_host_work(found: DeviceFinding) -> bool:
 def _heaviest_of_each(looked_at: Sequence[_LookedAt], profile: Profile) -> list[_Seen]:
     """Each finding once, of the process that would gain most: ranks of one training do the same."""
     heaviest: dict[str, _Seen] = {}
-    for process in dict.fromkeys(it.window.window.process for it in looked_at):
+    for process in dict.fromkeys(look.window.window.process for look in looked_at):
         for detector, seen in _by_detector(process, looked_at, profile).items():
             merged = _merged(seen)
             before = heaviest.get(detector)
@@ -117,11 +117,11 @@ def _by_detector(
     process: int, looked_at: Sequence[_LookedAt], profile: Profile
 ) -> Mapping[str, list[_Seen]]:
     found: dict[str, list[_Seen]] = {}
-    own = [it for it in looked_at if it.window.window.process == process]
-    others = [it.window for it in looked_at if it.window.window.process != process]
-    parts = _parts([it.window for it in own], profile)
+    own = [look for look in looked_at if look.window.window.process == process]
+    others = [look.window for look in looked_at if look.window.window.process != process]
+    parts = _parts([look.window for look in own], profile)
     for window, findings in own:
-        beside_others = any(_overlap(window, it) for it in others)
+        beside_others = any(_overlap(window, other) for other in others)
         for each in (*findings.listed, *findings.also_seen):
             if each.detector == WAITS_FOR_OTHERS and beside_others:
                 continue

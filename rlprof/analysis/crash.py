@@ -1,4 +1,4 @@
-"""How a run ended badly: by its own program, or by a worker that died while the others went on."""
+"""The bad end of a run: of its own program, or of a worker that died while the others went on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEAST_STEADY_US: Final = 10_000_000
 
 
 def crash_of(recording: Recording, profile: Profile) -> Crash | None:
-    """None for a run that ended well, was stopped, or of whose end nothing is known."""
+    """The crash of a run; None for one that ended well, was stopped, or of whose end nothing is known."""
     code = recording.run.exit_code
     has_failed = bool(code) and signal_of(code) not in _STOPPED_BY
     workers = tuple(_dead_workers(recording, profile, has_failed=has_failed))
@@ -55,7 +55,7 @@ def _dead_workers(
 
 
 def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
-    """Whether a process with an exit code other than 0 was not just stopped; ``left_us`` later the run ended."""
+    """Tell whether a process with an exit code other than 0 was not just stopped, ``left_us`` before the run ended."""
     signal = signal_of(process.exit_code)
     if signal in _STOPPED_WORKER_BY:
         return False
@@ -65,7 +65,7 @@ def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
 
 
 def _is_before_steady(profile: Profile, workers: tuple[DeadWorker, ...]) -> bool:
-    """Whether there was nothing steady to report on before it."""
+    """Tell whether there was nothing steady to report on before the crash."""
     if profile.throughput.steady_sps is not None:
         return False
     steady = [phase for phase in profile.phases if phase.kind is PhaseKind.STEADY]

@@ -101,7 +101,7 @@ def check_output(path: Path, *, force: bool) -> None:
             slug="output-exists",
             hint="give --force to replace it, or another name",
         )
-    around = next(it for it in path.absolute().parents if _mode(it) is not None)
+    around = next(folder for folder in path.absolute().parents if _mode(folder) is not None)
     if not around.is_dir() or not os.access(around, os.W_OK | os.X_OK):
         raise OutputError(
             f"cannot write {path}: {around} is no folder that takes files",
@@ -111,7 +111,7 @@ def check_output(path: Path, *, force: bool) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """Of what is there; None where nothing is, or it may not be looked at and so not be written either."""
+    """The mode of what is there; None where nothing is, or it may not be looked at, and so not be written."""
     try:
         return path.stat().st_mode
     except OSError:
@@ -119,7 +119,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether it is there and is a pipe, a device or a socket."""
+    """Tell whether a pipe, a device or a socket is there."""
     mode = _mode(path)
     return mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 

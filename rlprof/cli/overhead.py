@@ -133,7 +133,7 @@ def _pairs_of_runs(
 
 
 def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
-    """Of the pairs that there are: those before a failure or a Ctrl-C are told, too."""
+    """Show the cost by the pairs that there are: those before a failure or a Ctrl-C count, too."""
     from rlprof.overhead.cost import Cost
     from rlprof.overhead.json_document import cost_as_json
     from rlprof.overhead.text import cost_as_text

@@ -1,4 +1,4 @@
-"""Where runs are recorded, and the one that commands take when none is named."""
+"""The place of each recording, and the one that commands take when none is named."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _first_free(names: Iterator[Path]) -> Path:
 
 
 def _is_being_recorded(path: Path) -> bool:
-    """Whether another rlprof has the file open: then its journal cannot be ended."""
+    """Tell whether another rlprof has the file open: then its journal cannot be ended."""
     if not any(journal.exists() for journal in journals(path)):
         return False
     import sqlite3

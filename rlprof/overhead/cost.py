@@ -1,4 +1,4 @@
-"""What pairs of runs with and without rlprof come to."""
+"""The loss and the CPU time that pairs of runs with and without rlprof come to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PART: Final = "_cpu_us"
 
 
 class Basis(Enum):
-    """How the speed of a run is told."""
+    """The measure of the speed of a run."""
 
     STEPS = "steps"
     """Steps per second of its steady phase."""
@@ -71,7 +71,7 @@ class Pair:
     unit: str = "steps"
     """``updates`` where optimizer steps stand in; ``s`` where whole runs were timed."""
     source: str = ""
-    """What counted them; empty where whole runs were timed."""
+    """The library or option that counted them; empty where whole runs were timed."""
 
     @property
     def log_ratio(self) -> float:

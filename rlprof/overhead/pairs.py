@@ -35,7 +35,7 @@ class Target:
     environment: dict[str, str]
 
     def program(self, side: Side) -> Program:
-        """Without rlprof on the side of base, with it on that of head."""
+        """The program without rlprof on the side of base, with it on that of head."""
         return Program(
             side=side,
             command=self.command,

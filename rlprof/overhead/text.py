@@ -74,7 +74,7 @@ def _loss(loss: Loss) -> str:
 
 
 def _percent(share: float) -> str:
-    """Without a sign for what reads as nothing."""
+    """A share in per cent, without a sign where it reads as nothing."""
     return wording.percent(share if abs(share) >= LEAST_PERCENT else 0.0)
 
 

@@ -207,7 +207,7 @@ class AgentServer:
             connection.close()
 
     def _understand(self, connection: socket.socket, data: bytes, descriptors: list[int]) -> bool:
-        """False when nothing came of what was said; descriptor and connection are the caller's then."""
+        """Act on what was said; False when nothing came of it, and descriptor and connection are the caller's."""
         greeting, _, rest = data.rstrip(b"\n").partition(b"\0")
         token, *fields = rest.split(b"\0")
         if not secrets.compare_digest(token, self.token.encode()) or len(descriptors) != 1:
@@ -247,7 +247,7 @@ class _Peer:
 
 
 def _peer(connection: socket.socket) -> _Peer:
-    """Who connected, as the kernel says."""
+    """Ask the kernel who connected."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     pid, uid, _ = struct.unpack("3i", credentials)
     return _Peer(pid, uid)

@@ -72,7 +72,7 @@ class Attacher:
         """CPU time of all samplers that have ended."""
 
     def notes(self) -> list[Note]:
-        """Why processes went without a sampler, where that is no matter of the process."""
+        """Say why processes went without a sampler, where the reason lies in none of them."""
         if not self._was_full or self._most == MAX_SAMPLERS:
             return []
         return [
@@ -85,7 +85,7 @@ class Attacher:
         ]
 
     def pids(self) -> frozenset[int]:
-        """Of the samplers themselves."""
+        """The pids of the samplers themselves."""
         return frozenset(self._running)
 
     def attach(self, tracked: TrackedProcess, *, live: int) -> bool:
@@ -105,7 +105,7 @@ class Attacher:
         tracked.next_attempt_us = self._elapsed_us() + PUT_OFF_US
 
     def tend(self, tracked: TrackedProcess, *, live: int) -> None:
-        """What is due for this process: a retry, the end of a vain search, or another rate."""
+        """Do what is due for this process: try again, end a vain search, or change the rate."""
         now = self._elapsed_us()
         if tracked.next_attempt_us is not None and (
             now >= tracked.next_attempt_us or (tracked.interruption == ASLEEP and tracked.is_busy)
@@ -280,7 +280,7 @@ class Attacher:
         sampler.stop()
 
     def _forget(self, sampler: AustinProcess) -> None:
-        """It is about to end: count what it cost, and wait for nothing of it."""
+        """Count what a sampler that is about to end cost, and wait for nothing of it."""
         self._running.pop(sampler.process.pid, None)
         self._glancing.discard(sampler)
         if sampler.fd in self._selector.get_map():

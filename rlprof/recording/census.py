@@ -74,7 +74,7 @@ SHORT_LIFE_US: Final = 1_000_000
 
 @dataclass
 class AgentsTold:
-    """What the agents of a run have told, those of ended processes included."""
+    """All that the agents of a run have told, those of ended processes included."""
 
     probe_cost_us: float = 0.0
     torch_cost_us: float = 0.0
@@ -116,7 +116,7 @@ class Census:
         return list(self._live.values())
 
     def expects_short_life(self) -> bool:
-        """Whether the processes that ended last hardly lived: a pool made anew again and again.
+        """Tell whether the processes that ended last hardly lived: a pool made anew again and again.
 
         A sampler for each would cost such a program more than its own processes do.
         """
@@ -130,7 +130,7 @@ class Census:
         return 2 * len(short) >= RECENT
 
     def agents_told(self) -> AgentsTold:
-        """What all agents have told up to now."""
+        """Sum up what all agents have told up to now."""
         told = replace(
             self._told,
             custom_states=set(self._told.custom_states),

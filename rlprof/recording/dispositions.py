@@ -31,7 +31,7 @@ def ignored_before_python() -> frozenset[int]:
 
 
 def hand_down(ignored: frozenset[int]) -> None:
-    """In the child, before it becomes the target: ``ignored`` signals are so there, too."""
+    """Ignore ``ignored`` signals, and none that Python alone ignores, in what is about to become the target."""
     for forgotten in IGNORED_BY_PYTHON:
         signal.signal(forgotten, signal.SIG_DFL)
     for signum in ignored:

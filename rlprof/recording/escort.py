@@ -1,4 +1,4 @@
-"""What the target needs of us, recording or not: its signals, its output, its end."""
+"""See to what the target needs of us, recording or not: its signals, its output, its end."""
 
 from __future__ import annotations
 
@@ -45,12 +45,11 @@ class Escort:
 
     @property
     def is_continued(self) -> bool:
-        """Whether SIGCONT has come and was not handled yet."""
+        """Tell whether SIGCONT has come and was not handled yet."""
         return signal.SIGCONT in self._signals
 
     @property
     def has_target(self) -> bool:
-        """Whether it was started."""
         return self._target is not None
 
     @property
@@ -130,7 +129,7 @@ class Escort:
                     self._call_if_it_works(key)
 
     def _call_if_it_works(self, key: selectors.SelectorKey) -> None:
-        """What fails once is not called again: it would be for ever, and the target waits."""
+        """Call back, but never again what has failed: it would fail for ever, and the target waits."""
         try:
             key.data()
         except Exception:
@@ -184,7 +183,7 @@ class Escort:
                 self._wait_for(tap)
 
     def _wait_for(self, tap: OutputTap) -> None:
-        """For more to read or, where our reader is slow, for it."""
+        """Wait for more to read or, where our reader is slow, for the reader."""
         if tap.is_behind:
             self._selector.register(tap.ours, selectors.EVENT_WRITE, partial(self._flush, tap))
         elif tap.is_open:

@@ -66,7 +66,7 @@ class GaugeReader:
         return gauges
 
     def leave_out_until_now(self) -> None:
-        """What the machine did while the run stood still is not the run's."""
+        """Leave out what the machine did while the run stood still."""
         self._host_seen = dict(self._host_totals())
 
     def _pss_longest_ago(self, asked: Iterable[TrackedProcess]) -> list[TrackedProcess]:

@@ -77,7 +77,7 @@ class OutputTap:
 
     @property
     def is_behind(self) -> bool:
-        """Whether our reader has yet to take what has been read: the target waits meanwhile, as it would
+        """Tell whether our reader has yet to take what has been read: the target waits meanwhile, as it would
         without us.
         """
         return bool(self._unwritten)

@@ -34,7 +34,7 @@ class GroupPlaceholder:
 
 
 def _sleep_until_the_end() -> None:
-    """In the child: until the recorder ends it, or ends. What is meant for the group is not for it."""
+    """Sleep in the child until the recorder ends it, or ends. What is meant for the group is not for it."""
     try:
         end_with_parent(signal.SIGKILL)
         os.setpgid(0, 0)

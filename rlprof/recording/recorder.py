@@ -213,7 +213,7 @@ class Recorder:
         self._standstill.turned()
 
     def _timeout_s(self, due_s: float | None) -> float | None:
-        """Until something is due; None to wait for an event."""
+        """The time until something is due; None to wait for an event."""
         dues = [] if due_s is None else [due_s]
         if self._is_recording and self._stopped_at_s is None:
             next_us = self._next_read_us
@@ -223,7 +223,7 @@ class Recorder:
         return max(0.0, min(dues)) if dues else None
 
     def _call(self, key: selectors.SelectorKey) -> None:
-        """What fails once is not called again: its event would come for ever."""
+        """Call back, but never again what has failed: its event would come for ever."""
         callback: Callable[[], None] = key.data
         is_done = False
         with self._guard.part("an event"):
@@ -469,7 +469,7 @@ class Recorder:
         return [tracked.pid for tracked in self._census.live()]
 
     def _own_pids(self) -> set[int]:
-        """Of our helpers, which are no part of the run."""
+        """The pids of our own children, which are no part of the run."""
         placeholder = self._escort.target.placeholder_pid
         return {*self._attacher.pids(), *([] if placeholder is None else [placeholder])}
 

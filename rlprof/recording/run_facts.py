@@ -1,4 +1,4 @@
-"""What is known of a run before it begins."""
+"""Facts that are known of a run before it begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often to look, so that looking stays within its budget."""
+"""Choose how often to look, so that looking stays within its budget."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SamplingBudget:
         self._usable_cores = usable_cores
 
     def first_interval_us(self, live: int) -> int:
-        """Of a process that has just begun, beside ``live`` others."""
+        """The interval for a process that has just begun, beside ``live`` others."""
         if self._fixed_us is not None:
             return self._fixed_us
         if live < self._usable_cores:
@@ -50,7 +50,7 @@ class SamplingBudget:
         return self._shared_interval_us(live)
 
     def interval_us(self, current_us: int, *, share: float, live: int, now_us: int) -> int:
-        """What should follow on a sampler that took ``share`` of a core at ``current_us``; that itself
+        """The interval to follow on ``current_us``, at which a sampler took ``share`` of a core; the same
         unless it is off by half.
         """
         if self._fixed_us is not None:

@@ -22,7 +22,7 @@ STILL_SHARE: Final = 0.01
 
 
 class Gap(Enum):
-    """How the time since the last turn passed."""
+    """The way in which the time since the last turn passed."""
 
     NONE = "none"
     STOOD_STILL = "stood still"
@@ -40,11 +40,11 @@ class StandstillWatch:
 
     @property
     def last_s(self) -> float:
-        """When we were last known to run (monotonic clock)."""
+        """The moment at which we were last known to run (monotonic clock)."""
         return self._last_s
 
     def judge(self, pids: Iterable[int]) -> Gap:
-        """To be called at the begin of a turn, after its signals were handled; ``pids`` are those of the run."""
+        """Judge the time before this turn, right after its signals were handled; ``pids`` are those of the run."""
         self._judged_s = time.monotonic()
         gap_s = self._judged_s - self._last_s
         continued, self._escort.was_continued = self._escort.was_continued, False

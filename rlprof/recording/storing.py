@@ -122,7 +122,7 @@ class WindowStore:
             self._guard(self._merge)
 
     def stood_still(self) -> None:
-        """The run did, until now."""
+        """Leave out the time up to now, in which the run stood still."""
         self._gauges.leave_out_until_now()
 
     def keep_traces(self, windows: Iterable[TorchWindow]) -> None:
@@ -175,7 +175,7 @@ class WindowStore:
         self._writer.write_sources(read_sources(self._writer.file_costs(), self._total_us))
 
     def _let_go(self, census: Census) -> None:
-        """Of processes that have ended, whose last words are written or never will be."""
+        """Let go of processes that have ended, whose last words are written or never will be."""
         ended = [tracked for tracked in census.present if not tracked.is_alive]
         self._keep_sites(ended)
         for tracked in ended:

@@ -120,7 +120,7 @@ class Target:
 
     @property
     def placeholder_pid(self) -> int | None:
-        """Of the process that leads its group, where there is one."""
+        """The pid of the process that leads its group, where there is one."""
         return None if self._placeholder is None else self._placeholder.pid
 
     def placeholder_ended(self) -> None:
@@ -133,7 +133,7 @@ class Target:
             self._placeholder = None
 
     def _group_leader(self) -> GroupPlaceholder | None:
-        """None where the target leads, or where no further process may be started."""
+        """Start a leader for its group; none where the target leads, or no further process may be started."""
         if self._in_pipeline or os.getpgrp() == os.getpid():
             return None
         try:

@@ -164,7 +164,7 @@ class TraceCollector:
                     yield self._lost(tracked, told)
 
     def notes(self, states: set[int]) -> list[Note]:
-        """Why there are fewer windows than one would expect, from the states of all agents."""
+        """Say why there are fewer windows than one would expect, from the states of all agents."""
         notes = [remark for state, remark in _REMARKS.items() if state in states]
         if self._too_large:
             notes.append(

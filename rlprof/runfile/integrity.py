@@ -99,11 +99,14 @@ def _of_rows(recording: Recording) -> Iterator[str]:
         file, function, line = node.frame
         if not (isinstance(file, str) and isinstance(function, str) and isinstance(line, int)):
             yield "a frame is no text"
-    values: list[Any] = [it.value for it in recording.counters]
-    values += [it.value for it in recording.gauges]
-    if not all(isinstance(it, (int, float)) and abs(it) <= _MOST_EVENTS for it in values):
+    values: list[Any] = [counter.value for counter in recording.counters]
+    values += [gauge.value for gauge in recording.gauges]
+    if not all(isinstance(value, (int, float)) and abs(value) <= _MOST_EVENTS for value in values):
         yield "a counter or a gauge is no number"
-    texts = (*recording.sources.items(), *((it.level, it.slug, it.text) for it in recording.notes))
+    texts = (
+        *recording.sources.items(),
+        *((note.level, note.slug, note.text) for note in recording.notes),
+    )
     if not all(isinstance(text, str) for row in texts for text in row):
         yield "a source or a note is no text"
 

@@ -76,12 +76,12 @@ class RunFileReader:
             raise _endless() if self._calls_left < 0 else error from error
 
     def _take(self, column: tuple[Any, ...]) -> None:
-        self._bytes_left -= sum(len(it) for it in column if isinstance(it, (str, bytes)))
+        self._bytes_left -= sum(len(value) for value in column if isinstance(value, (str, bytes)))
         if self._bytes_left < 0:
             raise _endless()
 
     def version(self, path: Path) -> int:
-        """Of its tables, one that this rlprof reads.
+        """The version of the file's tables, one that this rlprof reads.
 
         Raises :class:`RunFileError` for another, or for what a recorder has not made.
         """
@@ -150,7 +150,7 @@ def opened(path: Path) -> Iterator[RunFileReader]:
 
 
 def _length_of_wal(wal: Path) -> int:
-    """Of a journal that has something to tell; else 0. SQLite waits for 10 s where its head is no head."""
+    """The length of a journal that has something to tell; else 0. SQLite waits for 10 s where its head is no head."""
     if not _is_file(wal):
         return 0
     with open_input(wal) as file:
@@ -189,7 +189,7 @@ def _with_its_journal(place: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether it is there and no link: SQLite makes none."""
+    """Tell whether a file is there and no link: SQLite makes none."""
     return path.is_file() and not path.is_symlink()
 
 

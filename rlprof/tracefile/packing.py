@@ -30,7 +30,7 @@ _ZIP_MAGIC: Final = b"PK\x03\x04"
 
 
 class TooLargeError(NotATraceError):
-    """It holds more than is read."""
+    """A trace that holds more than is read."""
 
 
 def content_of(file: BinaryIO, most_bytes: int) -> tuple[bytes, tuple[str, ...]]:

@@ -205,7 +205,7 @@ def lack_of_rate(throughput: Throughput) -> str:
 
 
 def why_no_speed(report: Report) -> str:
-    """Why there are no steps per second, and what to do about it; empty where there are, or a crash tells why."""
+    """Say why there are no steps per second, and what to do about it; empty where there are, or a crash tells why."""
     if report.throughput.steady_sps is not None or (report.crash and report.crash.before_steady):
         return ""
     steps = report.throughput.total_steps

@@ -6,7 +6,7 @@ import sys
 
 
 def _shows_every_import() -> bool:
-    """Whether Python was started to tell what is imported or who takes memory, the agent included."""
+    """Look whether Python was started to tell what is imported or who takes memory, the agent included."""
     return bool(
         sys.flags.verbose
         or not {"importtime", "tracemalloc"}.isdisjoint(sys._xoptions)

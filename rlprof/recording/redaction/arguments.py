@@ -18,7 +18,7 @@ from rlprof.recording.redaction.shell import ShellLineFinder, as_word, commands_
 REDACTED: Final = "[redacted]"
 
 Span: TypeAlias = tuple[int, int]
-"""From where to where in a text."""
+"""Begin and end within a text."""
 
 _OPTION: Final = re.compile(r"[-+]{1,2}(?P<name>[A-Za-z][\w.\-]*)")
 _SWITCHED_OFF: Final = re.compile(r"(?i)(?:disable|no|skip|without)[_\-].*")
@@ -55,7 +55,7 @@ _LOGIN: Final = re.compile(
 
 
 def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
-    """As many arguments, without what they hold of secrets; redacting twice is redacting once."""
+    """Take secrets out of arguments, which stay as many; redacting twice is redacting once."""
     redacted: list[str] = []
     finder = ShellLineFinder()
     previous = ""
@@ -110,7 +110,7 @@ def redact_argument(text: str, *, after: str = "") -> str:
 
 
 def _announces_secret(argument: str) -> bool:
-    """Whether the next argument is a secret: after ``--api-key``, ``-k``, ``API_KEY`` or ``Authorization:``."""
+    """Tell whether the next argument is a secret: after ``--api-key``, ``-k``, ``API_KEY`` or ``Authorization:``."""
     header = _HEADER.fullmatch(argument)
     if header is not None:
         return is_secret_name(header["name"])
@@ -167,7 +167,7 @@ def _is_secret(named: re.Match[str]) -> bool:
 
 
 def _value(text: str, named: re.Match[str]) -> Span:
-    """From where to where the value goes; nothing where it is none."""
+    """Begin and end of the value; nothing lies between them where it is no secret."""
     start = named.end()
     first = named.start()
     while first > 0 and text[first - 1] in _BEFORE_NAMES:

@@ -47,12 +47,12 @@ _PLACES: Final = frozenset({"dir", "file", "folder", "path", "type"})
 
 @lru_cache(maxsize=1024)
 def is_secret_name(name: str) -> bool:
-    """Whether a part of a dotted name says that a secret follows: ``monkey`` and ``max_tokens`` do not."""
+    """Tell whether a part of a dotted name says that a secret follows: ``monkey`` and ``max_tokens`` do not."""
     return any(_says_secret(_words(part)) for part in re.split(r"[./:]", name))
 
 
 def is_surely_secret_name(name: str) -> bool:
-    """Whether what follows ``name`` is a secret though they are but two words beside each other."""
+    """Tell whether a secret follows ``name`` though they are but two words beside each other."""
     words = _words(name)
     return is_secret_name(name) and (len(words) > 1 or _has(words, _SURE_WORD))
 

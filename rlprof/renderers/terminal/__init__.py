@@ -119,7 +119,7 @@ def _parts(report: Report) -> Iterable[RenderableType]:
 
 
 def _what_there_is(report: Report) -> Iterable[RenderableType]:
-    """Of a run that crashed too early to say more of it."""
+    """Tell what there is of a run that crashed too early to say more of it."""
     yield _run_line(report)
     yield Text(wording.NO_ADVICE)
     yield from how_the_run_went(report)

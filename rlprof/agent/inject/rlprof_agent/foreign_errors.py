@@ -21,5 +21,5 @@ def trim(error: BaseException) -> bool:
 
 
 def goes_on(error: BaseException) -> bool:
-    """Whether to raise ``error`` again, for it is the program's and not of our making."""
+    """Tell whether to raise ``error`` again, for it is the program's and not of our making."""
     return trim(error) or not isinstance(error, Exception)

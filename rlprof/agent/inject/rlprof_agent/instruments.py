@@ -190,7 +190,7 @@ def _step_aside_for(_instrument: Any) -> None:
 
 
 def _is_ours() -> bool:
-    """Whether the profiler that is starting is that of a window of ours."""
+    """Tell whether the profiler that is starting is that of a window of ours."""
     probe = _probe[0]()
     windows = None if probe is None else probe.windows
     return windows is not None and windows.is_open

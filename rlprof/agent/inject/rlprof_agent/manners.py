@@ -109,7 +109,7 @@ def install(probe: ProbeGetter) -> None:
 
 
 class _InPlace:
-    """What stands in for functions of ``_signal``, also where ``signal`` has copied it to."""
+    """The stand-ins for functions of ``_signal``, also where ``signal`` has copied them to."""
 
     def __init__(self, reals: dict[str, Any], ours: dict[str, Any], probe: ProbeGetter) -> None:
         self._reals = reals

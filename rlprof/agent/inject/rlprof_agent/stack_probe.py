@@ -107,7 +107,7 @@ class StackProbe:
             self._left_ns = self._timer.set_interval(0)
 
     def put_off(self) -> None:
-        """Not fire before another interval of CPU time has passed."""
+        """Fire only after another interval of CPU time."""
         if self.is_on and self._timer is not None:
             self._timer.set_interval(self._interval_us)
 
@@ -291,10 +291,10 @@ def _full_collections() -> int:
 
 
 def is_blocked() -> bool:
-    """Whether this thread blocks SIGURG."""
+    """Tell whether this thread blocks SIGURG."""
     return SIGURG in pthread_sigmask(SIG_BLOCK, ())
 
 
 def is_probe(handler: object) -> bool:
-    """Whether a signal handler is that of a probe, this process's or its parent's."""
+    """Tell whether a signal handler is that of a probe, this process's or its parent's."""
     return getattr(handler, "__func__", None) is StackProbe._on_timer

@@ -1,4 +1,4 @@
-"""What stands in for functions of Python: something of ours happens first, and nobody can tell.
+"""Stand-ins for functions of Python: something of ours happens first, and nobody can tell.
 
 A Python function around another is in every traceback that goes through it, its signature is another,
 and a profiler that it switches on sees it return. These are looked through instead.

@@ -78,7 +78,7 @@ class Capture:
         self._last_ns = now_ns
 
     def has_room(self) -> bool:
-        """Whether a further update will end before the deadline, right after one."""
+        """Tell, right after an update, whether a further one will end before the deadline."""
         each = (self._last_ns - self.started_ns) / self.updates
         return self._last_ns + ROOM * each < self.deadline_ns
 

@@ -1,4 +1,4 @@
-"""When to take a window of torch's profiler in this process, and how long it may be."""
+"""Choose when to take windows of torch's profiler in this process, and how long each may be."""
 
 from __future__ import annotations
 

@@ -58,6 +58,6 @@ def _remove(path: str) -> None:
 
 
 def _is_whole(descriptor: int) -> bool:
-    """Whether the end is there: the exporter says nothing when a limit on files cuts it off."""
+    """Look for the end of the trace: the exporter says nothing when a limit on files cuts it off."""
     size = os.fstat(descriptor).st_size
     return os.pread(descriptor, 8, max(0, size - 8)).rstrip().endswith(b"}")

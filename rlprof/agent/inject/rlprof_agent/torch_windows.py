@@ -250,7 +250,7 @@ class TorchWindows:
             self._ended(capture, layout.WINDOW_FAILED)
 
     def _may(self) -> bool:
-        """Whether the recorder has given this process one of the places for those with windows.
+        """Tell whether the recorder has given this process one of the places for those with windows.
 
         It is asked here for the first time, and answers within its next looks. The first of
         ``--torch always`` does not wait for that: counted launches are of the same updates in every run.
@@ -271,7 +271,7 @@ class TorchWindows:
             self._probe.hurry(is_urgent)
 
     def _end_in_time(self) -> None:
-        """At the program's end, and before a fork: in the child torch's profiler would go on recording."""
+        """End windows at the program's end, and before a fork: in the child the profiler would go on recording."""
         import atexit
 
         end = aside.hook(self.end, lambda: bool)
