@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlprof.cli.output import check_output
-from rlprof.cli.target import Target
+from rlprof.cli.target import Target, nothing_to_run
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,11 +85,9 @@ ALONE_OURS: Final = frozenset(
 
 def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
     if not request.target.words:
-        raise UsageError(
-            "nothing to run was given",
-            slug="no-target",
-            hint="end the line with what to run, for example "
-            "rlprof check --base origin/main train.py --steps 20000",
+        raise nothing_to_run(
+            "end the line with what to run, for example "
+            "rlprof check --base origin/main train.py --steps 20000"
         )
     against = {
         "--base": request.base,

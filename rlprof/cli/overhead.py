@@ -13,7 +13,7 @@ import typer
 from rlprof.cli.command import command_of, script_name
 from rlprof.cli.output import say, show_to_the_reader, terminal_options
 from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
+from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
 from rlprof.errors import LaunchError, MeasureError, RlprofError, UsageError
 
 if TYPE_CHECKING:
@@ -83,10 +83,8 @@ def _target(ctx: typer.Context, python: Path | None) -> Target:
 
     target = target_of(ctx)
     if not target.words:
-        raise UsageError(
-            "nothing to run was given",
-            slug="no-target",
-            hint="end the line with what to run, for example rlprof overhead train.py --steps 20000",
+        raise nothing_to_run(
+            "end the line with what to run, for example rlprof overhead train.py --steps 20000"
         )
     try:
         command = command_of(target, python)

@@ -17,7 +17,14 @@ from rlprof.cli.command import command_of, script_name
 from rlprof.cli.output import Force, check_output, say, show, terminal_options, write_output
 from rlprof.cli.run_files import new_run_file, point_latest_at
 from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, Target, target_of
+from rlprof.cli.target import (
+    Interpreter,
+    SpsPattern,
+    StepsFrom,
+    Target,
+    nothing_to_run,
+    target_of,
+)
 from rlprof.errors import RlprofError, RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -93,11 +100,9 @@ def scale(
 def _target(ctx: typer.Context) -> Target:
     target = target_of(ctx)
     if not target.words:
-        raise UsageError(
-            "nothing to run was given",
-            slug="no-target",
-            hint="end the line with what to run, for example "
-            "rlprof scale --workers 1,2,4 train.py --envs {}",
+        raise nothing_to_run(
+            "end the line with what to run, for example "
+            "rlprof scale --workers 1,2,4 train.py --envs {}"
         )
     return target
 

@@ -18,6 +18,8 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 import typer
 from typer.core import TyperCommand
 
+from rlprof.errors import UsageError
+
 _META_KEY: Final = "rlprof.target"
 
 USAGE: Final = "[OPTIONS] SCRIPT [ARGS]... | -m MODULE [ARGS]... | -- COMMAND [ARGS]..."
@@ -84,6 +86,10 @@ def target_of(ctx: typer.Context) -> Target:
     return target
 
 
+def nothing_to_run(hint: str) -> UsageError:
+    return UsageError("nothing to run was given", slug="no-target", hint=hint)
+
+
 def split(args: list[str], value_options: frozenset[str]) -> tuple[list[str], Target]:
     """``args`` cut into rlprof's own and the target."""
     position = 0
@@ -100,7 +106,7 @@ def split(args: list[str], value_options: frozenset[str]) -> tuple[list[str], Ta
 
 
 def _takes_next_word(word: str, value_options: frozenset[str]) -> bool:
-    """Whether the value of option ``word`` is the next word, not a part of it (``--a=1``, ``-o1``)."""
+    """Tell whether the value of option ``word`` is the next word, not a part of it (``--a=1``, ``-o1``)."""
     if word.startswith("--"):
         return word in value_options
     for position, letter in enumerate(word[1:], start=1):

@@ -17,18 +17,16 @@ from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import WindowTold
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.settings import RecordingSettings, TorchWindows
+from rlprof.tracefile.packing import MOST_BYTES_IN_A_RUN
 from rlprof.units import size
 
 MOST_PROCESSES: Final = 8
 """Processes of a run that may have windows: the first that ask. Each keeps some megabytes."""
 
-MOST_BYTES: Final = 256 << 20
-"""Of a trace before packing. Windows are short so that traces stay far below it."""
-
 _PIECE: Final = 1 << 20
 """Bytes packed at once: 10 to 20 ms, after which packing can be stopped."""
 
-_GZIP: Final = 31
+_GZIP: Final = 16 + zlib.MAX_WBITS
 """``wbits`` of zlib for the format of gzip."""
 
 _KINDS: Final = {
@@ -172,7 +170,7 @@ class TraceCollector:
                     "warning",
                     "torch-trace-too-large",
                     f"{self._too_large} of the traces of torch's profiler were larger than "
-                    f"{size(MOST_BYTES)} and were not kept. Give fewer --torch-steps.",
+                    f"{size(MOST_BYTES_IN_A_RUN)} and were not kept. Give fewer --torch-steps.",
                 )
             )
         return notes
@@ -251,7 +249,7 @@ class TraceCollector:
 
 
 class _TooLargeError(Exception):
-    """The trace is larger than ``MOST_BYTES``."""
+    """A trace that is larger than ``MOST_BYTES_IN_A_RUN``."""
 
 
 def _done(trace: bytes) -> Future[bytes]:
@@ -264,7 +262,7 @@ def _packed_trace(descriptor: int, is_over: Event) -> bytes:
     """The file, gzipped, and closed; nothing once all ``is_over``. Raises OSError."""
     try:
         length = os.fstat(descriptor).st_size
-        if length > MOST_BYTES:
+        if length > MOST_BYTES_IN_A_RUN:
             raise _TooLargeError
         packer = zlib.compressobj(level=6, wbits=_GZIP)
         packed = []

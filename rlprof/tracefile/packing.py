@@ -15,7 +15,7 @@ MOST_BYTES: Final = 2 << 30
 """Largest trace that is read, unpacked. Rows take about three times that in memory."""
 
 MOST_BYTES_IN_A_RUN: Final = 256 << 20
-"""Of a window in a run file: recorders keep no larger ones."""
+"""Largest trace of a window that a recorder keeps, unpacked. Windows are short so that theirs stay far below it."""
 
 _LEAST_PER_OBJECT: Final = 32
 _LEAST_PER_VALUE: Final = 6

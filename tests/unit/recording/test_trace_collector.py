@@ -133,7 +133,7 @@ def test_a_window_that_failed_has_no_trace(collector, learner):
 
 
 def test_a_trace_that_is_too_large_is_left_out_and_told(collector, learner, monkeypatch):
-    monkeypatch.setattr(torch_traces, "MOST_BYTES", 10)
+    monkeypatch.setattr(torch_traces, "MOST_BYTES_IN_A_RUN", 10)
     learner.send(0, b"x" * 11)
     learner.tell(0, layout.WINDOW_WRITTEN)
     (window,) = collector.finish([learner.tracked])
