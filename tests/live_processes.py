@@ -82,7 +82,10 @@ class Running:
 
     def finish(self) -> Result:
         out, err = self.popen.communicate(timeout=DEADLINE_S)
-        return Result(self.popen.returncode, out, err.decode(errors="replace"), self.run_file)
+        code = self.popen.returncode
+        # As a shell tells it.
+        told = code if code >= 0 else 128 - code
+        return Result(told, out, err.decode(errors="replace"), self.run_file)
 
     def end(self) -> None:
         """Leave nothing behind, whatever has failed."""

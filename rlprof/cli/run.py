@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import resource
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -16,7 +19,7 @@ from rlprof.cli.command import command_of, script_name
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import say, show, terminal_options
 from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, target_of
+from rlprof.cli.target import Interpreter, nothing_to_run, target_of
 from rlprof.errors import OutputError, RlprofError, UsageError
 from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
@@ -104,11 +107,9 @@ def run(
     """
     target = target_of(ctx)
     if not target.words:
-        raise UsageError(
-            "nothing to run was given",
-            slug="no-target",
-            hint="give a script (rlprof run train.py), a module (-m package.train) "
-            "or a command (-- bash train.sh)",
+        raise nothing_to_run(
+            "give a script (rlprof run train.py), a module (-m package.train) "
+            "or a command (-- bash train.sh)"
         )
     name = script_name(target)
     command = command_of(target, python)
@@ -153,6 +154,8 @@ def run(
             f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "
             f"program. The recording is in {run_file}."
         )
+    if outcome.exit_signal is not None:
+        _die_of(outcome.exit_signal)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -174,6 +177,20 @@ def _train_without(command: tuple[str, ...], error: OutputError) -> NoReturn:
         f"  {error.see}"
     )
     become(command)
+
+
+def _die_of(signum: int) -> None:
+    """End as the target ended: a shell's loop stops when a command dies of Ctrl-C, and goes on at any code."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    with suppress(OSError, ValueError):
+        # One image of memory is enough.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with suppress(OSError, ValueError):
+        if signum != signal.SIGKILL:
+            signal.signal(signum, signal.SIG_DFL)
+        os.kill(os.getpid(), signum)
 
 
 def _after(outcome: Outcome, run_file: Path, *, is_default_place: bool, show_report: bool) -> None:

@@ -142,7 +142,7 @@ class Escort:
             if tap.is_open or tap.is_behind:
                 tap.leave_behind()
         if self._target is not None:
-            self._target.let_group_go()
+            self._target.let_witness_go()
         for restore in reversed(self._restore):
             restore()
 

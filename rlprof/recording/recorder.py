@@ -67,6 +67,8 @@ class Outcome:
 
     exit_code: int
     """The target's own; 128+n for signal n."""
+    exit_signal: int | None
+    """The signal that ended the target."""
     failure: RlprofError | None
     """What ended the recording early; the target was not touched by it."""
 
@@ -149,14 +151,15 @@ class Recorder:
             self._finish(target.exit_code)
         except Exception as bug:
             return self._only_stay(bug)
-        return Outcome(target.exit_code, self._store.failure)
+        return Outcome(target.exit_code, target.exit_signal, self._store.failure)
 
     def _only_stay(self, bug: Exception) -> Outcome:
         """Record nothing more, but stay with the target: whatever it is, the training must not pay for it."""
         self._store.fail(_bug_report(bug))
         self._server.close()
         self._attacher.kill_all()
-        return Outcome(self._escort.see_to_the_end(), self._store.failure)
+        exit_code = self._escort.see_to_the_end()
+        return Outcome(exit_code, self._escort.target.exit_signal, self._store.failure)
 
     def close(self) -> None:
         """Leave no sampler behind, and signals and descriptors as they were found."""
@@ -352,8 +355,8 @@ class Recorder:
             pid, status = os.waitpid(found.si_pid, os.WNOHANG)
             if pid == target.pid:
                 target.changed(status)
-            elif pid == target.placeholder_pid:
-                target.placeholder_ended()
+            elif pid == target.witness_pid:
+                target.witness_ended()
             if pid:
                 self._end(pid, os.waitstatus_to_exitcode(status))
 
@@ -470,8 +473,8 @@ class Recorder:
 
     def _own_pids(self) -> set[int]:
         """The pids of our own children, which are no part of the run."""
-        placeholder = self._escort.target.placeholder_pid
-        return {*self._attacher.pids(), *([] if placeholder is None else [placeholder])}
+        witness = self._escort.target.witness_pid
+        return {*self._attacher.pids(), *([] if witness is None else [witness])}
 
 
 def _bug_report(bug: Exception) -> RlprofError:

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from rlprof.errors import LaunchError, OutputError
 from rlprof.recording import procfs
 from rlprof.recording.dispositions import hand_down, ignored_before_python
-from rlprof.recording.placeholder import GroupPlaceholder
 from rlprof.recording.prctl import adopt_orphans
+from rlprof.recording.witness import GroupWitness
 
 FORWARDED = (
     signal.SIGINT,
@@ -24,23 +25,25 @@ FORWARDED = (
     signal.SIGQUIT,
     signal.SIGUSR1,
     signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGVTALRM,
+    signal.SIGPROF,
+    signal.SIGABRT,
 )
 
 _NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM)
 
-TO_THE_GROUP = (signal.SIGINT, signal.SIGQUIT)
-"""What a terminal would send to every process of the foreground group."""
 
 SAME_SIGNAL_S = 0.05
 """Two of a kind within this time are one: sent to us and to our group (as ``timeout`` does)."""
 
 
 class Target:
-    """The running target. It has a process group of its own and, if we had it, the terminal.
+    """The running target, in our process group: what is sent to the group of a job, by a launcher or a
+    terminal, reaches it and its workers as without us.
 
-    It leads its group where we lead ours: then a shell would have made it the leader, too. In a pipeline at
-    a terminal (``rlprof run train.py | less``) it stays in the pipeline's group, which a shell's job control,
-    a pager and Ctrl-C count on.
+    Where a shell with job control has made us the leader of a group of our own, the target leads one likewise,
+    and has the terminal.
     """
 
     def __init__(
@@ -58,22 +61,23 @@ class Target:
         process may be: then it can still take our place.
         """
         self.exit_code: int | None = None
+        self.exit_signal: int | None = None
+        """What ended it, where it was a signal."""
         self.stopped_at_s: float | None = None
         """When SIGSTOP or Ctrl-Z has stopped it, while it is stopped (monotonic clock)."""
         self.stops = 0
         """How often it was stopped or continued."""
-        self._in_pipeline = _our_terminal() is not None and _has_pipeline_peers()
-        self._terminal = None if self._in_pipeline else _our_terminal()
+        self._leads = _leads_alone()
+        self._terminal = _our_terminal() if self._leads else None
         self._last_signals: dict[int, float] = {}
-        self._placeholder = self._group_leader()
+        self._witness = _group_witness()
         terminal = self._terminal
-        group = None if self._placeholder is None else self._placeholder.pid
-        stays = self._in_pipeline
+        leads = self._leads
         ignored = ignored_before_python() | also_ignored
 
         def prepare() -> None:
-            if not stays:
-                os.setpgid(0, group or 0)
+            if leads:
+                os.setpgid(0, 0)
             if terminal is not None:
                 _give_terminal(terminal, os.getpgrp())
             hand_down(ignored)
@@ -91,55 +95,46 @@ class Target:
             )
         except (OSError, subprocess.SubprocessError) as error:
             self._take_terminal_back()
-            self.let_group_go()
+            self.let_witness_go()
             if getattr(error, "errno", None) in _NO_PROCESS_LEFT:
                 raise _no_process_left(error) from error
             raise _not_started(command, error) from error
         self.pid = process.pid
-        self.group = group or process.pid
-        """Its process group, unless it is in a pipeline's."""
         # From here on the recorder reaps every child by pid; Popen must not wait too.
         process.returncode = 0
         self._popen = process
 
     def forward(self, signum: int) -> None:
-        """Pass on a signal that was sent to us."""
+        """Pass on a signal that came to us."""
         now = time.monotonic()
         if now - self._last_signals.get(signum, -1.0) < SAME_SIGNAL_S:
             return
         self._last_signals[signum] = now
-        if self._in_pipeline and signum in TO_THE_GROUP:
-            return  # The terminal has sent it to the whole pipeline, the target included.
-        try:
-            if signum in TO_THE_GROUP:
-                os.killpg(self.group, signum)
+        to_all = self._witness is not None and self._witness.heard(signum)
+        if to_all and not self._leads:
+            return  # The target has it, too.
+        # It has just ended, perhaps; its exit status is on the way.
+        with suppress(ProcessLookupError):
+            if to_all:
+                os.killpg(self.pid, signum)
             else:
                 os.kill(self.pid, signum)
-        except ProcessLookupError:
-            pass  # It has just ended; its exit status is on the way.
 
     @property
-    def placeholder_pid(self) -> int | None:
-        """The pid of the process that leads its group, where there is one."""
-        return None if self._placeholder is None else self._placeholder.pid
+    def witness_pid(self) -> int | None:
+        """Of the process that tells what was sent to our group, where there is one."""
+        return None if self._witness is None else self._witness.pid
 
-    def placeholder_ended(self) -> None:
-        """Somebody else has ended it, and its number may be another's soon."""
-        self._placeholder = None
+    def witness_ended(self) -> None:
+        """Somebody else has ended it."""
+        if self._witness is not None:
+            self._witness.close()
+            self._witness = None
 
-    def let_group_go(self) -> None:
-        if self._placeholder is not None:
-            self._placeholder.end()
-            self._placeholder = None
-
-    def _group_leader(self) -> GroupPlaceholder | None:
-        """Start a leader for its group; none where the target leads, or no further process may be started."""
-        if self._in_pipeline or os.getpgrp() == os.getpid():
-            return None
-        try:
-            return GroupPlaceholder()
-        except OSError:
-            return None
+    def let_witness_go(self) -> None:
+        if self._witness is not None:
+            self._witness.end()
+            self._witness = None
 
     def changed(self, status: int) -> None:
         """Take in what ``waitpid`` says of the target."""
@@ -151,23 +146,22 @@ class Target:
             self.stopped_at_s = None
             self.stops += 1
         elif os.WIFSIGNALED(status):
-            self.exit_code = 128 + os.WTERMSIG(status)
+            self.exit_signal = os.WTERMSIG(status)
+            self.exit_code = 128 + self.exit_signal
             self._take_terminal_back()
         elif os.WIFEXITED(status):
             self.exit_code = os.WEXITSTATUS(status)
             self._take_terminal_back()
 
     def continued(self) -> None:
-        """We were continued, by ``fg`` or ``bg``: so is the target."""
-        if self._in_pipeline:
+        """We were continued, by ``fg`` or ``bg``: so is a target with a group of its own."""
+        if not self._leads:
             return
         self._terminal = _our_terminal()
         if self._terminal is not None:
-            _give_terminal(self._terminal, self.group)
-        try:
-            os.killpg(self.group, signal.SIGCONT)
-        except ProcessLookupError:
-            pass
+            _give_terminal(self._terminal, self.pid)
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGCONT)
 
     def _stop_with_target(self) -> None:
         """Ctrl-Z stopped the target: stop too, so that the shell gets its prompt."""
@@ -207,6 +201,20 @@ def _not_started(command: Sequence[str], error: Exception) -> LaunchError:
         slug="target-not-started",
         hint="check the path; `rlprof run -- PROGRAM…` starts programs that are not Python",
     )
+
+
+def _group_witness() -> GroupWitness | None:
+    """None where no further process may be started."""
+    try:
+        return GroupWitness()
+    except OSError:
+        return None
+
+
+def _leads_alone() -> bool:
+    """Whether a shell with job control has given us a group of our own, in the foreground of its terminal."""
+    is_leader = os.getpgrp() == os.getpid()
+    return is_leader and _our_terminal() is not None and not _has_pipeline_peers()
 
 
 def _has_pipeline_peers() -> bool:

@@ -77,6 +77,52 @@ def test_a_signal_to_rlprof_and_then_to_its_group_counts_once(write, start):
     assert "caught ['SIGTERM']" in running.finish().out.decode()
 
 
+WITH_A_WORKER = """
+    import os, subprocess, sys, time
+
+    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    print("ready", worker.pid, os.getpid(), flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGALRM", "SIGKILL"])
+def test_a_signal_to_the_group_of_the_job_reaches_its_workers(write, start, name):
+    running = start(write(WITH_A_WORKER), start_new_session=True)
+    _, worker, target = running.wait_line("ready").split()
+
+    os.killpg(running.pid, getattr(signal, name))
+
+    for pid in (int(worker), int(target), running.pid):
+        wait_until(lambda pid=pid: not is_alive(pid), f"the end of {pid}")
+
+
+def test_a_signal_to_rlprof_alone_is_for_the_main_process_alone(write, start):
+    running = start(write(WITH_A_WORKER), start_new_session=True)
+    _, worker, target = running.wait_line("ready").split()
+
+    os.kill(running.pid, signal.SIGTERM)
+
+    wait_until(lambda: not is_alive(int(target)), "the end of the main process")
+    assert is_alive(int(worker))
+    os.kill(int(worker), signal.SIGKILL)
+
+
+def test_rlprof_ends_by_the_signal_that_ended_its_target(write, start):
+    running = start(write("import time\nprint('ready', flush=True)\ntime.sleep(60)\n"))
+    running.wait_line("ready")
+
+    os.kill(running.pid, signal.SIGTERM)
+
+    assert running.popen.wait(60) == -signal.SIGTERM
+
+
+def test_a_session_of_its_own_is_to_be_had_as_without_us(write, start):
+    running = start(write("import os\nos.setsid()\nprint(os.getsid(0) == os.getpid())\n"))
+
+    assert running.finish().out == b"True\n"
+
+
 def test_a_target_without_a_handler_dies_of_the_signal_and_says_so(write, start):
     running = start(write("import time\nprint('ready', flush=True)\ntime.sleep(60)\n"))
     running.wait_line("ready")
@@ -114,6 +160,22 @@ def test_ctrl_c_on_a_terminal_interrupts_the_target_once(write, terminal, tmp_pa
     assert run_file.exists()
     # The report comes after the target's last words.
     assert shown.index("cleaned up") < shown.rindex("train.py")
+
+
+def test_ctrl_c_ends_a_sweep_and_not_only_its_first_run(write, terminal, tmp_path):
+    command = " ".join(map(str, cli("run", "--no-report", write(CLEANS_UP))))
+    sweep = tmp_path / "sweep.sh"
+    sweep.write_text(f"for seed in 1 2 3; do {command}; echo next; done; echo over\n")
+    session: Terminal = terminal(["bash", str(sweep)])
+    session.read_until(b"ready")
+
+    session.type(b"\x03")
+    code = session.finish()
+
+    assert session.shown.count(b"ready") == 1
+    assert b"next" not in session.shown
+    assert b"over" not in session.shown
+    assert code in (-signal.SIGINT, 128 + signal.SIGINT)
 
 
 SHELL_JOB = """

@@ -1,0 +1,101 @@
+"""Tell signals that were sent to our whole process group from those that were sent to us alone."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from rlprof.recording.prctl import end_with_parent
+
+SENDING_S = 0.02
+"""From a signal to us until the same to our group: ``timeout`` sends both, one after the other."""
+
+FORGETTING_S = 0.2
+"""For the witness to take its signals; on a machine that is so crowded that it cannot, the next one of the same
+kind may count as the group's."""
+
+_FORGET = b"f"
+
+
+class GroupWitness:
+    """A process of our group that takes no signal: what is pending there was sent to all.
+
+    A launcher that signals the group of a job (``killpg``, a terminal) has signalled the target, too; one that
+    signals us alone (``kill``, ``Popen.terminate``) means the target, and relies on us.
+    """
+
+    def __init__(self) -> None:
+        """Raises OSError where no further process may be started."""
+        asked, self._ask = os.pipe()
+        self._answer, answered = os.pipe()
+        # Before the fork: no signal may find it unprepared.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            self.pid = os.fork()
+            if self.pid == 0:
+                _witness(asked, answered)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(asked)
+            os.close(answered)
+
+    def heard(self, signum: int) -> bool:
+        """Whether ``signum``, which has just come to us, was sent to the group; forgotten with that."""
+        if not self._is_pending(signum):
+            time.sleep(SENDING_S)
+            if not self._is_pending(signum):
+                return False
+        with suppress(OSError):
+            os.write(self._ask, _FORGET)
+            if select.select([self._answer], [], [], FORGETTING_S)[0]:
+                os.read(self._answer, 1)
+        return True
+
+    def close(self) -> None:
+        """It has ended already."""
+        os.close(self._ask)
+        os.close(self._answer)
+
+    def end(self) -> None:
+        self.close()
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+    def _is_pending(self, signum: int) -> bool:
+        try:
+            status = Path(f"/proc/{self.pid}/status").read_text()
+        except OSError:
+            return False
+        pending = 0
+        for line in status.splitlines():
+            if line.startswith(("SigPnd:", "ShdPnd:")):
+                pending |= int(line.split()[1], 16)
+        return bool(pending >> (signum - 1) & 1)
+
+
+def _witness(asked: int, answered: int) -> None:
+    """In the child: until the recorder ends."""
+    try:
+        end_with_parent(signal.SIGKILL)
+        _close_all_but(asked, answered)
+        while os.read(asked, 1):
+            while signal.sigtimedwait(signal.valid_signals(), 0) is not None:
+                pass
+            os.write(answered, _FORGET)
+    finally:
+        os._exit(0)
+
+
+def _close_all_but(*kept: int) -> None:
+    """An end of a pipe of the target's that stayed open here would keep its reader waiting."""
+    start = 0
+    for fd in sorted(kept):
+        os.closerange(start, fd)
+        start = fd + 1
+    os.closerange(start, os.sysconf("SC_OPEN_MAX"))
