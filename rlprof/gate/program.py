@@ -9,17 +9,12 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from rlprof.recording.redaction.arguments import redact_arguments, redact_line
+from rlprof.recording.redaction.arguments import redact_arguments
 
 
 def as_typed(command: Sequence[str]) -> str:
     """``command`` on one line as a shell takes it, for anybody to read: without its secrets."""
     return shlex.join(redact_arguments(command))
-
-
-def told_line(line: str) -> str:
-    """A line of the shell, for anybody to read: without its secrets."""
-    return redact_line(line)
 
 
 class Side(Enum):

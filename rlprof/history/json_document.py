@@ -7,7 +7,7 @@ from typing import Final
 import rlprof
 from rlprof.history.rows import Gain, History, Row
 from rlprof.model.finding import PricedFinding
-from rlprof.renderers.json_report import crash_of
+from rlprof.renderers.json_report import crash_as_json
 from rlprof.renderers.json_report.values import Json, as_json_text, number
 
 FORMAT: Final = "rlprof-history"
@@ -40,7 +40,7 @@ def _row(row: Row) -> dict[str, Json]:
         "wall_s": number(run.wall_us / 1e6),
         "exit_code": run.exit_code,
         "complete": run.complete,
-        "crash": crash_of(row.crash),
+        "crash": crash_as_json(row.crash),
         "sps": None
         if row.sps is None
         else {

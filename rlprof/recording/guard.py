@@ -35,8 +35,12 @@ class PartGuard:
             Note(
                 "error",
                 "recorder-part-failed",
-                f"A bug in rlprof {__version__}: {name} failed {times} times and is missing there. "
+                f"A bug in rlprof {__version__}: {name} failed {_often(times)} and is missing there. "
                 f"The rest was recorded. Please report it:\n{self._first[name]}",
             )
             for name, times in self._faults.items()
         ]
+
+
+def _often(times: int) -> str:
+    return "once" if times == 1 else f"{times} times"

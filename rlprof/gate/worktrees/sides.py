@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.program import Checkout, Program, Side, told_line
+from rlprof.gate.program import Checkout, Program, Side
 from rlprof.gate.worktrees.import_paths import (
     moved_command,
     place_below,
@@ -24,6 +24,7 @@ from rlprof.gate.worktrees.worktree import (
     worktree_of,
 )
 from rlprof.model.recording import Note
+from rlprof.recording.redaction.arguments import redact_line
 
 
 class Sides(NamedTuple):
@@ -61,7 +62,7 @@ def in_worktree(
     with worktree_of(repository, parent) as tree:
         base, same_head = _sides(head, ref, repository, tree)
         if preparing.command is not None:
-            tell(f"preparing the base: {told_line(preparing.command)}")
+            tell(f"preparing the base: {redact_line(preparing.command)}")
             prepare(
                 preparing.command,
                 tree,

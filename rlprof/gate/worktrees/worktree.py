@@ -13,10 +13,10 @@ from rlprof.errors import MeasureError, UsageError
 from rlprof.gate.processes.interruption import shielded
 from rlprof.gate.processes.process_session import ProcessSession
 from rlprof.gate.processes.program_output import last_lines
-from rlprof.gate.program import told_line
 from rlprof.gate.worktrees.git import git
 from rlprof.gate.worktrees.removal import remove_tree
 from rlprof.gate.worktrees.worktree_entry import forget, forget_left_ones
+from rlprof.recording.redaction.arguments import redact_line
 
 _LINK_TO_A_COMMIT: Final = "160000 "
 """The mode of submodules in an index."""
@@ -216,7 +216,7 @@ def prepare(
     if code != 0:
         what = f"took longer than {timeout_s:g} s" if code is None else f"failed ({code})"
         raise MeasureError(
-            f"the base could not be prepared: {told_line(command)!r} {what}\n{last_lines(log)}",
+            f"the base could not be prepared: {redact_line(command)!r} {what}\n{last_lines(log)}",
             slug="base-not-prepared",
             hint="the command runs in the folder of the worktree that stands for this one",
         )

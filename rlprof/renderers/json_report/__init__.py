@@ -89,7 +89,7 @@ def _run(report: Report) -> dict[str, Json]:
         "wall_s": seconds(run.wall_us),
         "exit_code": run.exit_code,
         "complete": run.complete,
-        "crash": crash_of(report.crash),
+        "crash": crash_as_json(report.crash),
         "label": run.label,
         "git": run.git,
         "host": dict(run.host),
@@ -97,7 +97,7 @@ def _run(report: Report) -> dict[str, Json]:
     }
 
 
-def crash_of(crash: Crash | None) -> dict[str, Json] | None:
+def crash_as_json(crash: Crash | None) -> dict[str, Json] | None:
     if crash is None:
         return None
     return {

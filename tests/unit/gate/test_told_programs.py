@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from rlprof.gate.baseline_check import measure_baseline
-from rlprof.gate.program import Side, as_typed, told_line
+from rlprof.gate.program import Side, as_typed
 from tests.check_factory import MACHINE, ListedRuns, a_program, checked, rates
 
 COMMAND = ("python", "train.py", "--wandb-key=hunter2", "--token", "hunter2", "lr=3e-4")
 TOLD = ("python", "train.py", "--wandb-key=[redacted]", "--token", "[redacted]", "lr=3e-4")
 
 
-def test_a_command_and_a_line_of_the_shell():
+def test_a_command_on_one_line():
     assert as_typed((*COMMAND, "a name")) == (
         "python train.py '--wandb-key=[redacted]' --token '[redacted]' lr=3e-4 'a name'"
     )
-    assert told_line("API_KEY=hunter2 make") == "API_KEY=[redacted] make"
 
 
 def test_what_is_started_stays_as_it_is():

@@ -28,7 +28,7 @@ def test_parts_are_told_apart_and_those_without_faults_are_not_told():
     with guard.part("the gauges"):
         pass
 
-    assert ["the scan" in note.text for note in guard.notes()] == [True]
+    assert ["the scan failed once" in note.text for note in guard.notes()] == [True]
 
 
 def test_a_run_file_that_takes_no_more_is_no_fault_of_a_part():
