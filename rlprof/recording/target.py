@@ -33,7 +33,6 @@ FORWARDED = (
 
 _NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM)
 
-
 SAME_SIGNAL_S = 0.05
 """Two of a kind within this time are one: sent to us and to our group (as ``timeout`` does)."""
 
@@ -62,7 +61,7 @@ class Target:
         """
         self.exit_code: int | None = None
         self.exit_signal: int | None = None
-        """What ended it, where it was a signal."""
+        """The signal that ended it, where one did."""
         self.stopped_at_s: float | None = None
         """When SIGSTOP or Ctrl-Z has stopped it, while it is stopped (monotonic clock)."""
         self.stops = 0
@@ -122,7 +121,7 @@ class Target:
 
     @property
     def witness_pid(self) -> int | None:
-        """Of the process that tells what was sent to our group, where there is one."""
+        """The pid of the process that tells what was sent to our group, where there is one."""
         return None if self._witness is None else self._witness.pid
 
     def witness_ended(self) -> None:
@@ -204,7 +203,7 @@ def _not_started(command: Sequence[str], error: Exception) -> LaunchError:
 
 
 def _group_witness() -> GroupWitness | None:
-    """None where no further process may be started."""
+    """Start a witness; None where no further process may be started."""
     try:
         return GroupWitness()
     except OSError:
@@ -212,13 +211,13 @@ def _group_witness() -> GroupWitness | None:
 
 
 def _leads_alone() -> bool:
-    """Whether a shell with job control has given us a group of our own, in the foreground of its terminal."""
+    """Tell whether a shell with job control has given us a group of our own, in the foreground of its terminal."""
     is_leader = os.getpgrp() == os.getpid()
     return is_leader and _our_terminal() is not None and not _has_pipeline_peers()
 
 
 def _has_pipeline_peers() -> bool:
-    """Whether our process group has members besides us and the shells or makes that started us."""
+    """Tell whether our process group has members besides us and the shells or makes that started us."""
     ours = {os.getpid(), *procfs.ancestors(os.getpid())}
     return not ours.issuperset(procfs.group_members(os.getpgrp()))
 

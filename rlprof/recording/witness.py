@@ -44,7 +44,7 @@ class GroupWitness:
             os.close(answered)
 
     def heard(self, signum: int) -> bool:
-        """Whether ``signum``, which has just come to us, was sent to the group; forgotten with that."""
+        """Tell whether ``signum``, which has just come to us, was sent to the group, and forget it."""
         if not self._is_pending(signum):
             time.sleep(SENDING_S)
             if not self._is_pending(signum):
@@ -56,7 +56,7 @@ class GroupWitness:
         return True
 
     def close(self) -> None:
-        """It has ended already."""
+        """Close our ends of its pipes, once it has ended."""
         os.close(self._ask)
         os.close(self._answer)
 
@@ -80,7 +80,7 @@ class GroupWitness:
 
 
 def _witness(asked: int, answered: int) -> None:
-    """In the child: until the recorder ends."""
+    """Forget signals on demand, in the child, until the recorder ends."""
     try:
         end_with_parent(signal.SIGKILL)
         _close_all_but(asked, answered)
