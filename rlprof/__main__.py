@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.cli import main
+from rlprof.entry import main
 
 if __name__ == "__main__":
     main()

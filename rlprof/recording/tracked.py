@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from rlprof.agent import INJECT_DIR
+from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.recording import (
     GC_FUNCTION,
     INVALID_FUNCTION,
@@ -302,9 +303,9 @@ def _without_agent(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     """
     kept = []
     for frame in frames:
+        if frame.file == layout.COUNTED_FILE or frame.file.startswith(_COUNTED_FOLDER):
+            continue
         if frame.file.startswith(_AGENT_FOLDER):
-            if frame.file.startswith(_COUNTED_FOLDER):
-                continue
             break
         kept.append(frame)
     return frames if len(kept) == len(frames) else tuple(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections import Counter
 
 import pytest
@@ -26,6 +27,39 @@ def needs(package: str) -> pytest.MarkDecorator:
         importlib.util.find_spec(package) is None,
         reason=f"{package} is missing (pip install {package})",
     )
+
+
+NOISY_STEPS = """
+import warnings
+from gymnasium.core import Env
+
+class Maze(Env):
+    def step(self, action):
+        warnings.warn("old", DeprecationWarning, stacklevel=2)
+        warnings.warn("slow", stacklevel=2)
+        if action == 2:
+            raise ValueError("no such action")
+
+maze = Maze()
+for action in range(3):
+    maze.step(action)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="docs/reliability.md, Limits")
+def test_warnings_and_errors_of_counted_steps_are_told_as_without_counting(
+    write, rlprof_run, bare_run
+):
+    for name, text in STAND_INS.items():
+        (write("").parent / name).parent.mkdir(parents=True, exist_ok=True)
+        write(text, name)
+    script = write(NOISY_STEPS)
+
+    bare, recorded = bare_run(script), rlprof_run(script)
+
+    assert (recorded.code, recorded.err) == (bare.returncode, bare.stderr.decode())
+    assert "DeprecationWarning: old" in recorded.err
+    assert sum(counted(recorded, "steps:gymnasium.env")) == 2
 
 
 # Stand-ins of the same shape: the mechanism, on every Python.

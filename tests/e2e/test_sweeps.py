@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -138,3 +139,22 @@ def test_a_recorder_that_cannot_begin_trains(write, tmp_path):
     assert (answer.returncode, answer.stdout) == (0, b"trained\n")
     assert b"a planted bug" in answer.stderr
     assert not list(Path(tmp_path / ".rlprof").glob("*.rlprof"))
+
+
+def test_a_module_path_that_hides_what_rlprof_needs_is_the_targets_alone(write, tmp_path):
+    hiding = tmp_path / "old" / "typer"
+    hiding.mkdir(parents=True)
+    (hiding / "__init__.py").write_text("__version__ = '0.1'")
+    script = write("import typer; print(typer.__version__)")
+
+    answer = subprocess.run(
+        cli("run", "--no-report", script),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(hiding.parent)},
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, b"0.1\n", b"")
+    assert read_run(tmp_path / ".rlprof" / "latest").run.complete

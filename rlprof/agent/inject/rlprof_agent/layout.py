@@ -13,6 +13,10 @@ import struct
 MAGIC = 0x0003_464F_5250_4C52
 """``RLPROF`` and the version of this layout."""
 
+COUNTED_FILE = "<frozen importlib._bootstrap of rlprof>"
+"""The file that functions which count give as theirs. Python's warnings skip frames whose file has both
+``importlib`` and ``_bootstrap`` in its name, when they look for the caller that ``stacklevel`` means."""
+
 SIZE = 96 << 12
 """384 KiB. Pages are only taken when written: a process that never works costs one page."""
 

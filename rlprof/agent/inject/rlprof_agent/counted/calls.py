@@ -3,11 +3,16 @@
 A program may pickle its own classes by value (cloudpickle does, to send environments to workers),
 and these functions with them. So they refer to nothing but what they close over, and that pickles
 into standard types: see ``Counter.__reduce__``.
+
+An error that passes through one leaves without its frame, from Python 3.11 on, and a warning with a
+``stacklevel`` goes past it: see ``layout.COUNTED_FILE``.
 """
 
 from __future__ import annotations
 
 from _thread import get_ident
+
+from ..layout import COUNTED_FILE
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -42,7 +47,7 @@ def counting(original: Any, counter: Counter) -> Any:
 
 def is_counting(function: Any) -> bool:
     code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename == _OWN_FILE
+    return code is not None and code.co_filename == COUNTED_FILE
 
 
 def counter_of(function: Any) -> Any:
@@ -67,13 +72,20 @@ def _one_argument_call(original: Any, counter: Counter) -> Any:
     def counted(self: Any, argument: Any) -> Any:
         if counter.owner or others:
             me = thread()
-            if counter.owner == me or me in others:
-                return original(self, argument)
-            # Another thread is inside a call of its own.
-            return elsewhere(self, argument)
+            try:
+                if counter.owner == me or me in others:
+                    return original(self, argument)
+                # Another thread is inside a call of its own.
+                return elsewhere(self, argument)
+            except BaseException as error:
+                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                raise
         counter.owner = thread()
         try:
             result = original(self, argument)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
         finally:
             counter.owner = 0
         try:
@@ -91,13 +103,19 @@ def _any_call(original: Any, counter: Counter) -> Any:
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         me = thread()
-        if counter.owner == me or me in others:
-            return original(*args, **kwargs)
-        others.add(me)
+        is_outermost = not (counter.owner == me or me in others)
+        if is_outermost:
+            others.add(me)
         try:
             result = original(*args, **kwargs)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
         finally:
-            others.discard(me)
+            if is_outermost:
+                others.discard(me)
+        if not is_outermost:
+            return result
         counter.cell[0] += counter.size_of(args[0] if args else None)
         return result
 
@@ -107,7 +125,11 @@ def _any_call(original: Any, counter: Counter) -> Any:
 def _awaited_call(original: Any, counter: Counter) -> Any:
     # Tasks of one thread take turns, so that calls inside calls cannot be told apart: all count.
     async def counted(*args: Any, **kwargs: Any) -> Any:
-        result = await original(*args, **kwargs)
+        try:
+            result = await original(*args, **kwargs)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
         counter.cell[0] += counter.size_of(args[0] if args else None)
         return result
 
@@ -118,8 +140,6 @@ def _dressed(wrapper: Any, original: Any) -> Any:
     # Here, not above: by the time that something is counted, the program has it imported.
     from functools import update_wrapper
 
+    wrapper.__code__ = wrapper.__code__.replace(co_filename=COUNTED_FILE)
     update_wrapper(wrapper, original)
     return wrapper
-
-
-_OWN_FILE = counting.__code__.co_filename

@@ -1,0 +1,22 @@
+"""Where the command ``rlprof`` begins: before anything is imported that a caller's PYTHONPATH may hide."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line; where its imports fail for the sake of PYTHONPATH, once more without it.
+
+    Clusters and vendored folders put modules of other versions on it. The target gets it as it is.
+    """
+    try:
+        from rlprof.cli import main as run
+    except Exception:
+        if sys.flags.ignore_environment or "PYTHONPATH" not in os.environ:
+            raise
+        start = "from rlprof.entry import main; main()"
+        safe_path = ["-P"] if sys.version_info >= (3, 11) else []
+        os.execv(sys.executable, [sys.executable, "-E", *safe_path, "-c", start, *sys.argv[1:]])
+    run()
