@@ -93,28 +93,28 @@ class Measured:
 
     def settled_percent(self, name: str) -> float:
         """The same after the first seconds, in which rlprof starts and looks more often."""
-        return 100 * median(it[name].settled_cores for it in self.rounds if name in it)
+        return 100 * median(ran[name].settled_cores for ran in self.rounds if name in ran)
 
     def ratios(self, name: str) -> list[float]:
-        """Of sps, round by round."""
+        """Ratios of sps, round by round."""
         return [with_.sps / bare.sps for bare, with_ in self._rounds_with(name)]
 
     def cpu_ratios(self, name: str) -> list[float]:
-        """Of the program's CPU time per step."""
+        """Ratios of the program's CPU time per step."""
         return [
             with_.cpu_s_per_step / bare.cpu_s_per_step for bare, with_ in self._rounds_with(name)
         ]
 
     def _rounds_with(self, name: str) -> list[tuple[Ran, Ran]]:
-        return [(it[BARE], it[name]) for it in self.rounds if name in it and BARE in it]
+        return [(ran[BARE], ran[name]) for ran in self.rounds if name in ran and BARE in ran]
 
     def cpu_percent(self, name: str) -> float:
         """CPU time of the profiler in % of one core. The program's own end, which it cannot tell, is that of bare runs."""
-        own_end_s = median(it[BARE].besides_cpu_s for it in self.rounds if BARE in it)
+        own_end_s = median(ran[BARE].besides_cpu_s for ran in self.rounds if BARE in ran)
         shares = [
-            (it[name].besides_cpu_s - own_end_s) / it[name].wall_s
-            for it in self.rounds
-            if name in it
+            (ran[name].besides_cpu_s - own_end_s) / ran[name].wall_s
+            for ran in self.rounds
+            if name in ran
         ]
         return 100 * median(shares)
 
@@ -178,7 +178,7 @@ def measure(
 
 
 def row(measured: Measured, names: Sequence[str]) -> list[str]:
-    bare_sps = [it[BARE].sps for it in measured.rounds if BARE in it]
+    bare_sps = [ran[BARE].sps for ran in measured.rounds if BARE in ran]
     cells = [
         measured.workload.name,
         f"{median(bare_sps):.0f}" if bare_sps else f"failed: {measured.failures.get(BARE, '')}",
@@ -208,18 +208,19 @@ def cpu_row(measured: Measured, names: Sequence[str]) -> list[str]:
 
 
 def tables(results: Sequence[Measured], names: Sequence[str], skipped: Sequence[str]) -> str:
-    measured = [it for it in results if it.rounds]
-    taken = [cores for it in measured for cores in it.neighbours]
+    measured = [result for result in results if result.rounds]
+    taken = [cores for result in measured for cores in result.neighbours]
     busy = f", other programs took {median(taken):.2f} cores in the median run" if taken else ""
     return "\n".join(
         [
             "Steps per second, of those without:\n",
             *_table(
-                ["program", "sps without", "target", *names], [row(it, names) for it in measured]
+                ["program", "sps without", "target", *names],
+                [row(result, names) for result in measured],
             ),
             "\nCPU time per step inside of the program, of that without; CPU time beside it, in % of a core: over "
             f"the whole run, and after {profiled.SETTLED_S:.0f} s (or in the second half of a shorter one):\n",
-            *_table(["program", *names], [cpu_row(it, names) for it in measured]),
+            *_table(["program", *names], [cpu_row(result, names) for result in measured]),
             f"\n{machine()}{busy}.",
             *skipped,
         ]
@@ -237,12 +238,14 @@ def as_json(results: Sequence[Measured], seconds: float) -> str:
             "machine": machine(),
             "seconds": seconds,
             "workloads": {
-                it.workload.name: {
-                    "rounds": [{n: ran._asdict() for n, ran in one.items()} for one in it.rounds],
-                    "neighbours": it.neighbours,
-                    "failures": it.failures,
+                result.workload.name: {
+                    "rounds": [
+                        {name: ran._asdict() for name, ran in one.items()} for one in result.rounds
+                    ],
+                    "neighbours": result.neighbours,
+                    "failures": result.failures,
                 }
-                for it in results
+                for result in results
             },
         },
         indent=1,
@@ -265,7 +268,7 @@ def main() -> None:
     arguments = parser.parse_args()
     python = interpreter(arguments.python)
     chosen = variants(arguments.rlprof)
-    names = [it.name for it in chosen if it.name != BARE]
+    names = [variant.name for variant in chosen if variant.name != BARE]
     results, skipped = [], []
     for key in arguments.only or WORKLOADS:
         lacks = missing(WORKLOADS[key], python)

@@ -58,7 +58,7 @@ class Variant:
     """Whether it ends with the program's own; austin loses it."""
 
     def run(self, command: Sequence[str], *, cores: int | None) -> Ran:
-        """On so many cores, or on all. Raises :class:`RunFailed`."""
+        """Run ``command`` on so many cores, or on all. Raises :class:`RunFailed`."""
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             wrapped = [*_on(cores), *self.wrap(command, place)]
@@ -71,7 +71,9 @@ class Variant:
                 raise RunFailed(f"ended with {code}: {' / '.join(last)}")
         try:
             # austin says how it fared behind the last line of the program.
-            printed = last_json("\n".join(it for it in told.splitlines() if it.startswith("{")))
+            printed = last_json(
+                "\n".join(line for line in told.splitlines() if line.startswith("{"))
+            )
         except (ValueError, IndexError):
             raise RunFailed(f"the program told no rate, and ended with {code}") from None
         besides_s = cpu_s - printed["tree_cpu_s"]
@@ -154,7 +156,9 @@ def _below(root: int, processes: Mapping[int, _Process], *, without: int) -> set
     new = {root} & processes.keys() - {without}
     while new:
         found |= new
-        new = {pid for pid, it in processes.items() if it.parent in new and pid != without}
+        new = {
+            pid for pid, process in processes.items() if process.parent in new and pid != without
+        }
     return found
 
 

@@ -47,7 +47,7 @@ class NotTried(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended."""
+    """The end of a command."""
 
     code: int
     """128+n for signal n, as a shell says it."""

@@ -309,7 +309,7 @@ def _directory(arena: Arena) -> Path:
 
 
 def _sparse(arena: Arena) -> Path:
-    """As large as a disk, and empty."""
+    """A file as large as a disk, and empty."""
     path = arena.folder / "sparse.rlprof"
     with path.open("wb") as file:
         file.truncate(1 << 40)

@@ -243,7 +243,7 @@ def target_stopped_and_continued(arena: Arena) -> str:
 
 
 def job_stopped_and_continued(arena: Arena) -> str:
-    """What batch schedulers do to a job that has to make room."""
+    """Stop and continue all, as batch schedulers do to a job that has to make room."""
     training = start_training(arena, workers=2)
     pause(arena, *EARLY_S)
     members = arena.members()
@@ -276,7 +276,7 @@ def job_killed(arena: Arena) -> str:
 
 
 def job_terminated_then_killed(arena: Arena) -> str:
-    """What batch schedulers do to a job whose time is over."""
+    """End all, as batch schedulers do to a job whose time is over."""
     training = start_training(arena, steps=ENDLESS, how="stubborn", workers=2)
     pause(arena, *EARLY_S)
     for pid in arena.members():

@@ -1,4 +1,4 @@
-"""What is kept per process, per thread and per hour: bounded, also where limits are low."""
+"""Look at what is kept per process, per thread and per hour: bounded, also where limits are low."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOK_S = 0.2
 
 @dataclass
 class Growth:
-    """What a process held at each look."""
+    """The amounts that a process held at each look."""
 
     descriptors: list[int] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)

@@ -126,7 +126,7 @@ def many_at_once_by_make(arena: Arena) -> str:
 
 
 def beside_py_spy(arena: Arena) -> str:
-    """It reads the same process at 100 Hz, stopping it each time."""
+    """Have py-spy read the same process at 100 Hz, stopping it each time."""
     py_spy = shutil.which("py-spy") or str(Path(sys.executable).with_name("py-spy"))
     needs_program(py_spy)
     training = start_training(arena)
@@ -147,7 +147,7 @@ def beside_py_spy(arena: Arena) -> str:
 
 
 def beside_memray(arena: Arena) -> str:
-    """It replaces the allocator, and follows forks."""
+    """Have memray replace the allocator and follow forks."""
     if importlib.util.find_spec("memray") is None:
         raise NotTried("no memray in this environment")
     _write_program(arena)
@@ -269,7 +269,7 @@ SHELLS = {
 
 
 def script_terminal(arena: Arena) -> str:
-    """On the terminal of script(1): the same characters."""
+    """Compare characters on the terminal of script(1)."""
     needs_program("script")
     shown = []
     for run in (sys.executable, " ".join(arena.recorded())):

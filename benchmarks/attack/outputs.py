@@ -85,7 +85,7 @@ def full_disk_of_default_place(arena: Arena) -> str:
 
 
 def full_tmpdir(arena: Arena) -> str:
-    """What rlprof keeps in TMPDIR is missing; the run file lies elsewhere and has room."""
+    """Leave no room in TMPDIR; the run file lies elsewhere and has room."""
     arena.mount_small(arena.tmp, 4)
     _fill(arena.tmp)
     ended = _run_training(arena, arena.recorded(*_training()))
@@ -202,7 +202,7 @@ def large_sweep(arena: Arena) -> str:
 
 
 def modes(arena: Arena) -> str:
-    """Of what is made in the default place, under a umask that would allow more."""
+    """Look at modes of what is made in the default place, under a umask that would allow more."""
     (arena.work / "quick.py").write_text("sum(range(10**6))\n")
     run = arena.rlprof("run", "quick.py")
     ended = arena.run(["bash", "-c", 'umask 0; exec "$@"', "sh", *run])

@@ -25,7 +25,7 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def markdown(outcomes: Sequence[Outcome], heading: str) -> str:
-    """What stands between the markers."""
+    """The text between the markers."""
     seeds = sorted({outcome.seed for outcome in outcomes})
     lines = [BEGIN, "", heading, "", *summary(outcomes)]
     for name, group in _grouped(outcomes):

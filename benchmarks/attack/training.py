@@ -41,7 +41,7 @@ class Training:
 
     @property
     def target(self) -> int:
-        """Its pid, from the program itself."""
+        """The program's pid, as it tells itself."""
         return int((self.arena.work / "started").read_text())
 
     def samplers(self) -> list[int]:
@@ -111,7 +111,7 @@ def start_training(
 
 
 def bare_result(arena: Arena, steps: int = STEPS, workers: int = 0) -> str:
-    """What the training makes without rlprof."""
+    """The result that the training has without rlprof."""
     if (steps, workers) not in _results:
         folder = arena.folder / "bare"
         folder.mkdir(exist_ok=True)
@@ -124,7 +124,7 @@ def bare_result(arena: Arena, steps: int = STEPS, workers: int = 0) -> str:
 
 
 def recording_in(arena: Arena, run_file: Path | None = None) -> dict[str, Any]:
-    """What reports read of a run file."""
+    """The recording that reports read of a run file."""
     run_file = run_file or arena.run_file
     if not run_file.exists():
         raise Failed(f"there is no {run_file.name}")
@@ -136,7 +136,7 @@ def recording_in(arena: Arena, run_file: Path | None = None) -> dict[str, Any]:
 
 
 def kill(pid: int, signum: int) -> bool:
-    """False when it is no more."""
+    """Send a signal; False when the process is no more."""
     try:
         os.kill(pid, signum)
     except ProcessLookupError:

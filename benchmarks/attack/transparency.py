@@ -21,7 +21,7 @@ TARGET_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a program is started, other than by its name alone."""
+    """A way to start a program other than by its name alone."""
 
     shell: str = 'exec "$@"'
     """What a shell does before, and how it starts the program."""

@@ -158,7 +158,7 @@ def ordinary(arena: Arena) -> str:
 
 
 def process_limit(arena: Arena) -> str:
-    """As many as the program needs, and a few more."""
+    """Allow as many processes as the program needs, and a few more."""
     most = arena.random.randrange(2, 7)
     ended = _train_as_user(arena, limits={resource.RLIMIT_NPROC: most})
     return f"it trained with {most} processes; told: {ended.complaint}"
@@ -171,7 +171,7 @@ def process_limit_of_one(arena: Arena) -> str:
 
 
 def memory_limit(arena: Arena) -> str:
-    """As batch schedulers and ``ulimit -v`` set it."""
+    """Limit memory as batch schedulers and ``ulimit -v`` do."""
     ended = _train(arena, _recorded(arena), limits={resource.RLIMIT_AS: 300 << 20})
     return f"it trained; told: {ended.complaint}"
 
