@@ -1,4 +1,4 @@
-"""What rlprof costs eight trainings: steps per second under it, under py-spy and under bare austin over those without.
+"""Measure what rlprof costs eight trainings: steps per second under it, under py-spy and under bare austin over those without.
 
     python benchmarks/overhead.py --rounds 5 --seconds 60
 

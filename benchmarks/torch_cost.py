@@ -1,4 +1,4 @@
-"""What rlprof's look at torch costs: each counted read, and the windows of its profiler in two trainings.
+"""Measure what rlprof's look at torch costs: each counted read, and the windows of its profiler in two trainings.
 
     python benchmarks/torch_cost.py --rounds 3 --seconds 60 --python /with/stable-baselines3/bin/python
 

@@ -1,4 +1,4 @@
-"""Where the command ``rlprof`` begins: before anything is imported that a caller's PYTHONPATH may hide."""
+"""Begin the command ``rlprof`` before anything is imported that a caller's PYTHONPATH may hide."""
 
 from __future__ import annotations
 

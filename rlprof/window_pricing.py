@@ -101,11 +101,11 @@ def _heaviest_of_each(looked_at: Sequence[_LookedAt], profile: Profile) -> list[
             before = heaviest.get(detector)
             if before is None or merged.share.high > before.share.high:
                 heaviest[detector] = merged
-    return sorted(heaviest.values(), key=lambda it: (-it.share.high, it.found.detector))
+    return sorted(heaviest.values(), key=lambda seen: (-seen.share.high, seen.found.detector))
 
 
 def _entry_of(detector: str, entries: Sequence[PricedFinding]) -> PricedFinding | None:
-    return next((it for it in entries if it.finding.detector == detector), None)
+    return next((entry for entry in entries if entry.finding.detector == detector), None)
 
 
 def _sold(entry: PricedFinding) -> float:
@@ -143,13 +143,15 @@ def _overlap(one: WindowView, other: WindowView) -> bool:
 def _parts(windows: Sequence[WindowView], profile: Profile) -> Mapping[str, float]:
     """Of the steady time that windows of each kind stand for."""
     process = windows[0].window.process
-    if not any(it.process == process and it.is_critical for it in profile.activities):
+    if not any(
+        activity.process == process and activity.is_critical for activity in profile.activities
+    ):
         return dict.fromkeys((*UPDATE_KINDS, "rollout", "timed"), 0.0)
     updates = profile.process_counts.get(process, {}).get("updates", 0.0)
     lengths = [
-        it.view.wall.length / it.window.updates
-        for it in windows
-        if it.view is not None and it.window.kind == "plain" and it.window.updates
+        window.view.wall.length / window.window.updates
+        for window in windows
+        if window.view is not None and window.window.kind == "plain" and window.window.updates
     ]
     if not lengths or not profile.steady_us:
         # With stacks updates take twice as long as they do.
@@ -160,30 +162,30 @@ def _parts(windows: Sequence[WindowView], profile: Profile) -> Mapping[str, floa
 
 def _merged(seen: Sequence[_Seen]) -> _Seen:
     """The windows of one process: those of updates beside each other, and rollouts besides."""
-    kinds = {it.window.window.kind for it in seen}
+    kinds = {one.window.window.kind for one in seen}
     # Stacks make the host slower, and so the device idle for longer.
     updating = [
-        it
-        for it in seen
-        if it.window.window.kind in UPDATE_KINDS
-        and (it.window.window.kind == "plain" or "plain" not in kinds)
+        one
+        for one in seen
+        if one.window.window.kind in UPDATE_KINDS
+        and (one.window.window.kind == "plain" or "plain" not in kinds)
     ]
-    others = [it for it in seen if it.window.window.kind not in UPDATE_KINDS]
+    others = [one for one in seen if one.window.window.kind not in UPDATE_KINDS]
     groups = [group for group in (updating, others) if group]
-    heaviest = max(seen, key=lambda it: (it.share.high, -it.window.window.number))
+    heaviest = max(seen, key=lambda one: (one.share.high, -one.window.window.number))
     return replace(
         heaviest,
         found=replace(heaviest.found, places=_best_places(seen)),
         share=Range(
-            sum(min(it.share.low for it in group) for group in groups),
-            min(1.0, sum(max(it.share.high for it in group) for group in groups)),
+            sum(min(one.share.low for one in group) for group in groups),
+            min(1.0, sum(max(one.share.high for one in group) for group in groups)),
         ),
     )
 
 
 def _best_places(seen: Sequence[_Seen]) -> tuple[TracePlace, ...]:
     """Those with a line, which only stacks tell."""
-    with_lines = [it.found.places for it in seen if any(place.file for place in it.found.places)]
+    with_lines = [one.found.places for one in seen if any(place.file for place in one.found.places)]
     return with_lines[0] if with_lines else ()
 
 
@@ -221,11 +223,11 @@ def _where(seen: _Seen) -> str:
 def _reads(process: int, sites: Iterable[SyncSite]) -> list[SyncSite]:
     """Places where this process waits for a GPU to read a tensor, the longest waits first."""
     own = [
-        it
-        for it in sites
-        if it.process == process and it.device == "gpu" and TO_THE_GPU not in it.method
+        site
+        for site in sites
+        if site.process == process and site.device == "gpu" and TO_THE_GPU not in site.method
     ]
-    return sorted(own, key=lambda it: -it.wait_us)[:MOST_SITES]
+    return sorted(own, key=lambda site: -site.wait_us)[:MOST_SITES]
 
 
 def _read_text(site: SyncSite) -> str:
@@ -237,16 +239,16 @@ def _read_text(site: SyncSite) -> str:
 
 
 def _read_locations(sites: Sequence[SyncSite], profile: Profile) -> list[Location]:
-    whole = sum(it.wait_us for it in sites) or 1
+    whole = sum(site.wait_us for site in sites) or 1
     return [
         Location(
-            it.file,
-            it.line,
-            it.function,
-            it.wait_us / whole,
-            _line_of(profile.sources.get(it.file, ""), it.line),
+            site.file,
+            site.line,
+            site.function,
+            site.wait_us / whole,
+            _line_of(profile.sources.get(site.file, ""), site.line),
         )
-        for it in sites
+        for site in sites
     ]
 
 

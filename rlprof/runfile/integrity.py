@@ -60,11 +60,11 @@ def _of_the_run(recording: Recording) -> Iterator[str]:
     texts: tuple[Any, ...] = (run.id, run.script, run.cwd, run.rlprof_version, *run.command)
     maps: tuple[Any, ...] = (run.host, run.environment, run.settings)
     optional: tuple[Any, ...] = (run.label, run.git)
-    if not all(isinstance(it, str) for it in texts):
+    if not all(isinstance(text, str) for text in texts):
         yield "what it says of the run is no text"
-    if not all(it is None or isinstance(it, str) for it in optional):
+    if not all(text is None or isinstance(text, str) for text in optional):
         yield "the label or the commit is no text"
-    if not all(isinstance(it, dict) and _has_texts(it) for it in maps):
+    if not all(isinstance(table, dict) and _has_texts(table) for table in maps):
         yield "what it says of the machine or the settings is no table of texts"
     if not isinstance(run.wall_us, int) or not 0 <= run.wall_us <= _MOST_US:
         yield f"the run took {run.wall_us} µs"
@@ -74,13 +74,13 @@ def _of_the_run(recording: Recording) -> Iterator[str]:
     if not isinstance(run.exit_code, (int, type(None))):
         yield "the exit code is no number"
     if not isinstance(recording.overhead, dict) or not all(
-        isinstance(it, (int, float)) for it in recording.overhead.values()
+        isinstance(value, (int, float)) for value in recording.overhead.values()
     ):
         yield "the cost of recording is no table of numbers"
 
 
 def _has_texts(table: dict[Any, Any]) -> bool:
-    return all(isinstance(it, str) for it in (*table, *table.values()))
+    return all(isinstance(text, str) for text in (*table, *table.values()))
 
 
 def _of_rows(recording: Recording) -> Iterator[str]:
@@ -113,15 +113,18 @@ def _of_rows(recording: Recording) -> Iterator[str]:
 
 def _declared(kind: Any) -> list[str]:
     """The types of a named tuple's fields, by name."""
-    return [str(getattr(it, "__forward_arg__", it)) for it in kind.__annotations__.values()]
+    return [
+        str(getattr(declared, "__forward_arg__", declared))
+        for declared in kind.__annotations__.values()
+    ]
 
 
 def _fits(row: Any, name: str, declared: str) -> bool:
     value = getattr(row, name)
     if declared.startswith("tuple"):
-        return all(isinstance(it, str) for it in value)
+        return all(isinstance(text, str) for text in value)
     kinds = {"int": int, "str": str, "bool": int, "bytes": bytes}
-    allowed = tuple(kinds[it] for it in declared.split(" | ") if it in kinds)
+    allowed = tuple(kinds[kind] for kind in declared.split(" | ") if kind in kinds)
     return not allowed or isinstance(value, allowed) or (value is None and "None" in declared)
 
 
@@ -129,21 +132,21 @@ def _of_references(recording: Recording) -> Iterator[str]:
     processes, threads = len(recording.processes), len(recording.threads)
     nodes, windows = len(recording.nodes), len(recording.windows)
     samples = recording.samples
-    if any(not NO_PARENT <= it.parent < it.id for it in recording.nodes):
+    if any(not NO_PARENT <= node.parent < node.id for node in recording.nodes):
         yield "a call is its own caller, or is called from nowhere"
     named: tuple[tuple[str, int, Sequence[int]], ...] = (
-        ("process", processes, [it.process for it in recording.threads]),
-        ("process", processes, [it.process for it in recording.torch_windows]),
-        ("process", processes, [it.process for it in recording.sync_sites]),
+        ("process", processes, [thread.process for thread in recording.threads]),
+        ("process", processes, [window.process for window in recording.torch_windows]),
+        ("process", processes, [site.process for site in recording.sync_sites]),
         ("thread", threads, samples.thread),
-        ("thread", threads, [it.thread for it in recording.clocks]),
-        ("thread", threads, [it.thread for it in recording.memory]),
+        ("thread", threads, [clock.thread for clock in recording.clocks]),
+        ("thread", threads, [growth.thread for growth in recording.memory]),
         ("node", nodes, samples.node),
-        ("node", nodes, [it.node for it in recording.memory]),
+        ("node", nodes, [growth.node for growth in recording.memory]),
         ("window", windows, samples.window),
-        ("window", windows, [it.window for it in recording.clocks]),
-        ("window", windows, [it.window for it in recording.counters]),
-        ("window", windows, [it.window for it in recording.gauges]),
+        ("window", windows, [clock.window for clock in recording.clocks]),
+        ("window", windows, [counter.window for counter in recording.counters]),
+        ("window", windows, [gauge.window for gauge in recording.gauges]),
     )
     for what, count, numbers in named:
         if numbers and not (min(numbers) >= 0 and max(numbers) < count):
