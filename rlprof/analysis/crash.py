@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from signal import SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGTERM
+from signal import SIGHUP, SIGKILL, SIGPIPE
 from typing import Final
 
-from rlprof.model.crash import Crash, DeadWorker, signal_of
+from rlprof.model.crash import STOPPED_BY, Crash, DeadWorker, is_bad_end, signal_of
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Process, Recording
 
-_STOPPED_BY: Final = frozenset({SIGINT, SIGTERM})
-"""Signals that end a program because somebody wants it to: Ctrl-C, a scheduler, a parent."""
-
-_STOPPED_WORKER_BY: Final = _STOPPED_BY | {SIGHUP, SIGPIPE}
+_STOPPED_WORKER_BY: Final = STOPPED_BY | {SIGHUP, SIGPIPE}
 
 _BEFORE_THE_END_US: Final = 2_000_000
 """A worker that ends in the last moments of a run that succeeds is shut down, whatever its exit code: with SIGKILL
@@ -30,7 +27,7 @@ _LEAST_STEADY_US: Final = 10_000_000
 def crash_of(recording: Recording, profile: Profile) -> Crash | None:
     """The crash of a run; None for one that ended well, was stopped, or of whose end nothing is known."""
     code = recording.run.exit_code
-    has_failed = bool(code) and signal_of(code) not in _STOPPED_BY
+    has_failed = is_bad_end(code)
     workers = tuple(_dead_workers(recording, profile, has_failed=has_failed))
     if not has_failed and not workers:
         return None

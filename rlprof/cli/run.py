@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 _INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
 _UNITS_US = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
-ENDED_BY_THE_USER = (130, 143)
-"""Exit codes after Ctrl-C and SIGTERM: no crashes."""
 MIN_INTERVAL_US = 500
 MAX_INTERVAL_US = 1_000_000
 
@@ -201,11 +199,11 @@ def _after(outcome: Outcome, run_file: Path, *, is_default_place: bool, show_rep
             f"recorded before.\n  {error.hint}\n  {error.see}"
         )
     from rlprof.cli.run_files import point_latest_at
+    from rlprof.model.crash import is_bad_end
 
     # A crash at the start is nothing to go on from; `latest` stays what it was.
-    may_be_crash = outcome.exit_code not in (0, *ENDED_BY_THE_USER)
     report = None
-    if show_report or (is_default_place and may_be_crash):
+    if show_report or (is_default_place and is_bad_end(outcome.exit_code)):
         report = load_report(run_file)
     if is_default_place and (report is None or _is_worth_keeping(report)):
         point_latest_at(run_file)

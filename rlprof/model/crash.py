@@ -9,6 +9,9 @@ from typing import Final, NamedTuple
 _KILLED: Final = 128
 """Exit codes above are this and the number of a signal."""
 
+STOPPED_BY: Final = frozenset({Signals.SIGINT, Signals.SIGTERM})
+"""Signals that end a program because somebody wants it to: Ctrl-C, a scheduler, a parent."""
+
 
 class DeadWorker(NamedTuple):
     """A process of a run that ended badly, and not because somebody stopped it."""
@@ -36,3 +39,8 @@ def signal_of(exit_code: int | None) -> Signals | None:
         return Signals((exit_code or 0) - _KILLED)
     except ValueError:
         return None
+
+
+def is_bad_end(exit_code: int | None) -> bool:
+    """Tell whether a program with this exit code failed, and was not just stopped."""
+    return bool(exit_code) and signal_of(exit_code) not in STOPPED_BY

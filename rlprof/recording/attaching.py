@@ -23,6 +23,8 @@ DESCRIPTORS_KEPT = 64
 """Of those that rlprof may open these are not for samplers: mailboxes and connections need some, too."""
 
 PUT_OFF_US = 500_000
+"""How long a process has to live before it gets a sampler, where those before it ended too soon."""
+
 SHORT_LIVED = "those before it ended so soon that samplers wait until one has lived for 0.5 s"
 """Why such a process has no clock, should it end before then."""
 

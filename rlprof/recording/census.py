@@ -39,6 +39,12 @@ COVERED = 0.5
 GRACE_US = 300_000
 """How long the scan leaves a new process to its agent before it is sampled without one."""
 
+RECENT: Final = 16
+"""Of so many processes half have to be short-lived for the next to be expected so."""
+
+SHORT_LIFE_US: Final = 1_000_000
+"""A sampler takes about 10 ms of CPU to start and to attach: 1 % of such a life, or more."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Glimpse:
@@ -63,13 +69,6 @@ class _Glimpse:
             argv=procfs.read_arguments(pid) if is_python else (),
             executable=procfs.read_executable(pid) if is_python else "",
         )
-
-
-RECENT: Final = 16
-"""Of so many processes half have to be short-lived for the next to be expected so."""
-
-SHORT_LIFE_US: Final = 1_000_000
-"""A sampler takes about 10 ms of CPU to start and to attach: 1 % of such a life, or more."""
 
 
 @dataclass

@@ -52,6 +52,7 @@ SCAN_US = 250_000
 """How often the process tree is looked through at first."""
 
 SETTLED_SCAN_US = 1_000_000
+"""The same from then on."""
 
 MOST_AT_ONCE = 64
 """Announcements that one look through the process tree takes in: a program that forks without a pause may
