@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -338,8 +339,12 @@ def random_kills(arena: Arena) -> str:
         for name in ("started", "result", "saved"):
             (arena.work / name).unlink(missing_ok=True)
         workers = arena.random.choice([0, 0, 2])
+        # Workers whose main process was killed would keep a pipe open, and so its reader waiting.
         training = start_training(
-            arena, steps=arena.random.choice([8_000, 12_000]), workers=workers
+            arena,
+            steps=arena.random.choice([8_000, 12_000]),
+            workers=workers,
+            output=subprocess.DEVNULL,
         )
         pause(arena, 0.0, 0.7)
         victim, name = _victim(arena, training.rlprof.pid)

@@ -31,7 +31,7 @@ FORWARDED = (
     signal.SIGABRT,
 )
 
-_NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM)
+_NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 SAME_SIGNAL_S = 0.05
 """Two of a kind within this time are one: sent to us and to our group (as ``timeout`` does)."""
@@ -190,7 +190,7 @@ def _no_process_left(error: Exception) -> OutputError:
     return OutputError(
         f"no further process may be started: {getattr(error, 'strerror', None) or error}",
         slug="recording-not-begun",
-        hint="see the limits of `ulimit -u` and of the control group",
+        hint="see the limits of `ulimit -u`, `ulimit -n` and of the control group",
     )
 
 
