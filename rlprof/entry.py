@@ -13,7 +13,7 @@ def main() -> None:
     """
     try:
         from rlprof.cli import main as run
-    except Exception:
+    except (ImportError, AttributeError, SyntaxError):
         if sys.flags.ignore_environment or "PYTHONPATH" not in os.environ:
             raise
         start = "from rlprof.entry import main; main()"

@@ -10,7 +10,8 @@ from dataclasses import replace
 from rlprof.model.recording import Note
 from rlprof.recording import procfs
 from rlprof.recording.samplers.austin import Austin, AustinProcess
-from rlprof.recording.sampling_budget import FINE_FOR_US, SETTLED_US, SamplingBudget
+from rlprof.recording.sampling_budget import FINE_FOR_US, SamplingBudget
+from rlprof.recording.timeline import SETTLED_US
 from rlprof.recording.tracked import TrackedProcess
 
 RETRY_AFTER_US = (50_000, 300_000, 1_000_000)

@@ -11,8 +11,8 @@ import signal
 import stat
 import termios
 import tty
-from contextlib import suppress
 
+from rlprof.recording.descriptors import close_all_but
 from rlprof.recording.target import FORWARDED
 
 MAX_LINE = 1 << 16
@@ -110,7 +110,7 @@ class OutputTap:
         try:
             os.setpgid(0, 0)  # Out of reach of the terminal's Ctrl-C, as its writers are.
             _obey_signals()
-            _close_all_but(self.fd, self.ours)
+            close_all_but(self.fd, self.ours)
             self.stop_matching()
             while self.is_open or self.is_behind:
                 if self.is_behind:
@@ -172,14 +172,6 @@ def _obey_signals() -> None:
     for signum in FORWARDED:
         if signal.getsignal(signum) is not signal.SIG_IGN:
             signal.signal(signum, signal.SIG_DFL)
-
-
-def _close_all_but(*kept: int) -> None:
-    """An end of another pipe that stays open here would keep its reader waiting for the end."""
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - numbers are wanted
-        if int(name) not in kept:
-            with suppress(OSError):  # The listing's own is closed by now.
-                os.close(int(name))
 
 
 def _takes_more(fd: int) -> bool:

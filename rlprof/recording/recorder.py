@@ -24,6 +24,7 @@ from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import AgentsTold, Census
 from rlprof.recording.clock import RunClock
 from rlprof.recording.counting_notes import counting_notes
+from rlprof.recording.descriptors import occupy_closed_streams
 from rlprof.recording.escort import Escort
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
@@ -31,12 +32,11 @@ from rlprof.recording.host import usable_cores
 from rlprof.recording.pauses import paused_note, unwatched_note
 from rlprof.recording.run_facts import run_info
 from rlprof.recording.samplers.austin import Austin, find_austin
-from rlprof.recording.sampling_budget import SETTLED_US, SamplingBudget
+from rlprof.recording.sampling_budget import SamplingBudget
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.standstill import Gap, StandstillWatch
 from rlprof.recording.storing import WindowStore
-from rlprof.recording.streams import occupy_closed_streams
-from rlprof.recording.timeline import window_length_us
+from rlprof.recording.timeline import SETTLED_US, window_length_us
 from rlprof.recording.torch_traces import TraceCollector
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.runfile.writer import RunWriter

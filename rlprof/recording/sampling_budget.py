@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from rlprof.recording.timeline import SETTLED_US
 from rlprof.settings import DEFAULT_INTERVAL_US
 
 FINE_INTERVAL_US: Final = 4_000
 FINE_FOR_US: Final = 4_000_000
 """A process is sampled finer at first while cores are free: short runs get samples enough."""
-
-SETTLED_US: Final = 30_000_000
-"""From then on the shares are known well enough: 3 000 looks at 10 ms tell a share to within a point."""
 
 SAMPLER_SHARE: Final = 0.003
 """Of a core, that the sampler of a settled process may take. With 2 to 3 ‰ of the stack probe and as much of

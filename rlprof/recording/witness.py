@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from rlprof.recording.descriptors import close_all_but
 from rlprof.recording.prctl import end_with_parent
 
 SENDING_S = 0.02
@@ -83,19 +84,10 @@ def _witness(asked: int, answered: int) -> None:
     """Forget signals on demand, in the child, until the recorder ends."""
     try:
         end_with_parent(signal.SIGKILL)
-        _close_all_but(asked, answered)
+        close_all_but(asked, answered)
         while os.read(asked, 1):
             while signal.sigtimedwait(signal.valid_signals(), 0) is not None:
                 pass
             os.write(answered, _FORGET)
     finally:
         os._exit(0)
-
-
-def _close_all_but(*kept: int) -> None:
-    """An end of a pipe of the target's that stayed open here would keep its reader waiting."""
-    start = 0
-    for fd in sorted(kept):
-        os.closerange(start, fd)
-        start = fd + 1
-    os.closerange(start, os.sysconf("SC_OPEN_MAX"))

@@ -7,10 +7,10 @@ from rlprof.recording.sampling_budget import (
     FINE_INTERVAL_US,
     SAMPLER_SHARE,
     SETTLED_PROBE_US,
-    SETTLED_US,
     SLOWEST_US,
     SamplingBudget,
 )
+from rlprof.recording.timeline import SETTLED_US
 from rlprof.settings import DEFAULT_INTERVAL_US
 
 LOOK_US = 100
