@@ -172,7 +172,7 @@ def test_ctrl_c_ends_a_sweep_and_not_only_its_first_run(write, terminal, tmp_pat
     session.type(b"\x03")
     code = session.finish()
 
-    assert session.shown.count(b"ready") == 1
+    assert session.shown.count(b"cleaned up\r\n") == 1
     assert b"next" not in session.shown
     assert b"over" not in session.shown
     assert code in (-signal.SIGINT, 128 + signal.SIGINT)
