@@ -29,12 +29,11 @@ from rlprof.recording.escort import Escort
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.host import usable_cores
-from rlprof.recording.pauses import paused_note, unwatched_note
+from rlprof.recording.pauses import PauseKeeper
 from rlprof.recording.run_facts import run_info
 from rlprof.recording.samplers.austin import Austin, find_austin
 from rlprof.recording.sampling_budget import SamplingBudget
 from rlprof.recording.stacks import StackTable
-from rlprof.recording.standstill import Gap, StandstillWatch
 from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import SETTLED_US, window_length_us
 from rlprof.recording.torch_traces import TraceCollector
@@ -129,10 +128,15 @@ class Recorder:
         self._next_scan_us = 0
         self._next_read_us = 0
         self._is_recording = True
-        self._stopped_at_s: float | None = None
-        """When the target was stopped, while it is."""
         self._escort = Escort(self._selector)
-        self._standstill = StandstillWatch(self._escort)
+        self._pauses = PauseKeeper(
+            self._clock,
+            self._escort,
+            self._census,
+            self._attacher,
+            close_window=self._close_window,
+            go_on=self._go_on,
+        )
 
     def run(self) -> Outcome:
         self._selector.register(self._server, selectors.EVENT_READ, self._accept)
@@ -208,18 +212,19 @@ class Recorder:
         due_s = self._server.release_overdue()
         events = self._selector.select(self._timeout_s(due_s))
         self._escort.handle_signals()
-        self._notice_standstill()
+        if self._is_recording:
+            self._pauses.notice()
         for key, _ in events:
             self._call(key)
         self._reap()
         if self._is_recording:
             self._look_after_processes()
-        self._standstill.turned()
+        self._pauses.turned()
 
     def _timeout_s(self, due_s: float | None) -> float | None:
         """The time until something is due; None to wait for an event."""
         dues = [] if due_s is None else [due_s]
-        if self._is_recording and self._stopped_at_s is None:
+        if self._is_recording and not self._pauses.is_on:
             next_us = self._next_read_us
             if self._settings.duration_s is not None:
                 next_us = min(next_us, round(self._settings.duration_s * 1e6))
@@ -241,7 +246,7 @@ class Recorder:
                 self._server.close()  # Whoever calls goes on at once, where nobody would answer.
 
     def _look_after_processes(self) -> None:
-        if self._stopped_at_s is not None:
+        if self._pauses.is_on:
             return
         now_us = self._clock.now_us()
         duration_s = self._settings.duration_s
@@ -300,7 +305,7 @@ class Recorder:
             self._stop_sampling()
         with self._guard.part("a window of torch's profiler"):
             self._store.keep_traces(self._traces.collect(self._watched()))
-        self._standstill.note_cpu(self._pids())
+        self._pauses.window_closed()
 
     def _accept(self) -> None:
         announcement = self._server.accept()
@@ -337,7 +342,8 @@ class Recorder:
     def _reap(self) -> None:
         """Take leave of every child that has ended, adopted ones included."""
         self._escort.follow_target()
-        self._follow_stop()
+        if self._is_recording:
+            self._pauses.follow_target()
         target = self._escort.target
         if target.exit_code is not None:
             self._end(target.pid, target.exit_code)
@@ -368,50 +374,9 @@ class Recorder:
                 self._attacher.stop(tracked)
             self._census.ended(pid, exit_code)
 
-    # Standing still
-
-    def _notice_standstill(self) -> None:
-        """Leave time out in which the run was stopped, and mark time in which we were."""
-        since_s = self._standstill.last_s
-        gap = self._standstill.judge(self._pids())
-        if gap is Gap.NONE or not self._is_recording:
-            return
-        if gap is Gap.STOOD_STILL:
-            if self._stopped_at_s is None:
-                self._begin_pause(since_s)
-            if self._escort.target.stopped_at_s is None:
-                self._end_pause()
-            return
-        for tracked in self._census.live():
-            self._attacher.drop(tracked)
-            tracked.forget_clock()
-        self._notes.append(unwatched_note(self._clock.at(since_s), time.monotonic() - since_s))
-        self._close_window(self._clock.now_us())
-        self._attach_again()
-
-    def _follow_stop(self) -> None:
-        """The target alone was stopped or continued, while we looked on."""
-        stopped_at_s = self._escort.target.stopped_at_s
-        if stopped_at_s is not None and self._stopped_at_s is None and self._is_recording:
-            self._begin_pause(stopped_at_s)
-        elif stopped_at_s is None and self._stopped_at_s is not None:
-            self._end_pause()
-
-    def _begin_pause(self, since_s: float) -> None:
-        for tracked in self._census.live():
-            self._attacher.drop(tracked)
-        self._close_window(self._clock.at(since_s))
-        self._stopped_at_s = since_s
-
-    def _end_pause(self) -> None:
-        assert self._stopped_at_s is not None, "nothing was stopped"
-        pause = self._clock.stood_still(self._stopped_at_s, time.monotonic())
-        self._stopped_at_s = None
+    def _go_on(self) -> None:
+        """Sample again, after time that was nobody's."""
         self._store.stood_still()
-        self._notes.append(paused_note(self._clock.at(pause.since_s), pause))
-        self._attach_again()
-
-    def _attach_again(self) -> None:
         for tracked in self._census.live():
             with self._guard.part("attaching a sampler"):
                 self._attach(tracked)
@@ -419,8 +384,7 @@ class Recorder:
     # The end
 
     def _finish(self, exit_code: int) -> None:
-        if self._stopped_at_s is not None:
-            self._end_pause()
+        self._pauses.end()
         # Before the last window closes: steps may be in what the target wrote last.
         self._escort.drain()
         if self._is_recording:
@@ -436,6 +400,7 @@ class Recorder:
             overhead=self._overhead(told),
             notes=[
                 *self._notes,
+                *self._pauses.notes,
                 *(self._gpus.notes if self._gpus is not None else ()),
                 *counting_notes(told, self._settings),
                 *self._traces.notes(told.torch_states),
@@ -468,9 +433,6 @@ class Recorder:
     def _watched(self) -> list[TrackedProcess]:
         """All whose windows of torch's profiler are to be known."""
         return [*self._census.present, *self._census.with_windows]
-
-    def _pids(self) -> list[int]:
-        return [tracked.pid for tracked in self._census.live()]
 
     def _own_pids(self) -> set[int]:
         """The pids of our own children, which are no part of the run."""
