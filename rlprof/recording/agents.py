@@ -27,6 +27,9 @@ GREETING_TIMEOUT_S = 1.0
 """The agent sends everything at once, right after connecting, unless its process is stopped in between, or
 gets no CPU. Who is silent for longer is no agent; nobody waits for it meanwhile."""
 
+MOST_WAITING = 1024
+"""Connections that the kernel keeps for :meth:`AgentServer.accept`."""
+
 MAX_SILENT = 64
 """Connections that have not said anything yet; a further one takes the place of the oldest."""
 
@@ -72,7 +75,7 @@ class AgentServer:
         self._on_trace = on_trace
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind("\0" + self.address)
-        self._listener.listen(1024)
+        self._listener.listen(MOST_WAITING)
         self._listener.setblocking(False)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)

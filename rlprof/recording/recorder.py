@@ -19,7 +19,7 @@ from rlprof.agent import INJECT_DIR
 from rlprof.errors import LaunchError, OutputError, RlprofError
 from rlprof.model.recording import Note
 from rlprof.recording import procfs
-from rlprof.recording.agents import AgentServer, Announcement
+from rlprof.recording.agents import MOST_WAITING, AgentServer, Announcement
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import AgentsTold, Census
 from rlprof.recording.clock import RunClock
@@ -280,11 +280,7 @@ class Recorder:
         ours = self._own_pids()
         alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in ours]
         # Who has ended by now has announced itself before, or never will: only then is it missed.
-        for _ in range(MOST_AT_ONCE):
-            if not self._server.has_callers():
-                break
-            self._accept()
-            self._server.release_overdue()
+        self._accept_waiting(MOST_AT_ONCE)
         for tracked in self._census.scan(alive):
             self._attach(tracked)
         self._notice_ends()
@@ -312,6 +308,13 @@ class Recorder:
         if announcement is not None:
             with self._guard.part("the announcement of a process"):
                 self._take_in(announcement)
+
+    def _accept_waiting(self, most: int) -> None:
+        for _ in range(most):
+            if not self._server.has_callers():
+                break
+            self._accept()
+            self._server.release_overdue()
 
     def _notice_ends(self) -> None:
         for tracked, exit_code in list(self._census.notice_ends()):
@@ -390,8 +393,9 @@ class Recorder:
         if self._is_recording:
             self._stop_recording()
         with self._guard.part("a window of torch's profiler"):
-            while self._server.has_callers():
-                self._accept()  # A process that ended may have sent its last trace.
+            self._accept_waiting(
+                MOST_WAITING
+            )  # Where recording stopped before, for the last traces.
             self._store.keep_traces(self._traces.finish(self._watched()))
         told = self._census.agents_told()
         self._store.finish(
@@ -417,9 +421,11 @@ class Recorder:
         self._is_recording = False
 
     def _stop_recording(self) -> None:
+        self._stop_sampling()
+        # Whoever announced itself before the target ended has counts, and perhaps a last trace.
+        self._accept_waiting(MOST_WAITING)
         self._notice_ends()
         self._census.last_glimpses()
-        self._stop_sampling()
         self._store.close_window(self._clock.now_us(), self._census, self._escort.taps, self._guard)
 
     def _overhead(self, told: AgentsTold) -> dict[str, float]:

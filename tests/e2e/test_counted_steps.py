@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -60,6 +61,36 @@ if __name__ == "__main__":
         per_process[counter.process] = per_process.get(counter.process, 0) + counter.value
     assert sorted(per_process.values()) == [30, 200, 5000]
     assert per_process[0] == 5000
+
+
+def test_children_count_that_the_recorder_hears_of_at_the_programs_end(write, rlprof_run):
+    """It gets no CPU while they live, and on one core they do not wait for its answer."""
+    script = write(
+        COUNTS
+        + """
+recorder, program = os.getppid(), os.getpid()
+if os.fork() == 0:
+    while os.getppid() == program:
+        time.sleep(0.001)
+    os.kill(recorder, signal.SIGCONT)
+    os._exit(0)
+time.sleep(0.6)
+os.kill(recorder, signal.SIGSTOP)
+children = []
+for _ in range(3):
+    children.append(os.fork())
+    if not children[-1]:
+        count(70)
+        os._exit(0)
+for child in children:
+    os.waitpid(child, 0)
+os._exit(0)
+"""
+    )
+
+    first_core = str(min(os.sched_getaffinity(0)))
+
+    assert rlprof_run(script, prefix=("taskset", "--cpu-list", first_core)).steps == 3 * 70
 
 
 def test_a_forked_child_that_is_killed_has_its_steps_counted(write, rlprof_run):
