@@ -95,6 +95,14 @@ def scale(
     study = ladder.climb(counts, rounds=repeat)
 
     _hand_out(study, output or (), force=force)
+    if ladder.stopped_with is not None:
+        raise typer.Exit(ladder.stopped_with)
+    if study.best is None:
+        raise RlprofError(
+            "no number of workers gave a rate",
+            slug="no-rates",
+            hint="the remarks above say why, for each run",
+        )
 
 
 def _target(ctx: typer.Context) -> Target:
@@ -208,6 +216,8 @@ class _Ladder:
         self._python = python
         self._label = label
         self._counting = counting
+        self.stopped_with: int | None = None
+        """The exit code that goes with the signal that ended the ladder before its time."""
 
     def climb(self, counts: Sequence[int], *, rounds: int) -> Study:
         from rlprof.recording.redaction.arguments import redact_arguments
@@ -215,7 +225,6 @@ class _Ladder:
 
         runs: list[LadderRun] = []
         failed: set[int] = set()
-        interrupted = False
         total = len(counts) * rounds
         for number, (round_number, workers) in enumerate(climbing_order(counts, rounds), start=1):
             if workers in failed:
@@ -224,16 +233,17 @@ class _Ladder:
             try:
                 run = self._run(workers, round_number)
             except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
-                interrupted = True
+                self.stopped_with = 128 + signal.SIGINT
                 break
             runs.append(run)
             if run.exit_code in _STOPPED:
-                interrupted = True
+                self.stopped_with = run.exit_code
                 break
             if run.failed:
                 failed.add(workers)
         words = (word.replace(_KEPT, PLACE) for word in self._template.words)
-        return study_of(redact_arguments(words), runs, interrupted=interrupted)
+        was_stopped = self.stopped_with is not None
+        return study_of(redact_arguments(words), runs, interrupted=was_stopped)
 
     def _run(self, workers: int, round_number: int) -> LadderRun:
         from rlprof.recording.recorder import record
@@ -317,9 +327,3 @@ def _hand_out(study: Study, outputs: Sequence[Path], *, force: bool) -> None:
             write_output(path, study_as_json(study), force=force)
         elif study.best is not None:
             write_output(path, study_as_svg(study), force=force)
-    if study.best is None:
-        raise RlprofError(
-            "no number of workers gave a rate",
-            slug="no-rates",
-            hint="the remarks above say why, for each run",
-        )
