@@ -8,7 +8,7 @@ import select
 import selectors
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -120,7 +120,9 @@ class Escort:
             self._register_taps()
             while True:
                 self.handle_signals()
-                self._reap()
+                self.follow_target()
+                for _ in self.ended_children(lambda _: False):
+                    pass  # All that they leave is their pids.
                 if self.target.exit_code is not None:
                     with suppress(Exception):
                         self.drain()
@@ -213,18 +215,30 @@ class Escort:
                 return
             self.target.changed(status)
 
-    def _reap(self) -> None:
-        """Take leave of every child that has ended, ours and adopted ones."""
-        self.follow_target()
+    def ended_children(
+        self, reaped_by_others: Callable[[int], bool]
+    ) -> Iterator[tuple[int, int | None]]:
+        """Take leave of every child that has ended, adopted ones included, and yield its pid and exit code.
+
+        One that is ``reaped_by_others`` has none, and is to be reaped before the next is asked for.
+        """
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if pid == 0:
+            if found is None:
                 return
+            if reaped_by_others(found.si_pid):
+                yield found.si_pid, None
+                continue
+            pid, status = os.waitpid(found.si_pid, os.WNOHANG)
             if pid == self.target.pid:
                 self.target.changed(status)
+            elif pid == self.target.witness_pid:
+                self.target.witness_ended()
+            if pid:
+                yield pid, os.waitstatus_to_exitcode(status)
 
 
 def _readable(fd: int) -> bool:

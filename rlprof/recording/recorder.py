@@ -343,32 +343,20 @@ class Recorder:
         return self._attacher.attach(tracked, live=len(self._census.live()))
 
     def _reap(self) -> None:
-        """Take leave of every child that has ended, adopted ones included."""
+        """Note the end of every child that has ended."""
         self._escort.follow_target()
         if self._is_recording:
             self._pauses.follow_target()
         target = self._escort.target
         if target.exit_code is not None:
             self._end(target.pid, target.exit_code)
-        while True:
-            try:
-                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:
-                return
-            if found is None:
-                return
-            if found.si_pid in self._attacher.pids():
-                # Its own Popen reaps it, once its output has been read.
-                with self._guard.part("the end of a sampler"):
-                    self._attacher.sampler_ended(found.si_pid)
+        # A sampler's own Popen reaps it, once its output has been read.
+        for pid, exit_code in self._escort.ended_children(lambda pid: pid in self._attacher.pids()):
+            if exit_code is not None:
+                self._end(pid, exit_code)
                 continue
-            pid, status = os.waitpid(found.si_pid, os.WNOHANG)
-            if pid == target.pid:
-                target.changed(status)
-            elif pid == target.witness_pid:
-                target.witness_ended()
-            if pid:
-                self._end(pid, os.waitstatus_to_exitcode(status))
+            with self._guard.part("the end of a sampler"):
+                self._attacher.sampler_ended(pid)
 
     def _end(self, pid: int, exit_code: int | None) -> None:
         tracked = self._census.get(pid)
