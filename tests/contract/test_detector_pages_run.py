@@ -115,6 +115,9 @@ def detector_id(request):
     for line, module in NEEDS.items():
         if line in PROGRAMS[request.param]:
             pytest.importorskip(module, reason=f"{module} is missing (make test installs it)")
+    if torch := sys.modules.get("torch"):
+        # Beside other programs a team of threads waits for its members for longer than it works.
+        torch.set_num_threads(1)
     return request.param
 
 
