@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 
 def main() -> None:
@@ -19,4 +20,13 @@ def main() -> None:
         start = "from rlprof.entry import main; main()"
         safe_path = ["-P"] if sys.version_info >= (3, 11) else []
         os.execv(sys.executable, [sys.executable, "-E", *safe_path, "-c", start, *sys.argv[1:]])
-    run()
+    try:
+        run()
+    except SystemExit as end:
+        if not sys.flags.inspect or not isinstance(end.code, int):
+            raise
+        # PYTHONINSPECT asks for a prompt after the program, which had it: none follows for rlprof.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(end.code)

@@ -77,6 +77,16 @@ def test_only_the_name_rlprof_is_helped(write, rlprof_run):
     assert b"No module named 'rlprof_no_such_module'" in rlprof_run(script).out
 
 
+def test_a_prompt_that_the_program_asked_for_is_its_alone(write, rlprof_run):
+    script = write("print('trained')")
+
+    result = rlprof_run(script, env={"PYTHONINSPECT": "1"})
+
+    assert (result.code, result.out) == (0, b"trained\n")
+    assert "SystemExit" not in result.err
+    assert result.err.count(">>>") == 1
+
+
 def test_a_virtual_environment(write, rlprof_run, tmp_path):
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True, timeout=60)
