@@ -172,7 +172,9 @@ def test_the_steady_time_is_what_steady_shares_are_of(recording):
 def test_start_up_takes_no_longer_than_the_run(recording):
     profile = build_profile(recording)
 
-    assert profile.start_up.total.wall_us <= recording.run.wall_us + len(recording.nodes)
+    # Scaled times are rounded, node by node and thread by thread.
+    slack = len(recording.nodes) * len(recording.threads)
+    assert profile.start_up.total.wall_us <= recording.run.wall_us + slack
 
 
 @quick
