@@ -1,9 +1,10 @@
-"""Signals that were ignored when rlprof was started stay ignored in the target."""
+"""Keep what was ignored ignored in the target, and let faults that others send end nobody but the target."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,33 @@ from rlprof.recording import procfs
 
 IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these in itself, and so forgets what it was given."""
+
+FAULTS: Final = frozenset(
+    {
+        signal.SIGSEGV,
+        signal.SIGBUS,
+        signal.SIGFPE,
+        signal.SIGILL,
+        signal.SIGSYS,
+        signal.SIGTRAP,
+    }
+)
+"""A handler in Python would return to the instruction that is at fault, for ever."""
+
+
+def hold_back_faults() -> set[int]:
+    """Let faults that others send wait; Linux ends us by those of our own all the same.
+
+    Returns the signals that were blocked before.
+    """
+    return {int(signum) for signum in signal.pthread_sigmask(signal.SIG_BLOCK, FAULTS)}
+
+
+def forget_faults(blocked_before: Iterable[int]) -> None:
+    """Drop those that came, and block again what was blocked before."""
+    while signal.sigtimedwait(FAULTS, 0) is not None:
+        pass
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
 
 
 def ignored_before_python() -> frozenset[int]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
+from rlprof.recording.dispositions import forget_faults, hold_back_faults
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.target import FORWARDED, Target
@@ -42,6 +43,8 @@ class Escort:
         self._restore: list[Callable[[], object]] = []
         self._wake_up = self._listen_to_signals()
         self._adopt_orphans()
+        self._blocked = hold_back_faults()
+        self._restore.append(partial(forget_faults, self._blocked))
 
     @property
     def is_continued(self) -> bool:
@@ -78,6 +81,7 @@ class Escort:
                 stdout=stdout,
                 stderr=stderr,
                 also_ignored=self._ignored,
+                blocked=self._blocked,
             )
         finally:
             for tap in self.taps:
@@ -170,7 +174,8 @@ class Escort:
             old = signal.signal(signum, lambda number, _frame: self._signals.append(number))
             if old is signal.SIG_IGN:
                 self._ignored |= {signum}
-            self._restore.append(partial(signal.signal, signum, old))
+            # None is a handler in C, which Python cannot put back.
+            self._restore.append(partial(signal.signal, signum, old or signal.SIG_DFL))
         return reading
 
     def _empty_wake_up(self) -> None:

@@ -172,6 +172,7 @@ def _obey_signals() -> None:
     for signum in FORWARDED:
         if signal.getsignal(signum) is not signal.SIG_IGN:
             signal.signal(signum, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
 
 
 def _takes_more(fd: int) -> bool:

@@ -8,28 +8,33 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
 from rlprof.errors import LaunchError, OutputError
 from rlprof.recording import procfs
-from rlprof.recording.dispositions import hand_down, ignored_before_python
+from rlprof.recording.dispositions import (
+    FAULTS,
+    IGNORED_BY_PYTHON,
+    hand_down,
+    ignored_before_python,
+)
 from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.witness import GroupWitness
 
-FORWARDED = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGQUIT,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGALRM,
-    signal.SIGVTALRM,
-    signal.SIGPROF,
-    signal.SIGABRT,
+_OTHERWISE_SEEN_TO = frozenset(
+    {
+        *(signal.SIGKILL, signal.SIGSTOP),  # Nobody can catch these.
+        *(signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU),  # They stop us and go by.
+        *(signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH, signal.SIGURG),  # They end nobody.
+        *IGNORED_BY_PYTHON,
+        *FAULTS,
+    }
 )
+
+FORWARDED = tuple(sorted(signal.valid_signals() - _OTHERWISE_SEEN_TO))
+"""All others that would end us, the real-time ones too: whether they do is for the target to say."""
 
 _NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
@@ -53,8 +58,10 @@ class Target:
         stdout: int | None = None,
         stderr: int | None = None,
         also_ignored: frozenset[int] = frozenset(),
+        blocked: Iterable[int] = (),
     ) -> None:
-        """``also_ignored`` are signals that we handle and were given as ignored.
+        """``also_ignored`` are signals that we handle and were given as ignored, ``blocked`` those that we were
+        given as blocked.
 
         Raises :class:`LaunchError` when the program cannot be started, :class:`OutputError` when no further
         process may be: then it can still take our place.
@@ -80,6 +87,7 @@ class Target:
             if terminal is not None:
                 _give_terminal(terminal, os.getpgrp())
             hand_down(ignored)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
         try:
             process = subprocess.Popen(
@@ -107,6 +115,8 @@ class Target:
         """Pass on a signal that came to us."""
         now = time.monotonic()
         if now - self._last_signals.get(signum, -1.0) < SAME_SIGNAL_S:
+            if self._witness is not None:
+                self._witness.forget(signum)
             return
         self._last_signals[signum] = now
         to_all = self._witness is not None and self._witness.heard(signum)

@@ -19,7 +19,7 @@ FORGETTING_S = 0.2
 """For the witness to take its signals; on a machine that is so crowded that it cannot, the next one of the same
 kind may count as the group's."""
 
-_FORGET = b"f"
+_FORGOTTEN = b"f"
 
 
 class GroupWitness:
@@ -50,11 +50,15 @@ class GroupWitness:
             time.sleep(SENDING_S)
             if not self._is_pending(signum):
                 return False
+        self.forget(signum)
+        return True
+
+    def forget(self, signum: int) -> None:
+        """Have the next ``signum`` tell anew."""
         with suppress(OSError):
-            os.write(self._ask, _FORGET)
+            os.write(self._ask, bytes([signum]))
             if select.select([self._answer], [], [], FORGETTING_S)[0]:
                 os.read(self._answer, 1)
-        return True
 
     def close(self) -> None:
         """Close our ends of its pipes, once it has ended."""
@@ -85,9 +89,9 @@ def _witness(asked: int, answered: int) -> None:
     try:
         end_with_parent(signal.SIGKILL)
         close_all_but(asked, answered)
-        while os.read(asked, 1):
-            while signal.sigtimedwait(signal.valid_signals(), 0) is not None:
-                pass
-            os.write(answered, _FORGET)
+        while question := os.read(asked, 1):
+            while signal.sigtimedwait(question, 0) is not None:
+                pass  # Real-time signals queue up.
+            os.write(answered, _FORGOTTEN)
     finally:
         os._exit(0)

@@ -77,6 +77,84 @@ def test_a_signal_to_rlprof_and_then_to_its_group_counts_once(write, start):
     assert "caught ['SIGTERM']" in running.finish().out.decode()
 
 
+COUNTS_ALL = """
+    import os, signal, sys, time
+
+    caught = []
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    for number in map(int, sys.argv[1:]):
+        signal.signal(number, lambda number, frame: caught.append(number))
+    print("ready", *mask, flush=True)
+    while len(caught) < len(sys.argv) - 1:
+        time.sleep(0.005)
+    end = time.monotonic() + 0.3  # Time for a second one, if there were any.
+    while time.monotonic() < end:
+        time.sleep(0.005)
+    print("caught", *sorted(caught), flush=True)
+    sys.exit(9)
+"""
+
+ENDING = sorted(
+    signal.valid_signals()
+    - {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+    - {signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH, signal.SIGURG}
+)
+"""All that end who does not catch them."""
+
+
+def test_every_signal_to_the_group_is_the_targets_to_catch(write, start):
+    numbers = [str(int(signum)) for signum in ENDING]
+    running = start(write(COUNTS_ALL), *numbers, start_new_session=True)
+    assert running.wait_line("ready") == "ready"  # None of them is blocked.
+
+    for signum in ENDING:
+        os.killpg(running.pid, signum)
+    result = running.finish()
+
+    assert result.out.decode() == f"caught {' '.join(numbers)}\n"
+    assert result.code == 9
+    assert result.recording.run.complete
+
+
+def test_a_program_may_signal_its_own_group(write, start):
+    script = write(
+        """
+        import os, signal, sys
+        signal.signal(signal.SIGRTMIN, lambda number, frame: print("told", flush=True))
+        os.killpg(0, signal.SIGRTMIN)
+        sys.exit(5)
+        """
+    )
+
+    result = start(script, start_new_session=True).finish()
+
+    assert (result.code, result.out) == (5, b"told\n")
+    assert result.recording.run.complete
+
+
+@pytest.mark.parametrize("signum", [signal.SIGXCPU, signal.SIGBUS, signal.SIGRTMIN])
+def test_rlprof_ends_by_the_signal_to_the_group_that_ended_its_target(write, start, signum):
+    script = write("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    running = start(script, start_new_session=True)
+    running.wait_line("ready")
+
+    os.killpg(running.pid, signum)
+    result = running.finish()
+
+    assert running.popen.returncode == -signum
+    assert result.recording.run.complete
+
+
+def test_a_fault_that_somebody_sends_to_rlprof_alone_ends_nobody(write, start):
+    running = start(write(COUNTS_SIGNALS))
+    running.wait_line("ready")
+
+    os.kill(running.pid, signal.SIGBUS)
+    os.kill(running.pid, signal.SIGUSR1)
+
+    assert running.finish().code == 9
+
+
 WITH_A_WORKER = """
     import os, subprocess, sys, time
 
