@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import gymnasium
 from gymnasium.vector import SyncVectorEnv
 from omegaconf import DictConfig, ListConfig, OmegaConf
+from rlprof_agent import stand_ins
 from rlprof_agent.counted import gymnasium_envs
+from rlprof_agent.counted.calls import is_counting
 
 import rlprof
 
@@ -93,7 +95,7 @@ def by_call(
 ) -> Apart:
     """The method ``name`` as ``owner`` defines it, counted and as it was."""
     ours = owner.__dict__[name]
-    if "rlprof_agent" not in ours.__code__.co_filename:
+    if not is_counting(ours):
         raise SystemExit(f"{owner.__name__}.{name} is not counted: is the agent on?")
     original = ours.__wrapped__
     return in_turns(lambda: ours(*arguments), lambda: original(*arguments), blocks, time_of)
@@ -133,7 +135,9 @@ def log_record(blocks: int) -> Apart:
     logger = logging.Logger("counted")
     logger.addHandler(logging.NullHandler())
     record = logger.makeRecord("counted", logging.INFO, "", 0, "", (), None)
-    return by_call(logging.Logger, "handle", blocks, logger, record)
+    # Counted as it is looked up of a logger.
+    original = logging.Logger.handle
+    return in_turns(lambda: logger.handle(record), lambda: original(logger, record), blocks)
 
 
 def accesses(blocks: int) -> dict[str, float]:
@@ -153,10 +157,11 @@ def process_start(blocks: int) -> Apart:
     """With and without the function that stands in for the one that forks."""
     module: Any = subprocess
     ours = module._fork_exec
+    original = stand_ins._real(ours)
     counted: list[float] = []
     bare: list[float] = []
     for _ in range(blocks // 10):
-        for function, times in ((ours, counted), (ours.__wrapped__, bare)):
+        for function, times in ((ours, counted), (original, bare)):
             module._fork_exec = function
             started = time.perf_counter_ns()
             subprocess.run(["true"], check=True)

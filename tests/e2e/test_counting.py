@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from collections import Counter
 
@@ -60,6 +61,44 @@ def test_warnings_and_errors_of_counted_steps_are_told_as_without_counting(
     assert (recorded.code, recorded.err) == (bare.returncode, bare.stderr.decode())
     assert "DeprecationWarning: old" in recorded.err
     assert sum(counted(recorded, "steps:gymnasium.env")) == 2
+
+
+CALLERS = """
+import logging, os, subprocess, sys, traceback
+
+class Intercepting(logging.Handler):
+    def emit(self, record):
+        frame, depth = sys._getframe(), 0
+        while frame and (depth == 0 or frame.f_code.co_filename == logging.__file__):
+            frame, depth = frame.f_back, depth + 1
+        print(frame.f_code.co_name, frame.f_lineno, depth, sys._getframe(6).f_code.co_name)
+
+def update():
+    logging.getLogger().warning("slow")
+    logging.getLogger().warning("loss %d", "nan")
+
+logging.basicConfig(handlers=[Intercepting(), logging.StreamHandler()])
+update()
+for start in (os.system, lambda it: os.posix_spawn(it, [], {}), lambda it: subprocess.run([it])):
+    try:
+        start("a\\0b")
+    except ValueError:
+        traceback.print_exc()
+"""
+
+
+def test_who_looks_for_the_caller_of_logging_and_of_starts_finds_it(write, rlprof_run, each_python):
+    script = write(CALLERS)
+
+    bare = subprocess.run(
+        [each_python, script], capture_output=True, cwd=script.parent, timeout=60, check=True
+    )
+    recorded = rlprof_run(script, options=["--python", each_python, "--torch", "off"])
+
+    assert (recorded.code, recorded.out) == (0, bare.stdout)
+    assert recorded.err == bare.stderr.decode()
+    assert counted(recorded, "log_records") == [2]
+    assert counted(recorded, "process_starts") == [3]
 
 
 # Stand-ins of the same shape: the mechanism, on every Python.

@@ -52,6 +52,15 @@ def system(monkeypatch):
     return system
 
 
+@pytest.fixture
+def c_module(monkeypatch):
+    module = ModuleType("_posixsubprocess")
+
+    module.fork_exec = len
+    monkeypatch.setitem(sys.modules, "_posixsubprocess", module)
+    return module
+
+
 def test_calls_and_forks_count(system):
     assert system.system("true") == 0
     system.fork()
@@ -70,34 +79,49 @@ def test_a_start_that_fails_is_one_and_leaves_nothing_behind(system):
     assert starts() == 2
 
 
+EXECUTE_CHILD = """
+def _execute_child(arguments, after_fork=()):
+    for tell in after_fork:
+        tell()
+    return {}(arguments)
+"""
+
+
 @pytest.mark.parametrize("name", [None, "_fork_exec"], ids=["before 3.11", "since 3.11"])
-def test_a_start_within_a_start_is_none(system, monkeypatch, name):
+def test_a_start_within_a_start_is_none(system, c_module, name):
     """``subprocess`` forks by itself, and tells of it where it runs Python in the child."""
-    c_module = ModuleType("_posixsubprocess")
-
-    def fork_exec(arguments, *, preexec_fn=None):
-        if preexec_fn is not None:
-            system.fork()
-        return len(arguments)
-
-    c_module.fork_exec = fork_exec
-    monkeypatch.setitem(sys.modules, "_posixsubprocess", c_module)
-    subprocess = SimpleNamespace() if name is None else SimpleNamespace(**{name: fork_exec})
+    subprocess = ModuleType("subprocess")
+    subprocess.c_module = c_module
+    if name is not None:
+        setattr(subprocess, name, c_module.fork_exec)
+    exec(EXECUTE_CHILD.format(name or "c_module.fork_exec"), vars(subprocess))
     process_starts.count_subprocesses(subprocess)
-    start = c_module.fork_exec if name is None else getattr(subprocess, name)
-    util = SimpleNamespace(spawnv_passfds=lambda _path, arguments, _fds: start(arguments))
-    process_starts.count_spawns(util)
 
-    assert start(["a", "b"], preexec_fn=print) == 2
+    assert subprocess._execute_child(["a", "b"], system.after_fork) == 2
     assert starts() == 1
-    assert start(["a"]) == 1
+    assert subprocess._execute_child(["a"]) == 1
     assert starts() == 2
-    assert util.spawnv_passfds("python", ["a", "b", "c"], ()) == 3
+    system.fork()
     assert starts() == 3
+
+
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_a_spawn_counts_once_with_subprocess_and_without(c_module, is_imported):
+    def spawnv_passfds(_path, arguments, _fds):
+        return c_module.fork_exec(arguments)
+
+    util = SimpleNamespace(spawnv_passfds=spawnv_passfds)
+    process_starts.count_spawns(util)
+    if is_imported:
+        process_starts.count_subprocesses(SimpleNamespace())
+
+    for number in (1, 2):
+        assert util.spawnv_passfds("python", ["a", "b", "c"], ()) == 3
+        assert starts() == number
 
 
 def test_the_program_finds_the_functions_as_they_were(system):
     function = system.system
 
     assert (function.__doc__, function.__module__) == ("Run a command.", "posix_like")
-    assert function.__name__ == function.__wrapped__.__name__
+    assert function.__name__ == "system_"

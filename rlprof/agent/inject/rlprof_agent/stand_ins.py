@@ -68,21 +68,27 @@ _choose, _set_choose = _slots["_choose"].__get__, _slots["_choose"].__set__
 aside.takes_part(StandIn)
 
 
-class MethodStandIn:
+class MethodStandIn(StandIn):
     """``act(object)`` each time that the method ``original`` is looked up of an object."""
 
+    __slots__ = ("_act",)
+    __call__: Any = _slots["_real"]
+
     def __init__(self, original: Any, act: Callable[[Any], None]) -> None:
-        self._original = original
-        self._act = act
+        StandIn.__init__(self, original, lambda: original)
+        _set_act(self, act)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is not None:
             try:
-                self._act(instance)
+                _act(self)(instance)
             except BaseException as error:
                 if foreign_errors.goes_on(error):
                     raise
-        return self._original.__get__(instance, owner)
+        return _real(self).__get__(instance, owner)
+
+
+_act, _set_act = (getattr(vars(MethodStandIn)["_act"], name) for name in ("__get__", "__set__"))
 
 
 def after(act: Callable[[], Any], real: Any) -> Any:

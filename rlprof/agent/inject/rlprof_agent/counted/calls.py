@@ -42,7 +42,12 @@ def counting(original: Any, counter: Counter) -> Any:
         wrapper.__defaults__ = original.__defaults__
     else:
         wrapper = _any_call(original, counter)
-    return _dressed(wrapper, original)
+    return dressed(wrapper, original)
+
+
+def of_counting(code: CodeType) -> CodeType:
+    """``code``, so that warnings with a ``stacklevel`` go past it and stacks are told without it."""
+    return code.replace(co_filename=COUNTED_FILE)
 
 
 def is_counting(function: Any) -> bool:
@@ -136,10 +141,11 @@ def _awaited_call(original: Any, counter: Counter) -> Any:
     return counted
 
 
-def _dressed(wrapper: Any, original: Any) -> Any:
+def dressed(wrapper: Any, original: Any) -> Any:
+    """``wrapper``, looking like ``original``; one that takes its own frame off errors, as those here do."""
     # Here, not above: by the time that something is counted, the program has it imported.
     from functools import update_wrapper
 
-    wrapper.__code__ = wrapper.__code__.replace(co_filename=COUNTED_FILE)
+    wrapper.__code__ = of_counting(wrapper.__code__)
     update_wrapper(wrapper, original)
     return wrapper

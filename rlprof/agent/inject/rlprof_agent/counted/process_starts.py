@@ -1,81 +1,82 @@
 """Starts of processes, of any program: by ``subprocess``, ``multiprocessing`` or ``os``.
 
-Python has several ways to start them, and some use each other: each start counts once, where it is
-outermost in its thread, and whether it succeeds or not. What C code starts by itself is not seen.
+All ways of Python lead through a fork, which tells of itself, or through one of a few C functions. They are
+C functions still: a frame of ours before one would be in tracebacks and in warnings of forks among threads.
+Each start counts once, whether it succeeds or not. What C code starts by itself is not seen.
 """
 
 from __future__ import annotations
 
 import sys
-from _thread import get_ident
 
 from .. import aside
 from ..counters import counter
+from ..stand_ins import StandIn, after, replace
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
-
-    from ..counters import Counter
+    from types import FrameType, ModuleType
+    from typing import Any, Optional
 
 _CALLS = ("system", "posix_spawn", "posix_spawnp")
 
 
 def count_starts(module: ModuleType) -> None:
-    """``module`` is ``os``. Forks tell of themselves: those of ``os.forkpty`` and ``os.spawnv`` too, and
-    of ``subprocess`` where it runs Python between fork and exec.
-    """
-    starts = counter("process_starts")
-    inside = starts.others
-
-    def forked() -> None:
-        if get_ident() not in inside:
-            starts.cell[0] += 1
-
+    """``module`` is ``os``. Forks: those of ``os.forkpty`` and ``os.spawnv`` too."""
+    counter("process_starts")  # Told from the start: none are 0 of them.
     own: Any = module
-    own.register_at_fork(after_in_parent=aside.hook(forked, lambda: bool))
+    own.register_at_fork(after_in_parent=aside.hook(_forked, lambda: bool))
     for name in _CALLS:
         original = getattr(own, name, None)
         if original is not None:
-            ours = _counting(original, starts)
-            for each in (own, sys.modules[original.__module__]):
-                setattr(each, name, ours)
+            _count_calls(name, original, own, sys.modules[original.__module__])
 
 
 def count_subprocesses(module: ModuleType) -> None:
     """Where ``subprocess`` has fork and exec done: that of a missing program is no error there, but later."""
-    c_module: Any = sys.modules["_posixsubprocess"]
-    ours = _counting(c_module.fork_exec, counter("process_starts"))
-    c_module.fork_exec = ours
-    own: Any = module
-    if hasattr(own, "_fork_exec"):  # From Python 3.11 on it has a name of its own for it.
-        own._fork_exec = ours
+    ours = _count_fork_exec()
+    if hasattr(module, "_fork_exec"):  # From Python 3.11 on it has a name of its own for it.
+        aside.Replaced(module, "_fork_exec", ours)
 
 
 def count_spawns(module: ModuleType) -> None:
-    """``module`` is ``multiprocessing.util``: new interpreters, and the servers of the library."""
+    """``module`` is ``multiprocessing.util``: new interpreters, and the servers of the library. It imports
+    what it starts them by when it does, and no sooner.
+    """
     own: Any = module
-    own.spawnv_passfds = _counting(own.spawnv_passfds, counter("process_starts"))
+    replace(own, "spawnv_passfds", after(_count_fork_exec, own.spawnv_passfds))
 
 
-def _counting(original: Any, starts: Counter) -> Any:
-    inside = starts.others
+def _count_fork_exec() -> Any:
+    """Its stand-in, put in its place where it is not there yet."""
+    import _posixsubprocess
 
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        me = get_ident()
-        if me in inside:
-            return original(*args, **kwargs)
-        starts.cell[0] += 1
-        inside.add(me)
-        try:
-            return original(*args, **kwargs)
-        finally:
-            inside.discard(me)
+    found: Any = _posixsubprocess.fork_exec
+    return found if type(found) is StandIn else _count_calls("fork_exec", found, _posixsubprocess)
 
-    # By hand: ``functools`` is more than an interpreter imports that starts.
-    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-        setattr(counted, name, getattr(original, name))
-    own: Any = counted
-    own.__wrapped__ = original
-    return counted
+
+def _count_calls(name: str, original: Any, *owners: Any) -> Any:
+    """The one stand-in for ``original`` in all modules that have it as ``name``."""
+    ours = StandIn(original, after(_count, original))
+    for owner in owners:
+        aside.Replaced(owner, name, ours)
+    return ours
+
+
+def _forked() -> None:
+    caller = sys._getframe().f_back
+    if not _has_counted(caller):
+        _count()
+
+
+def _has_counted(caller: Optional[FrameType]) -> bool:
+    """Tell whether ``subprocess`` forks, which tells of it only where it runs Python in the child."""
+    return (
+        caller is not None
+        and caller.f_code.co_name == "_execute_child"
+        and caller.f_globals.get("__name__") == "subprocess"
+    )
+
+
+def _count() -> None:
+    counter("process_starts").cell[0] += 1

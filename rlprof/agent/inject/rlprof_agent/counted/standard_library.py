@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .. import aside, stand_ins
 from ..counters import counter
+from .calls import dressed
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -12,29 +14,29 @@ if TYPE_CHECKING:
 
 def count_messages(module: ModuleType) -> None:
     """Messages sent, and their bytes; each is received somewhere, so that end need not count."""
-    from functools import wraps
-
     messages, sent = counter("ipc_messages"), counter("ipc_bytes")
     send_bytes = module.Connection._send_bytes
 
-    @wraps(send_bytes)
-    def _send_bytes(self: Any, buf: Any) -> Any:
+    def counted(self: Any, buf: Any) -> Any:
         messages.cell[0] += 1
         sent.cell[0] += len(buf)
-        return send_bytes(self, buf)
+        try:
+            return send_bytes(self, buf)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
 
-    module.Connection._send_bytes = _send_bytes
+    module.Connection._send_bytes = dressed(counted, send_bytes)
 
 
 def count_log_records(module: ModuleType) -> None:
-    from functools import wraps
-
+    """A record counts when ``handle`` is looked up of a logger. A frame around it would be shown: whoever
+    looks for the caller of ``logging`` (its own errors, loguru) goes up to the first file that is not its.
+    """
     records = counter("log_records")
-    handle_record = module.Logger.handle
 
-    @wraps(handle_record)
-    def handle(self: Any, record: Any) -> Any:
+    def count(_logger: Any) -> None:
         records.cell[0] += 1
-        return handle_record(self, record)
 
-    module.Logger.handle = handle
+    logger = module.Logger
+    aside.Replaced(logger, "handle", stand_ins.MethodStandIn(logger.handle, count))
