@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .calls import counter_of, counting, is_counting
+from .calls import counter_of, counting, is_counting, of_counting
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -61,15 +61,20 @@ class CountedMethods:
 
         # The name is Python's own; it stands outside of a class here since it is set on one later.
         def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807
-            if original is None:
-                super(base, cls).__init_subclass__(**kwargs)
-            else:
-                original.__get__(None, cls)(**kwargs)
+            try:
+                if original is None:
+                    super(base, cls).__init_subclass__(**kwargs)
+                else:
+                    original.__get__(None, cls)(**kwargs)
+            except BaseException as error:
+                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                raise
             try:
                 count_in(cls)
             except Exception:
                 pass  # A class that cannot be changed is not counted.
 
+        __init_subclass__.__code__ = of_counting(__init_subclass__.__code__)
         self._replace(base, _HOOK, classmethod(__init_subclass__), original)
 
     def _replace(self, owner: type, name: str, ours: Any, original: Any) -> None:

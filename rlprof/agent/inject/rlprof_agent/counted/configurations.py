@@ -11,6 +11,7 @@ from _thread import get_ident
 
 from .. import dynamo
 from ..counters import counter
+from .calls import dressed
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -64,7 +65,11 @@ def _looked_up(original: Any, counter: Counter) -> Any:
     thread, within = get_ident, counter.others
 
     def counted(self: Any, key: Any) -> Any:
-        result = original(self, key)
+        try:
+            result = original(self, key)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
         if not within or thread() not in within:
             counter.cell[0] += 1
         return result
@@ -76,7 +81,11 @@ def _got(original: Any, counter: Counter) -> Any:
     thread, within = get_ident, counter.others
 
     def counted(self: Any, key: Any, default_value: Any = None) -> Any:
-        result = original(self, key, default_value)
+        try:
+            result = original(self, key, default_value)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
         if not within or thread() not in within:
             counter.cell[0] += 1
         return result
@@ -89,7 +98,11 @@ def _gone_through(original: Any, counter: Counter) -> Any:
     thread, within = get_ident, counter.others
 
     def counted(self: Any) -> Any:
-        iterator = original(self)
+        try:
+            iterator = original(self)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
         if not within or thread() not in within:
             content = self.__dict__.get("_content")
             counter.cell[0] += len(content) if isinstance(content, list) else 1
@@ -104,23 +117,23 @@ def _called(original: Any, counter: Counter) -> Any:
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         me = thread()
-        if me in within:
-            return original(*args, **kwargs)
+        is_outermost = me not in within
         within.add(me)
         try:
             result = original(*args, **kwargs)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
         finally:
-            within.discard(me)
-        counter.cell[0] += 1
+            if is_outermost:
+                within.discard(me)
+        if is_outermost:
+            counter.cell[0] += 1
         return result
 
     return _dressed(counted, original)
 
 
 def _dressed(wrapper: Any, original: Any) -> Any:
-    # Here, not above: by the time that something is counted, the program has it imported.
-    from functools import update_wrapper
-
-    update_wrapper(wrapper, original)
-    dynamo.replace_in_graphs(wrapper, original)
+    dynamo.replace_in_graphs(dressed(wrapper, original), original)
     return wrapper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..counters import counter
+from .calls import dressed
 from .class_methods import CountedMethods
 from .gymnasium_envs import stop_counting_envs
 
@@ -46,11 +47,12 @@ def _agents(env: Any) -> int:
 
 
 def _without_counting(work: Any) -> Any:
-    from functools import wraps
-
-    @wraps(work)
     def work_uncounted(*args: Any, **kwargs: Any) -> Any:
         _is_worker[0] = True
-        return work(*args, **kwargs)
+        try:
+            return work(*args, **kwargs)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
 
-    return work_uncounted
+    return dressed(work_uncounted, work)

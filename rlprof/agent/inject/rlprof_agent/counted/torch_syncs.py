@@ -145,7 +145,11 @@ class CountedRead(CountedMethod):
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             begun = perf_counter_ns()
-            result = bound(*args, **kwargs)
+            try:
+                result = bound(*args, **kwargs)
+            except BaseException as error:
+                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                raise
             sites.add(sites.find(_getframe(1)), perf_counter_ns() - begun, tensor)
             return result
 
@@ -176,7 +180,11 @@ class CountedCopy(CountedMethod):
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             begun = perf_counter_ns()
-            result = bound(*args, **kwargs)
+            try:
+                result = bound(*args, **kwargs)
+            except BaseException as error:
+                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                raise
             waited = perf_counter_ns() - begun
             source = args[0] if self._takes_source and args else tensor
             try:

@@ -1,0 +1,241 @@
+"""An error that comes through a counted function has the traceback that it has without counting."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from rlprof.agent.inject.rlprof_agent import aside, counters, stand_ins
+from rlprof.agent.inject.rlprof_agent.counted import (
+    WATCHED,
+    custom,
+    gymnasium_envs,
+    pufferlib_envs,
+    torch_syncs,
+)
+
+FOLDER = "rlprof.agent.inject.rlprof_agent.counted."
+
+IN_A_STEP = """
+class Base:
+    def step(self, action): raise LookupError("no such action")
+    def step_wait(self, *anything, more=0): raise LookupError("no such action")
+    async def walk(self): raise LookupError("no such way")
+    send = _step = step_and_maybe_reset = __next__ = step
+    recv = None
+Env = VectorEnv = VecEnv = PufferEnv = BatchedEnvBase = EnvBase = AsyncEnvPool = Base
+_BaseDataLoaderIter = Base
+def inherit():
+    class Wrong(Base, name="unexpected"):
+        pass
+def calls():
+    env = Base()
+    yield lambda: env.step(1)
+    yield lambda: env.step()
+    yield lambda: env.step_wait()
+    yield lambda: env.send(1)
+    yield lambda: env._step(1)
+    yield lambda: env.step_and_maybe_reset(1)
+    yield lambda: env.__next__(1)
+    yield lambda: env.walk().send(None)
+    yield inherit
+"""
+
+IN_AN_OWN_HOOK = """
+class Base:
+    def __init_subclass__(cls): raise LookupError("not to be inherited from")
+Env = VectorEnv = VecEnv = PufferEnv = BatchedEnvBase = EnvBase = AsyncEnvPool = Base
+_BaseDataLoaderIter = Base
+def inherit():
+    class Heir(Base):
+        pass
+def calls():
+    yield inherit
+"""
+
+IN_A_WORKER = """
+class Serial:
+    num_agents = 1
+    def send(self, actions): raise LookupError("no such action")
+    def recv(self): pass
+def _worker_process(): raise LookupError("no such environment")
+def calls():
+    yield _worker_process
+    yield lambda: Serial().send(1)
+"""
+
+IN_A_CONFIGURATION = """
+class Config:
+    def __getattr__(self, name): raise AttributeError(name)
+    def __getitem__(self, key): raise LookupError(key)
+    def __iter__(self): raise LookupError("not a list")
+    def get(self, key, default_value=None): raise LookupError(key)
+DictConfig = ListConfig = ConfigDict = Config
+class OmegaConf:
+    @staticmethod
+    def select(config, path): return config[path]
+    @staticmethod
+    def to_container(config): return OmegaConf.select(config, "all")
+def calls():
+    config = Config()
+    yield lambda: config.lr
+    yield lambda: config["lr"]
+    yield lambda: iter(config)
+    yield lambda: config.get("lr")
+    yield lambda: OmegaConf.select(config, "lr")
+    yield lambda: OmegaConf.to_container(config)
+"""
+
+IN_THE_STANDARD_LIBRARY = """
+import sys
+from _posixsubprocess import fork_exec as _fork_exec
+class Logger:
+    def handle(self, record): raise LookupError("no handler")
+class Connection:
+    def _send_bytes(self, buf): raise BrokenPipeError
+def register_at_fork(after_in_parent): pass
+def spawnv_passfds(path, arguments, descriptors): raise FileNotFoundError(path)
+def system(command): raise TypeError("embedded null")
+def posix_spawn(path): raise FileNotFoundError(path)
+def posix_spawnp(path): raise FileNotFoundError(path)
+def calls():
+    yield lambda: Logger().handle("record")
+    yield lambda: Connection()._send_bytes(b"x")
+    yield lambda: spawnv_passfds("none", [], ())
+    yield lambda: system("true")
+    yield lambda: posix_spawn("none")
+    yield lambda: posix_spawnp("none")
+    yield lambda: _fork_exec("no arguments")
+"""
+
+ON_A_GPU = """
+class Tensor:
+    is_cuda, device = True, "cuda"
+    def item(self): raise RuntimeError("device-side assert triggered")
+    def to(self, device): raise RuntimeError("out of memory")
+    tolist = numpy = cpu = __float__ = __int__ = __bool__ = __index__ = item
+    cuda = copy_ = to
+def calls():
+    yield lambda: Tensor().item()
+    yield lambda: bool(Tensor())
+    yield lambda: Tensor().to("cpu")
+    yield lambda: Tensor().copy_(Tensor())
+"""
+
+LIBRARIES = {
+    "gym.core": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "gym.vector.vector_env": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "gymnasium.core": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "gymnasium.vector.vector_env": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "logging": (IN_THE_STANDARD_LIBRARY,),
+    "ml_collections.config_dict.config_dict": (IN_A_CONFIGURATION,),
+    "multiprocessing.connection": (IN_THE_STANDARD_LIBRARY,),
+    "multiprocessing.util": (IN_THE_STANDARD_LIBRARY,),
+    "omegaconf.dictconfig": (IN_A_CONFIGURATION,),
+    "omegaconf.listconfig": (IN_A_CONFIGURATION,),
+    "omegaconf.omegaconf": (IN_A_CONFIGURATION,),
+    "os": (IN_THE_STANDARD_LIBRARY,),
+    "pufferlib.environment": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "pufferlib.pufferlib": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "pufferlib.vector": (IN_A_WORKER,),
+    "stable_baselines3.common.vec_env.base_vec_env": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "subprocess": (IN_THE_STANDARD_LIBRARY,),
+    "torch._tensor": (ON_A_GPU,),
+    # Counted by hooks that torch calls between the program's steps.
+    "torch.optim.optimizer": (),
+    "torch.utils.data.dataloader": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "torchrl.envs.async_envs": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "torchrl.envs.batched_envs": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "torchrl.envs.common": (IN_A_STEP, IN_AN_OWN_HOOK),
+}
+"""Stand-ins that fail, by the module that is watched."""
+
+NAME = "library_that_fails"
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="docs/reliability.md, Limits")
+
+
+@pytest.fixture(autouse=True)
+def _counting_begins_anew(monkeypatch):
+    monkeypatch.setattr(aside, "_parts", [])
+    monkeypatch.setattr(counters, "_counters", {})
+    monkeypatch.setattr(gymnasium_envs, "_env_methods", [])
+    monkeypatch.setattr(pufferlib_envs, "_is_worker", [False])
+    monkeypatch.setattr(torch_syncs, "_counted", [])
+    fork_exec = ModuleType("_posixsubprocess")
+    fork_exec.fork_exec = start_nothing  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "_posixsubprocess", fork_exec)
+    torch_c = SimpleNamespace(_len_torch_function_stack=lambda: 0)
+    monkeypatch.setitem(sys.modules, "torch._C", torch_c)
+    monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=True))
+    yield
+    sys.modules.pop(NAME, None)
+
+
+def start_nothing(*_):
+    raise ValueError("no such program")
+
+
+def made(source: str) -> ModuleType:
+    module = sys.modules[NAME] = ModuleType(NAME)
+    exec(compile(source, f"<{NAME}>", "exec"), vars(module))
+    return module
+
+
+def errors(module: ModuleType) -> list[str]:
+    """The traceback of each of its calls; all of them fail."""
+    return [traceback_of(call) for call in module.calls()]
+
+
+def traceback_of(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except Exception:
+        return traceback.format_exc()
+    raise AssertionError("it did not fail")
+
+
+def test_every_library_is_here():
+    assert set(LIBRARIES) == set(WATCHED)
+
+
+@pytest.mark.parametrize(
+    ("watched", "source"),
+    [
+        pytest.param(watched, source, id=f"{watched}-{number}")
+        for watched, sources in LIBRARIES.items()
+        for number, source in enumerate(sources)
+    ],
+)
+def test_its_errors_are_told_as_without_counting(watched, source):
+    file, function = WATCHED[watched]
+    bare = errors(made(source))
+    counted = made(source)
+    getattr(importlib.import_module(FOLDER + file), function)(counted)
+
+    assert errors(counted) == bare
+
+
+@pytest.mark.parametrize("name", ["step", "step_wait", "walk"])
+def test_errors_of_the_target_of_steps_from_are_told_as_without_counting(name):
+    bare = errors(made(IN_A_STEP))
+    counted = made(IN_A_STEP)
+    custom.count_target(counted, f"Base.{name}")
+
+    assert errors(counted) == bare
+
+
+def test_a_stand_in_for_a_method_fails_like_it():
+    class Logger:
+        def handle(self, record):
+            raise LookupError(record)
+
+    bare = traceback_of(lambda: Logger().handle(1)).splitlines()
+    Logger.handle = stand_ins.MethodStandIn(Logger.handle, lambda _: None)
+
+    assert len(traceback_of(lambda: Logger().handle(1)).splitlines()) == len(bare)
