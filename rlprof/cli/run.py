@@ -103,6 +103,9 @@ def run(
     Ends with the training's own exit code. The training's output, input, signals and terminal are
     its own; the report goes to stderr.
     """
+    from rlprof.recording.descriptors import handed_down
+
+    only_the_targets = handed_down()
     target = target_of(ctx)
     if not target.words:
         raise nothing_to_run(
@@ -133,7 +136,9 @@ def run(
         run_file = new_run_file(output, name, force=force)
         if report:
             say(f"rlprof: recording into {run_file}; the report follows at the end")
-        outcome = _record(settings(run_file=run_file))
+        # With a pattern its output goes through us.
+        streams = {0, 1} if sps_pattern is None else {0}
+        outcome = _record(settings(run_file=run_file), only_the_targets | streams)
     except OutputError as error:
         if run_file is not None:
             give_back(run_file)
@@ -157,10 +162,12 @@ def run(
     raise typer.Exit(outcome.exit_code)
 
 
-def _record(settings: RecordingSettings) -> Outcome:
+def _record(settings: RecordingSettings, only_the_targets: frozenset[int]) -> Outcome:
+    """Of what the target was given we hold stderr alone once it runs, for the report."""
+    from rlprof.recording.descriptors import let_go_of
     from rlprof.recording.recorder import record
 
-    return record(settings)
+    return record(settings, when_started=partial(let_go_of, only_the_targets))
 
 
 def _train_without(command: tuple[str, ...], error: OutputError) -> NoReturn:

@@ -148,7 +148,7 @@ class Escort:
             if tap.is_open or tap.is_behind:
                 tap.leave_behind()
         if self._target is not None:
-            self._target.let_witness_go()
+            self._target.close()
         for restore in reversed(self._restore):
             restore()
 

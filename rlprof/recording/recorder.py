@@ -73,8 +73,9 @@ class Outcome:
     """What ended the recording early; the target was not touched by it."""
 
 
-def record(settings: RecordingSettings) -> Outcome:
-    """Run the target under observation and write ``settings.run_file``.
+def record(settings: RecordingSettings, when_started: Callable[[], None] = lambda: None) -> Outcome:
+    """Run the target under observation and write ``settings.run_file``; ``when_started`` is called as soon as it
+    runs.
 
     Raises :class:`LaunchError` when the target cannot be started and :class:`OutputError` when nothing can
     be recorded; the target has not run then. Once it runs nothing is raised any more.
@@ -91,7 +92,7 @@ def record(settings: RecordingSettings) -> Outcome:
             hint="`rlprof doctor` looks at what it needs",
         ) from error
     try:
-        return recorder.run()
+        return recorder.run(when_started)
     finally:
         with suppress(Exception):
             recorder.close()
@@ -138,7 +139,7 @@ class Recorder:
             go_on=self._go_on,
         )
 
-    def run(self) -> Outcome:
+    def run(self, when_started: Callable[[], None]) -> Outcome:
         self._selector.register(self._server, selectors.EVENT_READ, self._accept)
         try:
             target = self._escort.start(
@@ -151,6 +152,8 @@ class Recorder:
             raise
         self._census.root_pid = target.pid
         try:
+            with self._guard.part("what follows the start"):
+                when_started()
             while target.exit_code is None:
                 self._turn()
             self._finish(target.exit_code)

@@ -74,7 +74,9 @@ class Target:
         self.stops = 0
         """How often it was stopped or continued."""
         self._leads = _leads_alone()
-        self._terminal = _our_terminal() if self._leads else None
+        self._held_terminal = _hold_terminal() if self._leads else None
+        self._terminal = self._held_terminal
+        """The same while we are in its foreground."""
         self._last_signals: dict[int, float] = {}
         self._witness = _group_witness()
         terminal = self._terminal
@@ -102,7 +104,7 @@ class Target:
             )
         except (OSError, subprocess.SubprocessError) as error:
             self._take_terminal_back()
-            self.let_witness_go()
+            self.close()
             if getattr(error, "errno", None) in _NO_PROCESS_LEFT:
                 raise _no_process_left(error) from error
             raise _not_started(command, error) from error
@@ -140,10 +142,14 @@ class Target:
             self._witness.close()
             self._witness = None
 
-    def let_witness_go(self) -> None:
+    def close(self) -> None:
+        """Let the witness and the terminal go."""
         if self._witness is not None:
             self._witness.end()
             self._witness = None
+        if self._held_terminal is not None:
+            os.close(self._held_terminal)
+            self._held_terminal = self._terminal = None
 
     def changed(self, status: int) -> None:
         """Take in what ``waitpid`` says of the target."""
@@ -166,7 +172,8 @@ class Target:
         """We were continued, by ``fg`` or ``bg``: so is a target with a group of its own."""
         if not self._leads:
             return
-        self._terminal = _our_terminal()
+        held = self._held_terminal
+        self._terminal = held if held is not None and _is_in_foreground(held) else None
         if self._terminal is not None:
             _give_terminal(self._terminal, self.pid)
         with suppress(ProcessLookupError):
@@ -236,11 +243,27 @@ def _our_terminal() -> int | None:
     """A descriptor of the terminal, if we are in its foreground."""
     for stream in (sys.__stdin__, sys.__stderr__, sys.__stdout__):
         try:
-            if stream is not None and os.tcgetpgrp(stream.fileno()) == os.getpgrp():
+            if stream is not None and _is_in_foreground(stream.fileno()):
                 return stream.fileno()
-        except (OSError, ValueError):
+        except ValueError:
             continue
     return None
+
+
+def _hold_terminal() -> int | None:
+    """A descriptor of the terminal for ourselves: our streams may be let go of once the target runs."""
+    terminal = _our_terminal()
+    try:
+        return None if terminal is None else os.dup(terminal)
+    except OSError as error:
+        raise _no_process_left(error) from error
+
+
+def _is_in_foreground(terminal: int) -> bool:
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def _give_terminal(terminal: int, group: int) -> None:

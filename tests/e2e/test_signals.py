@@ -266,7 +266,8 @@ echo "back: $?"
 """
 
 
-def test_ctrl_z_stops_rlprof_with_its_target_and_fg_goes_on(write, terminal, tmp_path):
+@pytest.mark.parametrize("redirected", ["", "2>/dev/null"])
+def test_ctrl_z_stops_rlprof_with_its_target_and_fg_goes_on(write, terminal, tmp_path, redirected):
     script = write(
         """
         import sys, time
@@ -277,7 +278,7 @@ def test_ctrl_z_stops_rlprof_with_its_target_and_fg_goes_on(write, terminal, tmp
     )
     shell_script = tmp_path / "session.sh"
     command = " ".join(cli("run", "--no-report", "-o", tmp_path / "run.rlprof", script))
-    shell_script.write_text(SHELL_JOB.format(rlprof=command))
+    shell_script.write_text(SHELL_JOB.format(rlprof=f"{command} {redirected}"))
     session: Terminal = terminal(["bash", str(shell_script)])
     session.read_until(b"ready")
 
