@@ -323,6 +323,15 @@ def test_coverage(write, rlprof_run, tmp_path):
             for _ in range(rounds):
                 sum(range(100))
         work(60_000)
+        # What is counted is none of coverage's business.
+        import logging, os
+        logging.getLogger().addHandler(logging.NullHandler())
+        logging.warning("slow")
+        os.system("true")
+        pid = os.fork()
+        if not pid:
+            os._exit(0)
+        os.waitpid(pid, 0)
         if __name__ == "nobody":
             print("not covered")
         """
