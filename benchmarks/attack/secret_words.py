@@ -90,6 +90,19 @@ ENVIRONMENT = (
     ("LD_LIBRARY_HINT", "/opt/{}"),
 )
 
+SOURCE = """
+def never_called(user, token="{}", *, password="{}"):
+    token = token or "{}"
+    secret = ("{}"
+              "{}")  # password: {}
+    os.environ.setdefault("API_TOKEN", "{}")
+    api_key: str = f"{}{{user}}"
+    user.update({{"password": b"{}"}}, token="{}" if user else None)
+    setattr(user, "token", os.environ.get("TOKEN", "{}"))
+    return ["train", "--api-key", "{}"], "host=db password={}"
+"""
+"""Of the text of the program."""
+
 
 def in_command_line(arena: Arena, lines: Sequence[Sequence[str]]) -> str:
     hidden = Hidden(arena.random)
@@ -105,6 +118,14 @@ def in_environment(arena: Arena) -> str:
     _record(arena, [], **extra)
     _expect_hidden(arena, hidden.secrets, pages=False)
     return f"{len(hidden.secrets)} secrets, in no file"
+
+
+def in_source(arena: Arena) -> str:
+    # Longer ones would be hidden whatever their name.
+    hidden = Hidden(arena.random, letters=9)
+    _record(arena, [], program=PROGRAM + hidden.fill(SOURCE))
+    _expect_hidden(arena, hidden.secrets)
+    return f"{len(hidden.secrets)} secrets, in no file and no page"
 
 
 def in_children(arena: Arena) -> str:
@@ -151,18 +172,21 @@ def of_killed_recording(arena: Arena) -> str:
 class Hidden:
     """Secrets that stand nowhere else, and the words that hold them."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, *, letters: int = 20) -> None:
         self._random = random
+        self._letters = letters
         self.secrets: list[str] = []
 
     def fill(self, word: str) -> str:
-        fresh = ["".join(self._random.choices(LETTERS, k=20)) for _ in range(word.count("{}"))]
+        fresh = [
+            "".join(self._random.choices(LETTERS, k=self._letters)) for _ in range(word.count("{}"))
+        ]
         self.secrets += fresh
         return word.format(*fresh)
 
 
-def _record(arena: Arena, words: Sequence[str], **extra: str) -> None:
-    (arena.work / "train.py").write_text(PROGRAM)
+def _record(arena: Arena, words: Sequence[str], *, program: str = PROGRAM, **extra: str) -> None:
+    (arena.work / "train.py").write_text(program)
     ended = arena.run(arena.recorded("train.py", *words), env=arena.environment(**extra))
     if ended.code != 0:
         raise Failed(f"exit {ended.code}: {ended.complaint}")
@@ -203,6 +227,7 @@ ROWS: tuple[Row, ...] = (
         for name, lines in COMMAND_LINES.items()
     ),
     _row("in-environment", "Environment variables of any name.", in_environment, is_fast=True),
+    _row("in-source", "Strings and comments of the program.", in_source, is_fast=True),
     _row("in-children", "Command lines of the target's children.", in_children),
     _row(
         "of-killed-recording",

@@ -100,7 +100,7 @@ def redact_argument(text: str, *, after: str = "") -> str:
     pieces: list[str] = []
     at = 0
     # All are looked for in the whole text: what hides one must not hide the beginning of another.
-    for start, end in sorted((*_logins(text), *_named_values(text))):
+    for start, end in sorted((*_logins(text), *named_values(text))):
         if end > at:
             # Two that meet are one.
             pieces += [text[at:start], REDACTED] if start > at or not pieces else []
@@ -141,7 +141,8 @@ def _logins(text: str) -> Iterator[Span]:
             yield at, user.end() - 1
 
 
-def _named_values(text: str) -> Iterator[Span]:
+def named_values(text: str) -> Iterator[Span]:
+    """The values of telling names, up to where a grammar ends them."""
     at = 0
     while (named := _NAMED.search(text, at)) is not None:
         at = named.end()

@@ -1,15 +1,22 @@
 """Secrets in the text of a program: strings that are given to telling names, logins in URLs, random ones.
 
-Letters take the place of what is hidden, as many as there were: each line keeps its columns, the text can be
-parsed as before, and what detectors read of it, calls, loops and names, stays.
+Letters take the place of what is hidden, as many as there were, and only inside of strings and comments: each line
+keeps its columns, the text can be parsed as before, and what detectors read of it, calls, loops and names, stays.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from rlprof.recording.redaction.arguments import Span, named_values
+from rlprof.recording.redaction.given import is_plain, is_secret_value, strings_given
+from rlprof.recording.redaction.insides import Inside, insides_of
 from rlprof.recording.redaction.names import is_secret_name
 from rlprof.recording.redaction.randomness import LOOK_BACK, hide_random
 
@@ -31,17 +38,127 @@ _IN_COMMAND: Final = re.compile(
     r"(?<![\w.\-])(?P<name>--[\w.\-]+(?=[ =])|[A-Z][A-Z0-9_]+(?==))[ =]+(?P<value>[^\s\"'{}\\]{4,})"
 )
 """Of a string that is a command: ``--api-key …``, ``WANDB_API_KEY=…``."""
-_OFTEN_PLAIN: Final = re.compile(r"(?i).*(?:keys?|tokens?|pass)")
-_PLAIN: Final = re.compile(r"[\W_]*(?:[A-Za-z]+[\W_]+)*[A-Za-z]*|.{1,3}")
-"""Words without a digit, which name a column or a token of a language model: ``key="reward"``."""
+_NAMED: Final = re.compile(
+    r"""(?:(?<![\w.\-\\])|(?<=\\[nrt]))(?P<name>[\w.\-]+)(?:\\*["'])?(?P<sign>\s*[:=]\s*)
+    (?:(?P<quote>\\*["'])(?P<quoted>[^"'\n]+?)(?P=quote) | (?P<word>(?:[^\s"'{}\\]|\\[^nrt"'\\]){4,}))""",
+    re.VERBOSE,
+)
+"""In comments, and in YAML, JSON and connection strings within strings."""
+_NAMED_LINE: Final = re.compile(
+    r"""(?m)(?:^|\\n)[\t \#\-]*(?P<name>[\w.\-]+)[\t ]*[:=][\t ]*(?P<value>[^\s"'{}\\]{4,})[\t ]*(?=$|\\n)""",
+    re.VERBOSE,
+)
+"""As of YAML: nothing else is in the line, so it is no sentence about a token."""
+_UNIT: Final = re.compile(
+    r"\\(?:N\{[^}]*\}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|\{\{|\}\}|.)|\{\{|\}\}|.",
+    re.DOTALL,
+)
+"""An escape, of which no part may be changed alone."""
 
 
 @lru_cache(maxsize=256)
 def hide_literals(text: str) -> str:
     """The source ``text``, as long as before, with ``x`` for each character of a secret.
 
-    It takes 0.4 s/MB, and sources are kept again and again while a run is recorded.
+    It takes 0.5 s/MB, and sources are kept again and again while a run is recorded.
     """
+    mark = "\ufeff" if text.startswith("\ufeff") else ""  # Of Windows' editors; not Python's.
+    source = text.removeprefix(mark)
+    with warnings.catch_warnings():
+        # A doubtful escape sequence in the user's file is not ours to warn about.
+        warnings.simplefilter("ignore")
+        try:
+            given = [*strings_given(ast.parse(source))]
+        # ValueError: a NUL byte or a lone surrogate. The last two: nesting too deep to read.
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return _hidden_by_patterns(text)
+    return mark + _hidden_in_insides(source, given)
+
+
+def _hidden_in_insides(text: str, given: Iterable[ast.expr]) -> str:
+    insides = insides_of(text)
+    is_secret = bytearray(len(text))
+    for start, end in (
+        *_spans_of_nodes(text, insides, given),
+        *_spans_of(_PASSWORD, text),
+        *_spans_of(_PRIVATE_KEY, text),
+        *(span for inside in insides for span in _spans_within(text, inside)),
+    ):
+        is_secret[start:end] = b"\1" * (end - start)
+    pieces: list[str] = []
+    at = 0
+    for start, end, _ in insides:
+        if is_secret.find(1, start, end) >= 0:
+            pieces.append(text[at:start])
+            pieces += (
+                _filled(unit.group()) if is_secret.find(1, *unit.span()) >= 0 else unit.group()
+                for unit in _UNIT.finditer(text, start, end)
+            )
+            at = end
+    return "".join((*pieces, text[at:]))
+
+
+def _spans_of_nodes(text: str, insides: list[Inside], nodes: Iterable[ast.expr]) -> Iterator[Span]:
+    """The insides of the strings of ``nodes``, those in placeholders left out."""
+    lines = text.split("\n")
+    line_starts = [0]
+    for line in lines:
+        line_starts.append(line_starts[-1] + len(line) + 1)
+
+    def place(line: int, column: int) -> int:
+        """``column`` counts bytes."""
+        return line_starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
+
+    for node in nodes:
+        start = place(node.lineno, node.col_offset)
+        end = place(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        first = bisect_left(insides, (start,))
+        last = bisect_left(insides, (end,))
+        for inside in insides[first:last]:
+            if inside.depth == insides[first].depth:
+                yield inside.start, inside.end
+
+
+def _spans_of(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    return (found.span("value") for found in pattern.finditer(text))
+
+
+def _spans_within(text: str, inside: Inside) -> Iterator[Span]:
+    """The secrets of the words of one string or comment."""
+    start, end, _ = inside
+    words = text[start:end]
+    before = text[max(0, start - LOOK_BACK) : start].rstrip("\"'")
+    for span in (*_named_within(words), *_random_within(words, before)):
+        yield start + span[0], start + span[1]
+
+
+def _named_within(words: str) -> Iterator[Span]:
+    if words.lstrip().startswith(("{", "[")):
+        yield from named_values(words)
+    for found in _IN_COMMAND.finditer(words):
+        if is_secret_name(found["name"]):
+            yield found.span("value")
+    for found in _NAMED_LINE.finditer(words):
+        if is_secret_name(found["name"]) and is_secret_value(found["name"], found["value"]):
+            yield found.span("value")
+    for found in _NAMED.finditer(words):
+        name, quoted, word = found.group("name", "quoted", "word")
+        # In a sentence a word after a colon is often no more than that.
+        is_value = quoted or found["sign"] == "=" or not is_plain(word)
+        if is_value and is_secret_name(name) and is_secret_value(name, quoted or word):
+            yield found.span("quoted" if quoted else "word")
+
+
+def _random_within(words: str, before: str) -> Iterator[Span]:
+    told = hide_random(words, _filled, after=before)
+    if told != words:
+        for at, (old, new) in enumerate(zip(words, told, strict=True)):
+            if old != new:
+                yield at, at + 1
+
+
+def _hidden_by_patterns(text: str) -> str:
+    """What is found without knowing where strings begin and end: of a text that this Python cannot read."""
     text = _PRIVATE_KEY.sub(_hidden, _PASSWORD.sub(_hidden, _GIVEN.sub(_hidden_if_secret, text)))
     return _STRING.sub(_without_secrets, text)
 
@@ -53,10 +170,9 @@ def _hidden(found: re.Match[str]) -> str:
 
 def _hidden_if_secret(found: re.Match[str]) -> str:
     name, value = found["name"], found["value"]
-    is_plain = _OFTEN_PLAIN.fullmatch(name) and _PLAIN.fullmatch(value)
     # Strings with a comma between them are a pair in a call, and words of a list elsewhere.
     is_list = found["comma"] and found.string[found.start() - 2 : found.start() - 1] != "("
-    hides = is_secret_name(name) and not is_plain and not is_list
+    hides = is_secret_name(name) and is_secret_value(name, value) and not is_list
     return _hidden(found) if hides else found.group()
 
 
@@ -71,4 +187,5 @@ def _without_secrets(found: re.Match[str]) -> str:
 
 
 def _filled(text: str) -> str:
-    return re.sub(r"\S", "x", text)
+    # A backslash before the end of a line joins it with the next.
+    return re.sub(r"\\(?!\n)|[^\s\\]", "x", text)

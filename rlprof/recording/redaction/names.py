@@ -41,6 +41,7 @@ _HARMLESS_BESIDE: Final = {
     "pass": re.compile(r"backward|filter|first|forward|max|min|n|num|one|per|rate|second|two"),
 }
 """Words beside which a key names a column, tokens are those of a language model, and a pass is a round."""
+_CLEAR_WORD: Final = re.compile(rf"{_SECRET_WORD.pattern}|{_SECRET_BESIDE.pattern}|tokens?")
 _PLACES: Final = frozenset({"dir", "file", "folder", "path", "type"})
 """Last words of names whose value tells where a secret is, or of which kind."""
 
@@ -55,6 +56,12 @@ def is_surely_secret_name(name: str) -> bool:
     """Tell whether a secret follows ``name`` though they are but two words beside each other."""
     words = _words(name)
     return is_secret_name(name) and (len(words) > 1 or _has(words, _SURE_WORD))
+
+
+def is_vague_name(name: str) -> bool:
+    """Tell whether ``name`` says no more than key or pass: more often a column or a verdict than a secret."""
+    words = _words(name)
+    return not {"key", "keys", "pass"}.isdisjoint(words) and not _has(words, _CLEAR_WORD)
 
 
 def _words(part: str) -> list[str]:

@@ -32,10 +32,80 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").rglob("*.py"))
         "run(f'{python} train.py --api-key=hunter2')",
         "os.system('WANDB_API_KEY=hunter2 make')",
         "connect('postgres://me:hunter2@db:5432/runs')",
+        "token = token or 'hunter2'",
+        "token = 'hunter2' if debug else None",
+        "token = f'hunter2'",
+        "token = f'hunter2{n}hunter2'",
+        "secret = ('hunter2'\n    'hunter2')",
+        "secret = 'hunter2' \\\n    f'hunter2{n}'",
+        "secret = prefix + 'hunter2'",
+        "tokens = ['hunter2', 'hunter2']",
+        "tokens = {'hunter2'}, ('hunter2',)",
+        "secrets = {'wandb': 'hunter2', 'hf': ['hunter2']}",
+        "user, password = 'me', 'hunter2'",
+        "password = 'hunter2'.encode()",
+        "password = Field(default='hunter2')",
+        "password = Field(default_factory=lambda: 'hunter2')",
+        "token = os.environ.get('TOKEN', 'hunter2')",
+        "token = os.environ['TOKEN'] or 'hunter2'",
+        "token = os.getenv('ANY', default='hunter2')",
+        "def f(n, token='hunter2', *, password='hunter2'): pass",
+        "f = lambda token='hunter2': 3",
+        "connect(password='hunter2')",
+        "print(token := 'hunter2')",
+        "token: Annotated[str, 'of the hub'] = 'hunter2'",
+        "token += 'hunter2'",
+        "setattr(x, 'token', 'hunter2')",
+        "config['password'] = x.token = 'hunter2'",
+        "config.update({'token': 'hunter2'})",
+        "headers = dict([('token', 'hunter2')])",
+        "for token in ('hunter2', 'hunter2'): pass",
+        "if password == 'hunter2': pass",
+        "def get_password():\n    return 'hunter2'",
+        "f'{connect(password=\"hunter2\")}'",
+        "password = rb'hunter2'",
+        "password = '''\nhunter2\n\n  hunter2'''",
+        "subprocess.run(['prog', '--api-key', 'hunter2', '--lr', '3'])",
+        "argv = [python, '-m', 'prog', '--api-key', 'hunter2', *rest]",
+        "parser.add_argument('--api-key', '-a', default='hunter2')",
+        'json.loads(\'{"lr": 3, "password": "hunter2"}\')',
+        'json.loads("{\\"password\\": \\"hunter2\\"}")',
+        "yaml.safe_load('''\ndb:\n  password: hunter2\n  user: me\n''')",
+        "connect('host=db password=hunter2 dbname=runs')",
+        "n = 3  # password: hunter2 of old",
+        "# connect(password='hunter2')",
+        "def f():\n    '''Log in; the token is\n\n    token = hunter2\n    '''",
+        "\ufefftoken = token or 'hunter2'",
     ],
 )
 def test_strings_of_telling_names(line):
     assert hide_literals(line) == line.replace(SECRET, X)
+
+
+def test_lists_in_json_within_a_string():
+    told = hide_literals('json.loads(\'{"tokens": ["hunter2", "hunter2"], "lr": 3}\')')
+
+    assert SECRET not in told
+    assert told.endswith(', "lr": 3}\')')
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "password = 'swordfish'",
+        "hf_token = 'swordfish'",
+        "connect(api_key='swordfish')",
+        "d = {'password': 'swordfish'}",
+        "yaml.safe_load('db:\\n  password: swordfish\\n  user: me')",
+        "connect('host=db password=swordfish')",
+    ],
+)
+def test_words_given_to_names_that_say_more_than_key(line):
+    assert hide_literals(line) == line.replace("swordfish", "xxxxxxxxx")
+
+
+def test_what_cannot_be_parsed_is_searched_by_patterns():
+    assert hide_literals("print 'a'\npassword = 'hunter2'") == f"print 'a'\npassword = '{X}'"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +128,15 @@ def test_a_private_key_of_many_lines():
     "line",
     [
         "sorted(runs, key='reward')",
-        "info = {'key': 'final_observation', 'token': '<pad>'}",
+        "info = {'key': 'final_observation'}",
+        "keys = ['obs', 'action']",
+        "told = {Verdict.PASS: 'as fast'}",
+        "password = getpass('Password: ')",
+        "auth = b64encode(data).decode('utf-8')",
+        "tokens = tokens.to('cuda:0', dtype='float32')",
+        "token = ' '.join(words)",
+        "token = f'{a[\"hunter2\"]}'",
+        "def f(token):\n    '''Embed.\n\n    token: the token to embed\n    '''",
         "password = os.environ['PASSWORD']",
         'log.debug(f"token={token!r} key={key}")',
         "password = f'{user}-{number}'",

@@ -1,0 +1,191 @@
+"""The strings that a program gives to telling names, whichever way it does: assigned, passed, a default, compared."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from rlprof.recording.redaction.arguments import REDACTED, redact_arguments
+from rlprof.recording.redaction.names import is_secret_name, is_vague_name
+
+Given: TypeAlias = Iterator[tuple[str, ast.expr]]
+"""Names and what they are given."""
+
+_NAME: Final = re.compile(r"[\w.\-]+")
+_OPTION: Final = re.compile(r"-{1,2}[A-Za-z].*", re.DOTALL)
+_PLAIN: Final = re.compile(r"[\W_]*(?:[A-Za-z]+[\W_]+)*[A-Za-z]*|.{1,3}")
+"""Words without a digit, which name a column: ``key="reward"``."""
+_SEPARATOR: Final = re.compile(r"[\W_]{0,3}")
+_LIKE_A_SECRET: Final = re.compile(r"(?=.*\d).{8,}", re.DOTALL)
+"""Neither a prompt nor ``utf-8``, ``cuda:0``, ``float32``."""
+
+
+def strings_given(tree: ast.AST) -> Iterator[ast.expr]:
+    """The nodes of strings that are given to telling names."""
+    for node in ast.walk(tree):
+        for name, value in _given(node):
+            if is_secret_name(name):
+                yield from (
+                    string
+                    for string, is_passed_on in _strings(value)
+                    if is_secret_value(name, _text(string), is_passed_on=is_passed_on)
+                )
+        if isinstance(node, (ast.List, ast.Tuple)):
+            yield from _in_command(node.elts)
+
+
+def is_secret_value(name: str, text: str, *, is_passed_on: bool = False) -> bool:
+    """Tell whether ``text`` is a secret where the telling ``name`` gets it, or what a call makes of it."""
+    if is_passed_on:
+        return _LIKE_A_SECRET.fullmatch(text) is not None
+    if is_vague_name(name):
+        return not is_plain(text)
+    return not _SEPARATOR.fullmatch(text)
+
+
+def is_plain(text: str) -> bool:
+    return _PLAIN.fullmatch(text) is not None
+
+
+def _given(node: ast.AST) -> Given:
+    match node:
+        case ast.Assign():
+            for target in node.targets:
+                yield from _assigned(target, node.value)
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield _name(target), value
+        case ast.AugAssign() | ast.NamedExpr():
+            yield _name(node.target), node.value
+        case ast.For() | ast.AsyncFor() | ast.comprehension():
+            yield _name(node.target), node.iter
+        case ast.arguments():
+            yield from _defaults(node)
+        case ast.keyword(arg=str() as name):
+            yield name, node.value
+        case ast.Dict():
+            pairs = zip(node.keys, node.values, strict=True)
+            yield from ((_name(key), value) for key, value in pairs if key is not None)
+        case ast.Call():
+            yield from _named_in_call(node)
+        case ast.Tuple(elts=[ast.Constant() as named, value]):
+            yield _name(named), value
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+            yield _name(node.left), right
+            yield _name(right), node.left
+        case ast.FunctionDef() | ast.AsyncFunctionDef() if is_secret_name(node.name):
+            returned = (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return))
+            yield from ((node.name, value) for value in returned if value is not None)
+
+
+def _assigned(target: ast.expr, value: ast.expr) -> Given:
+    match target, value:
+        case ((ast.Tuple() | ast.List()), (ast.Tuple() | ast.List())) if len(target.elts) == len(
+            value.elts
+        ):
+            for part, part_value in zip(target.elts, value.elts, strict=True):
+                yield from _assigned(part, part_value)
+        case ((ast.Tuple() | ast.List()), _):
+            for part in target.elts:
+                yield from _assigned(part, value)
+        case _:
+            yield _name(target), value
+
+
+def _defaults(arguments: ast.arguments) -> Given:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    with_default = positional[len(positional) - len(arguments.defaults) :]
+    for argument, value in zip(with_default, arguments.defaults, strict=True):
+        yield argument.arg, value
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if default is not None:
+            yield argument.arg, default
+
+
+def _named_in_call(call: ast.Call) -> Given:
+    """``setattr(x, "token", "…")``, ``getenv("TOKEN", "…")``, ``add_argument("--api-key", "-k", default="…")``."""
+    for named, value in pairwise(call.args):
+        if isinstance(named, ast.Constant) and not _is_option(value):
+            yield _name(named), value
+    defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
+    for named in call.args:
+        if isinstance(named, ast.Constant):
+            yield from ((_name(named), value) for value in defaults)
+
+
+def _in_command(elements: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """Of a list that reads like a command line: ``["prog", "--api-key", "…"]``."""
+    elements = list(elements)
+    if not any(map(_is_option, elements)):
+        return
+    # Something stands for what is no string: it may be the value of the option before it.
+    words = [_text(element) or "word" for element in elements]
+    for element, told in zip(elements, redact_arguments(words), strict=True):
+        if told == REDACTED and isinstance(element, (ast.Constant, ast.JoinedStr)):
+            yield element
+
+
+def _is_option(node: ast.expr) -> bool:
+    return _OPTION.fullmatch(_text(node)) is not None
+
+
+def _name(node: ast.expr) -> str:
+    """The last name of ``x``, ``a.x``, ``a["x"]``, ``"x"``; empty where there is none."""
+    match node:
+        case ast.Name():
+            return node.id
+        case ast.Attribute():
+            return node.attr
+        case ast.Subscript():
+            return _name(node.slice)
+        case ast.Starred():
+            return _name(node.value)
+        case ast.Constant(value=str() | bytes()) if _NAME.fullmatch(_text(node)):
+            return _text(node)
+    return ""
+
+
+def _text(node: ast.expr) -> str:
+    """The characters of a string, those of an f-string outside of its placeholders; empty for all else."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.Constant(value=bytes() as data):
+            return data.decode("latin-1")
+        case ast.JoinedStr():
+            return "".join(map(_text, node.values))
+    return ""
+
+
+def _strings(node: ast.AST, *, is_passed_on: bool = False) -> Iterator[tuple[ast.expr, bool]]:
+    """The strings that may become the value of ``node``, and whether a call is to make something of them."""
+    inner: list[ast.AST]
+    match node:
+        case ast.Constant(value=str() | bytes()) | ast.JoinedStr():
+            yield node, is_passed_on
+            return
+        case ast.Call():
+            for argument in node.args:
+                yield from _strings(argument, is_passed_on=True)
+            inner = [keyword.value for keyword in node.keywords if _is_default(keyword)]
+            inner += [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        case ast.Dict():
+            inner = [*node.values]
+        case ast.IfExp():
+            inner = [node.body, node.orelse]
+        case ast.Subscript():
+            inner = [node.value]
+        case ast.Lambda():
+            inner = [node.body]
+        case ast.Compare():
+            inner = []
+        case _:
+            inner = [*ast.iter_child_nodes(node)]
+    for part in inner:
+        yield from _strings(part, is_passed_on=is_passed_on)
+
+
+def _is_default(keyword: ast.keyword) -> bool:
+    return keyword.arg in ("default", "default_factory")
