@@ -1,11 +1,14 @@
-"""An error that comes through a counted function has the traceback that it has without counting."""
+"""Errors and warnings of a counted function name the lines that they name without counting."""
 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -157,7 +160,15 @@ LIBRARIES = {
 
 NAME = "library_that_fails"
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="docs/reliability.md, Limits")
+needs_trimming = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="docs/reliability.md, Limits"
+)
+
+EACH = [
+    pytest.param(watched, source, id=f"{watched}-{number}")
+    for watched, sources in LIBRARIES.items()
+    for number, source in enumerate(sources)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -192,6 +203,17 @@ def errors(module: ModuleType) -> list[str]:
     return [traceback_of(call) for call in module.calls()]
 
 
+def warnings_of(module: ModuleType) -> list[tuple[str, int]]:
+    """The places that the warnings of its calls name."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        for call in module.calls():
+            # What no longer fails has none of the values that are asked for.
+            with suppress(Exception):
+                call()
+    return [(warning.filename, warning.lineno) for warning in given]
+
+
 def traceback_of(call: Callable[[], object]) -> str:
     try:
         call()
@@ -204,14 +226,8 @@ def test_every_library_is_here():
     assert set(LIBRARIES) == set(WATCHED)
 
 
-@pytest.mark.parametrize(
-    ("watched", "source"),
-    [
-        pytest.param(watched, source, id=f"{watched}-{number}")
-        for watched, sources in LIBRARIES.items()
-        for number, source in enumerate(sources)
-    ],
-)
+@needs_trimming
+@pytest.mark.parametrize(("watched", "source"), EACH)
 def test_its_errors_are_told_as_without_counting(watched, source):
     file, function = WATCHED[watched]
     bare = errors(made(source))
@@ -221,6 +237,23 @@ def test_its_errors_are_told_as_without_counting(watched, source):
     assert errors(counted) == bare
 
 
+# A warning that torch gives in C code names our line: docs/reliability.md, Limits.
+@pytest.mark.parametrize(
+    ("watched", "source"), [each for each in EACH if each.values[1] != ON_A_GPU]
+)
+def test_its_warnings_are_told_as_without_counting(watched, source):
+    file, function = WATCHED[watched]
+    warning = re.sub(r"raise .*", 'warn("old", stacklevel=2)', source)
+    warning = "from warnings import warn\n" + warning
+    bare = warnings_of(made(warning))
+    counted = made(warning)
+    getattr(importlib.import_module(FOLDER + file), function)(counted)
+
+    assert warnings_of(counted) == bare
+    assert bare
+
+
+@needs_trimming
 @pytest.mark.parametrize("name", ["step", "step_wait", "walk"])
 def test_errors_of_the_target_of_steps_from_are_told_as_without_counting(name):
     bare = errors(made(IN_A_STEP))
@@ -230,6 +263,7 @@ def test_errors_of_the_target_of_steps_from_are_told_as_without_counting(name):
     assert errors(counted) == bare
 
 
+@needs_trimming
 def test_a_stand_in_for_a_method_fails_like_it():
     class Logger:
         def handle(self, record):
