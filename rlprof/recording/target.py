@@ -64,7 +64,7 @@ class Target:
         given as blocked.
 
         Raises :class:`LaunchError` when the program cannot be started, :class:`OutputError` when no further
-        process may be: then it can still take our place.
+        process may be, or none with what we add to its environment: then it can still take our place.
         """
         self.exit_code: int | None = None
         self.exit_signal: int | None = None
@@ -105,8 +105,11 @@ class Target:
         except (OSError, subprocess.SubprocessError) as error:
             self._take_terminal_back()
             self.close()
-            if getattr(error, "errno", None) in _NO_PROCESS_LEFT:
+            reason = getattr(error, "errno", None)
+            if reason in _NO_PROCESS_LEFT:
                 raise _no_process_left(error) from error
+            if reason == errno.E2BIG:
+                raise _too_long() from error
             raise _not_started(command, error) from error
         self.pid = process.pid
         # From here on the recorder reaps every child by pid; Popen must not wait too.
@@ -156,7 +159,7 @@ class Target:
         if os.WIFSTOPPED(status):
             self.stopped_at_s = time.monotonic()
             self.stops += 1
-            self._stop_with_target()
+            self._stop_with_target(os.WSTOPSIG(status))
         elif os.WIFCONTINUED(status):
             self.stopped_at_s = None
             self.stops += 1
@@ -179,11 +182,16 @@ class Target:
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
 
-    def _stop_with_target(self) -> None:
-        """Ctrl-Z stopped the target: stop too, so that the shell gets its prompt."""
-        if self._terminal is not None:
-            self._take_terminal_back()
-            os.kill(os.getpid(), signal.SIGSTOP)
+    def _stop_with_target(self, signum: int) -> None:
+        """Ctrl-Z stopped the target: stop of the same, so that the shell gets its prompt and tells why."""
+        if self._terminal is None:
+            return
+        self._take_terminal_back()
+        heeds_it = signal.getsignal(signum) is signal.SIG_DFL
+        os.kill(os.getpid(), signum if heeds_it else signal.SIGSTOP)
+        if signum == signal.SIGTSTP:
+            # Without a shell (`ssh -t`, a container) it stops nobody: then it may not stop the target either.
+            self.continued()
 
     def _take_terminal_back(self) -> None:
         if self._terminal is not None:
@@ -208,6 +216,14 @@ def _no_process_left(error: Exception) -> OutputError:
         f"no further process may be started: {getattr(error, 'strerror', None) or error}",
         slug="recording-not-begun",
         hint="see the limits of `ulimit -u`, `ulimit -n` and of the control group",
+    )
+
+
+def _too_long() -> OutputError:
+    return OutputError(
+        "the command line and the environment leave no room for rlprof's own variables",
+        slug="recording-not-begun",
+        hint="see the limit of `getconf ARG_MAX`",
     )
 
 

@@ -283,7 +283,7 @@ def test_ctrl_z_stops_rlprof_with_its_target_and_fg_goes_on(write, terminal, tmp
     session.read_until(b"ready")
 
     session.type(b"\x1a")
-    session.read_until(b"stopped: 147")  # 128 + SIGSTOP: the shell has its prompt again.
+    session.read_until(b"stopped: 148")  # 128 + SIGTSTP: the shell has its prompt again.
     session.type(b"go\n")
     session.read_until(b"train.py")  # fg names the job that it continues.
     session.type(b"hello\n")
@@ -291,6 +291,20 @@ def test_ctrl_z_stops_rlprof_with_its_target_and_fg_goes_on(write, terminal, tmp
 
     assert b"got hello" in session.shown
     session.finish()
+
+
+def test_ctrl_z_without_a_shell_stops_nobody(write, terminal, tmp_path):
+    """As in ``ssh -t`` or a container: nobody is there to continue what it would stop."""
+    script = write("print('ready', flush=True)\nprint('got', input(), flush=True)")
+    run_file = tmp_path / "run.rlprof"
+    session: Terminal = terminal(cli("run", "--no-report", "-o", run_file, script))
+    session.read_until(b"ready")
+
+    session.type(b"\x1a")
+    session.type(b"hello\n")
+
+    assert session.finish() == 0
+    assert b"got hello" in session.shown
 
 
 def test_the_terminal_belongs_to_the_shell_again_after_the_run(write, terminal, tmp_path):
