@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
+from unittest import mock
 
 import pytest
 
@@ -100,6 +101,13 @@ def test_methods_give_what_they_gave_before(mailbox):
     assert bool(tensor) is True
     assert Tensor.item(tensor) == 2.5
     assert Tensor.item.__name__ == "item"
+
+
+@pytest.mark.parametrize("name", ["item", "cpu", "to"])
+def test_methods_can_be_mocked_by_their_own_specification(mailbox, name):
+    with mock.patch.object(Tensor, name, autospec=True, return_value=7):
+        assert getattr(Tensor(), name)() == 7
+    assert Tensor().item() == 2.5
 
 
 def test_a_read_on_the_cpu_would_wait_and_is_not_timed(reader):
