@@ -103,7 +103,7 @@ def start() -> None:
     _agent = agent
     if agent.probe is not None:
         manners.install(_probe)
-    from . import aside, counting, exits, instruments
+    from . import aside, counting, exits, held_signals, instruments
 
     exits.install(lambda: None if _agent is None else _agent.mailbox.cells)
     counting.install(_tell_custom_state)
@@ -111,7 +111,8 @@ def start() -> None:
         from . import imported_files
 
         imported_files.install(os.environ["RLPROF_IMPORTS_DIR"])
-    os.register_at_fork(after_in_child=aside.hook(_start_in_child, _forget_in_child))
+    in_child = held_signals.holding(_start_in_child)
+    os.register_at_fork(after_in_child=aside.hook(in_child, _forget_in_child))
     # Last: one of the program's may be on already, and then all of that is aside.
     instruments.install(_probe)
 

@@ -13,11 +13,11 @@ SIGEV_THREAD_ID = 4
 PR_SET_PTRACER = 0x59616D61
 
 _SIGEVENT_SIZE = 64
-_TIMES = struct.Struct("@llll")
+TIMES = struct.Struct("@llll")
 """Interval and time to the next firing, each in seconds and ns."""
 
 
-def _library() -> Any:
+def timer_library() -> Any:
     """The C library's timer functions; before glibc 2.34 they lived in librt.
 
     Raises ImportError without ctypes and OSError or AttributeError without the functions.
@@ -40,7 +40,7 @@ class CpuTimer:
     def __init__(self, signum: int, native_thread_id: int) -> None:
         import ctypes
 
-        self._library = _library()
+        self._library = timer_library()
         self._timer = ctypes.c_void_p()
         event = struct.pack("=qiii", 0, signum, SIGEV_THREAD_ID, native_thread_id)
         buffer = ctypes.create_string_buffer(event, _SIGEVENT_SIZE)
@@ -55,11 +55,11 @@ class CpuTimer:
 
         seconds, us = divmod(interval_us, 1_000_000)
         first = divmod(first_ns or interval_us * 1000, 1_000_000_000)
-        spec = _TIMES.pack(seconds, us * 1000, *first)
-        before = ctypes.create_string_buffer(_TIMES.size)
+        spec = TIMES.pack(seconds, us * 1000, *first)
+        before = ctypes.create_string_buffer(TIMES.size)
         if self._library.timer_settime(self._timer, 0, spec, before):
             raise OSError(ctypes.get_errno(), "timer_settime")
-        _, _, left_s, left_ns = _TIMES.unpack(before.raw)
+        _, _, left_s, left_ns = TIMES.unpack(before.raw)
         return int(left_s * 1_000_000_000 + left_ns)
 
 

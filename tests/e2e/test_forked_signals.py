@@ -1,0 +1,74 @@
+"""A signal that comes to a forked child while its agent starts is the program's, as any other."""
+
+from __future__ import annotations
+
+import pytest
+
+FORKS = """
+    import os, signal, sys, time
+    from rlprof_agent import announce
+
+    really_announce = announce.announce
+
+    def announce_late(*args, **keywords):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return really_announce(*args, **keywords)
+
+    announce.announce = announce_late
+
+    def code_of(child):
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "code"), [("lambda *_: os._exit(7)", 7), ("signal.SIG_DFL", -15)]
+)
+def test_it_ends_the_child(write, rlprof_run, handler, code):
+    body = f"""
+    signal.signal(signal.SIGTERM, {handler})
+    child = os.fork()
+    if not child:
+        time.sleep(30)
+        os._exit(1)
+    print(code_of(child))
+    """
+    result = rlprof_run(write(FORKS + body))
+
+    assert (result.code, result.out, result.err) == (0, f"{code}\n".encode(), "")
+
+
+def test_what_its_handler_raises_is_not_lost(write, rlprof_run):
+    body = """
+    def raises(*_):
+        raise TimeoutError("late")
+
+    signal.signal(signal.SIGTERM, raises)
+    try:
+        child = os.fork()
+        if not child:
+            time.sleep(30)
+            os._exit(1)
+    except TimeoutError as error:
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        print(error, mask, signal.sigpending(), flush=True)
+        os._exit(8)
+    print(code_of(child))
+    """
+    result = rlprof_run(write(FORKS + body))
+
+    assert (result.code, result.out, result.err) == (0, b"late set() set()\n8\n", "")
+    assert len(result.recording.processes) == 2
+
+
+def test_a_child_that_blocks_it_finds_it_pending(write, rlprof_run):
+    body = """
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    child = os.fork()
+    if not child:
+        os._exit(10 + (signal.SIGTERM in signal.sigpending()))
+    print(code_of(child))
+    """
+    result = rlprof_run(write(FORKS + body))
+
+    assert (result.code, result.out, result.err) == (0, b"11\n", "")
