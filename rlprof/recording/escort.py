@@ -80,6 +80,7 @@ class Escort:
                 environment,
                 stdout=stdout,
                 stderr=stderr,
+                read_by_us=self.taps,
                 also_ignored=self._ignored,
                 blocked=self._blocked,
             )
@@ -195,6 +196,8 @@ class Escort:
             self._selector.register(tap.ours, selectors.EVENT_WRITE, partial(self._flush, tap))
         elif tap.is_open:
             self._selector.register(tap.fd, selectors.EVENT_READ, partial(self._pump, tap))
+        else:
+            self.target.nobody_reads(tap)
 
     def _pump(self, tap: OutputTap) -> None:
         fd = tap.fd

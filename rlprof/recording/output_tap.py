@@ -67,8 +67,7 @@ class OutputTap:
         except OSError:
             data = b""  # EIO: a pseudo-terminal's way to say end of file.
         if not data:
-            self.is_open = False
-            os.close(self.fd)
+            self.close()
             self._match(self._line)
             return
         self._unwritten += data
@@ -94,9 +93,13 @@ class OutputTap:
                 # Nobody reads our output any more: the target must see that as without us.
                 self._unwritten = b""
                 if self.is_open:
-                    self.is_open = False
-                    os.close(self.fd)
+                    self.close()
                 return
+
+    def close(self) -> None:
+        """Read no more."""
+        self.is_open = False
+        os.close(self.fd)
 
     def take_sps(self) -> float | None:
         """The latest rate that was printed since the last call."""

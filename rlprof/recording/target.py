@@ -21,7 +21,7 @@ from rlprof.recording.dispositions import (
     ignored_before_python,
 )
 from rlprof.recording.prctl import adopt_orphans
-from rlprof.recording.witness import GroupWitness
+from rlprof.recording.witness import GroupWitness, Stream
 
 _OTHERWISE_SEEN_TO = frozenset(
     {
@@ -57,11 +57,12 @@ class Target:
         *,
         stdout: int | None = None,
         stderr: int | None = None,
+        read_by_us: Sequence[Stream] = (),
         also_ignored: frozenset[int] = frozenset(),
         blocked: Iterable[int] = (),
     ) -> None:
-        """``also_ignored`` are signals that we handle and were given as ignored, ``blocked`` those that we were
-        given as blocked.
+        """``read_by_us`` are the other ends of ``stdout`` and ``stderr``, ``also_ignored`` signals that we handle and
+        were given as ignored, ``blocked`` those that we were given as blocked.
 
         Raises :class:`LaunchError` when the program cannot be started, :class:`OutputError` when no further
         process may be, or none with what we add to its environment: then it can still take our place.
@@ -78,7 +79,7 @@ class Target:
         self._terminal = self._held_terminal
         """The same while we are in its foreground."""
         self._last_signals: dict[int, float] = {}
-        self._witness = _group_witness()
+        self._witness = _group_witness(read_by_us)
         terminal = self._terminal
         leads = self._leads
         ignored = ignored_before_python() | also_ignored
@@ -138,6 +139,11 @@ class Target:
     def witness_pid(self) -> int | None:
         """The pid of the process that tells what was sent to our group, where there is one."""
         return None if self._witness is None else self._witness.pid
+
+    def nobody_reads(self, stream: Stream) -> None:
+        """We have closed it, and the witness is to do so."""
+        if self._witness is not None:
+            self._witness.let_go_of(stream)
 
     def witness_ended(self) -> None:
         """Somebody else has ended it."""
@@ -235,10 +241,10 @@ def _not_started(command: Sequence[str], error: Exception) -> LaunchError:
     )
 
 
-def _group_witness() -> GroupWitness | None:
+def _group_witness(streams: Sequence[Stream]) -> GroupWitness | None:
     """Start a witness; None where no further process may be started."""
     try:
-        return GroupWitness()
+        return GroupWitness(streams)
     except OSError:
         return None
 

@@ -6,8 +6,10 @@ import os
 import select
 import signal
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from rlprof.recording.descriptors import close_all_but
 from rlprof.recording.prctl import end_with_parent
@@ -21,16 +23,36 @@ kind may count as the group's."""
 
 _FORGOTTEN = b"f"
 
+_CLOSED = 128
+"""Above the number of any signal: tells, with the place of a stream added, that nobody reads it any more."""
+
+
+class Stream(Protocol):
+    """An output of the target that is read by us."""
+
+    fd: int
+    ours: int
+    is_open: bool
+
+    def close(self) -> None:
+        """Read it no more."""
+
+    def leave_behind(self) -> None:
+        """Have a process of its own read it."""
+
 
 class GroupWitness:
     """A process of our group that takes no signal: what is pending there was sent to all.
 
     A launcher that signals the group of a job (``killpg``, a terminal) has signalled the target, too; one that
     signals us alone (``kill``, ``Popen.terminate``) means the target, and relies on us.
+
+    It also keeps the target's ``streams`` from breaking should we be killed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, streams: Sequence[Stream] = ()) -> None:
         """Raises OSError where no further process may be started."""
+        self._streams = streams
         asked, self._ask = os.pipe()
         self._answer, answered = os.pipe()
         # Before the fork: no signal may find it unprepared.
@@ -38,7 +60,7 @@ class GroupWitness:
         try:
             self.pid = os.fork()
             if self.pid == 0:
-                _witness(asked, answered)
+                _witness(asked, answered, streams)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(asked)
@@ -60,17 +82,23 @@ class GroupWitness:
             if select.select([self._answer], [], [], FORGETTING_S)[0]:
                 os.read(self._answer, 1)
 
+    def let_go_of(self, stream: Stream) -> None:
+        """Have whoever writes to it see that nobody reads it."""
+        with suppress(OSError):
+            os.write(self._ask, bytes([_CLOSED + self._streams.index(stream)]))
+
     def close(self) -> None:
         """Close our ends of its pipes, once it has ended."""
         os.close(self._ask)
         os.close(self._answer)
 
     def end(self) -> None:
-        self.close()
+        """End it before it can take the end of the pipes for ours."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         with suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
+        self.close()
 
     def _is_pending(self, signum: int) -> bool:
         try:
@@ -84,14 +112,22 @@ class GroupWitness:
         return bool(pending >> (signum - 1) & 1)
 
 
-def _witness(asked: int, answered: int) -> None:
-    """Forget signals on demand, in the child, until the recorder ends."""
+def _witness(asked: int, answered: int, streams: Sequence[Stream]) -> None:
+    """Forget signals on demand, in the child, until the recorder ends; then see to the streams."""
     try:
-        end_with_parent(signal.SIGKILL)
-        close_all_but(asked, answered)
+        if not streams:
+            end_with_parent(signal.SIGKILL)
+        kept = [fd for stream in streams for fd in (stream.fd, stream.ours)]
+        close_all_but(asked, answered, *kept)
         while question := os.read(asked, 1):
+            if question[0] >= _CLOSED:
+                streams[question[0] - _CLOSED].close()
+                continue
             while signal.sigtimedwait(question, 0) is not None:
                 pass  # Real-time signals queue up.
             os.write(answered, _FORGOTTEN)
+        for stream in streams:
+            if stream.is_open:
+                stream.leave_behind()
     finally:
         os._exit(0)

@@ -107,3 +107,48 @@ def test_a_run_file_can_be_read_while_it_is_written(write, start, tmp_path):
     assert result.recording.run.complete
     assert not running.run_file.with_name(running.run_file.name + "-wal").exists()
     assert not running.run_file.with_name(running.run_file.name + "-shm").exists()
+
+
+PRINTS_ON = """
+import os, sys, time
+
+print("pid", os.getpid(), flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.01)
+for number in range(20_000):
+    print("line", number)
+print("error", file=sys.stderr)
+open("trained", "w").close()
+"""
+
+PATTERN = r"--sps-pattern=sps=(\d+)"
+
+
+def test_output_that_went_through_rlprof_goes_on(write, start, tmp_path):
+    running = start(write(PRINTS_ON), options=[PATTERN])
+    pid = int(running.wait_line("pid").split()[1])
+
+    os.kill(running.pid, signal.SIGKILL)
+    running.popen.wait(timeout=60)
+    (tmp_path / "go").touch()
+    out, err = running.popen.communicate(timeout=60)
+
+    assert out.decode() == "".join(f"line {number}\n" for number in range(20_000))
+    assert err == b"error\n"
+    wait_until(lambda: not is_alive(pid), "the target ends")
+    assert (tmp_path / "trained").exists()
+    wait_until(lambda: not processes_with(str(running.run_file)), "nothing is left")
+
+
+def test_a_reader_that_goes_away_after_it_is_felt_by_the_target(write, start, tmp_path):
+    running = start(write(PRINTS_ON), options=[PATTERN])
+    pid = int(running.wait_line("pid").split()[1])
+
+    os.kill(running.pid, signal.SIGKILL)
+    running.popen.wait(timeout=60)
+    running.popen.stdout.close()
+    (tmp_path / "go").touch()
+
+    assert b"BrokenPipeError" in running.popen.stderr.read()
+    wait_until(lambda: not is_alive(pid), "the target ends")
+    assert not (tmp_path / "trained").exists()
