@@ -6,13 +6,14 @@ import _thread
 import os
 
 from . import layout
-from .shared_memory import map_shared
+from .shared_memory import expect_room, map_shared
 
 
 class Mailbox:
     """Shared memory of this process; the memfd's descriptor is for the recorder to receive."""
 
     def __init__(self, interval_us: int) -> None:
+        expect_room(layout.SIZE)
         self.fd = os.memfd_create("rlprof-mailbox", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, layout.SIZE)
         self._memory, self.make_private = map_shared(self.fd, layout.SIZE)

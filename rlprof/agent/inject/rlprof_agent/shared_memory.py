@@ -11,10 +11,23 @@ MAP_SHARED = 1
 MAP_PRIVATE = 2
 MAP_FIXED = 0x10
 MAP_ANONYMOUS = 0x20
+RLIMIT_FSIZE = 1
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from typing import Any, Callable
+
+
+def expect_room(size: int) -> None:
+    """Raise OSError where a limit on files allows less than ``size`` bytes: to find out by trying may kill,
+    for a memfd is a file to the kernel, which sends SIGXFSZ. Raises ImportError without ctypes.
+    """
+    import ctypes
+
+    # Soft and hard. The module ``resource`` would be one more in ``sys.modules``.
+    limits = (ctypes.c_ulong * 2)(0, 0)
+    if ctypes.CDLL(None).getrlimit(RLIMIT_FSIZE, limits) or limits[0] < size:
+        raise OSError("too little room in a file")
 
 
 def map_shared(fd: int, size: int) -> tuple[memoryview, Callable[[], Any]]:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 
+from .shared_memory import expect_room
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from typing import Any
+
+
+MOST_BYTES = 1 << 30
+"""Far more than any trace of a window has; torch is never stopped by a limit on files as it writes one."""
 
 
 class NoRoomError(Exception):
@@ -18,6 +24,7 @@ def export(profile: Any) -> int:
 
     Raises :class:`NoRoomError`, or OSError when torch could not write it all.
     """
+    expect_room(MOST_BYTES)
     descriptor = os.memfd_create("rlprof-trace", os.MFD_CLOEXEC)
     try:
         path = _name_for(descriptor)
