@@ -245,7 +245,13 @@ def parent_killed(arena: Arena) -> str:
     return "both went on to their ends"
 
 
-TOOLS = {"timeout", "nohup", "setsid", "nice", "xargs", "stdbuf", "seq"}
+TOOLS = {"timeout", "nohup", "setsid", "nice", "xargs", "stdbuf", "seq", "flock"}
+
+HANDS_ON = """
+import os, time
+os.close(9)
+while not os.path.exists("taken"): time.sleep(0.01)
+"""
 
 SHELLS = {
     "timeout": ("timeout 30 RUN program.py a </dev/null", "Under timeout, in time."),
@@ -264,6 +270,11 @@ SHELLS = {
     ),
     "subshell": ("x=$(ENDS_WITH=9 RUN program.py a </dev/null); echo $? $x", "In a substitution."),
     "stdbuf": ("stdbuf -o0 RUN program.py a </dev/null", "Under stdbuf."),
+    "lock": (
+        f"rm -f taken; echo '{HANDS_ON}' >hands_on.py; exec 9>lock; flock 9; RUN hands_on.py & exec 9>&-; "
+        "exec 8>lock; flock -w 60 8 && echo free; touch taken; wait $!; echo $?",
+        "Under a lock of flock, which it hands on while it goes on.",
+    ),
     "here-document": ("RUN program.py a <<E\none\ntwo\nE", "With a here-document."),
 }
 

@@ -47,6 +47,7 @@ STARTS: Mapping[str, Start] = {
     "stream_order": Start('exec "$@" 2>&1'),
     "inherited_ignores": Start(IGNORING),
     "inherited_descriptor": Start('echo handed down >data; exec "$@" 7<data'),
+    "own_group_signals": Start('exec setsid "$@"'),
     "process_facts": Start('umask 027; ulimit -c 0; ulimit -s 4096; exec "$@"'),
 }
 """For programs that make sense only so."""
