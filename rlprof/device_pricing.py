@@ -7,16 +7,13 @@ While a device is busy for most of the time, nothing that makes the host quicker
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Final
 
-from rlprof import device_detectors
 from rlprof.analysis.device.view import TraceView
-from rlprof.detecting import detected
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detecting import detect_all
+from rlprof.detectors.base import Detector
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.recording import Note
@@ -39,27 +36,12 @@ class TraceFindings:
     """By the detector that failed."""
 
 
-def discover_device_detectors() -> tuple[DeviceDetector, ...]:
-    """Every detector of ``rlprof.device_detectors``, by id."""
-    modules = (
-        import_module(f"{device_detectors.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(device_detectors.__path__)
-    )
-    found = [module.DETECTOR for module in modules if hasattr(module, "DETECTOR")]
-    return tuple(sorted(found, key=lambda it: it.id))
-
-
-def find_in(view: TraceView, detectors: Sequence[DeviceDetector]) -> TraceFindings:
+def find_in(view: TraceView, detectors: Sequence[Detector]) -> TraceFindings:
     """Nothing where the rows of the device are missing: that is no idle device."""
     if not view.has_device or not view.wall.length:
         return TraceFindings((), ())
-    found: list[DeviceFinding] = []
-    failures = {}
-    for detector in detectors:
-        findings, failure = detected(detector, view)
-        found += findings
-        if failure is not None:
-            failures[detector.id] = failure
+    in_trace = ((it.id, it.in_trace.detect) for it in detectors if it.in_trace is not None)
+    found, failures = detect_all(in_trace, view)
     found.sort(key=_by_worth)
     unsold = _Unsold(view)
     listed, also_seen = [], []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rlprof.analysis.crash import crash_of
@@ -10,9 +10,8 @@ from rlprof.analysis.origin import Origin, installed_package, origin_of_file
 from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.torch_windows import WindowView, view_windows
-from rlprof.detecting import detected
-from rlprof.detectors.base import Detector, Need
-from rlprof.device_pricing import discover_device_detectors
+from rlprof.detecting import detect_all
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.discovery import discover_detectors
 from rlprof.model.crash import Crash
 from rlprof.model.profile import PhaseKind, Profile
@@ -40,11 +39,10 @@ def look_into(recording: Recording) -> Found:
     """A detector that fails costs its own findings, and a note says so."""
     at_pace = at_own_pace(recording)
     profile = build_profile(at_pace)
-    priced, notes = find_and_price(profile, discover_detectors())
+    detectors = discover_detectors()
+    priced, notes = find_and_price(profile, detectors)
     windows = view_windows(recording.torch_windows)
-    priced, failures = with_windows(
-        priced, windows, discover_device_detectors(), profile, recording.sync_sites
-    )
+    priced, failures = with_windows(priced, windows, detectors, profile, recording.sync_sites)
     crash = crash_of(recording, profile)
     if crash is not None and crash.before_steady:
         priced = Priced((), ())
@@ -55,17 +53,23 @@ def find_and_price(
     profile: Profile, detectors: Iterable[Detector]
 ) -> tuple[Priced, tuple[Note, ...]]:
     """Run ``detectors``; those that name only what nothing explains see what the others left."""
-    ordered = sorted(detectors, key=lambda detector: detector.id)
     profile = replace(profile, sources=_sources_to_read(profile))
-    able = [detector for detector in ordered if not _unmet(detector, profile)]
-    known = [detected(detector, profile) for detector in able if not detector.fallback]
-    findings = [finding for found, _ in known for finding in found]
-    claimed = claimed_nodes(price(findings, profile), PhaseKind.STEADY)
-    rest = without_nodes(profile, claimed)
-    fallback = [detected(detector, rest) for detector in able if detector.fallback]
-    findings += [finding for found, _ in fallback for finding in found]
-    failures = [failure for _, failure in known + fallback if failure is not None]
-    return price(findings, profile), (*_skipped(ordered, profile), *failures)
+    ordered = [
+        (it.id, it.in_samples)
+        for it in sorted(detectors, key=lambda it: it.id)
+        if it.in_samples is not None
+    ]
+    able = [(id_, evidence) for id_, evidence in ordered if not _unmet(evidence, profile)]
+    known, failures = detect_all(
+        ((id_, evidence.detect) for id_, evidence in able if not evidence.is_fallback), profile
+    )
+    claimed = claimed_nodes(price(known, profile), PhaseKind.STEADY)
+    unexplained, more_failures = detect_all(
+        ((id_, evidence.detect) for id_, evidence in able if evidence.is_fallback),
+        without_nodes(profile, claimed),
+    )
+    notes = (*_skipped(ordered, profile), *failures.values(), *more_failures.values())
+    return price([*known, *unexplained], profile), notes
 
 
 def _sources_to_read(profile: Profile) -> Mapping[str, str]:
@@ -81,20 +85,19 @@ def _sources_to_read(profile: Profile) -> Mapping[str, str]:
     }
 
 
-def _unmet(detector: Detector, profile: Profile) -> frozenset[Need]:
+def _unmet(evidence: InSamples, profile: Profile) -> frozenset[Need]:
     there = {
         Need.SAMPLES: profile.whole.total.wall_us > 0,
         Need.SOURCES: bool(profile.sources),
         Need.STEPS: profile.throughput.unit == "steps",
     }
-    return frozenset(need for need in detector.needs if not there[need])
+    return frozenset(need for need in evidence.needs if not there[need])
 
 
-def _skipped(detectors: Iterable[Detector], profile: Profile) -> Iterator[Note]:
+def _skipped(detectors: Sequence[tuple[str, InSamples]], profile: Profile) -> Iterator[Note]:
     """Yield one note for each kind of data that is missing, with the detectors that need it."""
-    detectors = tuple(detectors)
     for need in Need:
-        ids = [detector.id for detector in detectors if need in _unmet(detector, profile)]
+        ids = [id_ for id_, evidence in detectors if need in _unmet(evidence, profile)]
         if ids:
             yield Note(
                 "info",

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector
 from rlprof.device_pricing import TraceFindings, find_in
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
@@ -51,7 +51,7 @@ class _LookedAt(NamedTuple):
 def with_windows(
     priced: Priced,
     windows: Sequence[WindowView],
-    detectors: Sequence[DeviceDetector],
+    detectors: Sequence[Detector],
     profile: Profile,
     sites: Sequence[SyncSite],
 ) -> tuple[Priced, tuple[Note, ...]]:
@@ -81,7 +81,7 @@ def with_windows(
     return ranked(listed, also_seen), tuple(failures.values())
 
 
-def _look_at(window: WindowView, detectors: Sequence[DeviceDetector]) -> _LookedAt:
+def _look_at(window: WindowView, detectors: Sequence[Detector]) -> _LookedAt:
     if window.view is None or not window.view.wall.length:
         return _LookedAt(window, TraceFindings((), ()))
     return _LookedAt(window, find_in(window.view, detectors))

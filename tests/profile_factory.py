@@ -57,7 +57,7 @@ def _with_import_system(recording: Recording) -> Recording:
 
 
 def detect(detector: Detector, run: RunBuilder, *scripts: Script) -> list[Finding]:
-    return list(detector.detect(profile_of(run, *scripts)))
+    return list(detector.in_samples.detect(profile_of(run, *scripts)))
 
 
 def ranked(run: RunBuilder, *scripts: Script) -> list[PricedFinding]:

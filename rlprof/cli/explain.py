@@ -50,13 +50,11 @@ def explain(
 
 
 def _list() -> None:
-    from rlprof.device_pricing import discover_device_detectors
     from rlprof.discovery import discover_detectors
 
     names = {it.id: it.name for it in discover_detectors()}
-    names |= {it.id: it.name for it in discover_device_detectors()}
     width = max(map(len, names), default=0)
-    for id_, name in sorted(names.items()):
+    for id_, name in names.items():
         typer.echo(f"{id_:{width}}  {name}")
 
 

@@ -54,9 +54,10 @@ def trace(
 
 
 def _document(view: TraceView, path: Path, format_: Format, *, to_terminal: bool) -> str:
-    from rlprof.device_pricing import discover_device_detectors, find_in
+    from rlprof.device_pricing import find_in
+    from rlprof.discovery import discover_detectors
 
-    findings = find_in(view, discover_device_detectors())
+    findings = find_in(view, discover_detectors())
     if format_ is Format.JSON:
         from rlprof.tracereport.json_document import trace_as_json
 

@@ -13,7 +13,7 @@ from rlprof.analysis.source.conversions import Conversion, Kind, find_conversion
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.module import Function, called_name
 from rlprof.analysis.source.replay import replay_lines_by_file
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -267,6 +267,5 @@ def _evidence(claims: list[_Claim], share: float, per_step_us: float | None) -> 
 DETECTOR: Final = Detector(
     id="array-conversion-in-loop",
     name="containers turned into arrays, or searched by hand, at every step",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

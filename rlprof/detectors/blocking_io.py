@@ -11,7 +11,7 @@ from rlprof.analysis.components import ENVIRONMENT, classify_components
 from rlprof.analysis.disk_io import find_file_access
 from rlprof.analysis.source.file_access import Access
 from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -132,6 +132,5 @@ def _evidence(profile: Profile, accesses: _Accesses) -> Iterable[str]:
 DETECTOR: Final = Detector(
     id="blocking-io",
     name="files and servers that the training waits for",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.analysis.saving import saving_calls
 from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -75,6 +75,5 @@ def _evidence(
 DETECTOR: Final = Detector(
     id="checkpoint-heavy",
     name="checkpoints that hold up the training",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.analysis.roles import ENVIRONMENT_WORKER
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Finding
 from rlprof.model.gpus import GpuUse
 from rlprof.model.profile import PhaseKind, Profile
@@ -71,6 +71,5 @@ def _evidence(profile: Profile, by_gpu: dict[GpuUse, Sequence[_Held]]) -> Iterat
 DETECTOR: Final = Detector(
     id="cuda-in-env-workers",
     name="environment workers that hold GPU memory",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

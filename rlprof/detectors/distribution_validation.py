@@ -1,4 +1,4 @@
-"""torch.distributions that check their arguments and samples at every step."""
+"""Checks of ``torch.distributions`` at every step: time in stacks, and waits for the GPU in a trace."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.analysis.device.host import DISTRIBUTIONS
+from rlprof.analysis.device.places import per_step, places_of
+from rlprof.analysis.device.view import TraceView
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.gpu_sync import waits_for_others
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.units import duration, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -31,7 +36,7 @@ _CHECKING: Final = frozenset({"__init__", "_validate_sample"})
 """Methods of ``Distribution`` that do little else."""
 
 
-def detect(profile: Profile) -> Iterable[Finding]:
+def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
     nodes: set[int] = set()
@@ -83,9 +88,36 @@ def _evidence(profile: Profile, lines: UserLines, heaviest: Line, total: float) 
         )
 
 
+def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
+    waits = [
+        it for it in view.waits if it.site.asked_by == DISTRIBUTIONS and not waits_for_others(it)
+    ]
+    if not waits:
+        return
+    calls = sum(len(it.calls) for it in waits)
+    bound = sum(it.recoverable_us for it in waits)
+    evidence = [
+        f"{count(calls)} checks wait {duration(sum(it.wait_us for it in waits))}; the GPU is idle after them for "
+        f"{duration(bound)} at most: only that can be gained"
+    ]
+    if view.step_count:
+        evidence.append(f"{count(float(f'{per_step(calls, view):.2g}'))} checks per step")
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="torch.distributions checks its values and waits for the GPU",
+        saved_us=Range(0.0, bound),
+        evidence=tuple(evidence),
+        fix="torch.distributions.Distribution.set_default_validate_args(False), or validate_args=False; leave "
+        "the checks on while you look for the source of NaNs.",
+        confidence=Confidence.BOUNDED,
+        causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
+        places=places_of(waits),
+    )
+
+
 DETECTOR: Final = Detector(
     id="distribution-validation",
     name="torch.distributions that check their arguments at every step",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_trace=InTrace(detect_in_trace),
 )

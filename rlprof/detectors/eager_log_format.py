@@ -15,7 +15,7 @@ from rlprof.analysis.source.logging_calls import (
     eager_messages,
     find_wrappers,
 )
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -224,6 +224,5 @@ def _savings(tree: CallTree, costs: Iterable[_Cost], interval_us: int) -> tuple[
 DETECTOR: Final = Detector(
     id="eager-log-format",
     name="messages formatted for logging calls whose level is off",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

@@ -10,7 +10,7 @@ from typing import Final
 from rlprof.analysis.components import ENVIRONMENT, classify_components
 from rlprof.analysis.origin import Origin, installed_package, origin
 from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Component
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding
@@ -110,7 +110,6 @@ def _evidence(component: Component, environment: _Environment) -> Iterable[str]:
 DETECTOR: Final = Detector(
     id="environment-step-bound",
     name="the environment itself takes most of the time",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )
 """No price: what of an environment's own work can be saved, its author knows."""

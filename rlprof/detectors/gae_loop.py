@@ -10,7 +10,7 @@ from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.source.parameters import Parameters
 from rlprof.analysis.source.tensor_loops import TensorLoop, tensor_loops
 from rlprof.analysis.torch_time import torch_time
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.units import duration, percent
@@ -84,6 +84,5 @@ def _recursions(text: str) -> dict[int, TensorLoop]:
 DETECTOR: Final = Detector(
     id="gae-loop",
     name="advantages or returns reckoned in torch, row by row",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.source.module import called_name
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.counters import GC_COLLECTIONS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -108,6 +108,5 @@ def _evidence(profile: Profile, asked: _Collections, automatic: _Collections) ->
 DETECTOR: Final = Detector(
     id="gc-pressure",
     name="garbage collections in the loop",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.transport import serves_queues
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Activity, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
@@ -116,6 +116,5 @@ def _free_cores(profile: Profile, crew: Sequence[Activity]) -> float:
 DETECTOR: Final = Detector(
     id="gil-contention",
     name="Python threads that take turns at the interpreter lock",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from rlprof.analysis.device.host import call_sites, outermost
+from rlprof.analysis.device.places import place
+from rlprof.analysis.device.view import TraceView
 from rlprof.analysis.origin import Origin, installed_package, origin
 from rlprof.analysis.source.gradients import switches_off_for_good, without_gradients
 from rlprof.analysis.source.graph_use import GraphUse, graph_use
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.rollouts import steps_environment
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.units import duration, percent
+from rlprof.model.trace import Row, Trace
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.05
 """Of the critical time, in the network's calls: a fifth of that, which is all there is to save, is what a
@@ -35,8 +40,21 @@ _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
 _FROZEN: Final = re.compile(r"requires_grad(_\(|\s*=\s*)False")
 _SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 
+MIN_UNUSED: Final = 0.3
+"""Part of the recorded ops that no backward pass uses. 0 to 2 % are usual: metrics."""
 
-def detect(profile: Profile) -> Iterable[Finding]:
+FEWEST_UNUSED: Final = 50
+
+MOST_STRANGE: Final = 0.1
+"""Part of the backward's ops whose forward is not in the trace: more are of a trace that was thinned out."""
+
+RECORDING: Final = 0.2
+"""Of the host's time in such ops at most: what recording a graph takes."""
+
+_BACKWARD: Final = "autograd::engine::"
+
+
+def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     if any(map(switches_off_for_good, profile.sources.values())):
         return
@@ -122,9 +140,52 @@ def _is_network(frame: Frame) -> bool:
     )
 
 
+def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
+    used = {op.args.sequence for op in view.outermost_ops if op.name.startswith(_BACKWARD)} - {-1}
+    if not used:
+        return
+    ops = [*_forward(view.trace)]
+    forward = {op.args.sequence for op in ops} - {-1}
+    if len(used - forward) > MOST_STRANGE * len(used):
+        return
+    unused = forward - used
+    if len(unused) < max(FEWEST_UNUSED, MIN_UNUSED * len(forward)):
+        return
+    wasted = outermost(op for op in ops if op.args.sequence in unused)
+    held = sum(op.dur for op in wasted)
+    idle = view.idle_in((op.ts, op.end) for op in wasted)
+    (site,) = call_sites(view.trace, wasted[:1])
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="a graph is recorded for a backward pass that never comes",
+        saved_us=Range(0.0, min(RECORDING * held, idle)),
+        evidence=(
+            f"{count(len(unused))} of {count(len(forward))} recorded ops, "
+            f"{percent(len(unused) / len(forward))}, are used by no backward pass; calling them holds the host "
+            f"for {duration(held)}",
+        ),
+        fix="with torch.inference_mode(): (or torch.no_grad()) around what collects or evaluates.",
+        confidence=Confidence.BOUNDED,
+        causes=(IdleCause.LAUNCH_BOUND,),
+        places=(place(site, len(wasted), held),),
+    )
+
+
+def _forward(trace: Trace) -> Iterator[Row]:
+    """Ops outside of backward passes; inside of them is what checkpointing does again."""
+    around: dict[object, tuple[float, bool]] = {}
+    for op in trace.ops:
+        end, is_backward = around.get(op.thread, (op.ts, False))
+        if op.ts >= end:
+            is_backward = op.name.startswith(_BACKWARD)
+            around[op.thread] = (op.end, is_backward)
+        if not is_backward:
+            yield op
+
+
 DETECTOR: Final = Detector(
     id="grads-in-rollout",
     name="networks that record gradients where only their answer is used",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_trace=InTrace(detect_in_trace),
 )

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from rlprof.analysis.origin import Origin, origin
 from rlprof.analysis.source.lines import Line, UserLines, file_name, short_place
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -223,7 +223,5 @@ def _heaviest(times: dict[str, int], whole: int) -> str:
 DETECTOR: Final = Detector(
     id="hot-spot",
     name="heavy lines that nothing else explains",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
-    fallback=True,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES}), is_fallback=True),
 )

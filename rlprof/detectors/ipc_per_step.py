@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.analysis.crews import Crew, Split, find_crews, split_work
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.transport import Transport, find_transport, most_transport_us
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
@@ -322,6 +322,5 @@ def _fix(change: _Change) -> str:
 DETECTOR: Final = Detector(
     id="ipc-per-step",
     name="messages between processes that cost more than the environment steps",
-    needs=frozenset({Need.SAMPLES, Need.STEPS}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.STEPS})),
 )

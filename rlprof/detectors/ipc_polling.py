@@ -11,7 +11,7 @@ from rlprof.analysis.origin import Origin, origin
 from rlprof.analysis.roles import SERVICES
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.waiting import SLEEPS, polled
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Activity, HostLoad, Wait, WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -303,6 +303,5 @@ def _fix(found: _Polling) -> str:
 DETECTOR: Final = Detector(
     id="ipc-polling",
     name="loops and steps that ask again and again instead of waiting",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

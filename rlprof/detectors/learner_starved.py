@@ -15,7 +15,7 @@ from rlprof.analysis.workload import (
     mean,
     workloads,
 )
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.units import count, percent
@@ -137,6 +137,5 @@ def _fix(makers: Collection[Workload], free: int) -> str:
 DETECTOR: Final = Detector(
     id="learner-starved",
     name="a learner that waits for samples",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -10,7 +10,7 @@ from rlprof.analysis.components import ENVIRONMENT, INFERENCE, LEARNING, classif
 from rlprof.analysis.locks import HeldWork, asleep_for_locks, work_under_locks
 from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.workload import workloads
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -141,6 +141,5 @@ def _most(profile: Profile) -> float:
 DETECTOR: Final = Detector(
     id="lock-contention",
     name="critical threads asleep for a lock",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

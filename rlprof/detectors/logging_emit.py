@@ -11,7 +11,7 @@ from rlprof.analysis.claims import interpreter_lock_waits
 from rlprof.analysis.log_output import Sink, find_output
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.module import called_name
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.counters import LOG_RECORDS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -198,6 +198,5 @@ def _conditions(output: _Output) -> str:
 DETECTOR: Final = Detector(
     id="logging-emit",
     name="log records, prints and metrics that are written too often",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.analysis.source.growing import Addition, additions
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.trend import HOUR_US
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Location
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import PhaseKind, Profile
@@ -228,6 +228,5 @@ def _keeps_a_graph(value: str) -> bool:
 DETECTOR: Final = Detector(
     id="memory-growth",
     name="memory that grows all through training",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -10,7 +10,7 @@ from rlprof.analysis.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.analysis.publishing import Publishing, find_publishing
 from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.transport import most_transport_us
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.counters import UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -121,6 +121,5 @@ def _evidence(profile: Profile, parts: dict[str, float], working: float) -> Iter
 DETECTOR: Final = Detector(
     id="model-publish",
     name="weights sent to other processes at every update",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.small_arrays import SmallCalls, find_small_calls
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.units import duration, percent
@@ -187,6 +187,5 @@ def _evidence(
 DETECTOR: Final = Detector(
     id="numpy-tiny-ops",
     name="numpy called on single numbers in the hot loop",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

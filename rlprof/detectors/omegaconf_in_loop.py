@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.analysis.origin import Origin, origin
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -180,6 +180,5 @@ def _config_read(text: str) -> str:
 DETECTOR: Final = Detector(
     id="omegaconf-in-loop",
     name="config read through OmegaConf in the hot loop",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

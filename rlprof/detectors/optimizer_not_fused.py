@@ -1,4 +1,4 @@
-"""Optimizers that go through the parameters of a network one by one, on the CPU."""
+"""Optimizers that go through the parameters of a network one by one: on the CPU, or with kernels for each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.analysis.device.steps import OptimizerKind
+from rlprof.analysis.device.view import TraceView
 from rlprof.analysis.source.lines import Line, UserLines, file_name, last_name, short_place
 from rlprof.analysis.source.optimizers import OptimizerCall, optimizer_calls
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.model.calltree import CallTree
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.units import duration, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -44,7 +47,14 @@ _KINDS: Final = {
 """How optimizers are called and what a fused one saves, by the file of torch that they are in."""
 
 
-def detect(profile: Profile) -> Iterable[Finding]:
+MIN_LAUNCHES: Final = 100.0
+"""Per step of the optimizer: small networks have few parameters however it is written."""
+
+FUSED_LAUNCHES: Final = 10.0
+"""Per step of a foreach or fused one: 1 to 19 were seen."""
+
+
+def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
     made = {
@@ -116,9 +126,31 @@ def _can_be_fused(kind: str, made: Iterable[OptimizerCall]) -> bool:
     return kind != "sgd" or any(call.says("momentum") for call in calls)
 
 
+def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
+    optimizer = view.optimizer
+    if optimizer is None or optimizer.kind is not OptimizerKind.FOR_LOOP:
+        return
+    each = optimizer.launches_per_step
+    if each < MIN_LAUNCHES:
+        return
+    freed = optimizer.host_us * (1 - FUSED_LAUNCHES / each)
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title=f"{optimizer.name} launches {count(round(each))} kernels per step, for each parameter anew",
+        saved_us=Range(0.0, min(freed, view.idle_us(IdleCause.LAUNCH_BOUND))),
+        evidence=(
+            f"{count(optimizer.steps)} steps hold the host for {duration(optimizer.host_us)}; over all "
+            f"parameters at once it takes some {count(FUSED_LAUNCHES)} launches",
+        ),
+        fix=f"{optimizer.name}(..., fused=True), or foreach=True where there is no fused kernel.",
+        confidence=Confidence.BOUNDED,
+        causes=(IdleCause.LAUNCH_BOUND,),
+    )
+
+
 DETECTOR: Final = Detector(
     id="optimizer-not-fused",
     name="optimizers that go through the parameters one by one",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_trace=InTrace(detect_in_trace),
 )

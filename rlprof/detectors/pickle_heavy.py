@@ -11,7 +11,7 @@ from rlprof.analysis.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.analysis.publishing import Publishing, find_publishing
 from rlprof.analysis.source.lines import Line, UserLines, last_name
 from rlprof.analysis.transport import Transport, below, find_transport
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Activity
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
@@ -259,6 +259,5 @@ def _fix(*, about_tensors: bool) -> str:
 DETECTOR: Final = Detector(
     id="pickle-heavy",
     name="large objects pickled between processes",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

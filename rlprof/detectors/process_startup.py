@@ -17,7 +17,7 @@ from rlprof.analysis.worker_start import (
     runs_in_worker,
     worker_start,
 )
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.calltree import CallTree, Cost, sum_costs
 from rlprof.model.finding import Confidence, Finding, Range, Remainder, Saving
@@ -303,6 +303,5 @@ def _task_time(activity: Activity, profile: Profile, known: dict[int, bool]) -> 
 DETECTOR: Final = Detector(
     id="process-startup",
     name="workers that import for long, and pools made again and again",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

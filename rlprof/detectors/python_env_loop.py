@@ -21,7 +21,7 @@ from rlprof.analysis.source.env_loops import (
 from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.analysis.source.module import called_name
 from rlprof.analysis.source.parameters import Parameters
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Frame
@@ -289,6 +289,5 @@ def _evidence(
 DETECTOR: Final = Detector(
     id="python-env-loop",
     name="the policy or the environments in a Python loop, one at a time",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from rlprof.analysis.device.host import call_sites
+from rlprof.analysis.device.places import SHOWN_PLACES, place
+from rlprof.analysis.device.repeats import loops_over_tensors
+from rlprof.analysis.device.view import TraceView
 from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.source.tensor_loops import TensorLoop, tensor_loops
 from rlprof.analysis.torch_time import torch_time
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.units import duration, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -27,8 +32,14 @@ the samples do not tell, and long ones, or few, save less."""
 
 SHOWN_LINES: Final = 4
 
+FEWEST_TURNS: Final = 10
+"""As torch's own pattern matcher has it (ForLoopIndexingPattern)."""
 
-def detect(profile: Profile) -> Iterable[Finding]:
+MIN_TRACE_SHARE: Final = 0.01
+"""Of the wall time, spent in such loops."""
+
+
+def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     loops = {file: _one_by_one(text) for file, text in profile.sources.items()}
@@ -77,9 +88,42 @@ def _places(
     }
 
 
+def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
+    loops = sorted(
+        loops_over_tensors(view.outermost_ops, FEWEST_TURNS), key=lambda it: -it.span.length
+    )
+    held = sum(it.span.length for it in loops)
+    if not loops or held < MIN_TRACE_SHARE * view.wall.length:
+        return
+    turns = sum(it.turns for it in loops)
+    ops = sum(it.ops for it in loops)
+    # What one turn takes is left: the same ops over all items at once.
+    idle = view.idle_in(it.span for it in loops) * (1 - len(loops) / turns)
+    shown = loops[:SHOWN_PLACES]
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="a Python loop takes a tensor apart, item by item",
+        saved_us=Range(0.0, idle),
+        evidence=(
+            f"{count(ops)} ops in {count(turns)} turns hold the host for {duration(held)}, "
+            f"{percent(held / view.wall.length)} of the trace; the GPU has nothing to do for {duration(idle)} of it",
+        ),
+        fix="One op over all items. A recursion over time, as in GAE: on the CPU with NumPy, over all environments "
+        "at once, or torch.compile.",
+        confidence=Confidence.BOUNDED,
+        causes=(IdleCause.LAUNCH_BOUND, IdleCause.OTHER, IdleCause.SYNC),
+        places=tuple(
+            place(site, loop.turns, loop.span.length)
+            for site, loop in zip(
+                call_sites(view.trace, [it.first for it in shown]), shown, strict=True
+            )
+        ),
+    )
+
+
 DETECTOR: Final = Detector(
     id="python-loop-over-tensor",
     name="Python loops over the rows or numbers of a tensor",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_trace=InTrace(detect_in_trace),
 )

@@ -13,7 +13,7 @@ from rlprof.analysis.source.replay import (
     ReplayLine,
     replay_lines_by_file,
 )
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Frame
@@ -162,6 +162,5 @@ def _evidence(found: _Found, profile: Profile, total_us: float) -> Iterable[str]
 DETECTOR: Final = Detector(
     id="replay-sampling",
     name="batches drawn one by one from a buffer of Python objects",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

@@ -14,7 +14,7 @@ from rlprof.analysis.publishing import find_publishing
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.source.parameters import Parameters
 from rlprof.analysis.workload import mean, workloads
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.counters import OUTPUT_STEPS, STEP_COUNTERS, UPDATES, best_source
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
@@ -316,6 +316,5 @@ def _processes(ids: frozenset[int]) -> str:
 DETECTOR: Final = Detector(
     id="stale-training",
     name="far more updates than new steps, or a buffer too small for them",
-    needs=frozenset({Need.SAMPLES, Need.STEPS}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.STEPS})),
 )

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from rlprof.analysis.origin import is_import_machinery
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.worker_start import is_heavy, seen_to_its_end, worker_start
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -224,6 +224,5 @@ def _fix(processes: int) -> str:
 DETECTOR: Final = Detector(
     id="startup-bound",
     name="start-up that outweighs the training after it",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

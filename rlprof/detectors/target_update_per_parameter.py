@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from rlprof.analysis.device.host import call_sites
+from rlprof.analysis.device.intervals import Measure, union
+from rlprof.analysis.device.places import SHOWN_PLACES, place
+from rlprof.analysis.device.repeats import averages_by_parameter
+from rlprof.analysis.device.view import TraceView
 from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.source.target_updates import MovedBy, TargetUpdate, target_updates
 from rlprof.analysis.torch_time import torch_time
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.units import duration, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -40,7 +46,14 @@ _REMOVABLE: Final = {
 }
 
 
-def detect(profile: Profile) -> Iterable[Finding]:
+FEWEST_PARAMETERS: Final = 10
+"""Of an update: two networks of three layers have twelve."""
+
+MIN_TRACE_SHARE: Final = 0.01
+"""Of the wall time, spent in such updates."""
+
+
+def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
     updates = {file: target_updates(text) for file, text in profile.sources.items()}
@@ -83,9 +96,51 @@ def _places(
     }
 
 
+def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
+    stepping = Measure(
+        union(
+            (row.ts, row.end)
+            for row in view.trace.annotations
+            if row.name.startswith("Optimizer.step#")
+        )
+    )
+    # An optimizer in a Python loop mixes tensors, too (optimizer-not-fused).
+    updates = [
+        it
+        for it in averages_by_parameter(view.outermost_ops, FEWEST_PARAMETERS)
+        if not stepping.inside(*it.span)
+    ]
+    held = sum(it.span.length for it in updates)
+    if not updates or held < MIN_TRACE_SHARE * view.wall.length:
+        return
+    parameters = sum(it.turns for it in updates)
+    idle = view.idle_in(it.span for it in updates) * (1 - len(updates) / parameters)
+    shown = sorted(updates, key=lambda it: -it.span.length)[:SHOWN_PLACES]
+    yield DeviceFinding(
+        detector=DETECTOR.id,
+        title="parameters are averaged one by one",
+        saved_us=Range(0.0, idle),
+        evidence=(
+            f"{count(len(updates))} updates of {count(round(parameters / len(updates)))} parameters each hold the "
+            f"host for {duration(held)}, {percent(held / view.wall.length)} of the trace; the GPU has nothing to do "
+            f"for {duration(idle)} of it",
+        ),
+        fix="torch._foreach_lerp_(list(target.parameters()), list(network.parameters()), tau) under "
+        "torch.no_grad(): a few launches for all.",
+        confidence=Confidence.SUSPECTED,
+        causes=(IdleCause.LAUNCH_BOUND, IdleCause.OTHER),
+        places=tuple(
+            place(site, it.turns, it.span.length)
+            for site, it in zip(
+                call_sites(view.trace, [it.first for it in shown]), shown, strict=True
+            )
+        ),
+    )
+
+
 DETECTOR: Final = Detector(
     id="target-update-per-parameter",
     name="target networks that are moved parameter by parameter",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_trace=InTrace(detect_in_trace),
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.analysis.source.tensor_lists import TensorOfList, tensors_of_lists
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.units import duration, percent
@@ -77,6 +77,5 @@ def detect(profile: Profile) -> Iterable[Finding]:
 DETECTOR: Final = Detector(
     id="tensor-from-list",
     name="tensors made of Python lists, item by item",
-    needs=frozenset({Need.SAMPLES, Need.SOURCES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.analysis.locks import asleep_for_locks, shares_of, work_under_locks
 from rlprof.analysis.source.lines import Line, UserLines
 from rlprof.analysis.workload import Workload, group, workloads
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
@@ -290,6 +290,5 @@ def _evidence(
 DETECTOR: Final = Detector(
     id="thread-oversubscription",
     name="more compute threads of BLAS, OpenMP or torch than cores",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -17,7 +17,7 @@ from rlprof.analysis.workload import (
     mean,
     workloads,
 )
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.units import count, percent
@@ -91,6 +91,5 @@ def _evidence(busy: Collection[Workload], profile: Profile) -> Iterator[str]:
 DETECTOR: Final = Detector(
     id="too-many-workers",
     name="more busy workers than cores",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -15,7 +15,7 @@ from rlprof.analysis.workload import (
     mean,
     workloads,
 )
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.units import percent
@@ -93,6 +93,5 @@ def _fix(starved: Collection[Workload], giver: Workload) -> str:
 DETECTOR: Final = Detector(
     id="worker-starved",
     name="workers that wait for work",
-    needs=frozenset({Need.SAMPLES}),
-    detect=detect,
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

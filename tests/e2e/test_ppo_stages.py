@@ -11,7 +11,6 @@ from statistics import fmean
 import pytest
 
 from benchmarks.ladder import SPS, read_ladder
-from rlprof.device_pricing import discover_device_detectors
 from rlprof.discovery import discover_detectors
 from tests.live_processes import DEADLINE_S
 
@@ -107,7 +106,7 @@ def test_a_gpu_that_is_not_there_is_said_to_be():
 
 def test_ladder_names_stages_in_order_and_findings_that_exist():
     ladder = read_ladder(EXAMPLE)
-    detectors = (*discover_detectors(), *discover_device_detectors())
+    detectors = discover_detectors()
 
     assert [stage.number for stage in ladder.stages] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert {stage.number for stage in ladder.stages if stage.device == "cuda"} == {6, 7}

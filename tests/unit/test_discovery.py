@@ -7,12 +7,12 @@ from types import ModuleType
 import pytest
 
 from rlprof import discovery
-from rlprof.detectors.base import Detector
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.discovery import broken_plugins, discover_detectors, discover_renderers
 
 
 def a_detector(detector_id: str) -> Detector:
-    return Detector(detector_id, "for a test", frozenset(), lambda _: ())
+    return Detector(detector_id, "for a test", in_samples=InSamples(lambda _: ()))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rlprof import findings, wording
-from rlprof.detectors.base import Detector, Need
+from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.flame import FlameSelection
@@ -32,14 +32,15 @@ def a_detector(
             confidence = Confidence.SUSPECTED if fallback else Confidence.MEASURED
             yield Finding(detector_id, file, PhaseKind.STEADY, (saving,), (), (), "", confidence)
 
-    return Detector(detector_id, detector_id, frozenset(needs), detect, fallback)
+    evidence = InSamples(detect, frozenset(needs), is_fallback=fallback)
+    return Detector(detector_id, detector_id, in_samples=evidence)
 
 
 def a_broken_detector() -> Detector:
     def detect(profile: Profile) -> Iterable[Finding]:
         raise ZeroDivisionError("no samples at all")
 
-    return Detector("broken", "broken", frozenset(), detect)
+    return Detector("broken", "broken", in_samples=InSamples(detect))
 
 
 @pytest.fixture

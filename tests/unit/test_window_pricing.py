@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
+from rlprof import findings
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
+from rlprof.discovery import discover_detectors
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.recording import SyncSite
@@ -15,8 +18,6 @@ from rlprof.model.report import Report
 from rlprof.report import build_report
 from tests.factories import RunBuilder, a_run
 from tests.trace_factory import TraceBuilder, a_trace
-
-DETECTORS = "rlprof.findings.discover_device_detectors"
 
 
 def packed(trace: TraceBuilder) -> bytes:
@@ -48,7 +49,7 @@ def a_detector(
     *,
     id_: str = "launch-bound",
     causes: tuple[IdleCause, ...] = (IdleCause.LAUNCH_BOUND, IdleCause.SYNC),
-) -> DeviceDetector:
+) -> Detector:
     """One that always finds ``saved_us``, half of it for sure."""
 
     def detect(_view: object) -> list[DeviceFinding]:
@@ -64,7 +65,18 @@ def a_detector(
             )
         ]
 
-    return DeviceDetector(id_, "launches", detect)
+    return Detector(id_, "launches", in_trace=InTrace(detect))
+
+
+@pytest.fixture
+def detect_in_windows(monkeypatch):
+    """Has windows looked at by the given detectors alone; samples are looked at as ever."""
+    in_samples = [replace(it, in_trace=None) for it in discover_detectors()]
+
+    def _detect(*detectors: Detector) -> None:
+        monkeypatch.setattr(findings, "discover_detectors", lambda: (*in_samples, *detectors))
+
+    return _detect
 
 
 def of_windows(report: Report) -> list[PricedFinding]:
@@ -75,8 +87,8 @@ def of_windows(report: Report) -> list[PricedFinding]:
     ]
 
 
-def test_a_saving_counts_for_the_part_of_the_time_that_is_spent_updating(monkeypatch):
-    monkeypatch.setattr(DETECTORS, lambda: (a_detector(4000.0),))
+def test_a_saving_counts_for_the_part_of_the_time_that_is_spent_updating(detect_in_windows):
+    detect_in_windows(a_detector(4000.0))
     half = a_training(updates_per_s=500).torch_window(5.0, 5.1, trace=packed(ten_updates()))
     (found,) = of_windows(build_report(half.recording()))
 
@@ -86,8 +98,8 @@ def test_a_saving_counts_for_the_part_of_the_time_that_is_spent_updating(monkeyp
     assert found.process_roles == ("main",)
 
 
-def test_windows_of_one_process_widen_the_range_and_one_with_stacks_does_not(monkeypatch):
-    monkeypatch.setattr(DETECTORS, lambda: (a_detector(4000.0),))
+def test_windows_of_one_process_widen_the_range_and_one_with_stacks_does_not(detect_in_windows):
+    detect_in_windows(a_detector(4000.0))
     run = (
         a_training(updates_per_s=500)
         .torch_window(5.0, 5.1, trace=packed(ten_updates()))
@@ -98,8 +110,8 @@ def test_windows_of_one_process_widen_the_range_and_one_with_stacks_does_not(mon
     assert found.saved_share.high == pytest.approx(0.2, rel=0.02)
 
 
-def test_a_rollout_counts_for_the_rest_of_the_time(monkeypatch):
-    monkeypatch.setattr(DETECTORS, lambda: (a_detector(5000.0),))
+def test_a_rollout_counts_for_the_rest_of_the_time(detect_in_windows):
+    detect_in_windows(a_detector(5000.0))
     rollout = a_training(updates_per_s=500).torch_window(
         5.0, 5.1, trace=packed(ten_updates()), kind="rollout", updates=2
     )
@@ -112,8 +124,8 @@ def test_a_rollout_counts_for_the_rest_of_the_time(monkeypatch):
     assert beside.saved_share.high == pytest.approx(0.5, rel=0.02)
 
 
-def test_stacks_alone_promise_nothing(monkeypatch):
-    monkeypatch.setattr(DETECTORS, lambda: (a_detector(4000.0),))
+def test_stacks_alone_promise_nothing(detect_in_windows):
+    detect_in_windows(a_detector(4000.0))
     run = a_training().torch_window(5.0, 5.1, trace=packed(ten_updates()), kind="stacks")
     (found,) = of_windows(build_report(run.recording()))
 
@@ -129,17 +141,17 @@ def ranks(number: int) -> RunBuilder:
     return run
 
 
-def test_ranks_that_do_the_same_have_one_finding(monkeypatch):
-    monkeypatch.setattr(DETECTORS, lambda: (a_detector(4000.0),))
+def test_ranks_that_do_the_same_have_one_finding(detect_in_windows):
+    detect_in_windows(a_detector(4000.0))
     (alone,) = of_windows(build_report(ranks(1).recording()))
     (together,) = of_windows(build_report(ranks(4).recording()))
 
     assert together.saved_share == alone.saved_share
 
 
-def test_a_wait_for_another_rank_in_its_window_is_no_finding(monkeypatch):
+def test_a_wait_for_another_rank_in_its_window_is_no_finding(detect_in_windows):
     communication = a_detector(4000.0, id_="exposed-communication", causes=())
-    monkeypatch.setattr(DETECTORS, lambda: (communication,))
+    detect_in_windows(communication)
 
     def ids(run: RunBuilder) -> set[str]:
         report = build_report(run.recording())
@@ -149,8 +161,8 @@ def test_a_wait_for_another_rank_in_its_window_is_no_finding(monkeypatch):
     assert "exposed-communication" not in ids(ranks(2))
 
 
-def test_a_process_that_holds_nothing_up_sells_nothing(monkeypatch):
-    monkeypatch.setattr(DETECTORS, lambda: (a_detector(4000.0),))
+def test_a_process_that_holds_nothing_up_sells_nothing(detect_in_windows):
+    detect_in_windows(a_detector(4000.0))
     run = (
         a_training()
         .process("evaluation")
@@ -164,8 +176,8 @@ def test_a_process_that_holds_nothing_up_sells_nothing(monkeypatch):
     assert [it.finding.detector for it in report.also_seen] == ["launch-bound"]
 
 
-def test_no_time_is_sold_twice(monkeypatch):
-    monkeypatch.setattr(DETECTORS, lambda: (a_detector(9000.0),))
+def test_no_time_is_sold_twice(detect_in_windows):
+    detect_in_windows(a_detector(9000.0))
     run = (
         a_run("train.py", start_up_s=2.0, steady_s=10.0)
         .process("main", steps=10_000)
@@ -226,12 +238,14 @@ def test_windows_that_are_most_of_a_short_run_are_not_left_out():
     assert [it.is_left_out for it in build_report(short.recording()).torch_windows] == [False]
 
 
-def test_a_device_detector_that_fails_costs_only_its_own_findings_and_is_told_once(monkeypatch):
+def test_a_device_detector_that_fails_costs_only_its_own_findings_and_is_told_once(
+    detect_in_windows,
+):
     def fail(view: TraceView) -> list[DeviceFinding]:
         raise ValueError(f"a trace of {view.wall.length} µs")
 
-    detectors = (DeviceDetector("broken", "breaks", fail), a_detector(4000.0))
-    monkeypatch.setattr(DETECTORS, lambda: detectors)
+    detectors = (Detector("broken", "breaks", in_trace=InTrace(fail)), a_detector(4000.0))
+    detect_in_windows(*detectors)
     run = a_training()
     for at, each_us in ((5.0, 1000.0), (6.0, 1001.0)):
         run = run.torch_window(at, at + 0.1, trace=packed(ten_updates(each_us=each_us)))

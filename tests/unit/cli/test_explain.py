@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_pricing import discover_device_detectors
 from rlprof.discovery import discover_detectors
 from rlprof.errors import EXIT_USAGE
 from rlprof.model.counters import COST_COUNTERS
@@ -25,9 +24,7 @@ def test_lists_every_detector_without_an_id(command_line):
     answer = command_line("explain")
 
     listed = [line.split()[0] for line in answer.stdout.splitlines()]
-    detectors = (*discover_detectors(), *discover_device_detectors())
-    # One that is found in runs and in traces has one page.
-    assert listed == sorted({detector.id for detector in detectors})
+    assert listed == sorted({detector.id for detector in discover_detectors()})
 
 
 def test_unknown_id_names_what_was_likely_meant(command_line):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rlprof.device_detectors.base import DeviceDetector
-from rlprof.device_pricing import discover_device_detectors
+from rlprof.detectors.base import Detector, InTrace
+from rlprof.discovery import discover_detectors
 from rlprof.errors import EXIT_ERROR
 from rlprof.model.device import DeviceFinding
 from tests.trace_factory import TraceBuilder, a_trace
@@ -76,8 +76,8 @@ def test_a_detector_that_fails_is_told_beside_what_others_found(
     def fail(_view: object) -> list[DeviceFinding]:
         raise KeyError("stream")
 
-    detectors = (DeviceDetector("broken", "breaks", fail), *discover_device_detectors())
-    monkeypatch.setattr("rlprof.device_pricing.discover_device_detectors", lambda: detectors)
+    detectors = (Detector("broken", "breaks", in_trace=InTrace(fail)), *discover_detectors())
+    monkeypatch.setattr("rlprof.discovery.discover_detectors", lambda: detectors)
 
     answer = command_line("trace", str(trace_file), "--format", form)
 

@@ -60,7 +60,7 @@ def test_counted_collections_are_evidence():
     counted = Counter(recording.windows[-1].id, 0, "gc_collections", 40)
 
     profile = build_profile(replace(recording, counters=(*recording.counters, counted)))
-    (finding,) = DETECTOR.detect(profile)
+    (finding,) = DETECTOR.in_samples.detect(profile)
 
     assert finding.evidence[1] == "40 full collections in the steady phase, 4 per second"
 

@@ -154,7 +154,7 @@ def test_a_thread_that_writes_metrics_is_priced_by_what_it_keeps_the_others_from
     run.spends(4.0, f"{STDLIB}/queue.py:171 Queue.get", idle=True)
     profile = profile_of(run, TRAIN)
 
-    (finding,) = DETECTOR.detect(profile)
+    (finding,) = DETECTOR.in_samples.detect(profile)
 
     assert claimed_s(profile, finding) == pytest.approx(1.0 + 2.0)
 

@@ -70,7 +70,7 @@ def test_leaves_what_a_closure_does_to_others():
 
     profile = profile_of(run, TRAIN)
 
-    (finding,) = DETECTOR.detect(profile)
+    (finding,) = DETECTOR.in_samples.detect(profile)
     assert claimed_s(profile, finding) == pytest.approx(4.0)
 
 

@@ -91,7 +91,7 @@ def found(run: RunBuilder) -> list[Finding]:
 
 def found_in(recording: Recording) -> list[Finding]:
     sources = {TRAIN.file: TRAIN.text}
-    return list(DETECTOR.detect(build_profile(replace(recording, sources=sources))))
+    return list(DETECTOR.in_samples.detect(build_profile(replace(recording, sources=sources))))
 
 
 def listed(profile: Profile) -> list[PricedFinding]:
@@ -158,8 +158,8 @@ def test_ranks_by_its_price():
 def test_imports_of_workers_are_not_told_twice():
     profile = profile_of(spawned_workers(imports_s=6.0, steady_s=4.0), TRAIN)
 
-    assert len(list(DETECTOR.detect(profile))) == 1
-    assert list(startup_bound.DETECTOR.detect(profile)) == []
+    assert len(list(DETECTOR.in_samples.detect(profile))) == 1
+    assert list(startup_bound.DETECTOR.in_samples.detect(profile)) == []
 
 
 def test_nothing_is_certain_where_all_import_side_by_side():
@@ -220,7 +220,7 @@ def test_imports_of_pools_made_again_count_from_a_smaller_share():
         )
         sources = {TRAIN.file: TRAIN.text}
         renamed = replace(recording, processes=processes, sources=sources)
-        return list(DETECTOR.detect(build_profile(with_import_system(renamed))))
+        return list(DETECTOR.in_samples.detect(build_profile(with_import_system(renamed))))
 
     assert with_share(MIN_SHARE_REMADE - 0.01) == []
     (finding,) = with_share(MIN_SHARE_REMADE + 0.01)

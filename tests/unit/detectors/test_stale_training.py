@@ -50,7 +50,7 @@ def profile(run: RunBuilder, updates: float, *scripts: Script, process: int = 3)
 
 
 def found(seen: Profile) -> list[Finding]:
-    return list(DETECTOR.detect(seen))
+    return list(DETECTOR.in_samples.detect(seen))
 
 
 def test_tells_updates_over_steps():

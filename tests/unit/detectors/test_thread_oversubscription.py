@@ -66,7 +66,7 @@ def seen(run: RunBuilder, *, native: float, threads: int = 0) -> Profile:
 
 
 def found(profile: Profile) -> list[Finding]:
-    return list(DETECTOR.detect(profile))
+    return list(DETECTOR.in_samples.detect(profile))
 
 
 def listed(profile: Profile) -> list[PricedFinding]:

@@ -92,7 +92,7 @@ def test_compute_threads_are_told_by_their_own_detector():
         for it in recording.clocks
     )
 
-    assert list(DETECTOR.detect(build_profile(replace(recording, gauges=gauges)))) == []
+    assert list(DETECTOR.in_samples.detect(build_profile(replace(recording, gauges=gauges)))) == []
 
 
 def test_ranks_last_since_fewer_workers_do_the_same():

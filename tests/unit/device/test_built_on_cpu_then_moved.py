@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.built_on_cpu_then_moved import DETECTOR
+from rlprof.detectors.built_on_cpu_then_moved import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 
@@ -34,7 +34,7 @@ def a_training(
 
 
 def test_both_ops_can_go_as_far_as_the_gpu_is_idle(tmp_path):
-    (finding,) = DETECTOR.detect(a_training().view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_training().view(tmp_path))
 
     assert finding.saved_us == (0.0, pytest.approx(4 * (90.0 - 10.0)))
     assert (finding.places[0].function, finding.places[0].count) == ("noise", 4)
@@ -49,4 +49,4 @@ def test_both_ops_can_go_as_far_as_the_gpu_is_idle(tmp_path):
     ],
 )
 def test_is_silent(tmp_path, trace):
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.conv_search import DETECTOR
+from rlprof.detectors.conv_search import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 CONVOLUTION = "aten::cudnn_convolution"
@@ -23,7 +23,7 @@ def a_training(*, search_at_step: int, took_us: float = 5_000.0) -> TraceBuilder
 
 
 def test_a_search_after_the_first_step_is_worth_its_idle_time(tmp_path):
-    (finding,) = DETECTOR.detect(a_training(search_at_step=2).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_training(search_at_step=2).view(tmp_path))
 
     assert finding.saved_us == (0.0, pytest.approx(4_950.0))
     assert finding.evidence[0].startswith("1 convolutions")
@@ -36,4 +36,4 @@ def test_a_search_after_the_first_step_is_worth_its_idle_time(tmp_path):
 def test_is_silent(tmp_path, step, took_us):
     trace = a_training(search_at_step=step, took_us=took_us)
 
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.cpu_policy_faster import DETECTOR
+from rlprof.detectors.cpu_policy_faster import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 
@@ -17,7 +17,7 @@ def steps(number: int, *, kernel_us: float, kernels: int = 10) -> TraceBuilder:
 
 
 def test_a_hint_without_a_number(tmp_path):
-    (finding,) = DETECTOR.detect(steps(4, kernel_us=3.0).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(steps(4, kernel_us=3.0).view(tmp_path))
 
     assert finding.saved_us == (0.0, 0.0)
     assert finding.evidence[0].startswith("30 µs of kernels per step")
@@ -31,4 +31,4 @@ def test_a_hint_without_a_number(tmp_path):
     ],
 )
 def test_is_silent(tmp_path, trace):
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]

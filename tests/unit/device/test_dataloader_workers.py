@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors import gpu_starved
-from rlprof.device_detectors.dataloader_workers import DETECTOR
+from rlprof.detectors import gpu_starved
+from rlprof.detectors.dataloader_workers import DETECTOR
 from rlprof.device_pricing import find_in
 from tests.trace_factory import TraceBuilder, a_trace
 
@@ -24,14 +24,16 @@ def a_training(*, loads_us: float, other_us: float = 0.0, loader: str = SINGLE) 
 
 
 def test_idle_time_while_loading(tmp_path):
-    (finding,) = DETECTOR.detect(a_training(loads_us=4_000.0).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_training(loads_us=4_000.0).view(tmp_path))
 
     assert finding.saved_us == (0.0, pytest.approx(12_000.0, rel=0.01))
     assert "num_workers=4" in finding.fix
 
 
 def test_workers_that_do_not_keep_up(tmp_path):
-    (finding,) = DETECTOR.detect(a_training(loads_us=4_000.0, loader=WORKERS).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(
+        a_training(loads_us=4_000.0, loader=WORKERS).view(tmp_path)
+    )
 
     assert finding.title == "the GPU waits for a DataLoader's workers"
 
@@ -43,7 +45,7 @@ def test_the_start_of_the_workers_is_left_out(tmp_path):
         trace.region(WORKERS, at, 100.0).op("aten::mm", at + 100.0, 9_900.0)
         trace.kernel(at + 101.0, at + 102.0, 9_898.0)
 
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]
 
 
 def test_the_same_idle_time_is_not_sold_twice(tmp_path):
@@ -57,4 +59,4 @@ def test_the_same_idle_time_is_not_sold_twice(tmp_path):
 
 @pytest.mark.parametrize("loads_us", [0.0, 400.0])
 def test_is_silent_on_a_loader_that_keeps_up(tmp_path, loads_us):
-    assert not [*DETECTOR.detect(a_training(loads_us=loads_us).view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(a_training(loads_us=loads_us).view(tmp_path))]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.dataset_crosses_bus import DETECTOR
+from rlprof.detectors.dataset_crosses_bus import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 PAGEABLE = "HtoD (Pageable -> Device)"
@@ -24,7 +24,7 @@ def an_update(
 
 
 def test_what_could_go_is_the_time_in_which_only_copies_run(tmp_path):
-    (finding,) = DETECTOR.detect(an_update(copied_us=100.0).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(an_update(copied_us=100.0).view(tmp_path))
 
     assert finding.saved_us == (0.0, pytest.approx(300.0))
     assert finding.title == "8.0 MiB are copied to the GPU at each step"
@@ -32,14 +32,16 @@ def test_what_could_go_is_the_time_in_which_only_copies_run(tmp_path):
 
 
 def test_does_not_say_that_the_same_data_comes_again(tmp_path):
-    (finding,) = DETECTOR.detect(an_update(copied_us=100.0).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(an_update(copied_us=100.0).view(tmp_path))
 
     assert finding.evidence[2] == "whether the same data comes again the trace does not show"
     assert finding.fix.startswith("If it does")
 
 
 def test_copies_beside_kernels_cost_nothing(tmp_path):
-    (finding,) = DETECTOR.detect(an_update(copied_us=100.0, beside_kernels=True).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(
+        an_update(copied_us=100.0, beside_kernels=True).view(tmp_path)
+    )
 
     assert finding.saved_us.high == 0.0
     assert finding.evidence[1].endswith("they overlap")
@@ -66,11 +68,11 @@ def a_training(*, batch: int = 0) -> TraceBuilder:
 
 
 def test_observations_that_are_answered_are_no_data_set(tmp_path):
-    assert not [*DETECTOR.detect(a_training().view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(a_training().view(tmp_path))]
 
 
 def test_counts_batches_without_the_observations_beside_them(tmp_path):
-    (finding,) = DETECTOR.detect(a_training(batch=16 << 20).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_training(batch=16 << 20).view(tmp_path))
 
     assert finding.title == "16.0 MiB are copied to the GPU at each step"
     assert finding.evidence[0].startswith("3 copies, 48.0 MiB, observations left out: ")
@@ -87,4 +89,4 @@ def test_counts_batches_without_the_observations_beside_them(tmp_path):
     ],
 )
 def test_is_silent(tmp_path, trace):
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.debug_modes import DETECTOR
+from rlprof.detectors.debug_modes import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 BACKWARD = "autograd::engine::evaluate_function: AddmmBackward0"
@@ -19,7 +19,7 @@ def launches(*, blocking: bool, number: int = 12) -> TraceBuilder:
 
 
 def test_launches_that_outlast_their_kernels(tmp_path):
-    (finding,) = DETECTOR.detect(launches(blocking=True).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(launches(blocking=True).view(tmp_path))
 
     assert "CUDA_LAUNCH_BLOCKING" in finding.fix
     # The GPU is idle between kernels and before the first; the launches would allow 12 times 30.
@@ -34,7 +34,7 @@ def test_launches_that_outlast_their_kernels(tmp_path):
     ],
 )
 def test_ordinary_launches_are_no_mode(tmp_path, trace):
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]
 
 
 @pytest.mark.parametrize(("inside", "seen"), [(True, 1), (False, 0)])
@@ -44,7 +44,7 @@ def test_anomaly_mode_looks_for_nan_inside_the_backward_pass(tmp_path, inside, s
         trace.op(BACKWARD, at, 50.0).op("aten::isnan", at + (10.0 if inside else 60.0), 5.0)
     trace.kernel(20.0, 30.0, 5.0)
 
-    findings = [*DETECTOR.detect(trace.view(tmp_path))]
+    findings = [*DETECTOR.in_trace.detect(trace.view(tmp_path))]
 
     assert len(findings) == seen
     assert all(finding.saved_us == (0.0, 0.0) for finding in findings)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.eager_pointwise_chains import DETECTOR
+from rlprof.detectors.eager_pointwise_chains import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 CHAIN = ["add", "mul", "tanh", "sub", "clamp"]
@@ -19,7 +19,7 @@ def an_update(kinds: list[str], *, gap_us: float = 0.0, each_us: float = 50.0) -
 
 
 def test_a_chain_is_worth_all_but_one_link(tmp_path):
-    (finding,) = DETECTOR.detect(an_update(CHAIN).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(an_update(CHAIN).view(tmp_path))
 
     assert finding.saved_us == (0.0, pytest.approx(5 * 50.0 * 4 / 5))
     assert not finding.is_host_side
@@ -35,4 +35,4 @@ def test_a_chain_is_worth_all_but_one_link(tmp_path):
     ],
 )
 def test_is_silent(tmp_path, trace):
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]

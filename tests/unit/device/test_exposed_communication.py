@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.exposed_communication import DETECTOR
+from rlprof.detectors.exposed_communication import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
@@ -15,7 +15,7 @@ def a_rank(*, alone_us: float) -> TraceBuilder:
 
 
 def test_counts_what_runs_beside_no_kernel(tmp_path):
-    (finding,) = DETECTOR.detect(a_rank(alone_us=200.0).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_rank(alone_us=200.0).view(tmp_path))
 
     assert finding.saved_us == (0.0, pytest.approx(200.0))
     assert not finding.is_host_side
@@ -23,4 +23,4 @@ def test_counts_what_runs_beside_no_kernel(tmp_path):
 
 @pytest.mark.parametrize("alone_us", [0.0, 95.0])
 def test_is_silent_while_kernels_run_or_for_a_moment(tmp_path, alone_us):
-    assert not [*DETECTOR.detect(a_rank(alone_us=alone_us).view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(a_rank(alone_us=alone_us).view(tmp_path))]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.fp32_without_tf32_or_amp import DETECTOR
+from rlprof.detectors.fp32_without_tf32_or_amp import DETECTOR
 from rlprof.device_pricing import find_in
 from tests.trace_factory import TraceBuilder, a_trace
 
@@ -21,7 +21,7 @@ def a_learner(
 def test_three_quarters_of_the_products_time_can_go(tmp_path):
     view = a_learner().view(tmp_path)
 
-    (finding,) = DETECTOR.detect(view)
+    (finding,) = DETECTOR.in_trace.detect(view)
 
     assert finding.saved_us == (0.0, pytest.approx(600.0))
     assert "set_float32_matmul_precision" in finding.fix
@@ -37,7 +37,7 @@ def test_saves_no_more_than_the_host_waits_for_the_gpu(tmp_path):
 
 
 def test_volta_is_told_of_half_precision_as_it_has_no_tf32(tmp_path):
-    (finding,) = DETECTOR.detect(a_learner().on("Tesla V100", 7).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_learner().on("Tesla V100", 7).view(tmp_path))
 
     assert "float16" in finding.fix
     assert "set_float32_matmul_precision" not in finding.fix
@@ -54,7 +54,7 @@ def test_volta_is_told_of_half_precision_as_it_has_no_tf32(tmp_path):
     ],
 )
 def test_is_silent_about_tensor_cores_and_products_with_vectors(tmp_path, kernel):
-    assert not [*DETECTOR.detect(a_learner(kernel=kernel).view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(a_learner(kernel=kernel).view(tmp_path))]
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_is_silent_about_tensor_cores_and_products_with_vectors(tmp_path, kernel
     ],
 )
 def test_is_silent_where_the_fix_gains_nothing(tmp_path, trace):
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.fp64 import DETECTOR
+from rlprof.detectors.fp64 import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 DOUBLES = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<double> >"
@@ -17,7 +17,7 @@ def a_training(*, doubles_us: float, name: str = DOUBLES) -> TraceBuilder:
 
 
 def test_names_where_doubles_are_computed_with(tmp_path):
-    (finding,) = DETECTOR.detect(a_training(doubles_us=50.0).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_training(doubles_us=50.0).view(tmp_path))
 
     assert (finding.places[0].function, finding.places[0].op) == ("normalize", "aten::add")
     assert finding.saved_us.high == pytest.approx(50.0 * 63 / 64)
@@ -25,7 +25,7 @@ def test_names_where_doubles_are_computed_with(tmp_path):
 
 
 def test_is_silent_just_under_its_threshold(tmp_path):
-    assert not [*DETECTOR.detect(a_training(doubles_us=19.0).view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(a_training(doubles_us=19.0).view(tmp_path))]
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_is_silent_just_under_its_threshold(tmp_path):
     ],
 )
 def test_scalars_are_doubles_in_kernels_of_any_precision(tmp_path, name):
-    assert not [*DETECTOR.detect(a_training(doubles_us=500.0, name=name).view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(a_training(doubles_us=500.0, name=name).view(tmp_path))]

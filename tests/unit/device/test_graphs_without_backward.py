@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors.grads_in_rollout import DETECTOR
+from rlprof.detectors.grads_in_rollout import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 BACKWARD = "autograd::engine::evaluate_function: AddmmBackward0"
@@ -21,7 +21,7 @@ def a_training(*, unused: int, used: int = 40, backward: bool = True) -> TraceBu
 
 
 def test_a_fifth_of_the_ops_that_nobody_differentiates(tmp_path):
-    (finding,) = DETECTOR.detect(a_training(unused=60).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_training(unused=60).view(tmp_path))
 
     assert finding.saved_us == (0.0, pytest.approx(0.2 * 60 * 8.0))
     assert (finding.places[0].function, finding.places[0].count) == ("collect", 60)
@@ -36,7 +36,7 @@ def test_a_fifth_of_the_ops_that_nobody_differentiates(tmp_path):
     ],
 )
 def test_is_silent(tmp_path, trace):
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]
 
 
 def test_ops_that_checkpointing_does_again_are_no_rollout(tmp_path):
@@ -44,4 +44,4 @@ def test_ops_that_checkpointing_does_again_are_no_rollout(tmp_path):
     for number in range(100):
         trace.op("aten::linear", 10_010.0 + number * 10.0, 8.0, sequence=1_000 + number)
 
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors import python_loop_over_tensor, target_update_per_parameter
+from rlprof.detectors import python_loop_over_tensor, target_update_per_parameter
 from tests.trace_factory import TraceBuilder, a_trace
 
 GAE = [
@@ -29,7 +29,7 @@ def a_loop(turn: list[str], turns: int) -> TraceBuilder:
 def test_turns_and_their_idle_time(tmp_path):
     view = a_loop(GAE, turns=20).view(tmp_path)
 
-    (finding,) = python_loop_over_tensor.DETECTOR.detect(view)
+    (finding,) = python_loop_over_tensor.DETECTOR.in_trace.detect(view)
 
     # 140 ops of 10 µs; a twentieth is left, and the last one is a microsecond shorter.
     assert finding.saved_us == (0.0, pytest.approx(140 * 8.0 * 19 / 20, rel=0.01))
@@ -50,7 +50,7 @@ def test_turns_and_their_idle_time(tmp_path):
     ],
 )
 def test_no_loop_over_a_tensor(tmp_path, trace):
-    assert not [*python_loop_over_tensor.DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*python_loop_over_tensor.DETECTOR.in_trace.detect(trace.view(tmp_path))]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,9 @@ def test_no_loop_over_a_tensor(tmp_path, trace):
     ],
 )
 def test_parameters_that_are_averaged_one_by_one(tmp_path, turn):
-    (finding,) = target_update_per_parameter.DETECTOR.detect(a_loop(turn, turns=12).view(tmp_path))
+    (finding,) = target_update_per_parameter.DETECTOR.in_trace.detect(
+        a_loop(turn, turns=12).view(tmp_path)
+    )
 
     idle = 12 * len(turn) * 8.0
     assert finding.saved_us.high == pytest.approx(idle * 11 / 12, rel=0.02)
@@ -82,4 +84,4 @@ def test_parameters_that_are_averaged_one_by_one(tmp_path, turn):
     ],
 )
 def test_no_update_by_parameter(tmp_path, trace):
-    assert not [*target_update_per_parameter.DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*target_update_per_parameter.DETECTOR.in_trace.detect(trace.view(tmp_path))]

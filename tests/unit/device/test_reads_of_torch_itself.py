@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors import distribution_validation, gpu_sync, gradscaler_sync
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors import distribution_validation, gpu_sync, gradscaler_sync
+from rlprof.detectors.base import Detector
 from tests.trace_factory import TraceBuilder, a_trace
 
 SCALER = "torch/amp/grad_scaler.py(363): _maybe_opt_step"
@@ -28,8 +28,8 @@ def steps_that_read(frame: str = "", before: str = "aten::add") -> TraceBuilder:
     return trace
 
 
-def counted_reads(detector: DeviceDetector, trace: TraceBuilder, folder) -> int:
-    findings = [*detector.detect(trace.view(folder))]
+def counted_reads(detector: Detector, trace: TraceBuilder, folder) -> int:
+    findings = [*detector.in_trace.detect(trace.view(folder))]
     return sum(place.count for finding in findings for place in finding.places)
 
 
@@ -68,7 +68,7 @@ def test_so_does_the_optimizer_after_where_gradients_are_clipped_in_between(tmp_
 
 
 def test_is_worth_the_idle_time_after_the_wait_at_most(tmp_path):
-    (finding,) = gradscaler_sync.DETECTOR.detect(steps_that_read(SCALER).view(tmp_path))
+    (finding,) = gradscaler_sync.DETECTOR.in_trace.detect(steps_that_read(SCALER).view(tmp_path))
 
     # The wait ends at 310, as the kernel does; the next one starts at 360.
     assert finding.saved_us == (0.0, pytest.approx(3 * 50.0))
@@ -76,7 +76,7 @@ def test_is_worth_the_idle_time_after_the_wait_at_most(tmp_path):
 
 
 def test_clipping_that_reads_is_named(tmp_path):
-    (finding,) = gpu_sync.DETECTOR.detect(steps_that_read(CLIPPING).view(tmp_path))
+    (finding,) = gpu_sync.DETECTOR.in_trace.detect(steps_that_read(CLIPPING).view(tmp_path))
 
     assert any("error_if_nonfinite" in text for text in finding.evidence)
 
@@ -88,7 +88,7 @@ def test_reads_right_after_each_other_are_counted(tmp_path):
         trace.read(100.0 + 30.0 * number, 10.0)
     trace.op("aten::mm", 900.0, 20.0).kernel(905.0, 910.0, 10.0)
 
-    (finding,) = gpu_sync.DETECTOR.detect(trace.view(tmp_path))
+    (finding,) = gpu_sync.DETECTOR.in_trace.detect(trace.view(tmp_path))
 
     assert any(
         text.startswith("3 of them come right after each other") for text in finding.evidence

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from rlprof.analysis.device.view import TraceView, view_trace
-from rlprof.device_detectors import dataset_crosses_bus, exposed_communication
-from rlprof.device_pricing import TraceFindings, discover_device_detectors, find_in
+from rlprof.detectors import dataset_crosses_bus, exposed_communication
+from rlprof.device_pricing import TraceFindings, find_in
+from rlprof.discovery import discover_detectors
 from rlprof.model.device import IdleCause
 from rlprof.model.finding import Confidence
 from rlprof.report import build_report
@@ -41,7 +42,7 @@ def view_of(name: str) -> TraceView:
 
 
 def findings_in(name: str) -> TraceFindings:
-    return find_in(view_of(name), discover_device_detectors())
+    return find_in(view_of(name), discover_detectors())
 
 
 def all_ids(name: str) -> set[str]:
@@ -275,13 +276,13 @@ def test_what_is_not_typical_is_only_suspected(name, is_typical):
 def test_collectives_without_other_kernels_are_those_of_the_ground_truth(name, alone):
     view = view_of(name)
 
-    (finding,) = exposed_communication.DETECTOR.detect(view)
+    (finding,) = exposed_communication.DETECTOR.in_trace.detect(view)
 
     assert finding.saved_us.high / view.wall.length == pytest.approx(alone, abs=0.005)
 
 
 def test_all_copies_of_a_training_are_on_the_stream_of_its_kernels():
-    (finding,) = dataset_crosses_bus.DETECTOR.detect(view_of("param_resnet_2080ti_train"))
+    (finding,) = dataset_crosses_bus.DETECTOR.in_trace.detect(view_of("param_resnet_2080ti_train"))
 
     assert finding.saved_us.high == pytest.approx(630_000, rel=0.01)
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.device_detectors import gpu_sync
-from rlprof.device_detectors.rollout_round_trip import DETECTOR
+from rlprof.detectors import gpu_sync
+from rlprof.detectors.rollout_round_trip import DETECTOR
 from tests.trace_factory import TraceBuilder, a_trace
 
 TO_GPU = "HtoD (Pageable -> Device)"
@@ -30,7 +30,7 @@ def a_rollout(
 
 
 def test_only_what_a_trip_costs_by_itself_is_counted(tmp_path):
-    (finding,) = DETECTOR.detect(a_rollout().view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_rollout().view(tmp_path))
 
     assert finding.saved_us == (0.0, pytest.approx(TRIPS * 60.0, rel=0.15))
     assert finding.places[0].op == "aten::item"
@@ -38,13 +38,13 @@ def test_only_what_a_trip_costs_by_itself_is_counted(tmp_path):
 
 
 def test_never_more_than_the_gpu_is_idle(tmp_path):
-    (finding,) = DETECTOR.detect(a_rollout(env_us=10.0).view(tmp_path))
+    (finding,) = DETECTOR.in_trace.detect(a_rollout(env_us=10.0).view(tmp_path))
 
     assert finding.saved_us.high < TRIPS * 25.0
 
 
 def test_actions_are_no_reads_to_be_removed(tmp_path):
-    assert not [*gpu_sync.DETECTOR.detect(a_rollout().view(tmp_path))]
+    assert not [*gpu_sync.DETECTOR.in_trace.detect(a_rollout().view(tmp_path))]
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_actions_are_no_reads_to_be_removed(tmp_path):
     ],
 )
 def test_is_silent(tmp_path, trace):
-    assert not [*DETECTOR.detect(trace.view(tmp_path))]
+    assert not [*DETECTOR.in_trace.detect(trace.view(tmp_path))]

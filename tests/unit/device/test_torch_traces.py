@@ -9,7 +9,7 @@ import pytest
 
 from rlprof.analysis.device.steps import OptimizerKind
 from rlprof.analysis.device.view import TraceView, view_trace
-from rlprof.device_detectors import (
+from rlprof.detectors import (
     debug_modes,
     grads_in_rollout,
     python_loop_over_tensor,
@@ -87,7 +87,7 @@ def test_tells_graphs_that_no_backward_pass_uses(tmp_path, keeps_grads):
                 network(torch.zeros(4, 8))
         network(torch.ones(4, 8)).sum().backward()
 
-    found = [*grads_in_rollout.DETECTOR.detect(trace_of(tmp_path, collect_and_learn))]
+    found = [*grads_in_rollout.DETECTOR.in_trace.detect(trace_of(tmp_path, collect_and_learn))]
 
     assert len(found) == keeps_grads
     if found:
@@ -105,7 +105,7 @@ def test_tells_a_loop_over_a_tensor(tmp_path, in_a_loop):
             advantages[t] = last
 
     view = trace_of(tmp_path, returns if in_a_loop else lambda: rewards.cumsum(0))
-    found = [*python_loop_over_tensor.DETECTOR.detect(view)]
+    found = [*python_loop_over_tensor.DETECTOR.in_trace.detect(view)]
 
     assert [(it.places[0].function, it.places[0].count) for it in found] == (
         [("returns", 40)] if in_a_loop else []
@@ -124,7 +124,7 @@ def test_tells_averages_by_parameter(tmp_path, by_parameter):
         else:
             torch._foreach_lerp_(targets, sources, 0.005)
 
-    found = [*target_update_per_parameter.DETECTOR.detect(trace_of(tmp_path, follow))]
+    found = [*target_update_per_parameter.DETECTOR.in_trace.detect(trace_of(tmp_path, follow))]
 
     assert [it.places[0].count for it in found] == ([12] if by_parameter else [])
 
@@ -137,4 +137,4 @@ def test_tells_anomaly_mode(tmp_path, is_on):
         with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(is_on):
             network(torch.ones(4, 8)).sum().backward()
 
-    assert len([*debug_modes.DETECTOR.detect(trace_of(tmp_path, learn))]) == is_on
+    assert len([*debug_modes.DETECTOR.in_trace.detect(trace_of(tmp_path, learn))]) == is_on

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.device_pricing import find_in
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
@@ -14,7 +14,7 @@ from tests.trace_factory import TraceBuilder, a_trace
 LAUNCHING = (IdleCause.LAUNCH_BOUND,)
 
 
-def a_detector(id_: str, us: float, causes: tuple[IdleCause, ...]) -> DeviceDetector:
+def a_detector(id_: str, us: float, causes: tuple[IdleCause, ...]) -> Detector:
     """One that always finds ``us``."""
 
     def detect(view: TraceView) -> list[DeviceFinding]:
@@ -24,7 +24,7 @@ def a_detector(id_: str, us: float, causes: tuple[IdleCause, ...]) -> DeviceDete
             )
         ]
 
-    return DeviceDetector(id_, id_, detect)
+    return Detector(id_, id_, in_trace=InTrace(detect))
 
 
 def a_training(*, steps: int = 3) -> TraceBuilder:

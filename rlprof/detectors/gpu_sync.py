@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 from rlprof.analysis.device.host import CLIPPING
+from rlprof.analysis.device.places import per_step, places_of
 from rlprof.analysis.device.view import SiteWait, TraceView
-from rlprof.device_detectors.base import DeviceDetector, per_step, places_of
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row
@@ -120,4 +121,8 @@ def _is_read(wait: SiteWait) -> bool:
     return bool(ops & (_READS | _DATA_DEPENDENT))
 
 
-DETECTOR: Final = DeviceDetector("gpu-sync", "reads that make the host wait for the GPU", detect)
+DETECTOR: Final = Detector(
+    id="gpu-sync",
+    name="reads that make the host wait for the GPU",
+    in_trace=InTrace(detect),
+)

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.analysis.device.blocking import is_launch
+from rlprof.analysis.device.places import per_step
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector, per_step
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent
@@ -53,4 +54,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector("cpu-policy-faster", "work too small for a GPU", detect)
+DETECTOR: Final = Detector(
+    id="cpu-policy-faster",
+    name="work too small for a GPU",
+    in_trace=InTrace(detect),
+)

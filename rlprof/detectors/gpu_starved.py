@@ -9,8 +9,8 @@ from typing import Final
 from rlprof.analysis.device.idle import LOADER
 from rlprof.analysis.device.intervals import Span, common, total, union
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
-from rlprof.device_detectors.dataloader_workers import idle_while_loading
+from rlprof.detectors.base import Detector, InTrace
+from rlprof.detectors.dataloader_workers import idle_while_loading
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import duration, percent
@@ -65,4 +65,8 @@ def _regions(view: TraceView, gaps: Iterable[Span]) -> Mapping[str, float]:
     return {name: us for name, us in times.items() if us > 0}
 
 
-DETECTOR: Final = DeviceDetector("gpu-starved", "a GPU that waits for data or environments", detect)
+DETECTOR: Final = Detector(
+    id="gpu-starved",
+    name="a GPU that waits for data or environments",
+    in_trace=InTrace(detect),
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
@@ -45,6 +45,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         )
 
 
-DETECTOR: Final = DeviceDetector(
-    "graph-breaks", "compiled code with breaks, or compiled again", detect
+DETECTOR: Final = Detector(
+    id="graph-breaks",
+    name="compiled code with breaks, or compiled again",
+    in_trace=InTrace(detect),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.analysis.device.places import per_step, places_of
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector, per_step, places_of
-from rlprof.device_detectors.gpu_sync import waits_for_others
+from rlprof.detectors.base import Detector, InTrace
+from rlprof.detectors.gpu_sync import waits_for_others
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
@@ -46,4 +47,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector("explicit-synchronize", "synchronize() called in the loop", detect)
+DETECTOR: Final = Detector(
+    id="explicit-synchronize",
+    name="synchronize() called in the loop",
+    in_trace=InTrace(detect),
+)

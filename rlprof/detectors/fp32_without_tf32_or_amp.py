@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.analysis.device.kernels import FP32_MATMUL, kernels_named
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import duration, percent
@@ -57,6 +57,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector(
-    "fp32-without-tf32-or-amp", "matrix products in full single precision", detect
+DETECTOR: Final = Detector(
+    id="fp32-without-tf32-or-amp",
+    name="matrix products in full single precision",
+    in_trace=InTrace(detect),
 )

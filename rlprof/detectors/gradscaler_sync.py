@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.analysis.device.host import GRAD_SCALER
+from rlprof.analysis.device.places import places_of
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector, places_of
-from rlprof.device_detectors.gpu_sync import waits_for_others
+from rlprof.detectors.base import Detector, InTrace
+from rlprof.detectors.gpu_sync import waits_for_others
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
@@ -38,4 +39,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector("gradscaler-sync", "GradScaler's read at each step", detect)
+DETECTOR: Final = Detector(
+    id="gradscaler-sync",
+    name="GradScaler's read at each step",
+    in_trace=InTrace(detect),
+)

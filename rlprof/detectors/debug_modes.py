@@ -8,7 +8,7 @@ from typing import Final
 from rlprof.analysis.device.blocking import is_launch
 from rlprof.analysis.device.host import HostThreads
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
@@ -84,4 +84,8 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector("debug-modes", "modes for finding errors, left on", detect)
+DETECTOR: Final = Detector(
+    id="debug-modes",
+    name="modes for finding errors, left on",
+    in_trace=InTrace(detect),
+)

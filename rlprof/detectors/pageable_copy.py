@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.analysis.device.places import places_of
 from rlprof.analysis.device.transfers import Transfer
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector, places_of
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent, size
@@ -57,4 +58,8 @@ def _is_slow(it: Transfer) -> bool:
     return it.memory == "pageable" and it.crosses_bus and it.bytes > SMALL_BYTES * it.count
 
 
-DETECTOR: Final = DeviceDetector("pageable-copy", "copies through pageable memory", detect)
+DETECTOR: Final = Detector(
+    id="pageable-copy",
+    name="copies through pageable memory",
+    in_trace=InTrace(detect),
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent
@@ -56,4 +56,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector("launch-bound", "a GPU that waits for launches", detect)
+DETECTOR: Final = Detector(
+    id="launch-bound",
+    name="a GPU that waits for launches",
+    in_trace=InTrace(detect),
+)

@@ -10,7 +10,7 @@ from rlprof.analysis.device.intervals import Span, total, union, without
 from rlprof.analysis.device.kernels import COMMUNICATION, kernels_named
 from rlprof.analysis.device.timeline import device_of
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent
@@ -48,6 +48,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector(
-    "exposed-communication", "collectives that nothing runs beside", detect
+DETECTOR: Final = Detector(
+    id="exposed-communication",
+    name="collectives that nothing runs beside",
+    in_trace=InTrace(detect),
 )

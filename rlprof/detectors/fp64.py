@@ -8,8 +8,9 @@ from typing import Final
 
 from rlprof.analysis.device.host import CallSite, call_sites
 from rlprof.analysis.device.kernels import FP64, kernels_named
+from rlprof.analysis.device.places import SHOWN_PLACES, place
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import SHOWN_PLACES, DeviceDetector, place
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, TracePlace
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row
@@ -55,4 +56,8 @@ def _places(view: TraceView, kernels: Iterable[Row]) -> tuple[TracePlace, ...]:
     return tuple(place(site, len(us), sum(us)) for site, us in ranked[:SHOWN_PLACES])
 
 
-DETECTOR: Final = DeviceDetector("fp64", "double precision on the GPU", detect)
+DETECTOR: Final = Detector(
+    id="fp64",
+    name="double precision on the GPU",
+    in_trace=InTrace(detect),
+)

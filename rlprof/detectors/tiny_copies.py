@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.analysis.device.places import per_step
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector, per_step
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, size
@@ -39,4 +40,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector("tiny-copies", "many copies of a few bytes", detect)
+DETECTOR: Final = Detector(
+    id="tiny-copies",
+    name="many copies of a few bytes",
+    in_trace=InTrace(detect),
+)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rlprof.analysis.device.host import call_sites
+from rlprof.analysis.device.places import per_step, place
 from rlprof.analysis.device.transfers import uploads
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector, per_step, place
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row
@@ -80,6 +81,8 @@ def _any_in(starts: list[float], row: Row) -> bool:
     return at < len(starts) and starts[at] < row.end
 
 
-DETECTOR: Final = DeviceDetector(
-    "built-on-cpu-then-moved", "tensors made on the CPU, then copied", detect
+DETECTOR: Final = Detector(
+    id="built-on-cpu-then-moved",
+    name="tensors made on the CPU, then copied",
+    in_trace=InTrace(detect),
 )

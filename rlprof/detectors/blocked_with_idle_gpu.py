@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.analysis.device.places import places_of
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector, places_of
-from rlprof.device_detectors.gpu_sync import waits_for_others
+from rlprof.detectors.base import Detector, InTrace
+from rlprof.detectors.gpu_sync import waits_for_others
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import duration
@@ -32,6 +33,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector(
-    "blocked-with-idle-gpu", "waits that no work of the GPU explains", detect
+DETECTOR: Final = Detector(
+    id="blocked-with-idle-gpu",
+    name="waits that no work of the GPU explains",
+    in_trace=InTrace(detect),
 )

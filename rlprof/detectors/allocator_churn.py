@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.analysis.device.idle import ALLOCATOR
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
@@ -39,4 +39,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector("allocator-churn", "device memory allocated in the loop", detect)
+DETECTOR: Final = Detector(
+    id="allocator-churn",
+    name="device memory allocated in the loop",
+    in_trace=InTrace(detect),
+)

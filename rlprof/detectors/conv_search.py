@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.analysis.device.steps import first_step_end
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row
@@ -64,4 +64,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector("conv-search", "searches for convolution algorithms", detect)
+DETECTOR: Final = Detector(
+    id="conv-search",
+    name="searches for convolution algorithms",
+    in_trace=InTrace(detect),
+)

@@ -10,7 +10,7 @@ from typing import Final
 from rlprof.analysis.device.kernels import ELEMENTWISE, FP64, kernels_named
 from rlprof.analysis.device.timeline import device_of
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row
@@ -67,6 +67,8 @@ def _chains(view: TraceView) -> Iterator[list[Row]]:
                 yield chain
 
 
-DETECTOR: Final = DeviceDetector(
-    "eager-pointwise-chains", "elementwise kernels that could be one", detect
+DETECTOR: Final = Detector(
+    id="eager-pointwise-chains",
+    name="elementwise kernels that could be one",
+    in_trace=InTrace(detect),
 )

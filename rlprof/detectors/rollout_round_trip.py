@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.analysis.device.host import call_sites
+from rlprof.analysis.device.places import SHOWN_PLACES, place
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import SHOWN_PLACES, DeviceDetector, place
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
@@ -51,6 +52,8 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-DETECTOR: Final = DeviceDetector(
-    "rollout-round-trip", "environments and the GPU take turns", detect
+DETECTOR: Final = Detector(
+    id="rollout-round-trip",
+    name="environments and the GPU take turns",
+    in_trace=InTrace(detect),
 )

@@ -9,7 +9,7 @@ from typing import Final
 from rlprof.analysis.device.idle import LOADER
 from rlprof.analysis.device.intervals import common, total, union
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row
@@ -76,4 +76,8 @@ def _loading(view: TraceView) -> list[Row]:
     return rows
 
 
-DETECTOR: Final = DeviceDetector("dataloader-workers", "a DataLoader with too few workers", detect)
+DETECTOR: Final = Detector(
+    id="dataloader-workers",
+    name="a DataLoader with too few workers",
+    in_trace=InTrace(detect),
+)

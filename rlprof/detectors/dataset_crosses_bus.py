@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from rlprof.analysis.device.intervals import Measure, Span, total, union, without
+from rlprof.analysis.device.places import per_step
 from rlprof.analysis.device.timeline import device_of
 from rlprof.analysis.device.transfers import find_transfers, uploads
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_detectors.base import DeviceDetector, per_step
+from rlprof.detectors.base import Detector, InTrace
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row
@@ -84,6 +85,8 @@ def _without_kernels(view: TraceView, copies: Iterable[Row]) -> float:
     )
 
 
-DETECTOR: Final = DeviceDetector(
-    "dataset-crosses-bus", "data copied to the GPU at every step", detect
+DETECTOR: Final = Detector(
+    id="dataset-crosses-bus",
+    name="data copied to the GPU at every step",
+    in_trace=InTrace(detect),
 )

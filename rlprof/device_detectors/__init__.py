@@ -1,1 +1,0 @@
-"""Findings in torch traces: one cause of lost time on a device, one file."""
