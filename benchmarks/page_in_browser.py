@@ -31,7 +31,7 @@ from rlprof.model.report import Report
 from rlprof.renderers.html import RENDERER
 from rlprof.renderers.html.pruning import page_tree
 from rlprof.renderers.html.rundata import packed
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 from rlprof.units import size
 

@@ -28,7 +28,7 @@ from rlprof.model.recording import NO_PARENT, Frame, Node, Recording, Samples
 from rlprof.model.report import Report
 from rlprof.recording.timeline import MAX_SAMPLE_ROWS
 from rlprof.renderers.html import RENDERER
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 
 NODES_PER_THREAD = 4_000

@@ -10,7 +10,7 @@ import jsonschema
 
 from rlprof.comparison.compare import Comparison, compare
 from rlprof.comparison.stacks import ROOT_LABEL, StackBox, Stacks
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from tests.factories import RunBuilder, a_run
 
 HOME = "/home/researcher/project"

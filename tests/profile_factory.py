@@ -8,10 +8,10 @@ from textwrap import dedent
 from rlprof.analysis.profile import build_profile
 from rlprof.detectors.base import Detector
 from rlprof.discovery import discover_detectors
-from rlprof.findings import find_and_price
 from rlprof.model.finding import Finding, PricedFinding
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Recording
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder
 
 BOOTSTRAP = "<frozen_importlib._bootstrap>"

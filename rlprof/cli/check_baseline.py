@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rlprof import wording
 from rlprof.cli.check_request import CheckRequest
 from rlprof.cli.output import show_to_the_reader, write_output
 from rlprof.gate.baseline import Baseline, baseline_as_json, read_baseline
@@ -21,6 +20,7 @@ from rlprof.gate.fingerprint import fingerprint_here
 from rlprof.gate.interpreter import interpreter_of
 from rlprof.model.finding import Range
 from rlprof.recording.host import git_state
+from rlprof.report import wording
 
 if TYPE_CHECKING:
     from rlprof.gate.outcome import Outcome

@@ -59,7 +59,7 @@ def flame(
     from rlprof.model.flame import FlameSelection
     from rlprof.model.profile import PhaseKind
     from rlprof.renderers.svg import RENDERER
-    from rlprof.report import build_report
+    from rlprof.report.build import build_report
 
     check_output(output, force=force)
     path = run_path(run)

@@ -58,7 +58,7 @@ def read_recording(path: Path) -> Recording:
 
 def load_report(path: Path, *, detailed: bool = False) -> Report:
     """Read and price what ``path`` holds; ``detailed`` as for ``build_report``."""
-    from rlprof.report import build_report
+    from rlprof.report.build import build_report
 
     return build_report(read_recording(path), run_file=str(path), detailed=detailed)
 

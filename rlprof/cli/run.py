@@ -222,7 +222,7 @@ def _after(outcome: Outcome, run_file: Path, *, is_default_place: bool, show_rep
 
 def _is_worth_keeping(report: Report) -> bool:
     # Here, as it takes half a second to import: a run that was told to end is to end.
-    from rlprof.report import is_worth_keeping
+    from rlprof.report.build import is_worth_keeping
 
     return is_worth_keeping(report)
 

@@ -286,7 +286,7 @@ class _Ladder:
 
 
 def _outcome(run: LadderRun) -> str:
-    from rlprof import wording
+    from rlprof.report import wording
 
     if run.failed:
         return f"failed with exit code {run.exit_code}"

@@ -54,8 +54,8 @@ def trace(
 
 
 def _document(view: TraceView, path: Path, format_: Format, *, to_terminal: bool) -> str:
-    from rlprof.device_pricing import find_in
     from rlprof.discovery import discover_detectors
+    from rlprof.pricing.traces import find_in
 
     findings = find_in(view, discover_detectors())
     if format_ is Format.JSON:

@@ -10,7 +10,6 @@ from typing import Any, Final
 from markupsafe import Markup
 
 import rlprof
-from rlprof import wording
 from rlprof.browser_scripts import bundle
 from rlprof.comparison import words
 from rlprof.comparison.calltree import ChangeTree, Cost, FunctionChange
@@ -22,6 +21,7 @@ from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.html.document import carried, environment
 from rlprof.renderers.html.drawings import Part, bar
+from rlprof.report import wording
 from rlprof.resources import asset
 from rlprof.units import LEAST_PERCENT
 

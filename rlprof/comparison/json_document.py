@@ -7,7 +7,6 @@ from datetime import datetime, timezone
 from typing import Final
 
 import rlprof
-from rlprof import wording
 from rlprof.analysis.rates import RateChange
 from rlprof.comparison.calltree import ChangeBox, ChangeTree, Cost, FunctionChange
 from rlprof.comparison.compare import Comparison, CounterChange
@@ -17,6 +16,7 @@ from rlprof.model.finding import PricedFinding, Range
 from rlprof.model.profile import Interval
 from rlprof.model.report import Report
 from rlprof.renderers.json_report.values import Json, as_json_text, known, number
+from rlprof.report import wording
 
 FORMAT: Final = "rlprof-diff"
 FORMAT_VERSION: Final = 1

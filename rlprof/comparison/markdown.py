@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rlprof import wording
 from rlprof.comparison import words
 from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.compare import Comparison
@@ -13,7 +12,8 @@ from rlprof.comparison.findings import Fate
 from rlprof.comparison.outline import outline
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.wording.markdown import prose, table
+from rlprof.report import wording
+from rlprof.report.wording.markdown import prose, table
 
 MOST_ROWS: Final = 14
 _LIMIT: Final = 1000

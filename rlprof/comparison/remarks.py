@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rlprof import wording
 from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.rates import crowding_of
 from rlprof.comparison.sides import Sides
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
+from rlprof.report import wording
+from rlprof.report.wording.crash import crash_in_short
+from rlprof.report.wording.facts import host_name, host_value
 from rlprof.units import percent
-from rlprof.wording.crash import crash_in_short
-from rlprof.wording.facts import host_name, host_value
 
 CROWDED: Final = 0.1
 """Part by which a run's busy time was longer for other programs, from which on it is said."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof import wording
 from rlprof.comparison import words
 from rlprof.comparison.calltree import ChangeBox, ChangeTree
 from rlprof.comparison.compare import Comparison
@@ -12,6 +11,7 @@ from rlprof.comparison.outline import drawn
 from rlprof.model.flame import FlameFrame
 from rlprof.renderers.svg.document import Drawing, svg_document
 from rlprof.renderers.svg.shapes import Change
+from rlprof.report import wording
 
 _STEPS: Final = 1_000
 """Widths are for so many steps, since whole microseconds of one step are too coarse."""

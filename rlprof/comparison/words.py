@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import PurePosixPath
 from typing import Final
 
-from rlprof import units, wording
+from rlprof import units
 from rlprof.analysis.rates import MIN_EFFECT, RateChange
 from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.compare import Comparison, CounterChange, Quantity
@@ -17,7 +17,8 @@ from rlprof.comparison.outline import OutlineRow
 from rlprof.model.finding import Range
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
-from rlprof.wording import facts
+from rlprof.report import wording
+from rlprof.report.wording import facts
 
 NOTHING: Final = "–"
 MINUS: Final = "−"

@@ -45,6 +45,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         "gradients are accumulated; compare the traces of all ranks for one that comes late.",
         confidence=Confidence.SUSPECTED,
         causes=(),
+        waits_for_ranks=True,
     )
 
 

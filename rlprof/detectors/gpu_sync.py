@@ -81,6 +81,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         confidence=Confidence.BOUNDED,
         causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
         places=places_of(waits),
+        is_of_reads=True,
     )
 
 

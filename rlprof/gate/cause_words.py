@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rlprof import wording
 from rlprof.comparison import words as comparison_words
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import Fate, FindingChange
@@ -15,6 +14,7 @@ from rlprof.gate.outcome import Outcome
 from rlprof.gate.read_sites import MoreReads, more_reads
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
+from rlprof.report import wording
 
 MOST_FUNCTIONS: Final = 3
 MOST_ALONE: Final = 5

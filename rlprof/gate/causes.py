@@ -15,7 +15,7 @@ from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side
 from rlprof.gate.running.runner import Runner
 from rlprof.model.report import Report
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 
 SIDES: Final = Sides(Side.BASE.value, Side.HEAD.value)

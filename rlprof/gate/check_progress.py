@@ -19,8 +19,8 @@ from rlprof.gate.program import Program, Side
 from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs
 from rlprof.gate.script_file import script_file
 from rlprof.gate.words import run_in_words
+from rlprof.report.wording import counted
 from rlprof.units import duration
-from rlprof.wording import counted
 
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""

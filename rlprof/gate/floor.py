@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rlprof import wording
 from rlprof.gate.counters import ROUNDING
 from rlprof.model.profile import Interval
+from rlprof.report import wording
 
 
 @dataclass(frozen=True, slots=True)

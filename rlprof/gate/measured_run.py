@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from rlprof import wording
 from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.steps import count_steps
@@ -19,6 +18,7 @@ from rlprof.gate.worktrees.imported_files import ImportedFiles
 from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
 from rlprof.model.profile import Interval, PhaseKind, Profile, Throughput
 from rlprof.model.recording import Recording
+from rlprof.report import wording
 from rlprof.runfile.reader import read_run
 
 

@@ -7,7 +7,6 @@ from math import log
 from statistics import median
 from typing import Final
 
-from rlprof import wording
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.interpreter import is_python
@@ -20,6 +19,7 @@ from rlprof.gate.worktrees.imported_files import ImportedFiles
 from rlprof.model.counters import PROCESSES, TOLD_ON_DEMAND
 from rlprof.model.recording import Note
 from rlprof.names import printable
+from rlprof.report import wording
 from rlprof.units import count
 
 MUCH_LONGER: Final = 1.2

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from statistics import median
 from typing import Final, NamedTuple
 
-from rlprof import units, wording
+from rlprof import units
 from rlprof.comparison import words as comparison_words
 from rlprof.gate.counters import NEVER_BY_CLOCK, CounterDifference
 from rlprof.gate.decision import Decision
@@ -17,6 +17,7 @@ from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.model.profile import Interval
 from rlprof.names import printable
+from rlprof.report import wording
 
 NOTHING: Final = "–"
 

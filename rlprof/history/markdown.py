@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof import wording
 from rlprof.history import words
 from rlprof.history.rows import History, Row
-from rlprof.wording.markdown import prose, table
+from rlprof.report import wording
+from rlprof.report.wording.markdown import prose, table
 
 _HEADINGS: Final = (
     "when (UTC)", "stage", "command", "sps", "low to high", "gain", "over the first", "top bottleneck",

@@ -10,16 +10,16 @@ from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from rlprof import wording
 from rlprof.analysis.rates import change_of_rate, crowding
 from rlprof.errors import RunFileError
-from rlprof.findings import look_into
 from rlprof.model.crash import Crash
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.profile import Interval
 from rlprof.model.recording import RunInfo
+from rlprof.report import wording
+from rlprof.report.findings import look_into
+from rlprof.report.wording.crash import crash_in_short
 from rlprof.runfile.reader import read_run
-from rlprof.wording.crash import crash_in_short
 
 
 class Gain(NamedTuple):

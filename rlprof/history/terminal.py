@@ -10,12 +10,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rlprof import wording
 from rlprof.history import words
 from rlprof.history.rows import History, Row, Unread
 from rlprof.names import printable
 from rlprof.renderers.terminal import as_text
 from rlprof.renderers.terminal.shapes import bullet, heading
+from rlprof.report import wording
 
 _STAGE_WIDTH: Final = 12
 """Columns at least, however narrow the terminal."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof import wording
 from rlprof.history.rows import Gain, Row
 from rlprof.model.profile import PhaseKind
 from rlprof.names import printable
+from rlprof.report import wording
 
 NOTHING: Final = "–"
 LEGEND: Final = (

@@ -56,6 +56,10 @@ class DeviceFinding:
     """The heaviest first."""
     causes: tuple[IdleCause, ...] = tuple(IdleCause)
     """Of the idle time that goes: no moment of it is sold twice. Empty for work of the device itself."""
+    is_of_reads: bool = False
+    """Whether it is of reads of tensors, which the agent counts: those tell its places to the line."""
+    waits_for_ranks: bool = False
+    """Whether it is a wait for other ranks of the training: a window of torch's profiler there makes some, too."""
 
     @property
     def is_host_side(self) -> bool:

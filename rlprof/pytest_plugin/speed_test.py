@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import pytest
 
-from rlprof import wording
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, missed
@@ -18,6 +17,7 @@ from rlprof.pytest_plugin.hints import in_python
 from rlprof.pytest_plugin.options import Mark, Options, options_of
 from rlprof.pytest_plugin.program import program_of
 from rlprof.recording.git_environment import without_repository
+from rlprof.report import wording
 
 _NOT_PASSED_ON: Final = (
     "COV_CORE_",

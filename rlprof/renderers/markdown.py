@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
-from rlprof import wording
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
-from rlprof.own_paths import ROOT_OPTION, as_uri, own_path, root_of
-from rlprof.wording.crash import crash_line
-from rlprof.wording.markdown import code, fenced, in_html, prose, table, unbroken
-from rlprof.wording.run import parts_of_a_step
+from rlprof.report import wording
+from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
+from rlprof.report.wording.crash import crash_line
+from rlprof.report.wording.markdown import code, fenced, in_html, prose, table, unbroken
+from rlprof.report.wording.run import parts_of_a_step
 
 MOST_CHARACTERS: Final = 60_000
 """Of a document: GitHub refuses comments of more than 65 536."""

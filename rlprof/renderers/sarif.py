@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof import wording
 from rlprof.errors import RlprofError
 from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.renderers.json_report.values import Json, as_json_text, number
+from rlprof.report import wording
+from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.resources import detector_page
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -12,7 +12,7 @@ from rlprof.model.detail import Detail
 from rlprof.model.recording import Frame
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.thread_stacks import (
+from rlprof.report.thread_stacks import (
     LINES_HELP,
     METRIC_HELP,
     StackPaths,

@@ -11,8 +11,8 @@ from math import ceil, floor, log10
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from rlprof import wording
 from rlprof.names import printable
+from rlprof.report import wording
 from rlprof.scaling.ladder import Rung
 from rlprof.scaling.study import Study
 from rlprof.units import count

@@ -8,8 +8,8 @@ import rlprof
 from rlprof.analysis.device.timeline import DeviceTimeline
 from rlprof.analysis.device.transfers import Transfer
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_pricing import TraceFindings
 from rlprof.model.device import DeviceFinding, IdleCause
+from rlprof.pricing.traces import TraceFindings
 from rlprof.renderers.json_report.values import Json, as_json_text, number, seconds
 
 FORMAT: Final = "rlprof-trace"

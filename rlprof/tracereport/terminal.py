@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from rlprof.analysis.device.view import TraceView
-from rlprof.device_pricing import TraceFindings
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.names import cut_middle, printable
+from rlprof.pricing.traces import TraceFindings
 from rlprof.renderers.terminal import as_text
 from rlprof.renderers.terminal.shapes import bullet, grid, heading, remark
-from rlprof.wording import count, counted, duration, percent, size
+from rlprof.report.wording import count, counted, duration, percent, size
 
 _CAUSES: Final = {
     IdleCause.SYNC: "after a wait for a result",

@@ -11,12 +11,12 @@ from tests.live_processes import DEADLINE_S, cli
 ENDS_WITH_7 = "import sys; sys.exit(7)"
 
 BROKEN_REPORT = """
-import rlprof.report
+import rlprof.report.build
 
 def broken(*arguments, **keywords):
     raise ZeroDivisionError("a planted bug")
 
-rlprof.report.build_report = broken
+rlprof.report.build.build_report = broken
 
 from rlprof.cli import main
 main()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.model.recording import TorchWindow
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from tests.live_processes import Result, wait_until
 
 pytest.importorskip("torch", reason="torch is missing (pip install torch)")

@@ -10,7 +10,7 @@ import pytest
 
 from rlprof.analysis.torch_windows import view_windows
 from rlprof.model.recording import Recording
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 from tests.live_processes import cli
 

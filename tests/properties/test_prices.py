@@ -25,7 +25,8 @@ from rlprof.model.recording import (
     ThreadClock,
     Window,
 )
-from rlprof.pricing import MOST_SAVED, price, worth
+from rlprof.pricing.ranking import MOST_SAVED, worth
+from rlprof.pricing.samples import price
 
 FILES = (
     "train.py",

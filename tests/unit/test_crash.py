@@ -14,9 +14,9 @@ from rlprof.model.crash import Crash, DeadWorker
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Recording
 from rlprof.model.report import Report
-from rlprof.report import build_report, is_worth_keeping
-from rlprof.wording import unglued
-from rlprof.wording.crash import crash_in_short, crash_line
+from rlprof.report.build import build_report, is_worth_keeping
+from rlprof.report.wording import unglued
+from rlprof.report.wording.crash import crash_in_short, crash_line
 from tests.factories import SECOND, RunBuilder, a_run
 from tests.report_factories import a_finding, a_report
 from tests.run_files import write_run

@@ -9,7 +9,7 @@ from rlprof.gate import cause_words, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.names import printable
-from rlprof.wording.markdown import prose, table
+from rlprof.report.wording.markdown import prose, table
 
 _LIMIT: Final = 1000
 """Characters of a line."""

@@ -17,9 +17,9 @@ from rlprof.comparison.findings import FindingChange
 from rlprof.gate import cause_words, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.names import printable
-from rlprof.own_paths import as_uri, own_path
 from rlprof.renderers.json_report.values import Json, as_json_text
 from rlprof.renderers.sarif import HOME, LEVELS, PAGES, SCHEMA
+from rlprof.report.own_paths import as_uri, own_path
 
 RATE_RULE: Final = "slower-than-base"
 COUNTER_RULE: Final = "counts-more-than-base"

@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from rlprof import wording
 from rlprof.gate import cause_words, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.names import printable
+from rlprof.report import wording
 
 _COLOURS = {
     Verdict.PASS: "32",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rlprof import wording
 from rlprof.errors import MeasureError
 from rlprof.gate.program import Program, Side
 from rlprof.gate.worktrees.imported_files import ImportedFiles
+from rlprof.report import wording
 
 
 def refuse_foreign_imports(imported: ImportedFiles, program: Program, run: str) -> None:

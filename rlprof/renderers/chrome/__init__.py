@@ -18,7 +18,7 @@ from rlprof.renderers.chrome.events import Numbers
 from rlprof.renderers.chrome.run_tracks import all_process_tracks, run_tracks
 from rlprof.renderers.chrome.sample_tracks import sample_tracks
 from rlprof.renderers.chrome.torch_tracks import placed_windows, read_windows, torch_tracks
-from rlprof.thread_stacks import caveats, threads_with_time, wants
+from rlprof.report.thread_stacks import caveats, threads_with_time, wants
 
 _CLOCK: Final = "µs of the run at its own pace"
 _CLOCK_WITH_WINDOWS: Final = (

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from rlprof.model.detail import Slice
 from rlprof.model.recording import NO_PARENT, Node
 from rlprof.renderers.chrome.clock import Clock
-from rlprof.thread_stacks import StackTime, ThreadStacks
+from rlprof.report.thread_stacks import StackTime, ThreadStacks
 
 THINNEST: Final = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Of a slice: the first is a few ms, less than a sample; the others are for runs of very many stacks."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rlprof import wording
 from rlprof.model.detail import Detail
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import Phase
@@ -19,6 +18,7 @@ from rlprof.renderers.chrome.events import (
     process_named,
     thread_named,
 )
+from rlprof.report import wording
 
 
 def run_tracks(report: Report, clock: Clock, numbers: Numbers) -> Iterator[Event]:

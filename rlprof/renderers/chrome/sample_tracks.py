@@ -10,7 +10,7 @@ from rlprof.names import printable, short_path
 from rlprof.renderers.chrome.boxes import Box, boxes
 from rlprof.renderers.chrome.clock import Clock
 from rlprof.renderers.chrome.events import Event, Numbers, complete, thread_named
-from rlprof.thread_stacks import ThreadStacks, frame_title
+from rlprof.report.thread_stacks import ThreadStacks, frame_title
 
 
 def sample_tracks(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from rlprof import wording
 from rlprof.names import printable
+from rlprof.report import wording
 from rlprof.resources import asset
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import Final
 
 from markupsafe import Markup
 
-from rlprof import wording
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.renderers.html.drawings import price_bar
+from rlprof.report import wording
 from rlprof.resources import detector_page
 
 CONFIDENCE: Final = {

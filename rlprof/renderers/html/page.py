@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from rlprof import wording
 from rlprof.browser_scripts import bundle
 from rlprof.model.activity import Component
 from rlprof.model.report import Report
@@ -17,11 +16,12 @@ from rlprof.renderers.html import findings, processes, torch
 from rlprof.renderers.html.document import carried, environment
 from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
+from rlprof.report import wording
+from rlprof.report.wording.crash import crash_line
+from rlprof.report.wording.facts import host_name, host_value
+from rlprof.report.wording.run import parts_of_a_step, run_facts, wait_lines
 from rlprof.resources import asset
 from rlprof.units import LEAST_PERCENT
-from rlprof.wording.crash import crash_line
-from rlprof.wording.facts import host_name, host_value
-from rlprof.wording.run import parts_of_a_step, run_facts, wait_lines
 
 STYLES: Final = ("vendor/uplot/uPlot.min.css", "page.css", "flamegraph.css", "interactive.css")
 TIMELINE: Final = "vendor/uplot/uPlot.iife.min.js"

@@ -8,11 +8,11 @@ from typing import Final
 
 from markupsafe import Markup
 
-from rlprof import wording
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.html.drawings import Edge, life_bar, wait_graph
-from rlprof.wording.run import LEAST_WAIT, spread
+from rlprof.report import wording
+from rlprof.report.wording.run import LEAST_WAIT, spread
 
 MOST_LIVES: Final = 60
 """Processes drawn one below the other in the bar of their group: thinner lines are not seen."""

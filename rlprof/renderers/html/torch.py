@@ -9,10 +9,10 @@ from typing import Final
 
 from markupsafe import Markup
 
-from rlprof import wording
 from rlprof.model.report import Report, SyncSiteRow, TorchOp, TorchWindowRow
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.renderers.html.drawings import Part, bar
+from rlprof.report import wording
 
 CAUSES: Final = {
     "sync": "after a wait for a result",

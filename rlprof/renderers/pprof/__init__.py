@@ -8,13 +8,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof import wording
 from rlprof.model.detail import Detail
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.pprof import wire
 from rlprof.renderers.pprof.tables import MAPPING, Locations, Strings
-from rlprof.thread_stacks import METRICS, StackPaths, ThreadStacks, caveats, threads_with_time
+from rlprof.report import wording
+from rlprof.report.thread_stacks import (
+    METRICS,
+    StackPaths,
+    ThreadStacks,
+    caveats,
+    threads_with_time,
+)
 
 UNIT: Final = "nanoseconds"
 _NS: Final = 1_000

@@ -7,7 +7,7 @@ from typing import Final
 from rlprof.model.recording import Frame
 from rlprof.names import printable, short_path
 from rlprof.renderers.pprof import wire
-from rlprof.thread_stacks import frame_name
+from rlprof.report.thread_stacks import frame_name
 
 MAPPING: Final = 1
 """Id of the only one: the program."""

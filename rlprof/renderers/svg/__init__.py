@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof import units, wording
+from rlprof import units
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.svg.document import LINE_CHARACTERS, Drawing, svg_document
+from rlprof.report import wording
 
 _NOTES: Final = 3
 

@@ -14,7 +14,6 @@ from typing import Final
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from rlprof import wording
 from rlprof.errors import UsageError
 from rlprof.model.report import Report
 from rlprof.names import printable
@@ -22,7 +21,8 @@ from rlprof.renderers.terminal.findings import also_seen, finding, hot_lines
 from rlprof.renderers.terminal.run import how_the_run_went, notes
 from rlprof.renderers.terminal.shapes import heading
 from rlprof.renderers.terminal.step import step_table
-from rlprof.wording.crash import crash_line
+from rlprof.report import wording
+from rlprof.report.wording.crash import crash_line
 
 DEFAULT_WIDTH: Final = 80
 MIN_WIDTH: Final = 40

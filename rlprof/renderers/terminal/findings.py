@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from rlprof import wording
 from rlprof.model.finding import Confidence, Location, PricedFinding, Range
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.terminal.shapes import bullet, grid, heading, place
+from rlprof.report import wording
 
 _BAR_CELLS: Final = 24
 _EVIDENCE_LINES: Final = 3

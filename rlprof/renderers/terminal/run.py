@@ -9,12 +9,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rlprof import wording
 from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
 from rlprof.renderers.terminal.shapes import grid, heading, remark
-from rlprof.wording.run import run_facts, spread, wait_lines
+from rlprof.report import wording
+from rlprof.report.wording.run import run_facts, spread, wait_lines
 
 
 def how_the_run_went(report: Report) -> Iterable[RenderableType]:

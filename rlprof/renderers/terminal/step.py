@@ -9,12 +9,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rlprof import wording
 from rlprof.model.activity import Component
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.terminal.shapes import heading
-from rlprof.wording.run import parts_of_a_step
+from rlprof.report import wording
+from rlprof.report.wording.run import parts_of_a_step
 
 
 def step_table(report: Report) -> Iterable[RenderableType]:

@@ -8,7 +8,7 @@ from rlprof.analysis.profile import build_profile
 from rlprof.model import gauges
 from rlprof.model.gauges import of_gpu
 from rlprof.model.gpus import GpuUse
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 from tests.factories import RunBuilder, a_run
 from tests.run_files import write_run

@@ -106,7 +106,7 @@ def test_a_conversion_does_not_claim_what_the_package_does_itself():
 
     claimed = {
         profile.steady.frame(node).file
-        for finding in array_conversion_in_loop.DETECTOR.detect(profile)
+        for finding in array_conversion_in_loop.DETECTOR.in_samples.detect(profile)
         for saving in finding.savings
         for node in saving.nodes
     }

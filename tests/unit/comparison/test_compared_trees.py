@@ -20,7 +20,7 @@ from rlprof.comparison.calltree import (
 from rlprof.comparison.compare import compare
 from rlprof.comparison.outline import outline
 from rlprof.comparison.stacks import Stacks, roles_to_compare
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from tests.comparison_factory import (
     ACT,
     DEEPCOPY,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rlprof import wording
 from rlprof.comparison import words
 from rlprof.comparison.calltree import ChangeBox, Cost
 from rlprof.comparison.compare import compare
 from rlprof.comparison.outline import OutlineRow
 from rlprof.model.profile import PhaseKind
+from rlprof.report import wording
 from tests.report_factories import a_finding, a_report
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from rlprof.detectors.cuda_in_env_workers import DETECTOR, MIN_BYTES, SHOWN
 from rlprof.discovery import discover_detectors
-from rlprof.findings import find_and_price
 from rlprof.model import gauges
 from rlprof.model.finding import Finding
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import detect, profile_of
 

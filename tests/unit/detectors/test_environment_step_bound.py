@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from rlprof.detectors.environment_step_bound import DETECTOR, MIN_SHARE
 from rlprof.discovery import discover_detectors
-from rlprof.findings import find_and_price
 from rlprof.model.finding import Finding
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, detect, lines_of, profile_of
 

@@ -4,8 +4,8 @@ import pytest
 
 from rlprof.detectors.ipc_polling import DETECTOR, MIN_POLLING, MIN_QUESTIONS
 from rlprof.discovery import discover_detectors
-from rlprof.findings import find_and_price
 from rlprof.model.finding import Finding
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of, ranked
 

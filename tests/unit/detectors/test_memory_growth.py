@@ -9,9 +9,9 @@ from rlprof.detectors.memory_growth import (
     MIN_STEADY_US,
 )
 from rlprof.discovery import discover_detectors
-from rlprof.findings import find_and_price
 from rlprof.model import gauges
 from rlprof.model.finding import Confidence, Finding, PricedFinding
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import Script, detect, lines_of, profile_of
 

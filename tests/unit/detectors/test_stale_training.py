@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from rlprof.detectors.stale_training import DETECTOR, MOST_BESIDE, MOST_IN_TURNS
-from rlprof.findings import find_and_price
 from rlprof.model.finding import Finding, Range
 from rlprof.model.profile import Profile
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, profile_of
 

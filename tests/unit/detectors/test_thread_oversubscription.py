@@ -14,10 +14,10 @@ from rlprof.detectors.thread_oversubscription import (
     REMOVABLE_LONG,
 )
 from rlprof.discovery import discover_detectors
-from rlprof.findings import find_and_price
 from rlprof.model.finding import Finding, PricedFinding
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Gauge
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, lines_of
 

@@ -13,9 +13,9 @@ from rlprof.detectors.too_many_workers import (
     MIN_WORKING,
 )
 from rlprof.discovery import discover_detectors
-from rlprof.findings import find_and_price
 from rlprof.model.finding import Finding
 from rlprof.model.recording import Gauge
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of
 

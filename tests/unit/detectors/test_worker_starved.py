@@ -4,8 +4,8 @@ import pytest
 
 from rlprof.detectors.worker_starved import DETECTOR, MIN_WAITING, MIN_WORKING
 from rlprof.discovery import discover_detectors
-from rlprof.findings import find_and_price
 from rlprof.model.finding import Finding
+from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, profile_of
 

@@ -4,7 +4,7 @@ import pytest
 
 from rlprof.detectors import gpu_starved
 from rlprof.detectors.dataloader_workers import DETECTOR
-from rlprof.device_pricing import find_in
+from rlprof.pricing.traces import find_in
 from tests.trace_factory import TraceBuilder, a_trace
 
 SINGLE = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"

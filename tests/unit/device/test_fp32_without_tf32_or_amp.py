@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.fp32_without_tf32_or_amp import DETECTOR
-from rlprof.device_pricing import find_in
+from rlprof.pricing.traces import find_in
 from tests.trace_factory import TraceBuilder, a_trace
 
 SGEMM = "ampere_sgemm_128x64_tn"

@@ -11,11 +11,11 @@ import pytest
 
 from rlprof.analysis.device.view import TraceView, view_trace
 from rlprof.detectors import dataset_crosses_bus, exposed_communication
-from rlprof.device_pricing import TraceFindings, find_in
 from rlprof.discovery import discover_detectors
 from rlprof.model.device import IdleCause
 from rlprof.model.finding import Confidence
-from rlprof.report import build_report
+from rlprof.pricing.traces import TraceFindings, find_in
+from rlprof.report.build import build_report
 from rlprof.tracefile.reader import read_trace
 from tests.factories import a_run
 

@@ -6,9 +6,9 @@ import pytest
 
 from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
-from rlprof.device_pricing import find_in
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
+from rlprof.pricing.traces import find_in
 from tests.trace_factory import TraceBuilder, a_trace
 
 LAUNCHING = (IdleCause.LAUNCH_BOUND,)

@@ -25,7 +25,7 @@ from rlprof.gate.program import Side
 from rlprof.model.finding import Range
 from rlprof.model.recording import Note
 from rlprof.model.report import Report, SyncSiteRow
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from tests.check_factory import a_measured_run, checked, rates
 from tests.comparison_factory import (
     CHECK,

@@ -9,7 +9,7 @@ import pytest
 
 from rlprof.comparison.rates import crowding_of
 from rlprof.history.rows import Row, Unread, history_of, read_row, run_files
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from tests.factories import a_run
 from tests.history_factory import a_row
 from tests.run_files import write_run

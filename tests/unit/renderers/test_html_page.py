@@ -19,7 +19,7 @@ from rlprof.model.report import Report, TorchOp, WaitRow
 from rlprof.renderers.html import RENDERER
 from rlprof.renderers.html import page as page_module
 from rlprof.renderers.terminal import RENDERER as TERMINAL
-from rlprof.wording import unglued
+from rlprof.report.wording import unglued
 from tests.report_factories import (
     HOME,
     a_bandit_detail,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
-from rlprof import wording
 from rlprof.model.activity import Component
 from rlprof.model.finding import Range
 from rlprof.model.gpus import GpuUse
@@ -14,8 +13,9 @@ from rlprof.model.memory import MemoryView
 from rlprof.model.profile import Throughput
 from rlprof.model.report import Report, Resources, WaitRow
 from rlprof.names import printable, short_path
-from rlprof.wording.facts import counter_name, counter_value
-from rlprof.wording.torch import torch_lines
+from rlprof.report import wording
+from rlprof.report.wording.facts import counter_name, counter_value
+from rlprof.report.wording.torch import torch_lines
 
 LEAST_PART: Final = 0.005
 """Of the critical time, from which on a part of training is shown."""

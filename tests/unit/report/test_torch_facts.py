@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from rlprof.model.report import TorchWindowRow
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from tests.factories import a_run
 from tests.trace_factory import TraceBuilder, a_trace
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof import findings
 from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.discovery import discover_detectors
@@ -15,7 +14,8 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.recording import SyncSite
 from rlprof.model.report import Report
-from rlprof.report import build_report
+from rlprof.report import findings
+from rlprof.report.build import build_report
 from tests.factories import RunBuilder, a_run
 from tests.trace_factory import TraceBuilder, a_trace
 
@@ -49,6 +49,7 @@ def a_detector(
     *,
     id_: str = "launch-bound",
     causes: tuple[IdleCause, ...] = (IdleCause.LAUNCH_BOUND, IdleCause.SYNC),
+    **traits: bool,
 ) -> Detector:
     """One that always finds ``saved_us``, half of it for sure."""
 
@@ -62,6 +63,7 @@ def a_detector(
                 "fuse",
                 Confidence.BOUNDED,
                 causes=causes,
+                **traits,
             )
         ]
 
@@ -150,7 +152,7 @@ def test_ranks_that_do_the_same_have_one_finding(detect_in_windows):
 
 
 def test_a_wait_for_another_rank_in_its_window_is_no_finding(detect_in_windows):
-    communication = a_detector(4000.0, id_="exposed-communication", causes=())
+    communication = a_detector(4000.0, id_="exposed-communication", causes=(), waits_for_ranks=True)
     detect_in_windows(communication)
 
     def ids(run: RunBuilder) -> set[str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rlprof.model import gauges
 from rlprof.model.detail import Detail
-from rlprof.report import build_report
+from rlprof.report.build import build_report
 from tests.factories import SECOND, RunBuilder, a_run
 
 SCRIPT = "train.py"

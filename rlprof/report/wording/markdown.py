@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Final
 
-from rlprof import wording
 from rlprof.names import printable
+from rlprof.report import wording
 
 _MEANT: Final = re.compile(r"([\\`*_~|\[\]$#])")
 """Characters with a meaning of their own in Markdown; those of HTML become entities."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlprof import wording
 from rlprof.model.crash import Crash, DeadWorker, signal_of
 from rlprof.names import printable
+from rlprof.report import wording
 
 
 def crash_line(crash: Crash, wall_us: int) -> str:

@@ -15,19 +15,13 @@ from typing import Final, NamedTuple
 
 from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
 from rlprof.detectors.base import Detector
-from rlprof.device_pricing import TraceFindings, find_in
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import TO_THE_GPU, Note, SyncSite
-from rlprof.pricing import WORTH_LISTING, Priced, ranked, rate_after
+from rlprof.pricing.ranking import WORTH_LISTING, Priced, ranked, rate_after
+from rlprof.pricing.traces import TraceFindings, find_in
 from rlprof.units import count, duration
-
-READS: Final = "gpu-sync"
-"""The finding whose places the counted reads of tensors tell to the line."""
-
-WAITS_FOR_OTHERS: Final = "exposed-communication"
-"""The finding that a window of another rank makes: while that one's profiler works, this one waits for it."""
 
 MOST_SITES: Final = 3
 
@@ -123,7 +117,7 @@ def _by_detector(
     for window, findings in own:
         beside_others = any(_overlap(window, other) for other in others)
         for each in (*findings.listed, *findings.also_seen):
-            if each.detector == WAITS_FOR_OTHERS and beside_others:
+            if each.waits_for_ranks and beside_others:
                 continue
             # Of what is only mentioned nothing can be gained, whatever its bound: the GPU is busy.
             is_worth_it = each in findings.listed
@@ -191,7 +185,7 @@ def _best_places(seen: Sequence[_Seen]) -> tuple[TracePlace, ...]:
 
 def _entry(seen: _Seen, share: Range, profile: Profile, sites: Sequence[SyncSite]) -> PricedFinding:
     found, window = seen.found, seen.window.window
-    reads = _reads(window.process, sites) if found.detector == READS else []
+    reads = _reads(window.process, sites) if found.is_of_reads else []
     steady = profile.throughput.steady_sps
     return PricedFinding(
         finding=Finding(

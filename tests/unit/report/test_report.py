@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof import findings, wording
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Counter, Gauge
-from rlprof.report import build_report
+from rlprof.report import findings, wording
+from rlprof.report.build import build_report
 from tests.factories import RunBuilder, a_run
 
 

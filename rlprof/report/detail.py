@@ -7,10 +7,10 @@ from typing import Final
 
 from rlprof.analysis.series import time_series
 from rlprof.analysis.slices import by_slice, cut_slices
-from rlprof.findings import Found
 from rlprof.model.detail import Detail, Excerpt, TorchTrace
 from rlprof.model.finding import PricedFinding
 from rlprof.model.recording import Node, Recording
+from rlprof.report.findings import Found
 
 LINES_AROUND: Final = 4
 """Of source, above and below the line that a finding names: a call with its loop, as a rule."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof import wording
 from rlprof.model.report import Compute, Report, SyncSiteRow, TorchWindowRow
 from rlprof.names import cut_middle, printable, short_path
+from rlprof.report import wording
 
 MOST_SITES: Final = 3
 LEAST_PER_STEP: Final = 0.001

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof import wording
 from rlprof.model import counters
 from rlprof.names import printable
+from rlprof.report import wording
 
 _COUNTERS: Final = {
     counters.UPDATES: "Updates",

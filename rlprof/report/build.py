@@ -12,17 +12,18 @@ from rlprof.analysis.flame import build_flame
 from rlprof.analysis.quality import lifetime_us
 from rlprof.analysis.steps import count_steps
 from rlprof.analysis.torch_windows import WindowView
-from rlprof.detail import build_detail
 from rlprof.discovery import broken_plugins
-from rlprof.findings import look_into
 from rlprof.model.activity import NOT_BOUND
 from rlprof.model.counters import is_of_steps
 from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
-from rlprof.pricing import Priced, samples_behind
-from rlprof.torch_facts import compute_of, launches_per_step, site_rows, window_rows
+from rlprof.pricing.ranking import Priced
+from rlprof.pricing.samples import samples_behind
+from rlprof.report.detail import build_detail
+from rlprof.report.findings import look_into
+from rlprof.report.torch_facts import compute_of, launches_per_step, site_rows, window_rows
 from rlprof.units import count
 
 _SAMPLED: Final = frozenset({"sampled", "probe-only"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlprof.model.detail import Detail
 from rlprof.model.recording import NO_PARENT, Frame, Node, Samples, Thread
-from rlprof.thread_stacks import threads_with_time
+from rlprof.report.thread_stacks import threads_with_time
 from tests.report_factories import a_process, a_report
 
 

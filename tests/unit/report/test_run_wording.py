@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rlprof import wording
 from rlprof.model.activity import Component
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.report import Resources, WaitRow
-from rlprof.wording.run import LEAST_PART, parts_of_a_step, run_facts, spread, wait_lines
+from rlprof.report import wording
+from rlprof.report.wording.run import LEAST_PART, parts_of_a_step, run_facts, spread, wait_lines
 from tests.report_factories import a_process, a_report
 
 MIB = 1 << 20

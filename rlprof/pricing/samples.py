@@ -1,4 +1,4 @@
-"""Prices: what fixing each finding is worth. The only place that decides so.
+"""Prices of what samples show: what fixing each finding is worth.
 
 ``docs/pricing.md`` tells the model in words, with the measurements behind it. In short: a finding
 claims the self time of its nodes; a node belongs to one finding, the dearest; the claimed share of
@@ -8,18 +8,16 @@ removes, is the share saved; and the rate after the fix is the rate now over wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod, sqrt
+from math import sqrt
 from typing import Final
 
 from rlprof.analysis.critical import UNLOCATED
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
-
-WORTH_LISTING: Final = 0.01
-"""Saved share below which a finding is not worth a researcher's time."""
+from rlprof.pricing.ranking import WORTH_LISTING, Priced, clip, ranked, rate_after, worth
 
 DESIGN_EFFECT: Final = 2.0
 """Samples count half: neighbours 10 ms apart often lie in the same rollout or update."""
@@ -40,18 +38,7 @@ towards shallow stacks (0.76 where 0.825 is true)."""
 
 CLOCK_ERROR_MOST: Final = 0.1
 
-MOST_SAVED: Final = 0.99
-"""No fix is promised to make training more than a hundred times faster."""
-
 _Z_95: Final = 1.96
-
-
-@dataclass(frozen=True, slots=True)
-class Priced:
-    listed: tuple[PricedFinding, ...]
-    """Worth fixing, the dearest first."""
-    also_seen: tuple[PricedFinding, ...]
-    """Of a known cause, and worth (nearly) nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,34 +114,6 @@ def _seller(finding: Finding, sellers: Mapping[int, int], tree: CallTree) -> int
     if not whole_us or 2 * sum(sold_us.values()) < whole_us:
         return None
     return max(sold_us, key=lambda it: (sold_us[it], -it))
-
-
-def ranked(listed: Iterable[PricedFinding], also_seen: Iterable[PricedFinding]) -> Priced:
-    """Both in the order of what they are worth, numbered through. What ``counted_in`` names must have a
-    rank already, and only listed findings stay named.
-    """
-
-    def by_worth(entry: PricedFinding) -> tuple[bool, bool, float]:
-        return worth(entry.finding, entry.saved_share)
-
-    first = sorted(listed, key=by_worth, reverse=True)
-    entries = [*first, *also_seen]
-    new_ranks = {entry.rank: rank for rank, entry in enumerate(first, start=1) if entry.rank}
-    numbered = [
-        replace(entry, rank=rank, counted_in=new_ranks.get(entry.counted_in or 0))
-        for rank, entry in enumerate(entries, start=1)
-    ]
-    return Priced(tuple(numbered[: len(first)]), tuple(numbered[len(first) :]))
-
-
-def worth(finding: Finding, saved: Range) -> tuple[bool, bool, float]:
-    """What findings are ranked by: a known cause first, then one that saves something for sure, then
-    what is saved, the lower end counting twice. By the lower end alone a cause whose fix is less
-    well known would come after a lesser one.
-    """
-    low, high = saved
-    known = finding.confidence is not Confidence.SUSPECTED
-    return known, low >= WORTH_LISTING, (2 * low + high) / 3
 
 
 def claimed_nodes(priced: Priced, phase: PhaseKind) -> frozenset[int]:
@@ -239,8 +198,8 @@ def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Pri
     high = share.high * high_us / claimed_us
     if measure.has_knock_on:
         # Of what was seen to work: waits fill no caches, nor does what cannot be told apart.
-        high = 1 - (1 - high) * (1 - KNOCK_ON * _clip(work_us / measure.least_us))
-    return _Price(Range(_clip(low), _clip(high)), own)
+        high = 1 - (1 - high) * (1 - KNOCK_ON * clip(work_us / measure.least_us))
+    return _Price(Range(clip(low), clip(high)), own)
 
 
 def _price_of_change(change: Remainder, measure: _Measure, sold: frozenset[int]) -> _Price:
@@ -255,11 +214,11 @@ def _price_of_change(change: Remainder, measure: _Measure, sold: frozenset[int])
     if not unsold or not measure.whole_us:
         return _Price(Range(0.0, 0.0), own)
     part = unsold / touched
-    most, least = _clip(1 - change.left.low), _clip(1 - change.left.high)
+    most, least = clip(1 - change.left.low), clip(1 - change.left.high)
     middle, half = (most + least) / 2, (most - least) / 2
     low = middle - sqrt(half**2 + _error_of(least, measure) ** 2)
     high = middle + sqrt(half**2 + _error_of(most, measure) ** 2)
-    return _Price(Range(_clip(low * part), _clip(high * part)), own)
+    return _Price(Range(clip(low * part), clip(high * part)), own)
 
 
 def _error_of(share: float, measure: _Measure) -> float:
@@ -300,29 +259,6 @@ def _wilson(share: float, samples: float) -> Range:
     half = _Z_95 * sqrt(share * (1 - share) / samples + z2 / (4 * samples * samples))
     half /= 1 + z2 / samples
     return Range(max(0.0, centre - half), min(1.0, centre + half))
-
-
-def _clip(share: float) -> float:
-    return min(MOST_SAVED, max(0.0, share))
-
-
-def rate_after(rate: float, saved: Range) -> Range:
-    """Steps per second once ``saved`` of the time per step is gone. The range is of the ratio: now and
-    after are compared on the same machine and day.
-    """
-    return Range(rate / (1 - _clip(saved.low)), rate / (1 - _clip(saved.high)))
-
-
-def saved_together(findings: Sequence[PricedFinding]) -> Range:
-    """What the fixes of several findings save of the same time.
-
-    No time is sold twice, so shares add up. Their upper ends do not: where one is true, less is left
-    for the others than they were priced at.
-    """
-    low = sum(it.saved_share.low for it in findings)
-    middle = sum((it.saved_share.low + it.saved_share.high) / 2 for it in findings)
-    left = prod(1 - _clip(it.saved_share.high) for it in findings)
-    return Range(_clip(low), _clip(max(low, middle, 1 - left)))
 
 
 def _priced(finding: Finding, found: _Price, profile: Profile, measure: _Measure) -> PricedFinding:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof import wording
 from rlprof.model import counters
 from rlprof.recording.host import host_facts
-from rlprof.wording.facts import counter_name, counter_value, host_name, host_value
+from rlprof.report import wording
+from rlprof.report.wording.facts import counter_name, counter_value, host_name, host_value
 
 
 def test_every_counter_that_rlprof_keeps_has_words():

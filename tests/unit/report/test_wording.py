@@ -3,12 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rlprof import wording
 from rlprof.model.activity import Bound, BoundBy
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.profile import PhaseKind, Throughput
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
+from rlprof.report import wording
 from tests.report_factories import a_finding, a_report
 
 

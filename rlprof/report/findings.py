@@ -10,14 +10,14 @@ from rlprof.analysis.origin import Origin, installed_package, origin_of_file
 from rlprof.analysis.own_pace import at_own_pace
 from rlprof.analysis.profile import build_profile
 from rlprof.analysis.torch_windows import WindowView, view_windows
-from rlprof.detecting import detect_all
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples, Need, detect_all
 from rlprof.discovery import discover_detectors
 from rlprof.model.crash import Crash
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Recording
-from rlprof.pricing import Priced, claimed_nodes, price, without_nodes
-from rlprof.window_pricing import with_windows
+from rlprof.pricing.ranking import Priced
+from rlprof.pricing.samples import claimed_nodes, price, without_nodes
+from rlprof.pricing.windows import with_windows
 
 
 @dataclass(frozen=True, slots=True)

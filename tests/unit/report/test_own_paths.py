@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.own_paths import as_uri, own_path
+from rlprof.report.own_paths import as_uri, own_path
 
 
 @pytest.mark.parametrize(

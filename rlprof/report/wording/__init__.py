@@ -14,7 +14,7 @@ from rlprof.model.profile import Interval, PhaseKind, Throughput
 from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
-from rlprof.pricing import WORTH_LISTING, rate_after, saved_together
+from rlprof.pricing.ranking import WORTH_LISTING, rate_after, saved_together
 
 GLUE: Final = "\ue000"
 """A space that lines must not be broken at, between digits or before a unit: ``unglued`` makes it

@@ -12,17 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.analysis.device.view import TraceView
-from rlprof.detecting import detect_all
-from rlprof.detectors.base import Detector
+from rlprof.detectors.base import Detector, detect_all
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.recording import Note
+from rlprof.pricing.ranking import WORTH_LISTING
 
 BUSY: Final = 0.85
 """Part of the wall time that a device works for from which on the host is quick enough."""
-
-WORTH_LISTING: Final = 0.01
-"""Part of the wall time at the upper end below which a finding is a remark."""
 
 
 @dataclass(frozen=True, slots=True)

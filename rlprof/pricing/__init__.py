@@ -1,0 +1,1 @@
+"""What fixes are worth: from findings to prices, and one ranking."""

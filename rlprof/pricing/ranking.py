@@ -1,0 +1,76 @@
+"""How findings are ranked, whatever they were priced from, and what their fixes come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Final
+
+from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
+
+WORTH_LISTING: Final = 0.01
+"""Saved share below which a finding is not worth a researcher's time."""
+
+MOST_SAVED: Final = 0.99
+"""No fix is promised to make training more than a hundred times faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    listed: tuple[PricedFinding, ...]
+    """Worth fixing, the dearest first."""
+    also_seen: tuple[PricedFinding, ...]
+    """Of a known cause, and worth (nearly) nothing."""
+
+
+def ranked(listed: Iterable[PricedFinding], also_seen: Iterable[PricedFinding]) -> Priced:
+    """Both in the order of what they are worth, numbered through. What ``counted_in`` names must have a
+    rank already, and only listed findings stay named.
+    """
+
+    def by_worth(entry: PricedFinding) -> tuple[bool, bool, float]:
+        return worth(entry.finding, entry.saved_share)
+
+    first = sorted(listed, key=by_worth, reverse=True)
+    entries = [*first, *also_seen]
+    new_ranks = {entry.rank: rank for rank, entry in enumerate(first, start=1) if entry.rank}
+    numbered = [
+        replace(entry, rank=rank, counted_in=new_ranks.get(entry.counted_in or 0))
+        for rank, entry in enumerate(entries, start=1)
+    ]
+    return Priced(tuple(numbered[: len(first)]), tuple(numbered[len(first) :]))
+
+
+def worth(finding: Finding, saved: Range) -> tuple[bool, bool, float]:
+    """What findings are ranked by: a known cause first, then one that saves something for sure, then
+    what is saved, the lower end counting twice. By the lower end alone a cause whose fix is less
+    well known would come after a lesser one.
+    """
+    low, high = saved
+    known = finding.confidence is not Confidence.SUSPECTED
+    return known, low >= WORTH_LISTING, (2 * low + high) / 3
+
+
+def clip(share: float) -> float:
+    """A share of the time that may be promised."""
+    return min(MOST_SAVED, max(0.0, share))
+
+
+def rate_after(rate: float, saved: Range) -> Range:
+    """Steps per second once ``saved`` of the time per step is gone. The range is of the ratio: now and
+    after are compared on the same machine and day.
+    """
+    return Range(rate / (1 - clip(saved.low)), rate / (1 - clip(saved.high)))
+
+
+def saved_together(findings: Sequence[PricedFinding]) -> Range:
+    """What the fixes of several findings save of the same time.
+
+    No time is sold twice, so shares add up. Their upper ends do not: where one is true, less is left
+    for the others than they were priced at.
+    """
+    low = sum(it.saved_share.low for it in findings)
+    middle = sum((it.saved_share.low + it.saved_share.high) / 2 for it in findings)
+    left = prod(1 - clip(it.saved_share.high) for it in findings)
+    return Range(clip(low), clip(max(low, middle, 1 - left)))

@@ -1,0 +1,1 @@
+"""From a recording to a report, and the words that every renderer uses."""
