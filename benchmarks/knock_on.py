@@ -4,7 +4,7 @@
 
 Lines of several kinds are put into two trainings, a few times a step or often. A clock around them tells their share
 s of the time; the same training without them, in turns of one process, tells what is saved. The rest runs faster
-without them by k · s; the constant ``KNOCK_ON`` of ``rlprof/pricing.py`` stands for a high k. Needs torch.
+without them by k · s; the constant ``KNOCK_ON`` of ``rlprof/pricing/samples.py`` stands for a high k. Needs torch.
 """
 
 from __future__ import annotations
