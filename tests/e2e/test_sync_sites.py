@@ -72,7 +72,7 @@ def test_compiled_code_is_compiled_as_without_rlprof(write, rlprof_run, bare_run
 
         compiled = torch.compile(branch, backend="eager")
         whole = torch.compile(lambda x: x.to(torch.float64).cpu() + 1, backend="eager", fullgraph=True)
-        step = torch.compile(optimizer.step, backend="eager", fullgraph=True)
+        step = torch.compile(optimizer.step, backend="eager")
 
         class Tagged(torch.Tensor):
             @classmethod
@@ -81,10 +81,12 @@ def test_compiled_code_is_compiled_as_without_rlprof(write, rlprof_run, bare_run
 
         tagged = torch.ones(4).as_subclass(Tagged)
         through = torch.compile(lambda x: x.cpu().to(torch.float64) + 1, backend="eager", fullgraph=True)
+        by_the_class = torch.compile(lambda x: torch.Tensor.cpu(x) + 1, backend="eager", fullgraph=True)
 
         for _ in range(20):
             compiled(torch.ones(4))
             through(tagged)
+            by_the_class(torch.ones(4))
             whole(torch.ones(4))
             net(torch.ones(1, 4)).sum().backward()
             step()
@@ -94,7 +96,8 @@ def test_compiled_code_is_compiled_as_without_rlprof(write, rlprof_run, bare_run
     )
     result, alone = rlprof_run(script, options=["--torch", "always"]), bare_run(script)
 
-    assert (result.code, result.out) == (alone.returncode, alone.stdout)
+    assert alone.returncode == 0, alone.stderr
+    assert (result.code, result.out) == (0, alone.stdout)
 
 
 def test_warnings_point_at_the_program(write, rlprof_run, bare_run):

@@ -130,6 +130,13 @@ def calls():
     yield lambda: Tensor().copy_(Tensor())
 """
 
+IN_A_COMPILER = """
+class VariableBuilder:
+    def __call__(self, value): raise RuntimeError("cannot be traced")
+def calls():
+    yield lambda: VariableBuilder()(1)
+"""
+
 LIBRARIES = {
     "gym.core": (IN_A_STEP, IN_AN_OWN_HOOK),
     "gym.vector.vector_env": (IN_A_STEP, IN_AN_OWN_HOOK),
@@ -148,6 +155,7 @@ LIBRARIES = {
     "pufferlib.vector": (IN_A_WORKER,),
     "stable_baselines3.common.vec_env.base_vec_env": (IN_A_STEP, IN_AN_OWN_HOOK),
     "subprocess": (IN_THE_STANDARD_LIBRARY,),
+    "torch._dynamo.variables.builder": (IN_A_COMPILER,),
     "torch._tensor": (ON_A_GPU,),
     # Counted by hooks that torch calls between the program's steps.
     "torch.optim.optimizer": (),

@@ -27,6 +27,7 @@ WATCHED = {
     "pufferlib.vector": ("pufferlib_envs", "count_vector_envs"),
     "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3_envs", "count_vec_envs"),
     "subprocess": ("process_starts", "count_subprocesses"),
+    "torch._dynamo.variables.builder": ("torch_syncs", "stay_out_of_graphs"),
     "torch._tensor": ("torch_syncs", "count_syncs"),
     "torch.optim.optimizer": ("torch_training", "count_updates"),
     "torch.utils.data.dataloader": ("torch_training", "count_batches"),

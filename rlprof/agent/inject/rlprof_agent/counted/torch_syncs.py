@@ -14,6 +14,7 @@ from time import perf_counter_ns
 
 from .. import current_agent
 from ..sync_sites import SyncSites
+from .calls import dressed
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -59,6 +60,23 @@ def count_syncs(module: ModuleType) -> None:
     renew()
 
 
+def stay_out_of_graphs(module: ModuleType) -> None:
+    """``module`` is ``torch._dynamo.variables.builder``: torch.compile looks at what stands in the class where a
+    subclass of tensors is concerned, or the class itself. It is to find torch's own.
+    """
+    builder: Any = module.VariableBuilder
+    build = builder.__call__
+
+    def build_of_torchs_own(self: Any, value: Any) -> Any:
+        try:
+            return build(self, value.original if isinstance(value, CountedMethod) else value)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            raise
+
+    builder.__call__ = dressed(build_of_torchs_own, build)
+
+
 def renew() -> None:
     """In a forked child: count in its own memory."""
     agent = current_agent()
@@ -76,21 +94,21 @@ class CountedMethod:
 
     def __init__(self, name: str, tensor: Any) -> None:
         self._tensor = tensor
-        self._original = getattr(tensor, name)
-        self._bind = type(self._original).__get__
+        self.original = getattr(tensor, name)
+        self._bind = type(self.original).__get__
         self._torch_c = sys.modules["torch._C"]
         self._modes = self._torch_c._len_torch_function_stack
         self.sites: list[SyncSites] = []
 
     def __eq__(self, other: object) -> bool:
-        return other is self or bool(other == self._original)
+        return other is self or bool(other == self.original)
 
     def __hash__(self) -> int:
-        return hash(self._original)
+        return hash(self.original)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Torch's own. Nobody calls what stands in the class, but ``mock`` looks whether one could."""
-        return self._original(*args, **kwargs)
+        return self.original(*args, **kwargs)
 
     def _new_sites(self, name: str, device: str) -> SyncSites:
         self.sites.append(SyncSites(name, device))
@@ -123,9 +141,9 @@ class CountedRead(CountedMethod):
 
     def __get__(self, tensor: Any, owner: Any = None) -> Any:
         if tensor is None:
-            return self._original
+            return self.original
         if stays_here[0]:
-            return self._bind(self._original, tensor)
+            return self._bind(self.original, tensor)
         if type(tensor) is not self._tensor or self._modes() or tensor.is_cuda:
             return self._of_a_rarer_kind(tensor, _getframe(1))
         if self._gives_back or _given_back[0] != id(tensor):
@@ -136,10 +154,10 @@ class CountedRead(CountedMethod):
                 first = self._on_cpu.find(frame)
             self._on_cpu.cells[first] += 1
         _given_back[0] = id(tensor) if self._gives_back else 0
-        return self._bind(self._original, tensor)
+        return self._bind(self.original, tensor)
 
     def _of_a_rarer_kind(self, tensor: Any, frame: FrameType) -> Any:
-        bound = self._bind(self._original, tensor)
+        bound = self._bind(self.original, tensor)
         if not self._is_plain(tensor):
             return bound
         if not tensor.is_cuda:
@@ -173,8 +191,8 @@ class CountedCopy(CountedMethod):
 
     def __get__(self, tensor: Any, owner: Any = None) -> Any:
         if tensor is None:
-            return self._original
-        bound = self._bind(self._original, tensor)
+            return self.original
+        bound = self._bind(self.original, tensor)
         cuda = self._cuda
         if cuda is None:
             cuda = self._cuda = sys.modules.get("torch.cuda")
