@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import accumulate
 from typing import Final
 
 from rlprof.recording.redaction.arguments import Span, named_values
@@ -45,7 +46,7 @@ _NAMED: Final = re.compile(
 )
 """In comments, and in YAML, JSON and connection strings within strings."""
 _NAMED_LINE: Final = re.compile(
-    r"""(?m)(?:^|\\n)[\t \#\-]*(?P<name>[\w.\-]+)[\t ]*[:=][\t ]*(?P<value>[^\s"'{}\\]{4,})[\t ]*(?=$|\\n)""",
+    r"""(?m)(?:^|\\n)[\t \#\-]*(?P<name>\w[\w.\-]*)[\t ]*[:=][\t ]*(?P<value>[^\s"'{}\\]{4,})[\t ]*(?=$|\\n)""",
     re.VERBOSE,
 )
 """As of YAML: nothing else is in the line, so it is no sentence about a token."""
@@ -101,13 +102,17 @@ def _hidden_in_insides(text: str, given: Iterable[ast.expr]) -> str:
 def _spans_of_nodes(text: str, insides: list[Inside], nodes: Iterable[ast.expr]) -> Iterator[Span]:
     """The insides of the strings of ``nodes``, those in placeholders left out."""
     lines = text.split("\n")
-    line_starts = [0]
-    for line in lines:
-        line_starts.append(line_starts[-1] + len(line) + 1)
+    line_starts = [0, *accumulate(len(line) + 1 for line in lines)]
+
+    @cache
+    def byte_ends(line: int) -> list[int]:
+        return [*accumulate(len(character.encode()) for character in lines[line - 1])]
 
     def place(line: int, column: int) -> int:
         """``column`` counts bytes."""
-        return line_starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
+        if not lines[line - 1].isascii():
+            column = bisect_right(byte_ends(line), column)
+        return line_starts[line - 1] + column
 
     for node in nodes:
         start = place(node.lineno, node.col_offset)
