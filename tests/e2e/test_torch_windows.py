@@ -203,6 +203,50 @@ def test_a_program_may_end_in_a_window_as_it_likes(train, temporary, ending, cod
     assert not list(temporary.glob("rlprof-*"))
 
 
+@pytest.mark.parametrize("handler", ["time_out", "lambda *_: sys.exit(3)"])
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        ("torch.autograd.profiler", "_prepare_profiler"),
+        ("torch.autograd.profiler", "_enable_profiler"),
+        ("torch.autograd.profiler", "_disable_profiler"),
+        ("torch.profiler._KinetoProfile", "export_chrome_trace"),
+    ],
+)
+def test_a_signal_handler_raises_through_a_window_into_the_program(
+    train, temporary, owner, name, handler
+):
+    body = f"""
+def time_out(*_):
+    raise TimeoutError
+
+def interrupted(*args, **keywords):
+    result = real(*args, **keywords)
+    setattr({owner}, "{name}", real)
+    os.kill(os.getpid(), signal.SIGALRM)
+    return result
+
+real = {owner}.{name}
+{owner}.{name} = interrupted
+signal.signal(signal.SIGALRM, {handler})
+try:
+    while True:
+        update()
+except (TimeoutError, SystemExit) as error:
+    print(type(error).__name__)
+print(torch._C._autograd._profiler_enabled(), torch.autograd.profiler._is_profiler_enabled)
+print({owner}.{name} is real)
+train(50)
+"""
+    result = train(body)
+
+    name = "TimeoutError" if handler == "time_out" else "SystemExit"
+    assert (result.code, result.err) == (0, "")
+    assert result.out == f"{name}\nFalse False\nTrue\n".encode()
+    assert windows(result) == [("plain", "failed")]
+    assert not list(temporary.glob("rlprof-*"))
+
+
 @pytest.mark.slow
 def test_a_child_forked_in_a_window_is_free_of_it(train):
     body = """

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import traceback
+from functools import partial
 
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import foreign_errors
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.stack_probe import StackProbe
+
+
+def lose_sight(_number, frame):
+    frame = frame.f_back
+    raise LateError
+
+
+def act_once(_number, _frame):
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    raise LateError
+
+
+class Deadline:
+    def __call__(self, *_):
+        raise TimeoutError("late")
+
+    def method(self, _number, _frame):
+        raise TimeoutError("late")
+
+
+@pytest.fixture
+def handle():
+    before = signal.getsignal(signal.SIGALRM)
+    yield lambda handler: signal.signal(signal.SIGALRM, handler)
+    signal.signal(signal.SIGALRM, before)
 
 
 class LateError(Exception):
@@ -49,3 +76,33 @@ def test_an_error_of_ours_does_not(probe):
 def test_an_interrupt_goes_on_though_nothing_but_ours_was_running():
     assert foreign_errors.goes_on(KeyboardInterrupt())
     assert not foreign_errors.goes_on(ValueError())
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [raise_late, lose_sight, act_once, Deadline(), Deadline().method, partial(raise_late, 1)],
+    ids=["function", "without-frame", "once", "callable", "method", "partial"],
+)
+def test_what_a_signal_handler_raises_in_code_of_others_breaks_in(handle, handler):
+    handle(handler)
+
+    with pytest.raises((LateError, TimeoutError)) as raised:
+        json.loads("1", parse_int=lambda _: signal.raise_signal(signal.SIGALRM))
+
+    assert foreign_errors.breaks_in(raised.value)
+    with pytest.raises(type(raised.value)):
+        foreign_errors.pass_on(raised.value)
+
+
+def test_a_failure_of_the_others_does_not(handle):
+    handle(raise_late)
+
+    with pytest.raises(json.JSONDecodeError) as raised:
+        json.loads("{")
+
+    assert not foreign_errors.breaks_in(raised.value)
+    foreign_errors.pass_on(raised.value)
+
+
+def test_an_interrupt_breaks_in_whoever_raises_it():
+    assert foreign_errors.breaks_in(SystemExit(3))

@@ -15,6 +15,7 @@ from rlprof.agent.inject.rlprof_agent import torch_quiet
 def test_the_level_is_what_it_was_after_a_window():
     level = ctypes.c_int(4)
     silence = torch_quiet.Silence(level)
+    silence.begin()
     assert level.value > 10
     silence.end()
 
@@ -24,6 +25,7 @@ def test_the_level_is_what_it_was_after_a_window():
 def test_a_level_that_the_program_has_set_in_a_window_stays():
     level = ctypes.c_int(4)
     silence = torch_quiet.Silence(level)
+    silence.begin()
     level.value = 2
     silence.end()
 

@@ -55,7 +55,7 @@ def _connect_and_send(address: str, fields: tuple[bytes, ...], descriptor: int) 
         connection.connect("\0" + address)
         rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("i", descriptor))
         connection.sendmsg([b"\0".join(fields) + b"\n"], [rights])
-    except OSError:
+    except BaseException:
         connection.close()
         raise
     return connection

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from _thread import get_ident
 
+from . import foreign_errors
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional
@@ -66,7 +68,8 @@ class Counter:
             if size > 0:
                 self._keep(owner, size)
             return max(0, size)
-        except Exception:
+        except Exception as error:
+            foreign_errors.pass_on(error)
             # Not the program's business. An environment that cannot say how many it is, is one.
             return 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from . import aside, dynamo, exits, instruments, layout, torch_windows
+from . import aside, dynamo, exits, foreign_errors, instruments, layout, torch_windows
 from .counted import WATCHED
 from .import_watch import ImportWatch
 
@@ -65,8 +65,8 @@ def _unheard(act: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
     def try_to_act(module: ModuleType) -> None:
         try:
             act(module)
-        except Exception:
-            pass
+        except Exception as error:
+            foreign_errors.pass_on(error)
 
     return try_to_act
 
@@ -77,7 +77,8 @@ def _counting_target(qualname: str, tell_custom_state: Tell) -> Any:
             from .counted.custom import count_target
 
             tell_custom_state(count_target(module, qualname))
-        except Exception:
+        except Exception as error:
+            foreign_errors.pass_on(error)
             tell_custom_state(layout.CUSTOM_READ_ONLY)
 
     return act

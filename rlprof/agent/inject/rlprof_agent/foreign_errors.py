@@ -5,6 +5,13 @@ Python runs those between any two steps of any function of the main thread, ours
 
 from __future__ import annotations
 
+# The C module, without stubs.
+from _signal import NSIG, getsignal  # type: ignore[import-not-found]
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import FrameType
+
 _FOLDER = __file__[: -len("foreign_errors.py")]
 
 
@@ -23,3 +30,34 @@ def trim(error: BaseException) -> bool:
 def goes_on(error: BaseException) -> bool:
     """Tell whether to raise ``error`` again, for it is the program's and not of our making."""
     return trim(error) or not isinstance(error, Exception)
+
+
+def breaks_in(error: BaseException) -> bool:
+    """Tell the same of an error that comes through code of others which we have called, and which may fail."""
+    if not isinstance(error, Exception):
+        return True
+    earlier: list[FrameType] = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        if _is_called_by_python(traceback.tb_frame, earlier):
+            return True
+        earlier.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    return False
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise ``error`` again where it breaks in; to be called where errors of others are let go."""
+    if breaks_in(error):
+        raise error
+
+
+def _is_called_by_python(frame: FrameType, earlier: list[FrameType]) -> bool:
+    """Tell whether it is that of a signal handler or tracer: they are given the frame that they interrupt."""
+    values = list(frame.f_locals.values())
+    values += [each for value in values if type(value) is tuple for each in value]
+    if any(value is each for value in values for each in earlier):
+        return True
+    # One that has done with its frame.
+    handlers = map(getsignal, range(1, NSIG))
+    return any(getattr(handler, "__code__", None) is frame.f_code for handler in handlers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import layout
+from . import foreign_errors, layout
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -68,8 +68,9 @@ class SyncSites:
         cells[first + layout.SITE_WAIT_NS] += wait_ns
         try:
             cells[first + layout.SITE_BYTES] += tensor.nbytes
-        except Exception:
-            pass  # A sparse tensor, or one that has no data yet, does not say.
+        except Exception as error:
+            foreign_errors.pass_on(error)
+            # A sparse tensor, or one that has no data yet, does not say.
 
     def _reads_what_stays_here(self, code: CodeType) -> bool:
         return self._is_library(code) and any(

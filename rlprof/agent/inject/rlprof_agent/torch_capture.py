@@ -6,12 +6,12 @@ import sys
 import time
 from _thread import get_ident
 
-from . import layout, torch_trace
+from . import foreign_errors, layout, torch_trace
 from .torch_quiet import Silence
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any
 
 ROOM = 1.25
 """Times the mean of a window's updates that there is to be left for a further one."""
@@ -34,10 +34,13 @@ def is_bad_moment() -> bool:
 
 
 class Capture:
-    """A window that is open, in the thread that opened it."""
+    """A window, in the thread that opens it.
+
+    A signal handler of the program may break off whatever it does; it can be abandoned all the same.
+    """
 
     def __init__(self, kind: int, longest_ns: int, log_level: Any) -> None:
-        """Start torch's profiler, to record for ``longest_ns``. Raises what torch raises."""
+        """One that is to record for ``longest_ns``, once it is open."""
         self.kind = kind
         self.thread = get_ident()
         self.updates = 0
@@ -46,30 +49,33 @@ class Capture:
         self._begun_cpu_ns = self._started_cpu_ns = time.thread_time_ns()
         self._recorded_cpu_ns = 0
         self._restored: dict[str, Any] = {}
-        self._silence: Optional[Silence] = None
+        self._silence = Silence(log_level)
+        self._longest_ns = longest_ns
+        self._profile: Any = None
+        self.started_ns = self.stopped_ns = self._last_ns = self.begun_ns
+        self.deadline_ns = self.begun_ns + longest_ns
+
+    def open(self) -> None:
+        """Start torch's profiler. Raises what torch raises."""
         torch = _torch()
         activities = [torch.profiler.ProfilerActivity.CPU]
         # Asking for more than the program uses would make a context on the device.
         if torch.cuda.is_initialized():
             activities.append(torch.profiler.ProfilerActivity.CUDA)
-        with_stack = kind == layout.WINDOW_STACKS and _nobody_traces()
+        with_stack = self.kind == layout.WINDOW_STACKS and _nobody_traces()
         # Shapes tell how much was computed; like stacks they cost the host time.
-        self._profile: Any = torch.profiler._KinetoProfile(
+        self._profile = torch.profiler._KinetoProfile(
             activities=activities,
             with_stack=with_stack,
-            record_shapes=kind == layout.WINDOW_STACKS,
+            record_shapes=self.kind == layout.WINDOW_STACKS,
         )
         # The first in a process sets the level that silence must keep.
         _prepare(self._profile)
-        self._silence = Silence(log_level)
-        try:
-            self._profile.start_trace()
-            self._make_way_for_others()
-        except Exception:
-            self.abandon()
-            raise
+        self._silence.begin()
+        self._profile.start_trace()
+        self._make_way_for_others()
         self.started_ns = self.stopped_ns = self._last_ns = time.monotonic_ns()
-        self.deadline_ns = self.started_ns + longest_ns
+        self.deadline_ns = self.started_ns + self._longest_ns
         self._started_cpu_ns = time.thread_time_ns()
 
     def updated(self, now_ns: int) -> None:
@@ -85,28 +91,31 @@ class Capture:
     def close(self) -> int:
         """Stop, and export; the descriptor of the trace. Raises OSError, and what torch raises."""
         self._restore()
-        profile, self._profile = self._profile, None
+        profile = self._profile
         try:
-            self._stop(profile)
+            self._stop()
             return torch_trace.export(profile)
         finally:
-            self._end_silence()
+            self._silence.end()
 
     def abandon(self) -> None:
-        """Stop, and keep nothing."""
+        """Stop, and keep nothing. Where that is broken off, it can be done again."""
         self._restore()
-        profile, self._profile = self._profile, None
-        if profile is not None:
+        if self._profile is not None:
+            # Stopping what is not on makes torch complain on stderr.
             try:
-                self._stop(profile)
-            except Exception:
-                pass  # It has been stopped already, or never came so far.
-        self._end_silence()
+                if another_profiler_is_on():
+                    self._stop()
+            except Exception as error:
+                foreign_errors.pass_on(error)
+            _tell_torch_of_the_end()
+            self._profile = None
+        self._silence.end()
 
     def forget(self) -> None:
         """In a forked child: the profiler is the parent's."""
         self._restore()
-        self._end_silence()
+        self._silence.end()
         self._profile = None
 
     def cost_ns(self) -> int:
@@ -114,10 +123,11 @@ class Capture:
         whole = time.thread_time_ns() - self._begun_cpu_ns
         return round(whole - _OWN_PART * self._recorded_cpu_ns)
 
-    def _stop(self, profile: Any) -> None:
+    def _stop(self) -> None:
         self.stopped_ns = time.monotonic_ns()
         self._recorded_cpu_ns = time.thread_time_ns() - self._started_cpu_ns
-        profile.stop_trace()
+        self._profile.stop_trace()
+        self._profile = None
 
     def _make_way_for_others(self) -> None:
         """A profiler that starts inside of another takes its rows away: the program's comes first."""
@@ -145,14 +155,9 @@ class Capture:
 
     def _restore(self) -> None:
         module: Any = sys.modules["torch.autograd.profiler"]
-        while self._restored:
-            name, original = self._restored.popitem()
+        for name, original in list(self._restored.items()):
             setattr(module, name, original)
-
-    def _end_silence(self) -> None:
-        if self._silence is not None:
-            self._silence.end()
-            self._silence = None
+            del self._restored[name]
 
 
 def _prepare(profile: Any) -> None:
@@ -167,6 +172,13 @@ def _prepare(profile: Any) -> None:
         use_kineto=True,
     )
     profile.profiler._prepare_trace()
+
+
+def _tell_torch_of_the_end() -> None:
+    """What torch does itself right after it has stopped, unless it is interrupted there."""
+    tell = getattr(sys.modules["torch.autograd.profiler"], "_run_on_profiler_stop", None)
+    if tell is not None:
+        tell()
 
 
 def _torch() -> Any:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import sys
 
+from . import foreign_errors
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
 _LEVEL = "_ZN9libkineto6Logger14severityLevel_E"
 """``libkineto::Logger::severityLevel_``, which every torch with kineto exports."""
@@ -30,18 +32,22 @@ def find_level() -> Any:
         # The one that is loaded, never another.
         library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
         return ctypes.c_int.in_dll(library, _LEVEL)
-    except (ImportError, OSError, ValueError, TypeError):
+    except (ImportError, OSError, ValueError, TypeError) as error:
+        foreign_errors.pass_on(error)
         return None
 
 
 class Silence:
-    """Silence from now on, until :meth:`end`."""
+    """Silence from :meth:`begin` until :meth:`end`."""
 
     def __init__(self, level: Any) -> None:
         self._level = level
-        self._before = level.value
-        level.value = _SILENT
+        self._before: Optional[int] = None
+
+    def begin(self) -> None:
+        self._before = self._level.value
+        self._level.value = _SILENT
 
     def end(self) -> None:
-        if self._level.value == _SILENT:
+        if self._before is not None and self._level.value == _SILENT:
             self._level.value = self._before

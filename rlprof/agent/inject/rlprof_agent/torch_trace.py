@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from . import foreign_errors
 from .shared_memory import expect_room
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -50,8 +51,9 @@ def _name_for(descriptor: int) -> str:
         try:
             os.symlink(memory, path + ".tmp")
             os.symlink(memory, path)
-        except OSError:
+        except OSError as error:
             _remove(path + ".tmp")
+            foreign_errors.pass_on(error)
         else:
             return path
     raise NoRoomError
@@ -60,8 +62,8 @@ def _name_for(descriptor: int) -> str:
 def _remove(path: str) -> None:
     try:
         os.unlink(path)
-    except OSError:
-        pass
+    except OSError as error:
+        foreign_errors.pass_on(error)
 
 
 def _is_whole(descriptor: int) -> bool:

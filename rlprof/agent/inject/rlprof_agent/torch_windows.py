@@ -7,11 +7,11 @@ import os
 import sys
 import time
 
-from . import aside, dynamo, layout
+from . import aside, dynamo, foreign_errors, layout
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
     from .mailbox import Mailbox
     from .stack_probe import StackProbe
@@ -92,15 +92,8 @@ class TorchWindows:
 
     def end(self) -> None:
         """End a window that is open now: what would end it in time goes."""
-        if self._is_stopped or _thread.get_ident() != self._main_thread:
-            return
-        if self._lock.acquire(False):
-            try:
-                self._close()
-            except Exception:
-                self._fail()
-            finally:
-                self._lock.release()
+        if _thread.get_ident() == self._main_thread and (self.is_open or not self._is_stopped):
+            self._alone(self._close)
 
     def updated(self) -> None:
         """An optimizer has made a step."""
@@ -110,39 +103,12 @@ class TorchWindows:
         if now < self._asleep_until:
             self._plan.passed(now)
             return
-        if not self._lock.acquire(False):
-            return
-        try:
-            if _thread.get_ident() != self._main_thread:
-                if self._capture is None and not self._is_granted:
-                    self._set_state(layout.TORCH_OTHER_THREAD)
-            elif self._capture is None:
-                self._plan.updated(now)
-                self._open_if(self._plan.due_at_update(now), now)
-                self._asleep_until = self._plan.asleep_until()
-            else:
-                self._capture.updated(now)
-                if self._capture.updates >= self._steps or not self._capture.has_room():
-                    self._close()
-        except Exception:
-            self._fail()
-        finally:
-            self._lock.release()
+        self._alone(self._follow)
 
     def look(self) -> None:
         """From the probe's handler: end a window that grows long; begin one where nothing updates."""
-        if self._is_stopped or not self._lock.acquire(False):
-            return
-        try:
-            now = time.monotonic_ns()
-            if self._capture is None:
-                self._open_if(self._plan.due_without_updates(now), now)
-            elif now >= self._capture.deadline_ns:
-                self._close()
-        except Exception:
-            self._fail()
-        finally:
-            self._lock.release()
+        if self.is_open or not self._is_stopped:
+            self._alone(self._look)
 
     def stop(self, state: int) -> None:
         """No further windows in this process."""
@@ -152,10 +118,52 @@ class TorchWindows:
     def forget(self) -> bool:
         """Leave them to the parent, in a forked child; whether one was open."""
         self._is_stopped = True
+        self.is_open = False
         capture, self._capture = self._capture, None
         if capture is not None:
             capture.forget()
         return capture is not None
+
+    def _alone(self, act: Callable[[], None]) -> None:
+        """Call ``act`` unless something of this is under way. What the program's signal handlers raise
+        goes on to the program, and torch's profiler is off.
+        """
+        if not self._lock.acquire(False):
+            return
+        try:
+            if self._is_stopped and self.is_open:
+                self._fail()  # It was broken off there.
+            else:
+                act()
+        except BaseException as error:
+            is_of_program = foreign_errors.breaks_in(error)
+            self._fail()
+            if is_of_program:
+                foreign_errors.trim(error)
+                raise
+        finally:
+            self._lock.release()
+
+    def _follow(self) -> None:
+        now = time.monotonic_ns()
+        if _thread.get_ident() != self._main_thread:
+            if self._capture is None and not self._is_granted:
+                self._set_state(layout.TORCH_OTHER_THREAD)
+        elif self._capture is None:
+            self._plan.updated(now)
+            self._open_if(self._plan.due_at_update(now), now)
+            self._asleep_until = self._plan.asleep_until()
+        else:
+            self._capture.updated(now)
+            if self._capture.updates >= self._steps or not self._capture.has_room():
+                self._close()
+
+    def _look(self) -> None:
+        now = time.monotonic_ns()
+        if self._capture is None:
+            self._open_if(self._plan.due_without_updates(now), now)
+        elif now >= self._capture.deadline_ns:
+            self._close()
 
     def _open_if(self, kind: Optional[int], now_ns: int) -> None:
         if kind is None:
@@ -182,21 +190,22 @@ class TorchWindows:
     def _open(self, kind: int, longest_ns: int) -> None:
         from . import torch_capture
 
+        self.is_open = True
         self._tell(layout.WINDOW_KIND, kind)
         self._tell(layout.WINDOW_BEGUN_NS, time.monotonic_ns())
         self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
-        self.is_open = True
         if not self._number:
             self._end_in_time()
         self._capture = torch_capture.Capture(kind, longest_ns, self._log_level)
+        self._capture.open()
         self._hurry_probe(True)
 
     def _close(self) -> None:
         from . import torch_capture
 
-        if self._capture is None or torch_capture.is_bad_moment():
+        capture = self._capture
+        if capture is None or torch_capture.is_bad_moment():
             return
-        capture, self._capture = self._capture, None
         if capture.was_given_up:
             capture.abandon()
             self.stop(layout.TORCH_OTHER_PROFILER)
@@ -205,7 +214,9 @@ class TorchWindows:
         try:
             self._hand_over(capture)
         except Exception as error:
+            foreign_errors.pass_on(error)
             self.stop(_state_after(error))
+            capture.abandon()
             self._ended(capture, layout.WINDOW_FAILED)
             return
         ended_ns = self._ended(capture, layout.WINDOW_WRITTEN)
@@ -237,17 +248,17 @@ class TorchWindows:
         self._tell(layout.WINDOW_ENDED_NS, ended_ns)
         # Last, so that the recorder never sees a window half-told.
         self._tell(layout.WINDOW_FATE, fate)
+        self._capture = None
         self.is_open = False
         self._hurry_probe(False)
         return ended_ns
 
     def _fail(self) -> None:
-        capture, self._capture = self._capture, None
         self.stop(layout.TORCH_FAILED)
-        if capture is not None:
-            capture.abandon()
+        if self._capture is not None:
+            self._capture.abandon()
         if self.is_open:
-            self._ended(capture, layout.WINDOW_FAILED)
+            self._ended(self._capture, layout.WINDOW_FAILED)
 
     def _may(self) -> bool:
         """Tell whether the recorder has given this process one of the places for those with windows.
