@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import foreign_errors
 from .calls import counter_of, counting, is_counting, of_counting
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -71,8 +72,9 @@ class CountedMethods:
                 raise
             try:
                 count_in(cls)
-            except Exception:
-                pass  # A class that cannot be changed is not counted.
+            except Exception as error:
+                # A class that cannot be changed is not counted.
+                foreign_errors.pass_on(error)
 
         __init_subclass__.__code__ = of_counting(__init_subclass__.__code__)
         self._replace(base, _HOOK, classmethod(__init_subclass__), original)

@@ -12,7 +12,7 @@ import sys
 from sys import _getframe
 from time import perf_counter_ns
 
-from .. import current_agent
+from .. import current_agent, foreign_errors
 from ..sync_sites import SyncSites
 from .calls import dressed
 
@@ -211,8 +211,10 @@ class CountedCopy(CountedMethod):
             source = args[0] if self._takes_source and args else tensor
             try:
                 sites = self._sites_of(source, result, kwargs.get("non_blocking", False))
-            except Exception:
-                return result  # A tensor of a kind that does not say where its memory is.
+            except Exception as error:
+                # A tensor of a kind that does not say where its memory is.
+                foreign_errors.pass_on(error)
+                return result
             if sites is not None:
                 sites.add(sites.find(_getframe(1)), waited, source)
             return result
