@@ -226,10 +226,15 @@ def test_two_hundred_short_processes(write, rlprof_run):
     script = write(
         WORK
         + """
+def work_on_a_cpu():
+    # Five looks of the probe, however many programs share the machine.
+    while time.process_time() < 0.05:
+        sum(range(1000))
+
 if __name__ == "__main__":
     pids = []
     for batch in range(50):
-        workers = [mp.get_context("fork").Process(target=work, args=(0.05,)) for _ in range(4)]
+        workers = [mp.get_context("fork").Process(target=work_on_a_cpu) for _ in range(4)]
         for worker in workers:
             worker.start()
         for worker in workers:

@@ -42,7 +42,9 @@ def test_of_processes_that_nobody_but_their_parent_waits_for(
     assert told(result.out, result.err) == bare(each_python, script, start_method, cwd=tmp_path)
     found = {}
     for process in result.recording.processes[1:]:
-        found.setdefault(process.exit_code, []).append(process)
+        # The resource tracker's is known where it ends soon enough.
+        if process.fate != "left-out":
+            found.setdefault(process.exit_code, []).append(process)
     assert len(found[1]) == 2  # The worker that failed, and the script that divided by zero.
     assert len(found[7]) == 1
     assert len(found[0]) == 1

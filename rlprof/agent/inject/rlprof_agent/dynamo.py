@@ -59,6 +59,21 @@ def skip(own: ModuleType) -> None:
                     skip_code(each)
 
 
+def switch_off() -> Any:
+    """Have nothing compiled in this thread: what we call of torch's would be, where compiled code calls us.
+
+    Returns what :func:`switch_back` takes.
+    """
+    setter = getattr(_dynamo[0], "set_eval_frame", None) if _dynamo else None
+    return None if setter is None else (setter, setter(None))
+
+
+def switch_back(before: Any) -> None:
+    if before is not None:
+        setter, callback = before
+        setter(callback)
+
+
 def replace_in_graphs(function: Any, stand_in: Any) -> None:
     """Have torch.compile trace ``stand_in`` where it would trace ``function``: a graph has no place for
     counting, and with ``fullgraph=True`` it would be an error of the program's.

@@ -130,6 +130,7 @@ class TorchWindows:
         """
         if not self._lock.acquire(False):
             return
+        dynamo_before = dynamo.switch_off()
         try:
             if self._is_stopped and self.is_open:
                 self._fail()  # It was broken off there.
@@ -142,6 +143,7 @@ class TorchWindows:
                 foreign_errors.trim(error)
                 raise
         finally:
+            dynamo.switch_back(dynamo_before)
             self._lock.release()
 
     def _follow(self) -> None:
