@@ -8,7 +8,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -60,11 +61,14 @@ def training(body: str) -> str:
 
 
 @pytest.fixture
-def temporary(tmp_path: Path) -> Path:
-    """Where the run puts what it does not keep."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    return folder
+def temporary() -> Iterator[Path]:
+    """Where the run puts what it does not keep. Its path is short: torch puts sockets there, whose names have room
+    for 108 characters.
+    """
+    with tempfile.TemporaryDirectory(prefix="w-") as around:
+        folder = Path(around, "t")
+        folder.mkdir()
+        yield folder
 
 
 @pytest.fixture
