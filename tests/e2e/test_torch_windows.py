@@ -419,7 +419,7 @@ train_in_an_open_window()
 
 
 @pytest.mark.slow
-def test_without_rlprof_a_program_takes_no_further_windows(write, start, temporary):
+def test_without_rlprof_a_program_takes_no_further_windows(write, start, temporary, tmp_path):
     body = """
 from rlprof_agent import torch_windows
 train_in_an_open_window()
@@ -434,7 +434,7 @@ with open('stopped', 'w') as file:
     running = start(write(training(body)), options=options, env={"TMPDIR": str(temporary)})
     running.wait_line("training")
     os.kill(running.pid, signal.SIGKILL)
-    stopped = temporary.parent / "stopped"
+    stopped = tmp_path / "stopped"
     wait_until(lambda: stopped.exists() and stopped.read_text(), "the program to end")
 
     assert stopped.read_text() == "True"
