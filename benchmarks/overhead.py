@@ -145,9 +145,11 @@ def missing(workload: Workload, python: Path) -> str:
     return answer.stdout.strip()
 
 
-def variants(others: Sequence[Path]) -> list[Variant]:
+def variants(others: Sequence[Path], *, alone: bool) -> list[Variant]:
     found = [profiled.bare(), profiled.rlprof(OURS, None)]
     found += [profiled.rlprof(f"{OURS} of {place}", place) for place in others]
+    if alone:
+        return found
     for name, make in ((profiled.PY_SPY, profiled.py_spy), (profiled.AUSTIN, profiled.austin)):
         beside = Path(sys.executable).with_name(name)
         executable = str(beside) if beside.exists() else shutil.which(name)
@@ -263,11 +265,12 @@ def main() -> None:
     parser.add_argument(
         "--rlprof", type=Path, action="append", default=[], metavar="PATH", help="beside this one"
     )
+    parser.add_argument("--alone", action="store_true", help="without py-spy and austin")
     parser.add_argument("--json", type=Path, help="every run, written as they end")
     parser.add_argument("--markdown", type=Path, help="the tables, written as runs end")
     arguments = parser.parse_args()
     python = interpreter(arguments.python)
-    chosen = variants(arguments.rlprof)
+    chosen = variants(arguments.rlprof, alone=arguments.alone)
     names = [variant.name for variant in chosen if variant.name != BARE]
     results, skipped = [], []
     for key in arguments.only or WORKLOADS:
