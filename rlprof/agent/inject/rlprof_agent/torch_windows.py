@@ -80,6 +80,8 @@ class TorchWindows:
         self._number = 0
         self._is_granted = False
         self._is_stopped = False
+        self._has_looked = False
+        """Whether a window was due before."""
         # Never waited for: the probe's handler may come while its own thread is in here.
         self._lock = _thread.allocate_lock()
         self._set_state(layout.TORCH_WATCHED)
@@ -170,15 +172,21 @@ class TorchWindows:
     def _open_if(self, kind: Optional[int], now_ns: int) -> None:
         if kind is None:
             return
+        if self._probe is None:
+            self.stop(layout.TORCH_NO_PROBE)
+            return
         from . import torch_capture, torch_trace
 
-        for module in (torch_capture, torch_trace):
-            dynamo.skip(module)
+        if not self._has_looked:
+            # Once: it walks through all of their functions, and this may come after each update.
+            self._has_looked = True
+            for module in (torch_capture, torch_trace):
+                dynamo.skip(module)
         if torch_capture.is_bad_moment():
             return
         if torch_capture.another_profiler_is_on():
             self.stop(layout.TORCH_OTHER_PROFILER)
-        elif self._probe is None or not self._probe.is_on:
+        elif not self._probe.is_on:
             self._set_state(layout.TORCH_NO_PROBE)
         elif not self._mailbox.cells[layout.CELL_INTERVAL_US]:
             self._is_stopped = True  # The recording is over.
