@@ -26,8 +26,7 @@ SLOWEST_US: Final = 250_000
 
 GRID_US: Final = 10_607
 """Intervals of settled processes are multiples of this: a small change is not worth a new sampler. Not a round
-number, for programs sleep in round periods: looks every 50 ms see a cycle of 100 ms at two moments only, and
-were off by 5 to 20 points in a simulation, where these are off by less than one."""
+number, for programs sleep in round periods: looks every 50 ms see a cycle of 100 ms at two moments only."""
 
 SETTLED_PROBE_US: Final = 26_183
 """CPU time between two looks of the stack probe from then on, each about 50 µs: 2 ‰ of the target's time.
