@@ -31,7 +31,10 @@ class SyncSites:
         self._method = method
         self._device = device
         self._codes: dict[int, CodeType] = {}
+        """Those seen, held so that their ids are not given to others while they are known."""
         self._in_library: set[int] = set()
+        self._stays_here: set[int] = set()
+        """Of those in the library, the ones whose reads are on the CPU anyway."""
         self.renew(None)
 
     def renew(self, mailbox: Optional[Mailbox]) -> None:
@@ -45,15 +48,21 @@ class SyncSites:
         if len(self._codes) >= MAX_CODES:
             self._codes.clear()
             self._in_library.clear()
+            self._stays_here.clear()
             self.slots.clear()
-        if self._device == "cpu" and self._reads_what_stays_here(frame.f_code):
-            spare = self.slots[id(frame.f_code), frame.f_lasti] = (
-                layout.CELLS_PER_SITE * layout.SPARE_SITE
-            )
-            return spare
         caller: Optional[FrameType] = frame
-        while caller is not None and self._is_library(caller.f_code):
+        # Of reads in the library each comes here: of which line they are depends on who called it.
+        while caller is not None:
+            code = id(caller.f_code)
+            if code not in self._codes:
+                self._classify(caller.f_code)
+            if code not in self._in_library:
+                break
             caller = caller.f_back
+        if id(frame.f_code) in self._stays_here:
+            spare = layout.CELLS_PER_SITE * layout.SPARE_SITE
+            self.slots[id(frame.f_code), frame.f_lasti] = spare
+            return spare
         site = caller or frame
         key = (id(site.f_code), site.f_lasti)
         found = self.slots.get(key)
@@ -72,18 +81,12 @@ class SyncSites:
             foreign_errors.pass_on(error)
             # A sparse tensor, or one that has no data yet, does not say.
 
-    def _reads_what_stays_here(self, code: CodeType) -> bool:
-        return self._is_library(code) and any(
-            part in code.co_filename for part in _ON_THE_CPU_ANYWAY
-        )
-
-    def _is_library(self, code: CodeType) -> bool:
-        if id(code) not in self._codes:
-            # Held, so that its id is not given to another code object while we know it.
-            self._codes[id(code)] = code
-            if _LIBRARY in code.co_filename:
-                self._in_library.add(id(code))
-        return id(code) in self._in_library
+    def _classify(self, code: CodeType) -> None:
+        self._codes[id(code)] = code
+        if _LIBRARY in code.co_filename:
+            self._in_library.add(id(code))
+            if self._device == "cpu" and any(it in code.co_filename for it in _ON_THE_CPU_ANYWAY):
+                self._stays_here.add(id(code))
 
     def _new_site(self, site: FrameType) -> int:
         if self._mailbox is None:

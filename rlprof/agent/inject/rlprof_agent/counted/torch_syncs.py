@@ -52,10 +52,10 @@ read, for ``cpu`` gives back what is on the CPU already."""
 def count_syncs(module: ModuleType) -> None:
     """``module`` is ``torch._tensor``, which defines the class of all tensors."""
     tensor: Any = module.Tensor
-    for names, kind in ((READS, CountedRead), (COPIES, CountedCopy)):
+    for names, counted in ((READS, counted_read), (COPIES, CountedCopy)):
         for name in names:
             if hasattr(tensor, name):
-                _counted.append(kind(name, tensor))
+                _counted.append(counted(name, tensor))
                 setattr(tensor, name, _counted[-1])
     renew()
 
@@ -95,9 +95,9 @@ class CountedMethod:
     def __init__(self, name: str, tensor: Any) -> None:
         self._tensor = tensor
         self.original = getattr(tensor, name)
-        self._bind = type(self.original).__get__
+        self.bind = type(self.original).__get__
         self._torch_c = sys.modules["torch._C"]
-        self._modes = self._torch_c._len_torch_function_stack
+        self.modes = self._torch_c._len_torch_function_stack
         self.sites: list[SyncSites] = []
 
     def __eq__(self, other: object) -> bool:
@@ -121,7 +121,7 @@ class CountedMethod:
         kind = type(tensor)
         if kind is not self._tensor and (kind.__module__, kind.__name__) not in _PLAIN_TOO:
             return False
-        modes = self._modes()
+        modes = self.modes()
         if modes == 1:
             # That of ``torch.set_default_device``, which leaves such questions alone.
             mode = self._torch_c._get_function_stack_at(0)
@@ -130,38 +130,20 @@ class CountedMethod:
 
 
 class CountedRead(CountedMethod):
-    """One that reads a tensor on the host."""
+    """One that reads a tensor on the host; made by :func:`counted_read`, which gives it its ``__get__``."""
 
     def __init__(self, name: str, tensor: Any) -> None:
         super().__init__(name, tensor)
-        self._gives_back = name == "cpu"
-        self._on_cpu = self._new_sites(name, "cpu")
+        self.on_cpu = self._new_sites(name, "cpu")
         self._on_device = self._new_sites(name, "gpu")
-        self._slots = self._on_cpu.slots
 
-    def __get__(self, tensor: Any, owner: Any = None) -> Any:
-        if tensor is None:
-            return self.original
-        if stays_here[0]:
-            return self._bind(self.original, tensor)
-        if type(tensor) is not self._tensor or self._modes() or tensor.is_cuda:
-            return self._of_a_rarer_kind(tensor, _getframe(1))
-        if self._gives_back or _given_back[0] != id(tensor):
-            frame = _getframe(1)
-            try:
-                first = self._slots[id(frame.f_code), frame.f_lasti]
-            except KeyError:
-                first = self._on_cpu.find(frame)
-            self._on_cpu.cells[first] += 1
-        _given_back[0] = id(tensor) if self._gives_back else 0
-        return self._bind(self.original, tensor)
-
-    def _of_a_rarer_kind(self, tensor: Any, frame: FrameType) -> Any:
-        bound = self._bind(self.original, tensor)
-        if not self._is_plain(tensor):
+    def of_a_rarer_kind(self, tensor: Any, owner: Any, frame: FrameType) -> Any:
+        """What ``__get__`` gives for all but plain tensors on the CPU."""
+        bound = self.bind(self.original, tensor, owner)
+        if tensor is None or not self._is_plain(tensor):
             return bound
         if not tensor.is_cuda:
-            self._on_cpu.cells[self._on_cpu.find(frame)] += 1
+            self.on_cpu.cells[self.on_cpu.find(frame)] += 1
             return bound
         sites = self._on_device
 
@@ -178,6 +160,38 @@ class CountedRead(CountedMethod):
         return timed
 
 
+def counted_read(name: str, tensor: Any) -> CountedRead:
+    """The method ``name`` of the class ``tensor``, counted.
+
+    A small network reads more than ten tensors in an update, so each has to be cheap: ``__get__`` is made for its
+    one method, with all that it needs in variables of this function. By attributes of the object it takes half as
+    long again (``benchmarks/torch_cost.py``).
+    """
+    stays, given_back, frame_above = stays_here, _given_back, _getframe
+
+    class ReadOfOneMethod(CountedRead):
+        def __get__(self, read: Any, owner: Any = None) -> Any:
+            if stays[0]:
+                return bind(original, read, owner)
+            if type(read) is not tensor or modes() or read.is_cuda:
+                return rarer(read, owner, frame_above(1))
+            if gives_back or given_back[0] != id(read):
+                frame = frame_above(1)
+                try:
+                    first = slots[id(frame.f_code), frame.f_lasti]
+                except KeyError:
+                    first = on_cpu.find(frame)
+                on_cpu.cells[first] += 1
+            given_back[0] = id(read) if gives_back else 0
+            return bind(original, read, owner)
+
+    counted = ReadOfOneMethod(name, tensor)
+    bind, original, modes = counted.bind, counted.original, counted.modes
+    rarer, on_cpu, slots = counted.of_a_rarer_kind, counted.on_cpu, counted.on_cpu.slots
+    gives_back = name == "cpu"
+    return counted
+
+
 class CountedCopy(CountedMethod):
     """One that may copy a tensor from one device to another."""
 
@@ -190,14 +204,12 @@ class CountedCopy(CountedMethod):
         self._pageable = self._new_sites(name + " (to the GPU, pageable)", "gpu")
 
     def __get__(self, tensor: Any, owner: Any = None) -> Any:
-        if tensor is None:
-            return self.original
-        bound = self._bind(self.original, tensor)
+        bound = self.bind(self.original, tensor, owner)
         cuda = self._cuda
         if cuda is None:
             cuda = self._cuda = sys.modules.get("torch.cuda")
         # Before the program's first use of a GPU there is nowhere to copy to, but by this very call.
-        if not getattr(cuda, "_initialized", False) or not self._is_plain(tensor):
+        if tensor is None or not getattr(cuda, "_initialized", False) or not self._is_plain(tensor):
             return bound
 
         def timed(*args: Any, **kwargs: Any) -> Any:
