@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import layout
-from rlprof.agent.inject.rlprof_agent.torch_plan import WindowPlan
+from rlprof.agent.inject.rlprof_agent.torch_plan import RETRY_NS, WindowPlan
 
 MS = 1_000_000
 S = 1000 * MS
@@ -84,24 +84,33 @@ def test_the_first_window_waits_for_the_warm_up():
     assert slow.next_window() == (19.0, layout.WINDOW_PLAIN, 20)
 
 
-def test_it_may_sleep_until_a_window_is_due_but_for_the_last():
+def test_it_may_sleep_until_a_window_is_due():
     training = Training()
     training.plan.updated(100 * S)
     assert training.plan.asleep_until() == 105 * S
     training.takes(layout.WINDOW_PLAIN)
     assert training.plan.asleep_until() == 115 * S
     training.takes(layout.WINDOW_STACKS)
-    assert training.plan.asleep_until() == 0
+    assert training.plan.asleep_until() == 130 * S
 
 
-def test_updates_that_it_slept_through_count_for_the_warm_up():
-    plan = WindowPlan(always=False)
-    plan.updated(100 * S)
-    for update in range(1, 21):
-        plan.passed(100 * S + 200 * MS * update)
-    plan.updated(105 * S)
+def test_a_window_that_could_not_begin_is_due_again_after_a_while():
+    training = Training()
+    training.next_window()
+    plan, now = training.plan, training.now
+    plan.refused(now)
 
-    assert plan.due_at_update(105 * S) == layout.WINDOW_PLAIN
+    assert plan.asleep_until() == now + RETRY_NS
+    assert plan.due_at_update(now + RETRY_NS - 1) is None
+    assert plan.due_at_update(now + RETRY_NS) == layout.WINDOW_PLAIN
+
+
+def test_always_does_not_wait_after_one_that_could_not_begin():
+    training = Training(always=True)
+    training.next_window()
+    training.plan.refused(training.now)
+
+    assert training.plan.due_at_update(training.now) == layout.WINDOW_PLAIN
 
 
 def test_there_are_three_and_the_second_has_stacks():

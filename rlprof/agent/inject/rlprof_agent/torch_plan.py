@@ -51,6 +51,10 @@ ALWAYS_WITHOUT_UPDATES_S = (1, 2, 3)
 """The same for ``--torch always``, which suits programs that end after seconds. ``MOST_COST`` does not
 hold for it."""
 
+RETRY_NS = 100 * _MS
+"""After a window that was due and could not begin, until the next is: looking costs as much as a small operation
+of torch's, and neither time nor the recorder's answer comes between two updates."""
+
 BURST_GAP = 5
 """Times the usual gap between updates that ends a burst of them: a rollout lies between."""
 
@@ -62,6 +66,8 @@ class WindowPlan:
         self._always = always
         self._first_ns = 0
         self._last_ns = 0
+        self._retry_ns = 0
+        """The time before which no window is due."""
         self._updates = 0
         self._usual_gap_ns = 0.0
         self._in_burst = 1
@@ -82,25 +88,26 @@ class WindowPlan:
         self._updates += 1
         if self._updates == 1:
             self._first_ns = now_ns
-        else:
+        elif self._taken >= layout.MAX_WINDOWS - 1:
+            # They matter for the last window alone.
             self._follow_bursts(now_ns - self._last_ns)
         self._last_ns = now_ns
 
-    def asleep_until(self) -> int:
-        """The time until which :meth:`passed` will do: bursts matter for the last window alone."""
-        if self._always or not self._updates or self._taken >= 2:
-            return 0
-        return self._first_ns + BEGIN_AFTER_S[self._taken] * _S
+    def refused(self, now_ns: int) -> None:
+        """A window that was due could not begin."""
+        if not self._always:
+            self._retry_ns = now_ns + RETRY_NS
 
-    def passed(self, now_ns: int) -> None:
-        """An optimizer has made a step that need not be looked at."""
-        self._updates += 1
-        self._last_ns = now_ns
+    def asleep_until(self) -> int:
+        """The time until which no window is due at an update."""
+        if self._always or not self._updates or self._taken >= layout.MAX_WINDOWS:
+            return 0
+        return max(self._retry_ns, self._first_ns + BEGIN_AFTER_S[self._taken] * _S)
 
     def due_at_update(self, now_ns: int) -> Optional[int]:
         """The kind of the window that should begin right after an update; None for not yet."""
         after = ALWAYS_S if self._always else BEGIN_AFTER_S
-        if not self._is_time(now_ns, after):
+        if not self._is_time(now_ns, after) or now_ns < self._retry_ns:
             return None
         if self._updates < (ALWAYS_UPDATES if self._always else WARM_UP_UPDATES):
             return None

@@ -101,10 +101,15 @@ class TorchWindows:
         """An optimizer has made a step."""
         if self._is_stopped:
             return
-        now = time.monotonic_ns()
-        if now < self._asleep_until:
-            self._plan.passed(now)
+        if _thread.get_ident() != self._main_thread:
+            if self._capture is None and not self._is_granted:
+                self._set_state(layout.TORCH_OTHER_THREAD)
             return
+        now = time.monotonic_ns()
+        if self._capture is None:
+            self._plan.updated(now)
+            if now < self._asleep_until:
+                return
         self._alone(self._follow)
 
     def look(self) -> None:
@@ -150,11 +155,7 @@ class TorchWindows:
 
     def _follow(self) -> None:
         now = time.monotonic_ns()
-        if _thread.get_ident() != self._main_thread:
-            if self._capture is None and not self._is_granted:
-                self._set_state(layout.TORCH_OTHER_THREAD)
-        elif self._capture is None:
-            self._plan.updated(now)
+        if self._capture is None:
             self._open_if(self._plan.due_at_update(now), now)
             self._asleep_until = self._plan.asleep_until()
         else:
@@ -183,8 +184,8 @@ class TorchWindows:
             for module in (torch_capture, torch_trace):
                 dynamo.skip(module)
         if torch_capture.is_bad_moment():
-            return
-        if torch_capture.another_profiler_is_on():
+            pass
+        elif torch_capture.another_profiler_is_on():
             self.stop(layout.TORCH_OTHER_PROFILER)
         elif not self._probe.is_on:
             self._set_state(layout.TORCH_NO_PROBE)
@@ -196,6 +197,8 @@ class TorchWindows:
                 self._set_state(layout.TORCH_MAY if longest_ns else layout.TORCH_TOO_DEAR)
             if longest_ns:
                 self._open(kind, longest_ns)
+                return
+        self._plan.refused(now_ns)
 
     def _open(self, kind: int, longest_ns: int) -> None:
         from . import torch_capture
