@@ -23,6 +23,10 @@ LEAST_PART: Final = 0.005
 LEAST_CORES: Final = 0.05
 """Of a core, from which on a role is named."""
 
+LEAST_NATIVE: Final = 0.1
+"""Part of the CPU time from which on that of threads without Python is told. It is what the process has over its
+Python threads, and the kernel's two clocks differ: by 5 % for a program of one thread on a virtual machine."""
+
 LEAST_WAIT: Final = 0.1
 """Of the steady phase, from which on a wait is shown."""
 MOST_WAITS: Final = 8
@@ -95,7 +99,7 @@ def _cpu(resources: Resources) -> str:
         text += f" ({roles})"
     if resources.queued >= LEAST_CORES:
         text += f"; {resources.queued:.1f} more threads ready to run, without a core"
-    if resources.native >= LEAST_CORES:
+    if resources.native >= max(LEAST_CORES, LEAST_NATIVE * resources.used):
         text += f"; {resources.native:.1f} cores by threads that run no Python"
     return text
 

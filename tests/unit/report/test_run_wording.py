@@ -36,6 +36,14 @@ def test_cores_that_no_role_used_leave_no_brackets():
     assert cpu(("main", 1, 0.06)) == "0.0 of 2 cores while steady (main 0.1)"
 
 
+def test_what_two_clocks_differ_by_is_no_thread_without_python():
+    def cpu(native: float) -> str:
+        return facts(resources=Resources(2, 1.0, 0.0, native, False, (("main", 1, 1.0),)))["CPU"]
+
+    assert "no Python" not in cpu(0.06)
+    assert cpu(0.2).endswith("0.2 cores by threads that run no Python")
+
+
 def test_memory_says_how_shared_pages_are_counted():
     def memory(*peaks_mib: int, is_shared_out: bool) -> str:
         rows = tuple(
