@@ -284,6 +284,8 @@ def test_any_signature_is_passed_on(gymnasium):
         def step(self, action, /, *others, repeat=1):
             return action, others, repeat
 
+    told = inspect.getfullargspec(Team.step)
+    assert (told.args, told.varargs, told.kwonlyargs) == (["self", "action"], "others", ["repeat"])
     assert Team().step(1, 2, 3, repeat=4) == (1, (2, 3), 4)
     assert counts() == {"steps:gymnasium.env": 1}
 

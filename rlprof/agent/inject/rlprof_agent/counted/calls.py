@@ -148,4 +148,12 @@ def dressed(wrapper: Any, original: Any) -> Any:
 
     wrapper.__code__ = of_counting(wrapper.__code__)
     update_wrapper(wrapper, original)
+    if wrapper.__code__.co_flags & _CO_VARARGS:
+        from inspect import signature
+
+        # ``inspect.getfullargspec`` does not follow ``__wrapped__``.
+        try:
+            wrapper.__signature__ = signature(original)
+        except (TypeError, ValueError):
+            pass  # One of C code that does not tell.
     return wrapper
