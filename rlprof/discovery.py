@@ -25,6 +25,9 @@ from rlprof.model.recording import Note
 if TYPE_CHECKING:
     from rlprof.renderers.base import Renderer
 
+_NO_PLUGINS: Final = frozenset({"base", "recognisers"})
+"""What plug-ins of a kind share, in their package."""
+
 DETECTOR_GROUP: Final = "rlprof.detectors"
 RENDERER_GROUP: Final = "rlprof.renderers"
 _RENDERER_MEMBERS: Final = (
@@ -95,7 +98,7 @@ def _discover(kind: _Kind) -> _Found:
 def _built_in(kind: _Kind) -> Iterator[object]:
     package = import_module(kind.package)
     for module in pkgutil.iter_modules(package.__path__, f"{kind.package}."):
-        if not module.name.endswith(".base"):
+        if module.name.rpartition(".")[2] not in _NO_PLUGINS:
             yield getattr(import_module(module.name), kind.attribute)
 
 

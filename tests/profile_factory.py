@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from textwrap import dedent
 
-from rlprof.analysis.profile import build_profile
 from rlprof.detectors.base import Detector
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding, PricedFinding
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Recording
+from rlprof.profile.build import build_profile
 from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rlprof.analysis.device.view import TraceView, view_trace
+from rlprof.device.view import TraceView, view_trace
 from rlprof.tracefile.reader import read_trace
 
 HOST = {"pid": 100, "tid": 100}

@@ -12,7 +12,7 @@ import typer
 from rlprof.cli.output import Force, OutputFile, check_output, show, terminal_options, write_output
 
 if TYPE_CHECKING:
-    from rlprof.analysis.device.view import TraceView
+    from rlprof.device.view import TraceView
 
 
 class Format(str, Enum):
@@ -40,7 +40,7 @@ def trace(
     How busy the GPU is, what it waits for, and what each cause costs at most. A wait for the GPU is not time saved: what could be gained is bounded by the time that the GPU then
     has nothing to do.
     """
-    from rlprof.analysis.device.view import view_trace
+    from rlprof.device.view import view_trace
     from rlprof.tracefile.reader import read_trace
 
     if output is not None:

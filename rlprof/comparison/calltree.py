@@ -14,9 +14,9 @@ from math import exp, hypot, log, sqrt
 from statistics import median
 from typing import Final, NamedTuple
 
-from rlprof.analysis.rates import MIN_EFFECT
 from rlprof.comparison.matching import NOWHERE, Pair, paired
 from rlprof.comparison.stacks import FEWEST_BLOCKS, UNLOCATED, StackBox, Stacks
+from rlprof.pace.rates import MIN_EFFECT
 
 SIGMAS: Final = 3.0
 """Standard errors that are still noise. Not two: of the hundreds of boxes of a flamegraph, one in

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import Final
 
-from rlprof.analysis.rates import RateChange
-from rlprof.analysis.scaling import relative_error
 from rlprof.comparison.calltree import ChangeTree, Scale, compare_trees
 from rlprof.comparison.findings import FindingChange, finding_changes
 from rlprof.comparison.rates import comparable_steps, crowding_between, rate_change
@@ -17,6 +15,8 @@ from rlprof.comparison.stacks import FEWEST_BLOCKS, Stacks, roles_to_compare, st
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
+from rlprof.pace.rates import RateChange
+from rlprof.pace.scaling import relative_error
 
 METRICS: Final = ("wall", "cpu")
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from rlprof.analysis.rates import MIN_EFFECT
 from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.rates import crowding_between
 from rlprof.comparison.stacks import Stacks
@@ -15,6 +14,7 @@ from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import PhaseKind
 from rlprof.model.report import Report
 from rlprof.names import short_path
+from rlprof.pace.rates import MIN_EFFECT
 
 LEAST_SHARE: Final = 0.02
 """Saved share, at the least and in the run where it is larger, of a finding that changed: below it

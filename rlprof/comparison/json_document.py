@@ -7,7 +7,6 @@ from datetime import datetime, timezone
 from typing import Final
 
 import rlprof
-from rlprof.analysis.rates import RateChange
 from rlprof.comparison.calltree import ChangeBox, ChangeTree, Cost, FunctionChange
 from rlprof.comparison.compare import Comparison, CounterChange
 from rlprof.comparison.findings import FindingChange
@@ -15,6 +14,7 @@ from rlprof.comparison.outline import drawn
 from rlprof.model.finding import PricedFinding, Range
 from rlprof.model.profile import Interval
 from rlprof.model.report import Report
+from rlprof.pace.rates import RateChange
 from rlprof.renderers.json_report.values import Json, as_json_text, known, number
 from rlprof.report import wording
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from rlprof.comparison.calltree import ChangeBox, ChangeTree
 
 THINNEST_SHARE: Final = 1 / 4000
-"""Of the root, as in ``analysis/flame.py``."""
+"""Of the root, as in ``profile/flame.py``."""
 
 MOST_BOXES: Final = 20_000
 """Of a document: about 2 MB, whatever the runs."""

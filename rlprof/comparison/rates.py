@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rlprof.analysis.rates import RateChange, change_of_rate, crowding, explained_by_crowding
 from rlprof.model.report import Report
+from rlprof.pace.rates import RateChange, change_of_rate, crowding, explained_by_crowding
 
 
 def rate_change(base: Report, new: Report) -> RateChange | None:

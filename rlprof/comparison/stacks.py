@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.analysis import roles as roles_of_processes
-from rlprof.analysis.flame import PSEUDO_FRAMES, frame_label
-from rlprof.analysis.fold import importing_nodes
-from rlprof.analysis.origin import Origin, origin
 from rlprof.model.detail import Detail, Slice
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, NO_STACK_FUNCTION, Frame
 from rlprof.model.report import Report
 from rlprof.names import short_path
+from rlprof.pace.times import importing_nodes
+from rlprof.profile import roles as roles_of_processes
+from rlprof.profile.flame import PSEUDO_FRAMES, frame_label
+from rlprof.source.origin import Origin, origin
 
 MOST_BLOCKS: Final = 10
 """Blocks of the steady phase: few enough for neighbours not to depend on each other (batch means),

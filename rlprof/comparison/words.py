@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from rlprof import units
-from rlprof.analysis.rates import MIN_EFFECT, RateChange
 from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.compare import Comparison, CounterChange, Quantity
 from rlprof.comparison.findings import Fate, FindingChange
@@ -17,6 +16,7 @@ from rlprof.comparison.outline import OutlineRow
 from rlprof.model.finding import Range
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
+from rlprof.pace.rates import MIN_EFFECT, RateChange
 from rlprof.report import wording
 from rlprof.report.wording import facts
 

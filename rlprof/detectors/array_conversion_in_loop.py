@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.analysis.origin import Origin, origin
-from rlprof.analysis.source.conversions import Conversion, Kind, find_conversions
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.module import Function, called_name
-from rlprof.analysis.source.replay import replay_lines_by_file
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.conversions import Conversion, Kind, find_conversions
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.module import Function, called_name
+from rlprof.source.origin import Origin, origin
+from rlprof.source.replay import replay_lines_by_file
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03

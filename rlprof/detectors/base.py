@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
-from rlprof.analysis.device.view import TraceView
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Finding
 from rlprof.model.profile import Profile

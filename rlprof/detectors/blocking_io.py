@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.analysis.components import ENVIRONMENT, classify_components
-from rlprof.analysis.disk_io import find_file_access
-from rlprof.analysis.source.file_access import Access
-from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.disk_io import find_file_access
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.profile.components import ENVIRONMENT, classify_components
+from rlprof.source.file_access import Access
+from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02

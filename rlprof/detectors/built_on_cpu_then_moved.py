@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rlprof.analysis.device.host import call_sites
-from rlprof.analysis.device.places import per_step, place
-from rlprof.analysis.device.transfers import uploads
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.host import call_sites
+from rlprof.device.places import per_step, place
+from rlprof.device.transfers import uploads
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.saving import saving_calls
-from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.01

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Final
 
-from rlprof.analysis.device.steps import first_step_end
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.steps import first_step_end
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.analysis.roles import ENVIRONMENT_WORKER
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Finding
 from rlprof.model.gpus import GpuUse
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.profile.roles import ENVIRONMENT_WORKER
 from rlprof.units import percent, size
 
 MIN_BYTES: Final = 64 << 20

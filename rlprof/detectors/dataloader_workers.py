@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Final
 
-from rlprof.analysis.device.idle import LOADER
-from rlprof.analysis.device.intervals import common, total, union
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.idle import LOADER
+from rlprof.device.intervals import common, total, union
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from rlprof.analysis.device.intervals import Measure, Span, total, union, without
-from rlprof.analysis.device.places import per_step
-from rlprof.analysis.device.timeline import device_of
-from rlprof.analysis.device.transfers import find_transfers, uploads
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.intervals import Measure, Span, total, union, without
+from rlprof.device.places import per_step
+from rlprof.device.timeline import device_of
+from rlprof.device.transfers import find_transfers, uploads
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rlprof.analysis.device.blocking import is_launch
-from rlprof.analysis.device.host import HostThreads
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.blocking import is_launch
+from rlprof.device.host import HostThreads
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration

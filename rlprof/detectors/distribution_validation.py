@@ -8,16 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.host import DISTRIBUTIONS
-from rlprof.analysis.device.places import per_step, places_of
-from rlprof.analysis.device.view import TraceView
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.gpu_sync import waits_for_others
+from rlprof.device.host import DISTRIBUTIONS
+from rlprof.device.places import per_step, places_of
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02

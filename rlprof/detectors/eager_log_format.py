@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.analysis.log_output import emitting_nodes, is_logging_file
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.logging_calls import (
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.log_output import emitting_nodes, is_logging_file
+from rlprof.detectors.recognisers.logging_calls import (
     QUIET_LEVELS,
     EagerMessage,
     eager_messages,
     find_wrappers,
 )
-from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.005

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from rlprof.analysis.device.kernels import ELEMENTWISE, FP64, kernels_named
-from rlprof.analysis.device.timeline import device_of
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.kernels import ELEMENTWISE, FP64, kernels_named
+from rlprof.device.timeline import device_of
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row

@@ -7,15 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rlprof.analysis.components import ENVIRONMENT, classify_components
-from rlprof.analysis.origin import Origin, installed_package, origin
-from rlprof.analysis.source.lines import Line, UserLines, short_place
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Component
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.profile.components import ENVIRONMENT, classify_components
+from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.5

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.intervals import Span, total, union, without
-from rlprof.analysis.device.kernels import COMMUNICATION, kernels_named
-from rlprof.analysis.device.timeline import device_of
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.intervals import Span, total, union, without
+from rlprof.device.kernels import COMMUNICATION, kernels_named
+from rlprof.device.timeline import device_of
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent

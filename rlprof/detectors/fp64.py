@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.host import CallSite, call_sites
-from rlprof.analysis.device.kernels import FP64, kernels_named
-from rlprof.analysis.device.places import SHOWN_PLACES, place
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.host import CallSite, call_sites
+from rlprof.device.kernels import FP64, kernels_named
+from rlprof.device.places import SHOWN_PLACES, place
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, TracePlace
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row

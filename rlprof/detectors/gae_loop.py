@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.source.gradients import without_gradients
-from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.analysis.source.parameters import Parameters
-from rlprof.analysis.source.tensor_loops import TensorLoop, tensor_loops
-from rlprof.analysis.torch_time import torch_time
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.torch_time import torch_time
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.source.gradients import without_gradients
+from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.parameters import Parameters
+from rlprof.source.tensor_loops import TensorLoop, tensor_loops
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.analysis.source.module import called_name
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.counters import GC_COLLECTIONS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT
+from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.module import called_name
 from rlprof.units import count, percent
 
 MIN_SHARE: Final = 0.02

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from rlprof.analysis.source.lines import Line, UserLines
-from rlprof.analysis.transport import serves_queues
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.source.lines import Line, UserLines
 from rlprof.units import percent
 
 MIN_WAIT: Final = 0.05

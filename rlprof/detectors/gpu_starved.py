@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from rlprof.analysis.device.idle import LOADER
-from rlprof.analysis.device.intervals import Span, common, total, union
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.detectors.dataloader_workers import idle_while_loading
+from rlprof.device.idle import LOADER
+from rlprof.device.intervals import Span, common, total, union
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import duration, percent

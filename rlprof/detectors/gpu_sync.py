@@ -7,10 +7,10 @@ from collections.abc import Iterable, Set
 from itertools import pairwise
 from typing import Final
 
-from rlprof.analysis.device.host import CLIPPING
-from rlprof.analysis.device.places import per_step, places_of
-from rlprof.analysis.device.view import SiteWait, TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.host import CLIPPING
+from rlprof.device.places import per_step, places_of
+from rlprof.device.view import SiteWait, TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.trace import Row

@@ -7,20 +7,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rlprof.analysis.device.host import call_sites, outermost
-from rlprof.analysis.device.places import place
-from rlprof.analysis.device.view import TraceView
-from rlprof.analysis.origin import Origin, installed_package, origin
-from rlprof.analysis.source.gradients import switches_off_for_good, without_gradients
-from rlprof.analysis.source.graph_use import GraphUse, graph_use
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.rollouts import steps_environment
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
+from rlprof.detectors.recognisers.rollouts import steps_environment
+from rlprof.device.host import call_sites, outermost
+from rlprof.device.places import place
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
+from rlprof.source.gradients import switches_off_for_good, without_gradients
+from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.05

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.host import GRAD_SCALER
-from rlprof.analysis.device.places import places_of
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.detectors.gpu_sync import waits_for_others
+from rlprof.device.host import GRAD_SCALER
+from rlprof.device.places import places_of
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.analysis.origin import Origin, origin
-from rlprof.analysis.source.lines import Line, UserLines, file_name, short_place
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -20,6 +18,8 @@ from rlprof.model.recording import (
     NO_STACK_FUNCTION,
     Frame,
 )
+from rlprof.source.lines import Line, UserLines, file_name, short_place
+from rlprof.source.origin import Origin, origin
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.03

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
-from rlprof.analysis.crews import Crew, Split, find_crews, split_work
-from rlprof.analysis.source.lines import Line, UserLines
-from rlprof.analysis.transport import Transport, find_transport, most_transport_us
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.crews import Crew, Split, find_crews, split_work
+from rlprof.detectors.recognisers.transport import Transport, find_transport, most_transport_us
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.source.lines import Line, UserLines
 from rlprof.units import count, duration, percent
 
 OUTWEIGHS: Final = 0.5

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.analysis.origin import Origin, origin
-from rlprof.analysis.roles import SERVICES
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.waiting import SLEEPS, polled
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Activity, HostLoad, Wait, WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.profile.roles import SERVICES
+from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.origin import Origin, origin
+from rlprof.source.waiting import SLEEPS, polled
 from rlprof.units import percent
 
 MIN_POLLING: Final = 0.05

@@ -6,7 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from math import floor
 from typing import Final
 
-from rlprof.analysis.workload import (
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.finding import Confidence, Finding, Range, Remainder
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.profile.workload import (
     Workload,
     busiest_lines,
     collectors,
@@ -15,9 +18,6 @@ from rlprof.analysis.workload import (
     mean,
     workloads,
 )
-from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.model.finding import Confidence, Finding, Range, Remainder
-from rlprof.model.profile import PhaseKind, Profile
 from rlprof.units import count, percent
 
 MIN_WAITING: Final = 0.3

@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.components import ENVIRONMENT, INFERENCE, LEARNING, classify_components
-from rlprof.analysis.locks import HeldWork, asleep_for_locks, work_under_locks
-from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.analysis.workload import workloads
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.locks import HeldWork, asleep_for_locks, work_under_locks
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.profile.components import ENVIRONMENT, INFERENCE, LEARNING, classify_components
+from rlprof.profile.workload import workloads
+from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.01

@@ -7,15 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.analysis.claims import interpreter_lock_waits
-from rlprof.analysis.log_output import Sink, find_output
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.module import called_name
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.claims import interpreter_lock_waits
+from rlprof.detectors.recognisers.log_output import Sink, find_output
 from rlprof.model.counters import LOG_RECORDS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.module import called_name
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02

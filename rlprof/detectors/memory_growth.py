@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.analysis.source.growing import Addition, additions
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.trend import HOUR_US
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.growing import Addition, additions
 from rlprof.model.finding import Confidence, Finding, Location
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.profile.trend import HOUR_US
+from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import duration, percent, size
 
 MIN_STEADY_US: Final = 20_000_000

@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.claims import interpreter_lock_waits, scaled, working_time
-from rlprof.analysis.publishing import Publishing, find_publishing
-from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.analysis.transport import most_transport_us
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
+from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
+from rlprof.detectors.recognisers.transport import most_transport_us
 from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.counters import UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.small_arrays import SmallCalls, find_small_calls
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03

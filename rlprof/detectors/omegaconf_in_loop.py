@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.origin import Origin, origin
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.origin import Origin, origin
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.005

@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.steps import OptimizerKind
-from rlprof.analysis.device.view import TraceView
-from rlprof.analysis.source.lines import Line, UserLines, file_name, last_name, short_place
-from rlprof.analysis.source.optimizers import OptimizerCall, optimizer_calls
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.recognisers.optimizers import OptimizerCall, optimizer_calls
+from rlprof.device.steps import OptimizerKind
+from rlprof.device.view import TraceView
 from rlprof.model.calltree import CallTree
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.places import places_of
-from rlprof.analysis.device.transfers import Transfer
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.places import places_of
+from rlprof.device.transfers import Transfer
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent, size

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.analysis.claims import interpreter_lock_waits, scaled, working_time
-from rlprof.analysis.publishing import Publishing, find_publishing
-from rlprof.analysis.source.lines import Line, UserLines, last_name
-from rlprof.analysis.transport import Transport, below, find_transport
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
+from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
+from rlprof.detectors.recognisers.transport import Transport, below, find_transport
 from rlprof.model.activity import Activity
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.units import count, percent, size
 
 MIN_SHARE: Final = 0.02

@@ -8,21 +8,21 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.analysis.roles import SERVICES
-from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.analysis.worker_start import (
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.worker_start import (
     WorkerStart,
     is_heavy,
     making_nodes,
     runs_in_worker,
     worker_start,
 )
-from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.calltree import CallTree, Cost, sum_costs
 from rlprof.model.finding import Confidence, Finding, Range, Remainder, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.profile.roles import SERVICES
+from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import count, duration, percent
 
 MIN_MAKING: Final = 0.03

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.analysis.source.container_types import root_name
-from rlprof.analysis.source.env_loops import (
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.env_loops import (
     TENSOR_MODULES,
     EnvLoop,
     asks_a_policy,
@@ -18,13 +18,13 @@ from rlprof.analysis.source.env_loops import (
     find_env_loops,
     is_of_its_own,
 )
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.module import called_name
-from rlprof.analysis.source.parameters import Parameters
-from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Frame
+from rlprof.source.container_types import root_name
+from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.module import called_name
+from rlprof.source.parameters import Parameters
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from rlprof.analysis.device.host import call_sites
-from rlprof.analysis.device.places import SHOWN_PLACES, place
-from rlprof.analysis.device.repeats import loops_over_tensors
-from rlprof.analysis.device.view import TraceView
-from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.analysis.source.tensor_loops import TensorLoop, tensor_loops
-from rlprof.analysis.torch_time import torch_time
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.recognisers.torch_time import torch_time
+from rlprof.device.host import call_sites
+from rlprof.device.places import SHOWN_PLACES, place
+from rlprof.device.repeats import loops_over_tensors
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.tensor_loops import TensorLoop, tensor_loops
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02

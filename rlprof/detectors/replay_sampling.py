@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rlprof.analysis.source.lines import Line, UserLines, last_name, short_place
-from rlprof.analysis.source.replay import (
-    Part,
-    ReplayLine,
-    replay_lines_by_file,
-)
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Frame
+from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.replay import (
+    Part,
+    ReplayLine,
+    replay_lines_by_file,
+)
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03

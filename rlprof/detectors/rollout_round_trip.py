@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.device.host import call_sites
-from rlprof.analysis.device.places import SHOWN_PLACES, place
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.host import call_sites
+from rlprof.device.places import SHOWN_PLACES, place
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.analysis.claims import working_time
-from rlprof.analysis.components import DATA, LEARNING, classify_components
-from rlprof.analysis.publishing import find_publishing
-from rlprof.analysis.source.lines import Line, UserLines
-from rlprof.analysis.source.parameters import Parameters
-from rlprof.analysis.workload import mean, workloads
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.claims import working_time
+from rlprof.detectors.recognisers.publishing import find_publishing
 from rlprof.model.counters import OUTPUT_STEPS, STEP_COUNTERS, UPDATES, best_source
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.profile.components import DATA, LEARNING, classify_components
+from rlprof.profile.workload import mean, workloads
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.parameters import Parameters
 from rlprof.units import count, percent
 
 USUAL_UPDATES: Final = Range(0.16, 1.0)

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.analysis.origin import is_import_machinery
-from rlprof.analysis.source.lines import Line, UserLines
-from rlprof.analysis.worker_start import is_heavy, seen_to_its_end, worker_start
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.worker_start import is_heavy, seen_to_its_end, worker_start
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.origin import is_import_machinery
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.25

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.analysis.source.lines import Line, UserLines, short_place
-from rlprof.analysis.source.tensor_lists import TensorOfList, tensors_of_lists
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.tensor_lists import TensorOfList, tensors_of_lists
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final
 
-from rlprof.analysis.locks import asleep_for_locks, shares_of, work_under_locks
-from rlprof.analysis.source.lines import Line, UserLines
-from rlprof.analysis.workload import Workload, group, workloads
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.locks import asleep_for_locks, shares_of, work_under_locks
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.profile.workload import Workload, group, workloads
+from rlprof.source.lines import Line, UserLines
 from rlprof.units import count, percent
 
 MIN_NATIVE: Final = 0.2

@@ -6,10 +6,13 @@ from collections.abc import Collection, Iterable, Iterator
 from math import floor
 from typing import Final
 
-from rlprof.analysis.claims import scaled, working_time
-from rlprof.analysis.roles import LEARNER
-from rlprof.analysis.transport import find_transport
-from rlprof.analysis.workload import (
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.claims import scaled, working_time
+from rlprof.detectors.recognisers.transport import find_transport
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.profile.roles import LEARNER
+from rlprof.profile.workload import (
     COLLECTORS,
     Workload,
     busiest_lines,
@@ -17,9 +20,6 @@ from rlprof.analysis.workload import (
     mean,
     workloads,
 )
-from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
 from rlprof.units import count, percent
 
 MIN_OVER: Final = 1.5

@@ -11,8 +11,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rlprof.analysis.fold import importing_nodes
-from rlprof.analysis.origin import Origin, origin_of_file
 from rlprof.foreign.base import damaged
 from rlprof.foreign.sources import sources_here
 from rlprof.foreign.sums import TORN_FRAME, StackSums
@@ -29,6 +27,8 @@ from rlprof.model.recording import (
     ThreadClock,
     Window,
 )
+from rlprof.pace.times import importing_nodes
+from rlprof.source.origin import Origin, origin_of_file
 
 MOST_US: Final = 1 << 58
 """9000 years. Counts may stand for what takes no time, such as cycles of a CPU."""

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rlprof.analysis.origin import Origin, origin_of_file
 from rlprof.foreign.sums import StackSums
 from rlprof.model.recording import NO_PARENT, Note
 from rlprof.recording.sources import read_sources
+from rlprof.source.origin import Origin, origin_of_file
 
 
 def sources_here(sums: StackSums, profile: Path) -> tuple[Mapping[str, str], tuple[Note, ...]]:

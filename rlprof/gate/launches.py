@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from typing import Final
 
-from rlprof.analysis.device.blocking import is_launch
-from rlprof.analysis.device.steps import optimizer_step_ends
-from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView, view_windows
+from rlprof.device.blocking import is_launch
+from rlprof.device.steps import optimizer_step_ends
+from rlprof.device.torch_windows import UPDATE_KINDS, WindowView, view_windows
 from rlprof.errors import MeasureError
 from rlprof.model.counters import UPDATES
 from rlprof.model.recording import Recording

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from rlprof.analysis.own_pace import at_own_pace
-from rlprof.analysis.profile import build_profile
-from rlprof.analysis.steps import count_steps
 from rlprof.errors import MeasureError, RlprofError, RunFileError
 from rlprof.gate.counters import RunCounters
 from rlprof.gate.launches import launches_of
 from rlprof.gate.program import Program, Side
 from rlprof.gate.worktrees.imported_files import ImportedFiles
 from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
-from rlprof.model.profile import Interval, PhaseKind, Profile, Throughput
+from rlprof.model.profile import Interval, PhaseKind, Throughput
 from rlprof.model.recording import Recording
+from rlprof.pace.own_pace import at_own_pace
+from rlprof.pace.pace import Pace, measure_pace
+from rlprof.pace.steps import count_steps
 from rlprof.report import wording
 from rlprof.runfile.reader import read_run
 
@@ -77,10 +77,10 @@ def measured(
     except RunFileError as error:
         raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
     # Without need of a rate nothing is cut: windows of torch's profiler may cover all steps of a short run.
-    profile = build_profile(at_own_pace(recording) if needs_rate else recording)
-    throughput = replace(profile.throughput, total_steps=count_steps(recording).total)
+    pace = measure_pace(at_own_pace(recording) if needs_rate else recording)
+    throughput = replace(pace.throughput, total_steps=count_steps(recording).total)
     _check_steps(recording, throughput, program, pair)
-    steady = tuple(_steady_windows(profile))
+    steady = tuple(_steady_windows(recording.run.started_unix_s, pace))
     sps = _of_all_steps(throughput, steady)
     if sps is None and needs_rate:
         raise _no_rate(throughput, program, pair)
@@ -116,10 +116,10 @@ def _of_all_steps(throughput: Throughput, steady: Sequence[SteadyWindow]) -> Int
     return Interval(*(it / settled.median * steps / time_s for it in settled))
 
 
-def _steady_windows(profile: Profile) -> Iterator[SteadyWindow]:
-    begun = profile.run.started_unix_s
-    phases = [it for it in profile.phases if it.kind is PhaseKind.STEADY]
-    for start_us, end_us, rate in profile.throughput.series:
+def _steady_windows(begun: float, pace: Pace) -> Iterator[SteadyWindow]:
+    """``begun``: the start of the run, in Unix time."""
+    phases = [it for it in pace.phases if it.kind is PhaseKind.STEADY]
+    for start_us, end_us, rate in pace.throughput.series:
         if any(it.start_us <= start_us and end_us <= it.end_us for it in phases):
             yield SteadyWindow(
                 begun + start_us / 1e6, begun + end_us / 1e6, rate * (end_us - start_us) / 1e6

@@ -10,12 +10,12 @@ from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from rlprof.analysis.rates import change_of_rate, crowding
 from rlprof.errors import RunFileError
 from rlprof.model.crash import Crash
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.profile import Interval
 from rlprof.model.recording import RunInfo
+from rlprof.pace.rates import change_of_rate, crowding
 from rlprof.report import wording
 from rlprof.report.findings import look_into
 from rlprof.report.wording.crash import crash_in_short

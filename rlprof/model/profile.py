@@ -104,7 +104,7 @@ class Profile:
     throughput: Throughput
     steady: CallTree
     """Time of the critical threads in the steady phase, imports left out. Where they wait for
-    other processes, the work of those stands in for the wait (``analysis/critical.py``)."""
+    other processes, the work of those stands in for the wait (``profile/critical.py``)."""
     start_up: CallTree
     """Time of every process's main thread in its start-up, and of imports at any time, on the
     run's own timeline: what processes do side by side shares the time and does not add up."""

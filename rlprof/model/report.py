@@ -23,7 +23,7 @@ class ProcessRow:
     pid: int
     ppid: int
     role: str
-    """As in ``analysis/roles.py``: ``main``, ``learner``, ``environment worker``, ``worker``, ..."""
+    """As in ``profile/roles.py``: ``main``, ``learner``, ``environment worker``, ``worker``, ..."""
     command: str
     python: str
     sampled: bool

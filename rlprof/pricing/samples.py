@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
-from rlprof.analysis.critical import UNLOCATED
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.pricing.ranking import WORTH_LISTING, Priced, clip, ranked, rate_after, worth
+from rlprof.profile.critical import UNLOCATED
 
 DESIGN_EFFECT: Final = 2.0
 """Samples count half: neighbours 10 ms apart often lie in the same rollout or update."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, NamedTuple
 
-from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
 from rlprof.detectors.base import Detector
+from rlprof.device.torch_windows import UPDATE_KINDS, WindowView
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile

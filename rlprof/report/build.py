@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from rlprof.analysis.critical import usable_cores
-from rlprof.analysis.flame import build_flame
-from rlprof.analysis.quality import lifetime_us
-from rlprof.analysis.steps import count_steps
-from rlprof.analysis.torch_windows import WindowView
+from rlprof.device.torch_windows import WindowView
 from rlprof.discovery import broken_plugins
 from rlprof.model.activity import NOT_BOUND
 from rlprof.model.counters import is_of_steps
@@ -19,8 +15,12 @@ from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
+from rlprof.pace.steps import count_steps
 from rlprof.pricing.ranking import Priced
 from rlprof.pricing.samples import samples_behind
+from rlprof.profile.critical import usable_cores
+from rlprof.profile.flame import build_flame
+from rlprof.profile.quality import lifetime_us
 from rlprof.report.detail import build_detail
 from rlprof.report.findings import look_into
 from rlprof.report.torch_facts import compute_of, launches_per_step, site_rows, window_rows

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.analysis.series import time_series
-from rlprof.analysis.slices import by_slice, cut_slices
 from rlprof.model.detail import Detail, Excerpt, TorchTrace
 from rlprof.model.finding import PricedFinding
 from rlprof.model.recording import Node, Recording
 from rlprof.report.findings import Found
+from rlprof.report.series import time_series
+from rlprof.report.slices import by_slice, cut_slices
 
 LINES_AROUND: Final = 4
 """Of source, above and below the line that a finding names: a call with its loop, as a rule."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rlprof.analysis.crash import crash_of
-from rlprof.analysis.origin import Origin, installed_package, origin_of_file
-from rlprof.analysis.own_pace import at_own_pace
-from rlprof.analysis.profile import build_profile
-from rlprof.analysis.torch_windows import WindowView, view_windows
 from rlprof.detectors.base import Detector, InSamples, Need, detect_all
+from rlprof.device.torch_windows import WindowView, view_windows
 from rlprof.discovery import discover_detectors
 from rlprof.model.crash import Crash
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Recording
+from rlprof.pace.own_pace import at_own_pace
 from rlprof.pricing.ranking import Priced
 from rlprof.pricing.samples import claimed_nodes, price, without_nodes
 from rlprof.pricing.windows import with_windows
+from rlprof.profile.build import build_profile
+from rlprof.report.crash import crash_of
+from rlprof.source.origin import Origin, installed_package, origin_of_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from rlprof.analysis.flame import frame_label
 from rlprof.errors import UsageError
 from rlprof.model.detail import Detail
 from rlprof.model.recording import NO_PARENT, Frame, Node, Thread
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import cut_middle, printable, short_path
+from rlprof.profile.flame import frame_label
 
 METRICS: Final = ("wall", "cpu", "idle")
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rlprof.analysis.device.flops import count_flops
-from rlprof.analysis.device.peaks import mfu
-from rlprof.analysis.device.view import TraceView
-from rlprof.analysis.torch_windows import UPDATE_KINDS, WindowView
+from rlprof.device.flops import count_flops
+from rlprof.device.peaks import mfu
+from rlprof.device.torch_windows import UPDATE_KINDS, WindowView
+from rlprof.device.view import TraceView
 from rlprof.model.counters import KERNEL_LAUNCHES
 from rlprof.model.device import IdleCause
 from rlprof.model.profile import Profile

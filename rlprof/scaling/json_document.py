@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import rlprof
-from rlprof.analysis.scaling import Fit
 from rlprof.model.profile import Interval
+from rlprof.pace.scaling import Fit
 from rlprof.renderers.json_report.values import Json, as_json_text, number
 from rlprof.scaling.ladder import LadderRun, Rung
 from rlprof.scaling.study import Study

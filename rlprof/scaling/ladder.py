@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlprof.analysis.critical import usable_cores
-from rlprof.analysis.own_pace import at_own_pace
-from rlprof.analysis.profile import build_profile
-from rlprof.analysis.rates import pooled
 from rlprof.model.activity import BoundBy
 from rlprof.model.profile import Interval, Profile
 from rlprof.model.recording import Recording
+from rlprof.pace.own_pace import at_own_pace
+from rlprof.pace.rates import pooled
+from rlprof.profile.build import build_profile
+from rlprof.profile.critical import usable_cores
 from rlprof.report import wording
 from rlprof.runfile.reader import read_run
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import rlprof
-from rlprof.analysis.device.timeline import DeviceTimeline
-from rlprof.analysis.device.transfers import Transfer
-from rlprof.analysis.device.view import TraceView
+from rlprof.device.timeline import DeviceTimeline
+from rlprof.device.transfers import Transfer
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.pricing.traces import TraceFindings
 from rlprof.renderers.json_report.values import Json, as_json_text, number, seconds

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rlprof.analysis.device.view import TraceView
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.names import cut_middle, printable
 from rlprof.pricing.traces import TraceFindings

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
 from rlprof.model.profile import Profile
 from rlprof.pricing.traces import find_in
+from rlprof.profile.build import build_profile
 from rlprof.resources import detector_page
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB

@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
-from rlprof.analysis.steps import count_steps
+from rlprof.pace.steps import count_steps
+from rlprof.profile.build import build_profile
 from tests.live_processes import Result
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.analysis.torch_windows import view_windows
+from rlprof.device.torch_windows import view_windows
 from rlprof.model.recording import Recording
 from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run

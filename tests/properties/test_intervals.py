@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.analysis.device.intervals import (
+from rlprof.device.intervals import (
     Measure,
     Span,
     common,

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlprof.analysis.profile import build_profile
-from rlprof.analysis.steadiness import Segment, settled_rate, warm_up_length
 from rlprof.model.finding import Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import (
@@ -25,8 +23,10 @@ from rlprof.model.recording import (
     ThreadClock,
     Window,
 )
+from rlprof.pace.steadiness import Segment, settled_rate, warm_up_length
 from rlprof.pricing.ranking import MOST_SAVED, worth
 from rlprof.pricing.samples import price
+from rlprof.profile.build import build_profile
 
 FILES = (
     "train.py",

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from rlprof.analysis.flame import IMPORT_LABEL
-from rlprof.analysis.fold import importing_nodes
-from rlprof.analysis.origin import is_import_machinery
 from rlprof.model.detail import Detail
 from rlprof.model.recording import NO_PARENT, Frame, Node
+from rlprof.pace.times import importing_nodes
+from rlprof.profile.flame import IMPORT_LABEL
+from rlprof.source.origin import is_import_machinery
 
 MOST_NODES: Final = 30_000
 """Of the tree, the heaviest: 240 kB of the page."""
@@ -29,7 +29,7 @@ class KeptNode(NamedTuple):
     parent: int
     frame: Frame
     importing: bool
-    """Whether its time belongs to an import, as ``analysis/fold.py`` tells."""
+    """Whether its time belongs to an import, as ``profile/fold.py`` tells."""
 
 
 class Cells(NamedTuple):

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from rlprof.analysis.flame import frame_label
-from rlprof.analysis.origin import Origin, origin_of_file
 from rlprof.model.detail import Detail, TimeSeries
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
+from rlprof.profile.flame import frame_label
 from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, page_tree
+from rlprof.source.origin import Origin, origin_of_file
 
 KINDS: Final = tuple(origin.value for origin in Origin)
 """``yours``, ``library``, ``stdlib``, ``runtime``."""

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from xml.sax.saxutils import escape
 
 from rlprof import units
-from rlprof.analysis.flame import width_of
 from rlprof.model.flame import FlameFrame
 from rlprof.names import columns, printable, short_path
+from rlprof.profile.flame import width_of
 
 WIDTH: Final = 1200
 """Pixels of the picture without scripts; with them it is as wide as the window."""

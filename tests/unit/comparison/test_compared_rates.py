@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from rlprof.analysis.steadiness import Segment, settled_rate
 from rlprof.comparison.compare import compare
 from rlprof.model.profile import Interval
 from rlprof.model.report import Report, Resources
+from rlprof.pace.steadiness import Segment, settled_rate
 from tests.comparison_factory import a_training, compared
 from tests.report_factories import a_report
 

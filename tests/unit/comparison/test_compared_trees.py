@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from rlprof.analysis.rates import MIN_EFFECT
 from rlprof.comparison.calltree import (
     ChangeBox,
     ChangeTree,
@@ -20,6 +19,7 @@ from rlprof.comparison.calltree import (
 from rlprof.comparison.compare import compare
 from rlprof.comparison.outline import outline
 from rlprof.comparison.stacks import Stacks, roles_to_compare
+from rlprof.pace.rates import MIN_EFFECT
 from rlprof.report.build import build_report
 from tests.comparison_factory import (
     ACT,

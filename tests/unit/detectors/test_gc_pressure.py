@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
 from rlprof.detectors.gc_pressure import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Confidence, Finding
 from rlprof.model.recording import Counter
+from rlprof.profile.build import build_profile
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import Script, detect, lines_of, ranked
 

@@ -4,14 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
-from rlprof.analysis.worker_start import MIN_SHARE_ONCE, MIN_SHARE_REMADE, REMADE_ROUNDS
 from rlprof.detectors import startup_bound
 from rlprof.detectors.process_startup import DETECTOR, MIN_MAKING, MOST_REMOVABLE
+from rlprof.detectors.recognisers.worker_start import (
+    MIN_SHARE_ONCE,
+    MIN_SHARE_REMADE,
+    REMADE_ROUNDS,
+)
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding, PricedFinding
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Process, Recording
+from rlprof.profile.build import build_profile
 from rlprof.report.findings import find_and_price
 from tests.factories import SECOND, RunBuilder, a_run
 from tests.profile_factory import BOOTSTRAP, SITE, STDLIB, Script, detect, lines_of, profile_of

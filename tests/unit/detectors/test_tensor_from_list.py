@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.analysis.source.tensor_lists import tensors_of_lists
+from rlprof.detectors.recognisers.tensor_lists import tensors_of_lists
 from rlprof.detectors.tensor_from_list import BESIDE_OTHERS, DETECTOR, MIN_SHARE, REMOVABLE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
 from rlprof.detectors.thread_oversubscription import (
     DETECTOR,
     HINDERED,
@@ -17,6 +16,7 @@ from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding, PricedFinding
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Gauge
+from rlprof.profile.build import build_profile
 from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, lines_of

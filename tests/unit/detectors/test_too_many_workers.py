@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
 from rlprof.detectors.too_many_workers import (
     DETECTOR,
     FEWER_MESSAGES,
@@ -15,6 +14,7 @@ from rlprof.detectors.too_many_workers import (
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
 from rlprof.model.recording import Gauge
+from rlprof.profile.build import build_profile
 from rlprof.report.findings import find_and_price
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.analysis.device.flops import Flops, count_flops
+from rlprof.device.flops import Flops, count_flops
 from rlprof.tracefile.shapes import read_shapes
 from tests.trace_factory import a_trace
 

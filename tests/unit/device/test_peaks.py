@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.analysis.device.peaks import find_peak, mfu
+from rlprof.device.peaks import find_peak, mfu
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rlprof.analysis.device.view import TraceView, view_trace
 from rlprof.detectors import dataset_crosses_bus, exposed_communication
+from rlprof.device.view import TraceView, view_trace
 from rlprof.discovery import discover_detectors
 from rlprof.model.device import IdleCause
 from rlprof.model.finding import Confidence

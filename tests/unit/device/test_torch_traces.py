@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from rlprof.analysis.device.steps import OptimizerKind
-from rlprof.analysis.device.view import TraceView, view_trace
 from rlprof.detectors import (
     debug_modes,
     grads_in_rollout,
     python_loop_over_tensor,
     target_update_per_parameter,
 )
+from rlprof.device.steps import OptimizerKind
+from rlprof.device.view import TraceView, view_trace
 from rlprof.tracefile.reader import read_trace
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")

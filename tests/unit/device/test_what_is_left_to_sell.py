@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.pricing.traces import find_in

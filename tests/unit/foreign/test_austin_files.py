@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
 from rlprof.errors import RunFileError
 from rlprof.foreign import opening
 from rlprof.foreign.reading import read_foreign
 from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, Frame, Recording
+from rlprof.profile.build import build_profile
 from tests.mojo_stream import MojoStream
 
 TRAIN = "/home/researcher/train.py"

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
 from rlprof.gate.measured_run import MeasuredRun, measured
 from rlprof.gate.program import Side
 from rlprof.model.recording import Recording
+from rlprof.profile.build import build_profile
 from tests.check_factory import a_program
 from tests.factories import a_run
 from tests.run_files import write_run

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.analysis.profile import build_profile
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.pricing.ranking import MOST_SAVED, ranked
 from rlprof.pricing.samples import claimed_nodes, price, samples_behind, without_nodes
+from rlprof.profile.build import build_profile
 from tests.factories import RunBuilder, a_run
 
 SECOND = 1_000_000

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.analysis.device.view import TraceView
 from rlprof.detectors.base import Detector, InTrace
+from rlprof.device.view import TraceView
 from rlprof.discovery import discover_detectors
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, PricedFinding, Range

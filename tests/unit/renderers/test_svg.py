@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.analysis.flame import build_flame
-from rlprof.analysis.profile import build_profile
 from rlprof.model.flame import Flame
 from rlprof.model.recording import Frame, Node, Note, Samples
 from rlprof.model.report import Report
+from rlprof.profile.build import build_profile
+from rlprof.profile.flame import build_flame
 from rlprof.renderers.svg import RENDERER
 from rlprof.renderers.svg.document import MAX_BYTES, Drawing, svg_document
 from rlprof.renderers.svg.shapes import Change

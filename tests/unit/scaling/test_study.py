@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.analysis.scaling import Law
+from rlprof.pace.scaling import Law
 from rlprof.scaling.study import named_peak
 from tests.ladder_factory import a_run, a_study, slugs, study
 

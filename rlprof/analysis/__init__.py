@@ -1,1 +1,0 @@
-"""Analysis: pure transforms from a recording to a profile (step 3 of the data flow)."""

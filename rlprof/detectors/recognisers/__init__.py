@@ -1,0 +1,1 @@
+"""What single detectors look for in names and source text."""

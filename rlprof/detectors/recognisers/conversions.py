@@ -1,0 +1,273 @@
+"""Places in a source file where Python containers become arrays, or are searched by hand.
+
+Types are guessed from the file alone, and a guess has to be sure: ``np.asarray(x)`` of an ``x``
+that may be an array already costs nothing and is not one of these places.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from rlprof.source.container_types import (
+    ARRAY_MODULES,
+    PLAIN_CALLS,
+    VIEWS,
+    Types,
+    is_array,
+    is_container,
+    mentions_array,
+    name_key,
+    root_name,
+    taken_out,
+    types_of,
+)
+from rlprof.source.module import (
+    Function,
+    SourceModule,
+    Statement,
+    assigned_variable,
+    called_name,
+)
+
+_MAKERS: Final = frozenset(
+    {"array", "asarray", "asanyarray", "ascontiguousarray", "fromiter", "tensor", "as_tensor"}
+    | {"FloatTensor", "LongTensor", "Tensor", "stack", "vstack", "hstack", "column_stack"}
+)
+_REDUCERS: Final = frozenset(
+    {"argmax", "argmin", "argsort", "max", "min", "amax", "amin", "mean", "sum", "std", "var"}
+    | {"median", "cumsum", "exp", "dot", "flatnonzero"}
+)
+"""numpy functions that turn a list into an array first, without saying so."""
+
+_TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
+_REBUILD: Final = frozenset({"list", "dict", "sorted"})
+
+_ORDER: Final = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+
+
+class Kind(Enum):
+    TO_ARRAY = "a container is turned into an array"
+    FROM_ARRAY = "an array is turned into a container"
+    SEARCH = "a home-made search for the best of a container"
+    HANDLING = "containers are rebuilt"
+    """Too common to count by itself: evidence only beside one of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    kind: Kind
+    function: Function | None
+    lines: frozenset[int]
+    calls: frozenset[str]
+    """Last names of all calls on the lines."""
+    other_calls: frozenset[str]
+    """Last names of calls on the lines whose time is not the conversion's."""
+
+
+def find_conversions(module: SourceModule) -> tuple[Conversion, ...]:
+    """All conversions of ``module``.
+
+    Those of kind ``HANDLING`` only beside another one of their function, or where the statement
+    calls a function that has another one: ``argmax(dict(enumerate(means)))``.
+    """
+    attributes = types_of([it.node for it in module.statements], attributes=True)
+    by_function: dict[int, list[Statement]] = defaultdict(list)
+    for statement in module.statements:
+        by_function[id(statement.function)].append(statement)
+    found = [it for own in by_function.values() for it in _in_function(own, attributes)]
+    converting = {it.function for it in found if it.kind is not Kind.HANDLING}
+    names = {it.node.name for it in converting if it is not None}
+    return tuple(
+        it
+        for it in found
+        if it.kind is not Kind.HANDLING or it.function in converting or it.calls & names
+    )
+
+
+def _in_function(statements: list[Statement], attributes: Types) -> Iterator[Conversion]:
+    function = statements[0].function
+    local = types_of([it.node for it in statements], attributes=False, function=function)
+    types = Types(
+        local.containers | attributes.containers | taken_out(statements, attributes),
+        local.nested | attributes.nested,
+        local.arrays | attributes.arrays,
+    )
+    picked = _names_picked_from(statements)
+    extremes = _extremes(statements)
+    for statement in statements:
+        kind = _kind(statement, types, picked, extremes)
+        if kind is not None:
+            yield _conversion(kind, statement)
+        elif isinstance(statement.node, ast.For) and _is_search_loop(statement.node):
+            node = statement.node
+            lines = frozenset(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+            yield Conversion(Kind.SEARCH, function, lines, frozenset(), frozenset())
+
+
+def _kind(
+    statement: Statement, types: Types, picked: frozenset[str], extremes: frozenset[str]
+) -> Kind | None:
+    found: set[Kind] = set()
+    for node in statement.walk():
+        if isinstance(node, ast.Call):
+            found.update(_kinds_of_call(node, types))
+        elif isinstance(node, ast.Subscript):
+            found.update(_kinds_of_subscript(node))
+        elif isinstance(node, ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp):
+            found.update(_kinds_of_comprehension(node, types))
+            if _keeps_the_best(node, extremes):
+                found.add(Kind.SEARCH)
+    assigned, value = assigned_variable(statement.node)
+    if assigned in picked and value is not None and _is_keyed_sort(value):
+        found.add(Kind.SEARCH)
+    return next((kind for kind in Kind if kind in found), None)
+
+
+def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[Kind]:
+    name = called_name(call)
+    first = call.args[0] if call.args else None
+    if root_name(call.func) in ARRAY_MODULES:
+        if first is not None and name in _MAKERS | _REDUCERS and is_container(first, types):
+            yield Kind.TO_ARRAY
+        return
+    if name == "tolist" or (name in _TAKE_APART and mentions_array(call, types)):
+        yield Kind.FROM_ARRAY
+    elif isinstance(call.func, ast.Name) and name in ("max", "min") and first is not None:
+        yield from _kinds_of_max(call, first, types)
+    elif name == "index" and isinstance(call.func, ast.Attribute) and isinstance(first, ast.Call):
+        if called_name(first) in ("max", "min"):
+            yield Kind.SEARCH
+    elif first is not None and (
+        name in _REBUILD or (name in ("choice", "sum") and is_container(first, types))
+    ):
+        yield Kind.HANDLING
+
+
+def _kinds_of_max(call: ast.Call, first: ast.expr, types: Types) -> Iterator[Kind]:
+    key = next((it.value for it in call.keywords if it.arg == "key"), None)
+    if key is not None:
+        if _is_lookup(key):
+            yield Kind.SEARCH
+    elif isinstance(first, ast.Call) and called_name(first) in VIEWS:
+        yield Kind.SEARCH
+    elif is_container(first, types):
+        yield Kind.HANDLING
+
+
+def _kinds_of_subscript(node: ast.Subscript) -> Iterator[Kind]:
+    if _is_end(node.slice) and _is_keyed_sort(node.value):
+        yield Kind.SEARCH
+
+
+def _kinds_of_comprehension(
+    node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp, types: Types
+) -> Iterator[Kind]:
+    source = node.generators[0].iter
+    if is_array(source, types) or mentions_array(source, types):
+        yield Kind.FROM_ARRAY
+    elif not any(
+        isinstance(it, ast.Call) and called_name(it) not in PLAIN_CALLS for it in ast.walk(node)
+    ):
+        yield Kind.HANDLING
+
+
+def _is_lookup(key: ast.expr) -> bool:
+    """Whether a ``key=`` only looks values up: ``q.get``, ``lambda a: q[a]``, ``itemgetter(1)``."""
+    if isinstance(key, ast.Attribute):
+        return key.attr in ("get", "__getitem__")
+    if isinstance(key, ast.Call):
+        return called_name(key) in ("itemgetter", "attrgetter")
+    if not isinstance(key, ast.Lambda):
+        return False
+    calls = [it for it in ast.walk(key.body) if isinstance(it, ast.Call)]
+    return all(called_name(it) in PLAIN_CALLS for it in calls) and any(
+        isinstance(it, ast.Subscript | ast.Call) for it in ast.walk(key.body)
+    )
+
+
+def _is_keyed_sort(value: ast.expr) -> bool:
+    return (
+        isinstance(value, ast.Call)
+        and called_name(value) == "sorted"
+        and any(it.arg == "key" and _is_lookup(it.value) for it in value.keywords)
+    )
+
+
+def _is_end(index: ast.expr) -> bool:
+    return ast.unparse(index) in ("0", "-1")
+
+
+def _keeps_the_best(
+    node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp, extremes: frozenset[str]
+) -> bool:
+    """Whether a comprehension gathers the ties: ``[a for a, v in enumerate(q) if v == best]``."""
+    return any(
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Eq)
+        and any(
+            name_key(it) in extremes or _is_extreme(it) for it in (test.left, *test.comparators)
+        )
+        for generator in node.generators
+        for test in generator.ifs
+    )
+
+
+def _is_extreme(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and called_name(value) in ("max", "min")
+
+
+def _extremes(statements: list[Statement]) -> frozenset[str]:
+    """Variables that hold the best value of something."""
+    assigned = [assigned_variable(statement.node) for statement in statements]
+    return frozenset(name for name, value in assigned if name and _is_extreme(value))
+
+
+def _names_picked_from(statements: list[Statement]) -> frozenset[str]:
+    """Names of which only an end is taken somewhere: ``ranking[0]``."""
+    return frozenset(
+        node.value.id
+        for statement in statements
+        for node in statement.walk()
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and _is_end(node.slice)
+    )
+
+
+def _is_search_loop(loop: ast.For) -> bool:
+    """Whether a loop keeps the best seen so far: ``if v > best: best, best_i = v, i``."""
+    if any(
+        isinstance(it, ast.Call) and called_name(it) not in PLAIN_CALLS for it in ast.walk(loop)
+    ):
+        return False
+    for node in ast.walk(loop):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
+            if not isinstance(node.test.ops[0], _ORDER):
+                continue
+            sides = (node.test.left, *node.test.comparators)
+            compared = {side.id for side in sides if isinstance(side, ast.Name)}
+            assigned = {
+                it.id
+                for statement in node.body
+                for it in ast.walk(statement)
+                if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Store)
+            }
+            if compared & assigned:
+                return True
+    return False
+
+
+def _conversion(kind: Kind, statement: Statement) -> Conversion:
+    calls = {called_name(node) for node in statement.walk() if isinstance(node, ast.Call)}
+    return Conversion(
+        kind,
+        statement.function,
+        frozenset(range(statement.first_line, statement.last_line + 1)),
+        frozenset(calls),
+        frozenset(calls - PLAIN_CALLS - _MAKERS - _REDUCERS - {"index", "choice", "tolist"}),
+    )

@@ -1,0 +1,156 @@
+"""Masters and the servants that they drive: who asks whom, message by message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.detectors.recognisers.transport import Transport
+from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
+from rlprof.model.calltree import CallTree
+from rlprof.model.profile import Profile
+from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, NO_STACK_FUNCTION, Frame, Process
+from rlprof.profile.roles import DATA_LOADER, INFERENCE, LEARNER, LOGGER, SERVICES
+from rlprof.source.lines import last_name
+from rlprof.source.origin import Origin, origin
+
+LEAST_WAITING: Final = 0.1
+"""Part of its time asleep until a message comes, from which on a process is a servant. Of eight
+workers with a cheap environment on two full cores each slept 0.5 or more; a free-running actor that
+looks for new weights in between does not sleep."""
+
+_ELSEWHERE: Final = frozenset({DATA_LOADER, INFERENCE, LEARNER, LOGGER})
+"""Roles of workers that do another part of training than stepping environments."""
+
+_RECEIVES: Final = frozenset({"recv", "recv_bytes", "get"})
+_SENDS: Final = frozenset({"send", "send_bytes", "put"})
+_CARRIERS: Final = ("multiprocessing/connection.py", "multiprocessing/queues.py")
+
+
+_UNLOCATED: Final = frozenset({INVALID_FUNCTION, NO_STACK_FUNCTION})
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What one thread did in the steady phase: its own work, and getting data about (µs)."""
+
+    own_cpu_us: int = 0
+    own_busy_us: int = 0
+    """The same with its waits for a CPU."""
+    transport_cpu_us: int = 0
+    unlocated_cpu_us: int = 0
+    """On lines that nobody knows."""
+    slept_us: int = 0
+    """Until a time of day: it stays, whoever does the work."""
+    paused_us: int = 0
+    """Asleep in its own work, for a reason that is not known."""
+
+    def plus(self, other: Split) -> Split:
+        return Split(
+            self.own_cpu_us + other.own_cpu_us,
+            self.own_busy_us + other.own_busy_us,
+            self.transport_cpu_us + other.transport_cpu_us,
+            self.unlocated_cpu_us + other.unlocated_cpu_us,
+            self.slept_us + other.slept_us,
+            self.paused_us + other.paused_us,
+        )
+
+
+def split_work(
+    activity: Activity, transport: Mapping[int, Transport], kinds: Mapping[int, WaitKind]
+) -> Split:
+    """Own work, transport and sleep of a thread; loops that poll are transport."""
+    own = busy = moved = unlocated = slept = paused = 0
+    for node, cost in activity.tree.self_costs():
+        kind = kinds.get(node)
+        if activity.tree.frame(node).function in _UNLOCATED:
+            unlocated += cost.cpu_us
+        elif node in transport or kind is WaitKind.POLL:
+            moved += cost.cpu_us
+        else:
+            own += cost.cpu_us
+            busy += cost.busy_us
+            if kind is WaitKind.SLEEP:
+                slept += cost.idle_us
+            elif kind not in FOR_OTHERS and kind is not WaitKind.LOCK:
+                paused += cost.idle_us
+    return Split(own, busy, moved, unlocated, slept, paused)
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """A process and the workers that act when it says so, by their main threads."""
+
+    master: Activity
+    servants: tuple[Activity, ...]
+
+    @property
+    def processes(self) -> frozenset[int]:
+        return frozenset({self.master.process, *(it.process for it in self.servants)})
+
+
+def find_crews(profile: Profile) -> tuple[Crew, ...]:
+    """Crews in lock-step: the master sends and takes, the servants take, work and send.
+
+    Actors that only send what they made are nobody's servants, whoever reads it.
+    """
+    mains = _main_activities(profile)
+    by_pid = {process.pid: process for process in profile.processes}
+    crews: dict[int, list[Activity]] = {}
+    for process in profile.processes:
+        servant = mains.get(process.id)
+        if servant is None or servant.role in _ELSEWHERE or not _takes_orders(servant):
+            continue
+        boss = next((it.id for it in _bosses(process, by_pid, profile) if it.id in mains), None)
+        if boss is not None:
+            crews.setdefault(boss, []).append(servant)
+    return tuple(
+        Crew(mains[boss], tuple(servants))
+        for boss, servants in sorted(crews.items())
+        if _gives_orders(mains[boss])
+    )
+
+
+def _main_activities(profile: Profile) -> dict[int, Activity]:
+    return {
+        it.process: it
+        for it in profile.activities
+        if it.is_main and it.role not in SERVICES and it.wall_us
+    }
+
+
+def _bosses(process: Process, by_pid: Mapping[int, Process], profile: Profile) -> Iterator[Process]:
+    """Yield the parents of ``process``, those of ``multiprocessing`` itself passed over."""
+    seen = {process.pid}
+    current = by_pid.get(process.ppid)
+    while current is not None and current.pid not in seen:
+        seen.add(current.pid)
+        if profile.process_roles.get(current.id) not in SERVICES:
+            yield current
+        current = by_pid.get(current.ppid)
+
+
+def _takes_orders(activity: Activity) -> bool:
+    """Whether it sleeps until a message comes; ``get_nowait`` and the like do not wait."""
+    tree = activity.tree
+    asleep = sum(tree.total_cost(node).idle_us for node in _entries(tree, _RECEIVES))
+    return asleep >= LEAST_WAITING * activity.wall_us
+
+
+def _gives_orders(activity: Activity) -> bool:
+    return any(_entries(activity.tree, _SENDS)) and any(_entries(activity.tree, _RECEIVES))
+
+
+def _entries(tree: CallTree, functions: frozenset[str]) -> Iterator[int]:
+    """Yield the calls of ``functions`` by code that is not itself part of a message's way."""
+    for node in tree.hot_nodes():
+        frame = tree.frame(node)
+        parent = tree.nodes[node].parent
+        by_stdlib = parent != NO_PARENT and origin(tree.frame(parent)) is Origin.STDLIB
+        if last_name(frame.function) in functions and _is_carrier(frame) and not by_stdlib:
+            yield node
+
+
+def _is_carrier(frame: Frame) -> bool:
+    return frame.file.replace("\\", "/").endswith(_CARRIERS)

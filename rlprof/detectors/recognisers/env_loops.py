@@ -1,0 +1,210 @@
+"""Loops of a source file that take environments, or their observations, one by one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from rlprof.source.container_types import root_name
+from rlprof.source.module import PARSED_FILES, called_name, parse
+from rlprof.source.parameters import Parameters
+
+_ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)
+_PER_ENV: Final = re.compile(
+    r"^_?((cur(rent)?|next|last|batch|all|new|raw)_?)*(obs|obses|observations?|states)(_?(list|batch))?$"
+    r"|^env_(ids|indices|idxs?)$",
+    re.I,
+)
+_COUNT: Final = re.compile(
+    r"^(\w+_)?(num|n|nb|number_of|count_of)_?(parallel_)?(envs?|environments)$", re.I
+)
+COUNT_NAMES: Final = ("num_envs", "n_envs", "num_environments", "nb_envs", "num_env", "n_env")
+
+TENSOR_MODULES: Final = frozenset({"torch", "th", "nn", "F", "jax", "jnp", "tf", "distributions"})
+_POLICY: Final = re.compile(
+    r"^_?(\w*_)?(policy|actor|critic|model|net|network|agent|encoder|value_fn|qnet)$"
+)
+_ASKS: Final = re.compile(
+    r"^_?(act|predict|forward|infer\w*|(select|get|choose|sample|pick|best|greedy)_?actions?)$"
+)
+_TENSOR_METHODS: Final = frozenset(
+    {"detach", "unsqueeze", "squeeze", "log_prob", "no_grad", "inference_mode", "cpu", "item"}
+)
+
+_MAKES_TENSORS: Final = frozenset(
+    {
+        "tensor",
+        "as_tensor",
+        "from_numpy",
+        "stack",
+        "cat",
+        "concat",
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+    }
+)
+"""What takes data to a policy, or gathers what it said."""
+
+_ANY_LOOP: Final = re.compile(
+    r"\bin\b[^\n]*?(env|games|worlds|simulators|obs|states)", re.IGNORECASE
+)
+"""What a text with such a loop contains: most files need not be walked."""
+
+_THROUGH: Final = frozenset(
+    {"enumerate", "zip", "range", "len", "list", "tqdm", "iter", "reversed"}
+)
+
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+@dataclass(frozen=True, slots=True)
+class EnvLoop:
+    """A loop or comprehension that runs once for each environment."""
+
+    first_line: int
+    """Of its body."""
+    last_line: int
+    iterable: ast.expr
+    targets: frozenset[str]
+    """Variables that change with the environment."""
+    trains: bool
+    """Whether its body does backward passes: then each turn depends on the one before."""
+    calls: frozenset[tuple[int, int]]
+    """(line, column) of the calls that are made once for each environment, not around the loop."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def find_env_loops(text: str) -> tuple[EnvLoop, ...]:
+    """All such loops of a source file, the outer before the inner; none when it is unreadable."""
+    module = parse(text) if _ANY_LOOP.search(text) else None
+    if module is None:
+        return ()
+    return tuple(loop for node in ast.walk(module.tree) for loop in _loops(node))
+
+
+def _loops(node: ast.AST) -> Iterator[EnvLoop]:
+    if isinstance(node, ast.For) and _goes_over_envs(node.iter):
+        yield EnvLoop(
+            node.body[0].lineno,
+            node.body[-1].end_lineno or node.body[-1].lineno,
+            node.iter,
+            _names(node.target),
+            _trains(node),
+            _calls(node.body),
+        )
+    elif isinstance(node, _Comprehension) and _goes_over_envs(node.generators[0].iter):
+        yield EnvLoop(
+            node.lineno,
+            node.end_lineno or node.lineno,
+            node.generators[0].iter,
+            _names(node.generators[0].target),
+            _trains(node),
+            _calls(_elements(node)),
+        )
+
+
+def _goes_over_envs(iterable: ast.expr) -> bool:
+    if isinstance(iterable, ast.Call):
+        if isinstance(iterable.func, ast.Attribute) and called_name(iterable) in (
+            "items",
+            "values",
+        ):
+            return _goes_over_envs(iterable.func.value)
+        through = called_name(iterable) in _THROUGH
+        return through and any(_goes_over_envs(argument) for argument in iterable.args)
+    if isinstance(iterable, ast.Attribute):
+        name = iterable.attr
+    elif isinstance(iterable, ast.Name):
+        name = iterable.id
+    else:
+        return False
+    return any(pattern.match(name) for pattern in (_ENVS, _PER_ENV, _COUNT))
+
+
+def _names(target: ast.expr) -> frozenset[str]:
+    return frozenset(it.id for it in ast.walk(target) if isinstance(it, ast.Name))
+
+
+def _elements(node: _Comprehension) -> list[ast.expr]:
+    made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    return made + [condition for it in node.generators for condition in it.ifs]
+
+
+def _calls(body: Sequence[ast.AST]) -> frozenset[tuple[int, int]]:
+    return frozenset(
+        (it.lineno, it.col_offset)
+        for top in body
+        for it in ast.walk(top)
+        if isinstance(it, ast.Call)
+    )
+
+
+def _trains(node: ast.AST) -> bool:
+    return any(
+        isinstance(it, ast.Call) and called_name(it) in ("backward", "zero_grad")
+        for it in ast.walk(node)
+    )
+
+
+def is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
+    """Whether the loop brings a policy for each environment: ``for env, policy in zip(...)``."""
+    on = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    if isinstance(on, ast.Subscript):
+        name = getattr(on.value, "attr", getattr(on.value, "id", ""))
+        return bool(re.search(r"polic(y|ies)|agents?|actors?|models?|nets?$", name))
+    return isinstance(on, ast.Name) and on.id in targets and bool(_POLICY.match(on.id))
+
+
+def asks_a_policy(call: ast.Call) -> bool:
+    """Whether a call is of a policy, by its name, or works on tensors."""
+    if root_name(call.func) in TENSOR_MODULES:
+        return called_name(call) not in _MAKES_TENSORS
+    if called_name(call) in _TENSOR_METHODS:
+        return True
+    if _POLICY.match(called_name(call)):
+        return True
+    on = call.func.value if isinstance(call.func, ast.Attribute) else None
+    name = getattr(on, "attr", getattr(on, "id", ""))
+    return bool(_POLICY.match(name)) or bool(_ASKS.match(called_name(call)))
+
+
+def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | None:
+    """How many environments the loop goes over, where the program's text or command tells."""
+    for node in ast.walk(loop.iterable):
+        if isinstance(node, ast.Call) and called_name(node) == "range" and len(node.args) == 1:
+            count = parameters.value(node.args[0])
+            if count is not None:
+                return count
+    names = {
+        it.attr if isinstance(it, ast.Attribute) else it.id
+        for it in ast.walk(loop.iterable)
+        if isinstance(it, ast.Attribute | ast.Name)
+    }
+    lengths = {
+        length
+        for name, expression in _made_by_range(text)
+        if name in names and (length := parameters.value(expression)) is not None
+    }
+    return lengths.pop() if len(lengths) == 1 else parameters.named(*COUNT_NAMES)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _made_by_range(text: str) -> tuple[tuple[str, ast.expr], ...]:
+    """(name, length) of lists made as ``envs = [make() for _ in range(length)]``."""
+    module = parse(text)
+    found = []
+    for node in ast.walk(module.tree) if module else ():
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.ListComp):
+            continue
+        iterable = node.value.generators[0].iter
+        if isinstance(iterable, ast.Call) and called_name(iterable) == "range":
+            for target in node.targets:
+                name = getattr(target, "attr", getattr(target, "id", ""))
+                found.append((name, iterable.args[-1]))
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""When each device worked: the union of its kernels, copies and memsets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import Final
+
+from rlprof.device.intervals import Interval, Measure, Span, total, union
+from rlprof.model.trace import Row, Trace
+
+SHORT_KERNEL_US: Final = 10.0
+"""A launch takes about as long on the host."""
+
+
+@dataclass(frozen=True)
+class DeviceTimeline:
+    """One device. Times in µs, those of the trace."""
+
+    id: int
+    name: str
+    busy: tuple[Span, ...]
+    """Disjoint, in order."""
+    kernels: int
+    short_kernels: int
+    kernel_us: float
+    """Summed over streams, so it may be more than the busy time."""
+    median_kernel_us: float
+    streams: int
+
+    @cached_property
+    def measure(self) -> Measure:
+        """How much it works within any span."""
+        return Measure(self.busy)
+
+    @cached_property
+    def busy_us(self) -> float:
+        return total(self.busy)
+
+    @property
+    def span(self) -> Interval:
+        """From its first row to its last."""
+        return Interval(self.busy[0][0], self.busy[-1][1])
+
+
+def wall(trace: Trace) -> Interval:
+    """From the first to the last row of the host or a device, Python frames and regions included."""
+    host = (trace.ops, trace.annotations, trace.calls, trace.python)
+    kinds = (*host, trace.kernels, trace.copies, trace.memsets)
+    starts = [rows[0].ts for rows in kinds if rows]
+    if not starts:
+        return Interval(0.0, 0.0)
+    return Interval(
+        min(starts), max(max([row.ts + row.dur for row in rows]) for rows in kinds if rows)
+    )
+
+
+def device_of(row: Row) -> int:
+    """Of a device's row; the process column is the device where the arguments do not say."""
+    if row.args.device >= 0:
+        return row.args.device
+    return row.pid if isinstance(row.pid, int) else -1
+
+
+def find_devices(trace: Trace) -> tuple[DeviceTimeline, ...]:
+    """The devices that did something, by number."""
+    rows: Mapping[int, list[Row]] = defaultdict(list)
+    kernels: Mapping[int, list[float]] = defaultdict(list)
+    for kernel in trace.kernels:
+        kernels[device_of(kernel)].append(kernel.dur)
+    for kind in (trace.kernels, trace.copies, trace.memsets):
+        for row in kind:
+            rows[device_of(row)].append(row)
+    names = {device.id: device.name for device in trace.header.devices}
+    return tuple(
+        _timeline(number, names.get(number, ""), own, kernels[number])
+        for number, own in sorted(rows.items())
+    )
+
+
+def _timeline(
+    number: int, name: str, rows: Sequence[Row], kernel_us: Sequence[float]
+) -> DeviceTimeline:
+    return DeviceTimeline(
+        id=number,
+        name=name,
+        busy=tuple(union([(row.ts, row.ts + row.dur) for row in rows])),
+        kernels=len(kernel_us),
+        short_kernels=sum(us < SHORT_KERNEL_US for us in kernel_us),
+        kernel_us=sum(kernel_us),
+        median_kernel_us=median(kernel_us) if kernel_us else 0.0,
+        streams=len({row.args.stream for row in rows}),
+    )

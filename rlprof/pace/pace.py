@@ -1,0 +1,54 @@
+"""How fast a run trained: all that a check and a study of scaling ask of its recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlprof.model.profile import Phase, Throughput
+from rlprof.model.recording import Recording
+from rlprof.pace.phases import RunPhases, find_phases, phases_of
+from rlprof.pace.steps import Span, StepCounts, count_steps
+from rlprof.pace.throughput import measure_throughput
+from rlprof.pace.times import Times, importing_nodes, sum_times
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    counts: StepCounts
+    importing: bytearray
+    """1 for each node at or under an import."""
+    times: Times
+    found: RunPhases
+    """By windows."""
+    phases: tuple[Phase, ...]
+    """The same by time, in order; together they cover the run."""
+    throughput: Throughput
+
+    @property
+    def steady(self) -> Span | None:
+        """Its windows."""
+        return self.found.steady
+
+    @property
+    def steady_steps(self) -> float:
+        """0 where updates stand in for the rate: they are no steps."""
+        if self.steady is None or self.throughput.unit != "steps":
+            return 0.0
+        span = slice(self.steady.first, self.steady.last + 1)
+        return sum(sum(steps[span]) for steps in self.counts.per_window.values())
+
+
+def measure_pace(recording: Recording) -> Pace:
+    """Of any recording, an empty one included."""
+    counts = count_steps(recording)
+    importing = importing_nodes(recording.nodes)
+    times = sum_times(recording, importing)
+    found = find_phases(recording, counts, times)
+    return Pace(
+        counts=counts,
+        importing=importing,
+        times=times,
+        found=found,
+        phases=phases_of(found, recording.windows),
+        throughput=measure_throughput(recording, counts, found),
+    )

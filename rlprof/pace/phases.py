@@ -1,0 +1,200 @@
+"""Phases of a run, and when each process is done with its own start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from rlprof.model.profile import Phase, PhaseKind
+from rlprof.model.recording import Recording, Window
+from rlprof.pace.steadiness import warm_up_length
+from rlprof.pace.steps import Span, StepCounts
+from rlprof.pace.times import Times
+
+_DOMINATES = 0.5
+"""Part of the active time from which on a window belongs to the imports."""
+
+_MOST_QUEUED = 0.95
+"""A thread that queues for longer does not run for long enough to tell its pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPhases:
+    """Where the run stands in each window, in window numbers."""
+
+    start_up: int
+    """Windows before the first step or, without steps, before the end of the first imports."""
+    steady: Span | None
+    ready: Mapping[int, int]
+    """The first window after its start-up, by process."""
+
+
+def find_phases(recording: Recording, counts: StepCounts, times: Times) -> RunPhases:
+    last = len(recording.windows) - 1
+    if last < 0:
+        return RunPhases(0, None, {})
+    imported = _imports_done(recording, times)
+    after_imports = _run_imports_done(recording, times)
+    if not counts.spans:
+        start = _first_steady_print(counts, after_imports)
+        steady = Span(start, last) if start <= last else None
+        ready = {process: max(after_imports, done) for process, done in imported.items()}
+        return RunPhases(after_imports, steady, ready)
+    begin = min(_begin(counts, process, imported) for process in counts.spans)
+    ready = {
+        process.id: _begin(counts, process.id, imported)
+        if process.id in counts.spans and counts.known_processes
+        else max(imported[process.id], begin)
+        if _first_window(recording, process.started_us) < begin
+        else imported[process.id]
+        for process in recording.processes
+    }
+    return RunPhases(begin, _steady_span(recording, counts), ready)
+
+
+def phases_of(found: RunPhases, windows: Sequence[Window]) -> tuple[Phase, ...]:
+    """The phases that take time, in order; together they cover the run."""
+    if not windows:
+        return ()
+    end = windows[-1].end_us
+    start_up_end = windows[found.start_up].start_us if found.start_up < len(windows) else end
+    if found.steady is None:
+        bounds = [
+            (PhaseKind.START_UP, windows[0].start_us, start_up_end),
+            (PhaseKind.STEADY, start_up_end, end),
+        ]
+    else:
+        steady_start = windows[found.steady.first].start_us
+        steady_end = windows[found.steady.last].end_us
+        bounds = [
+            (PhaseKind.START_UP, windows[0].start_us, start_up_end),
+            (PhaseKind.WARM_UP, start_up_end, steady_start),
+            (PhaseKind.STEADY, steady_start, steady_end),
+            (PhaseKind.SHUTDOWN, steady_end, end),
+        ]
+    return tuple(Phase(kind, start, stop) for kind, start, stop in bounds if stop > start)
+
+
+def process_phases(
+    recording: Recording, found: RunPhases, phases: Sequence[Phase]
+) -> dict[int, tuple[Phase, ...]]:
+    """The phases of each process: from its start until it works, then the run's, to its end."""
+    windows = recording.windows
+    end = windows[-1].end_us if windows else 0
+    result = {}
+    for process in recording.processes:
+        last = process.ended_us if process.ended_us is not None else end
+        ready = found.ready.get(process.id, 0)
+        works = windows[ready].start_us if ready < len(windows) else end
+        works = min(max(works, process.started_us), last)
+        own = [Phase(PhaseKind.START_UP, process.started_us, works)]
+        own += [
+            Phase(phase.kind, max(phase.start_us, works), min(phase.end_us, last))
+            for phase in phases
+            if phase.kind is not PhaseKind.START_UP
+        ]
+        result[process.id] = tuple(it for it in own if it.end_us > it.start_us)
+    return result
+
+
+def _begin(counts: StepCounts, process: int, imported: Mapping[int, int]) -> int:
+    """First window with steps. A first count that comes late is no sign of a long start-up."""
+    first = counts.first_counts[process]
+    return min(first, imported[process]) if process in counts.sparse else first
+
+
+def _steady_span(recording: Recording, counts: StepCounts) -> Span:
+    first = min(span.first for span in counts.spans.values())
+    last = max(span.last for span in counts.spans.values())
+    return Span(first + warm_up_length(_relative_rates(recording, counts, first, last)), last)
+
+
+def _relative_rates(recording: Recording, counts: StepCounts, first: int, last: int) -> list[float]:
+    """Pace of each window: its rate over what the processes that step in it usually make.
+
+    So a pool of which workers leave, or join late, does not look like one that changes its pace;
+    nor does a program that has to share the host for a while, since time in the run queue is
+    left out.
+    """
+    queued = _queued_parts(recording, counts.spans)
+    got = [0.0] * (last - first + 1)
+    usual = [0.0] * (last - first + 1)
+    for process, span in counts.spans.items():
+        rates = {
+            i: counts.per_window[process][i]
+            / max(1.0, recording.windows[i].length_us * (1 - queued.get((process, i), 0.0)))
+            for i in range(span.first, span.last + 1)
+        }
+        own = median(rates.values()) or fmean(rates.values())
+        for i, rate in rates.items():
+            got[i - first] += rate
+            usual[i - first] += own
+    return [rate / own if own else 0.0 for rate, own in zip(got, usual, strict=True)]
+
+
+def _queued_parts(recording: Recording, processes: Container[int]) -> dict[tuple[int, int], float]:
+    """Part of the time that a process's main thread waits for a CPU, by (process, window)."""
+    parts = {}
+    for clock in recording.clocks:
+        thread = recording.threads[clock.thread]
+        if thread.is_main and thread.process in processes and clock.wall_us:
+            part = min(_MOST_QUEUED, clock.run_queue_us / clock.wall_us)
+            parts[thread.process, clock.window] = part
+    return parts
+
+
+def _first_steady_print(counts: StepCounts, after_imports: int) -> int:
+    """First window after warm-up by the rates that the program printed, if it did."""
+    if not counts.printed_rates:
+        return after_imports
+    cut = warm_up_length([rate for _, rate in counts.printed_rates])
+    return max(after_imports, counts.printed_rates[cut][0]) if cut else after_imports
+
+
+def _first_window(recording: Recording, at_us: int) -> int:
+    return next((w.id for w in recording.windows if w.end_us > at_us), len(recording.windows))
+
+
+def _imports_done(recording: Recording, times: Times) -> dict[int, int]:
+    """For each process the window in which imports cease to dominate its main thread."""
+    done = {
+        process.id: _first_window(recording, process.started_us) for process in recording.processes
+    }
+    for thread in recording.threads:
+        if thread.is_main:
+            cells = times.span(thread.id, 0, times.windows - 1)
+            walls = [
+                busy + idle
+                for busy, idle in zip(times.busy_us[cells], times.idle_us[cells], strict=True)
+            ]
+            done[thread.process] = _leading(
+                times.import_us[cells], walls, from_window=done[thread.process]
+            )
+    return done
+
+
+def _run_imports_done(recording: Recording, times: Times) -> int:
+    """The window in which imports cease to dominate the work of all main threads together."""
+    imports = [0] * times.windows
+    active = [0] * times.windows
+    for thread in recording.threads:
+        if thread.is_main:
+            for window in range(times.windows):
+                cell = times.at(thread.id, window)
+                imports[window] += times.import_us[cell]
+                active[window] += times.busy_us[cell] + times.waiting_import_us[cell]
+    return _leading(imports, active, from_window=0)
+
+
+def _leading(imports: Sequence[int], active: Sequence[int], *, from_window: int) -> int:
+    """The first window after those in which, from the first, imports are most of the activity."""
+    done = from_window
+    for window in range(from_window, len(imports)):
+        # Where nothing is active, the process was not seen yet or waits for another.
+        if not active[window]:
+            continue
+        if imports[window] < _DOMINATES * active[window]:
+            break
+        done = window + 1
+    return done

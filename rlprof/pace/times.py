@@ -1,0 +1,63 @@
+"""Sums over the samples: time per thread and window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlprof.model.recording import NO_PARENT, Node, Recording
+from rlprof.source.origin import Origin, is_import_machinery, origin
+
+
+class Times:
+    """Time per (thread, window), as flat lists: see ``at``."""
+
+    __slots__ = ("busy_us", "cpu_us", "idle_us", "import_us", "waiting_import_us", "windows")
+
+    def __init__(self, threads: int, windows: int) -> None:
+        cells = threads * windows
+        self.windows = windows
+        self.busy_us = [0] * cells
+        self.idle_us = [0] * cells
+        self.cpu_us = [0] * cells
+        self.import_us = [0] * cells
+        """Wall time under an import."""
+        self.waiting_import_us = [0] * cells
+        """The part of it that is idle: reading from disk."""
+
+    def at(self, thread: int, window: int) -> int:
+        """The index of a cell in every list."""
+        return thread * self.windows + window
+
+    def span(self, thread: int, first: int, last: int) -> slice:
+        """The cells of a thread from window ``first`` to ``last``, both included."""
+        start = thread * self.windows
+        return slice(start + first, start + last + 1)
+
+
+def importing_nodes(nodes: Sequence[Node]) -> bytearray:
+    """1 for each node at or under an import that is under way.
+
+    A module of yours that is being imported runs your own code: it may well be the training.
+    """
+    importing = bytearray(len(nodes))
+    for number, parent, frame in nodes:
+        if is_import_machinery(frame):
+            importing[number] = 1
+        elif parent != NO_PARENT and origin(frame) is not Origin.YOURS:
+            importing[number] = importing[parent]
+    return importing
+
+
+def sum_times(recording: Recording, importing: bytearray) -> Times:
+    count = len(recording.windows)
+    times = Times(len(recording.threads), count)
+    busy_us, idle_us, cpu_us = times.busy_us, times.idle_us, times.cpu_us
+    for window, thread, node, wall, idle, cpu in recording.samples.rows():
+        cell = thread * count + window
+        busy_us[cell] += wall - idle
+        idle_us[cell] += idle
+        cpu_us[cell] += cpu
+        if importing[node]:
+            times.import_us[cell] += wall
+            times.waiting_import_us[cell] += idle
+    return times

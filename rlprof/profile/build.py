@@ -1,0 +1,248 @@
+"""From a recording to a profile: a list of transforms, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from rlprof.model.calltree import CallTree
+from rlprof.model.profile import Phase, PhaseKind, Profile
+from rlprof.model.recording import Recording
+from rlprof.pace.pace import measure_pace
+from rlprof.pace.phases import process_phases
+from rlprof.profile.activities import describe_activities, sum_threads, wait_graph
+from rlprof.profile.bound import find_bound
+from rlprof.profile.components import (
+    classify_components,
+    marked_phases,
+    measure_components,
+    process_components,
+)
+from rlprof.profile.critical import (
+    describe_critical,
+    find_critical_threads,
+    host_load,
+    place_threads,
+)
+from rlprof.profile.draft import Draft
+from rlprof.profile.fold import fold
+from rlprof.profile.gpus import measure_gpus
+from rlprof.profile.helping import cpu_costs, wall_costs, weigh_helpers
+from rlprof.profile.memory import measure_memory
+from rlprof.profile.native_threads import measure_threads
+from rlprof.profile.quality import quality_notes
+from rlprof.profile.roles import ROLES, process_roles, roles_by_work
+from rlprof.profile.timeline import timeline_of
+from rlprof.profile.waits import classify_waits
+from rlprof.source.origin import Origin, installed_package, origin_of_file
+from rlprof.source.started import started_package
+
+_READ_LIBRARIES_FROM: Final = 0.01
+"""Part of the steady time that passes through a library's file from which its source is read. Imports
+of torch leave 8 MB of sources in a run file, whose syntax trees take 10 s to make."""
+
+_ENVS_OF_ITS_OWN: Final = ("steps:gymnasium.env", "steps:torchrl.env")
+"""Counters of environments that a process steps itself, not by workers."""
+
+
+def build_profile(recording: Recording) -> Profile:
+    """Fold a recording by phase; works on any recording, an empty one included."""
+    draft = Draft(recording, measure_pace(recording))
+    for transform in _TRANSFORMS:
+        transform(draft)
+    profile = _profile(draft)
+    return replace(
+        profile,
+        memory=measure_memory(recording, profile),
+        notes=quality_notes(recording, profile),
+    )
+
+
+def _name_nodes(draft: Draft) -> None:
+    """What each node waits for, and which part of training it is."""
+    recording = draft.recording
+    draft.wait_kinds = classify_waits(recording.nodes, recording.sources)
+    draft.parts = classify_components(recording.nodes, recording.sources)
+
+
+def _find_who_works(draft: Draft) -> None:
+    recording, pace = draft.recording, draft.pace
+    draft.critical = find_critical_threads(recording, pace.counts, pace.found, pace.times)
+    draft.threads = sum_threads(recording, pace.steady, pace.importing, draft.wait_kinds)
+    draft.load = host_load(recording, pace.steady)
+
+
+def _count(draft: Draft) -> None:
+    """What each process counted in the steady phase, by name."""
+    steady = draft.pace.steady
+    for counter in draft.recording.counters:
+        if steady is not None and steady.first <= counter.window <= steady.last:
+            named = draft.counts.setdefault(counter.process, {})
+            named[counter.name] = named.get(counter.name, 0.0) + counter.value
+
+
+def _name_processes(draft: Draft) -> None:
+    recording, counts = draft.recording, draft.counts
+    process_of = [it.process for it in recording.threads]
+    draft.roles = roles_by_work(
+        process_roles(recording.processes, draft.working or draft.pace.counts.spans.keys()),
+        process_components(draft.threads.costs, process_of, draft.wait_kinds, draft.parts),
+        updates={process for process, named in counts.items() if named.get("updates")},
+        steps={process for process, named in counts.items() if any(map(_is_own_env, named))},
+    )
+
+
+def _fold(draft: Draft) -> None:
+    recording, pace, load = draft.recording, draft.pace, draft.load
+    places = place_threads(
+        recording, pace.found, draft.critical, draft.roles, all_threads_help=load.saturated
+    )
+    weights = weigh_helpers(
+        recording, places, pace.times, draft.critical, draft.threads, draft.roles
+    )
+    draft.folded = fold(
+        recording,
+        pace.importing,
+        places,
+        timeline_of(recording, pace.times, places),
+        [1 << ROLES.index(draft.roles[thread.process]) for thread in recording.threads],
+        [1.0] * len(recording.threads) if load.saturated else weights,
+    )
+
+
+def _weigh_steady_time(draft: Draft) -> None:
+    """What each µs is worth: on a full host CPU time, else the wall time of those that make the steps."""
+    folded = draft.folded
+    costs = {}
+    if draft.critical.threads:
+        if draft.load.saturated:
+            costs = cpu_costs(folded.critical, folded.helping)
+        else:
+            costs = wall_costs(folded.critical, folded.helping, draft.wait_kinds)
+    draft.steady = CallTree(draft.recording.nodes, costs)
+    draft.described = describe_critical(
+        draft.recording, draft.critical, draft.pace.times, costs, draft.load
+    )
+
+
+def _tell_who_waits(draft: Draft) -> None:
+    recording, steady = draft.recording, draft.pace.steady
+    draft.activities = describe_activities(
+        recording, steady, draft.threads, draft.roles, draft.critical.threads
+    )
+    draft.waits = wait_graph(recording, steady, draft.threads, draft.pace.times, draft.roles)
+    draft.bound = find_bound(
+        draft.activities, draft.waits, draft.load, draft.roles, recording.processes
+    )
+
+
+def _part_steady_time(draft: Draft) -> None:
+    """The parts of training: those that the program marked, then those that its functions tell."""
+    steps, load = draft.pace.steady_steps, draft.load
+    own_us = sum(it.wall_us for it in draft.activities if it.is_critical)
+    draft.components = (
+        *marked_phases(draft.counts, draft.working, own_us, steps, load.cores),
+        *measure_components(
+            draft.activities,
+            draft.steady,
+            draft.described.wall_us,
+            load,
+            steps,
+            draft.wait_kinds,
+            draft.parts,
+        ),
+    )
+
+
+_TRANSFORMS: Final[tuple[Callable[[Draft], None], ...]] = (
+    _name_nodes,
+    _find_who_works,
+    _count,
+    _name_processes,
+    _fold,
+    _weigh_steady_time,
+    _tell_who_waits,
+    _part_steady_time,
+)
+"""Each reads what those before it found, and adds its own."""
+
+
+def _profile(draft: Draft) -> Profile:
+    recording, pace = draft.recording, draft.pace
+    whole = CallTree(recording.nodes, draft.folded.whole().costs())
+    package = started_package(whole)
+    return Profile(
+        run=recording.run,
+        processes=recording.processes,
+        threads=recording.threads,
+        windows=recording.windows,
+        phases=pace.phases,
+        throughput=pace.throughput,
+        steady=draft.steady,
+        start_up=CallTree(recording.nodes, draft.folded.start_up.costs()),
+        whole=whole,
+        critical=draft.described,
+        start_up_us=_length_us(pace.phases, PhaseKind.START_UP),
+        sources=_worth_reading(recording.sources, draft.steady, package),
+        process_roles=draft.roles,
+        process_phases=process_phases(recording, pace.found, pace.phases),
+        node_roles=_node_roles(draft.folded.seen_by),
+        activities=draft.activities,
+        waits=draft.waits,
+        wait_kinds=draft.wait_kinds,
+        load=draft.load,
+        bound=draft.bound,
+        components=draft.components,
+        steady_us=_length_us(pace.phases, PhaseKind.STEADY),
+        steady_steps=pace.steady_steps,
+        counts=_summed(draft.counts),
+        process_counts=draft.counts,
+        thread_use=measure_threads(recording, pace.steady),
+        gpus=measure_gpus(recording, pace.steady),
+        started_package=package,
+    )
+
+
+def _summed(counts: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for named in counts.values():
+        for name, value in named.items():
+            total[name] = total.get(name, 0.0) + value
+    return total
+
+
+def _is_own_env(name: str) -> bool:
+    return name in _ENVS_OF_ITS_OWN
+
+
+def _length_us(phases: Sequence[Phase], kind: PhaseKind) -> int:
+    return sum(phase.end_us - phase.start_us for phase in phases if phase.kind is kind)
+
+
+def _node_roles(seen_by: Sequence[int]) -> dict[int, frozenset[str]]:
+    of_mask: dict[int, frozenset[str]] = {}
+    roles: dict[int, frozenset[str]] = {}
+    for node, mask in enumerate(seen_by):
+        if mask:
+            if mask not in of_mask:
+                of_mask[mask] = frozenset(role for bit, role in enumerate(ROLES) if mask >> bit & 1)
+            roles[node] = of_mask[mask]
+    return roles
+
+
+def _worth_reading(sources: Mapping[str, str], steady: CallTree, package: str) -> dict[str, str]:
+    """The user's sources, and those of libraries with a part in the steady phase."""
+    least_us = _READ_LIBRARIES_FROM * steady.total.wall_us
+    passed = {
+        steady.frame(node).file
+        for node in steady.hot_nodes()
+        if steady.total_cost(node).wall_us >= least_us
+    }
+    return {
+        file: text
+        for file, text in sources.items()
+        if file in passed
+        or origin_of_file(file) is Origin.YOURS
+        or (package and installed_package(file) == package)
+    }

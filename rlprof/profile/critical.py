@@ -1,0 +1,269 @@
+"""The critical resource: what the steady throughput is bound by, and what each µs on it is worth.
+
+Three rules, in this order (``docs/pricing.md`` explains them):
+
+1. The critical threads are the main threads of the processes that make the steps or, where no
+   step is counted, those that are busy at least a quarter as long as the busiest.
+2. A saturated host is bound by its CPUs: every thread's CPU time counts, wherever it is spent.
+3. Else, while a critical thread waits for other processes, their work stands in for the wait
+   (``profile/helping.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.model.activity import NO_LOAD, HostLoad
+from rlprof.model.calltree import Cost
+from rlprof.model.gauges import CPU_US, HOST_CPU_US
+from rlprof.model.profile import Critical
+from rlprof.model.recording import INVALID_FUNCTION, NO_STACK_FUNCTION, Recording
+from rlprof.pace.phases import RunPhases
+from rlprof.pace.steps import Span, StepCounts
+from rlprof.pace.times import Times
+from rlprof.profile.fold import Place
+from rlprof.profile.roles import SERVICES
+
+_NEAR_THE_BUSIEST: Final = 0.25
+"""Part of the busiest main thread's busy time from which on another does the same work."""
+
+_SATURATED_DEMAND: Final = 1.05
+"""CPU time wanted (got, or queued for) over CPU time there is: measured 1.6 to 2.4 where spinning
+or too many processes slowed training, 1.0 for as many busy workers as cores."""
+
+_SATURATED_USE: Final = 0.66
+"""CPU time got over CPU time there is, from which on the run fills the host by itself. Processes in
+lock-step leave gaps: main polling for two workers on two cores got 0.69 to 0.79 and queued for 0.36 to
+0.43, and the polling cost 0.4 of the time."""
+
+_OURS_TOO: Final = 0.25
+"""With others that fill the rest of it (``_FULL``), from which on the CPUs still bound the run: with one
+of two cores taken by others, a main process that spins cost 0.45 of the rate, as on a machine of
+its own."""
+
+_FULL: Final = 0.9
+"""CPU time used by everybody over CPU time there is."""
+
+_DEFAULT_INTERVAL_US: Final = 10_000
+
+UNLOCATED: Final = frozenset({INVALID_FUNCTION, NO_STACK_FUNCTION})
+"""Pseudo-frames of time that belongs to some line, nobody knows which."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalThreads:
+    threads: frozenset[int]
+    steady: Mapping[int, Span]
+    """Steady windows of each."""
+
+
+def find_critical_threads(
+    recording: Recording, counts: StepCounts, found: RunPhases, times: Times
+) -> CriticalThreads:
+    if found.steady is None:
+        return CriticalThreads(frozenset(), {})
+    mains = {thread.id: thread.process for thread in recording.threads if thread.is_main}
+    if counts.spans and counts.known_processes:
+        spans = {
+            thread: counts.spans[process]
+            for thread, process in mains.items()
+            if process in counts.spans
+        }
+    else:
+        last = len(recording.windows) - 1
+        spans = {thread: Span(found.ready[process], last) for thread, process in mains.items()}
+    steady = {
+        thread: Span(max(span.first, found.steady.first), min(span.last, found.steady.last))
+        for thread, span in spans.items()
+    }
+    steady = {thread: span for thread, span in steady.items() if span.first <= span.last}
+    if not (counts.spans and counts.known_processes):
+        steady = _busiest(steady, times)
+    return CriticalThreads(frozenset(steady), steady)
+
+
+def _busiest(steady: Mapping[int, Span], times: Times) -> dict[int, Span]:
+    busy = {
+        thread: sum(times.busy_us[times.span(thread, span.first, span.last)])
+        for thread, span in steady.items()
+    }
+    most = max(busy.values(), default=0)
+    return {
+        thread: span
+        for thread, span in steady.items()
+        if busy[thread] > 0 and busy[thread] >= _NEAR_THE_BUSIEST * most
+    }
+
+
+def host_load(recording: Recording, steady: Span | None) -> HostLoad:
+    if steady is None:
+        return NO_LOAD
+    by_threads = [0.0] * len(recording.processes)
+    by_process = [0.0] * len(recording.processes)
+    queued = 0
+    for clock in recording.clocks:
+        if steady.first <= clock.window <= steady.last:
+            by_threads[recording.threads[clock.thread].process] += clock.on_cpu_us
+            queued += clock.run_queue_us
+    host = 0.0
+    for gauge in recording.gauges:
+        if steady.first <= gauge.window <= steady.last:
+            if gauge.name == CPU_US:
+                by_process[gauge.process] += gauge.value
+            elif gauge.name == HOST_CPU_US:
+                host += gauge.value
+    # The gauge counts threads that are not Python's too, but misses the last moment.
+    cpu_us = list(map(max, by_threads, by_process))
+    got = sum(cpu_us)
+    windows = recording.windows
+    length = windows[steady.last].end_us - windows[steady.first].start_us
+    cores = usable_cores(recording.run.host)
+    there_is = cores * length
+    # Of a part of the machine, by affinity or quota, its load says nothing.
+    others = host - _recorders_us(recording, length)
+    used = max(got, others) if recording.run.host.get("cores") == f"{cores:g}" else got
+    is_full = got >= _SATURATED_USE * there_is or (
+        got >= _OURS_TOO * there_is and used >= _FULL * there_is
+    )
+    saturated = is_full and used + queued >= _SATURATED_DEMAND * there_is
+    return HostLoad(
+        got_us=round(got),
+        queued_us=queued,
+        there_is_us=there_is,
+        cores=cores,
+        native_us=round(got - sum(by_threads)),
+        by_process=tuple((process, round(us)) for process, us in enumerate(cpu_us) if us),
+        saturated=saturated,
+        own_part=got / used if saturated else 1.0,
+    )
+
+
+def _recorders_us(recording: Recording, length_us: int) -> float:
+    """CPU time of rlprof itself in ``length_us`` of the run: it is no load that stays."""
+    own = sum(recording.overhead.get(f"{part}_cpu_us", 0) for part in ("samplers", "recorder"))
+    return own * length_us / max(1, recording.run.wall_us)
+
+
+def usable_cores(host: Mapping[str, str]) -> float:
+    """Cores that the run may use, 1 when the recording does not say."""
+    for fact in ("usable_cores", "cores"):
+        try:
+            return max(1.0, float(host[fact]))
+        except (KeyError, ValueError):
+            continue
+    return 1.0
+
+
+def place_threads(
+    recording: Recording,
+    found: RunPhases,
+    critical: CriticalThreads,
+    roles: Mapping[int, str],
+    *,
+    all_threads_help: bool,
+) -> bytearray:
+    """A ``Place`` for each cell of ``Times``."""
+    count = len(recording.windows)
+    places = bytearray(len(recording.threads) * count)
+    working = {recording.threads[thread].process for thread in critical.threads}
+    for thread in recording.threads:
+        start = thread.id * count
+        if thread.is_main:
+            ready = min(found.ready.get(thread.process, 0), count)
+            places[start : start + ready] = bytes([Place.START_UP]) * ready
+            places[start + ready : start + count] = bytes([Place.BESIDE]) * (count - ready)
+        serves = roles.get(thread.process) in SERVICES
+        # Threads beside a critical one may be what it waits for: a pool, an executor.
+        beside = thread.process in working
+        helps = found.steady is not None and (
+            all_threads_help or ((thread.is_main or beside) and not serves)
+        )
+        if helps and found.steady is not None:
+            for cell in range(start + found.steady.first, start + found.steady.last + 1):
+                if places[cell] != Place.START_UP:
+                    places[cell] = Place.HELPING
+        if thread.id in critical.threads:
+            span = critical.steady[thread.id]
+            cells = slice(start + span.first, start + span.last + 1)
+            places[cells] = bytes([Place.CRITICAL]) * (span.last - span.first + 1)
+    return places
+
+
+def describe_critical(
+    recording: Recording,
+    critical: CriticalThreads,
+    times: Times,
+    costs: Mapping[int, Cost],
+    load: HostLoad,
+) -> Critical:
+    """The denominator of steady prices, and what is known of its accuracy."""
+    located = sum(cost.wall_us for cost in costs.values())
+    busy = sum(cost.busy_us for cost in costs.values())
+    unlocated = sum(
+        cost.busy_us
+        for node, cost in costs.items()
+        if recording.nodes[node].frame.function in UNLOCATED
+    )
+    # CPU time of threads that are not Python's is in no sample, and no fix saves it.
+    wall_us = max(located, load.got_us) if load.saturated and costs else located
+    return Critical(
+        threads=critical.threads,
+        wall_us=wall_us,
+        sample_interval_us=_sample_interval_us(recording, critical, times),
+        torn_share=unlocated / busy if busy else 0.0,
+        clock_only_share=_clock_only_share(recording, critical, times),
+        in_step_us=min(_in_step_us(load), wall_us - located),
+        bound_by="cpus" if load.saturated else "threads",
+    )
+
+
+def _in_step_us(load: HostLoad) -> int:
+    """CPU time of a team that has cores enough but for other programs. Beside one of them a message that took
+    0.04 of all CPU time, and 0.09 of that of Python, saved 0.15 to 0.42 (``benchmarks/crowded.py``; the shares by hand). Where the
+    run's own threads are too many, barriers cost what they cost.
+    """
+    fits = load.got_us + load.queued_us <= _SATURATED_DEMAND * load.there_is_us
+    return load.native_us if load.is_shared and fits else 0
+
+
+def _clock_only_share(recording: Recording, critical: CriticalThreads, times: Times) -> float:
+    busy = blind = 0
+    for thread, span in critical.steady.items():
+        own = sum(times.busy_us[times.span(thread, span.first, span.last)])
+        busy += own
+        if not recording.processes[recording.threads[thread].process].probe_samples:
+            blind += own
+    return blind / busy if busy else 0.0
+
+
+def _sample_interval_us(recording: Recording, critical: CriticalThreads, times: Times) -> int:
+    """Mean time between samples of the critical threads, over the life of their processes.
+
+    Busy time is placed by the probe where there is one, and the probe ticks in CPU time: on a
+    host that is shared its samples are few. Else the clock's ticks count.
+    """
+    wall_of_process: dict[int, int] = {}
+    for thread in recording.threads:
+        cells = times.span(thread.id, 0, times.windows - 1)
+        wall = sum(times.busy_us[cells]) + sum(times.idle_us[cells])
+        wall_of_process[thread.process] = wall_of_process.get(thread.process, 0) + wall
+    covered_us = 0
+    samples = 0.0
+    for number in critical.threads:
+        process = recording.processes[recording.threads[number].process]
+        cells = times.span(number, 0, times.windows - 1)
+        busy = sum(times.busy_us[cells])
+        if process.probe_samples:
+            covered_us += busy
+            samples += process.probe_samples
+        else:
+            wall = busy + sum(times.idle_us[cells])
+            covered_us += wall
+            # The clock's ticks are those of all threads of the process.
+            samples += process.clock_samples * wall / max(1, wall_of_process[process.id])
+    requested = max((process.requested_interval_us for process in recording.processes), default=0)
+    # Samples of neither instrument (a foreign run file) are taken at the rate asked for.
+    interval = round(covered_us / samples) if samples else 0
+    return interval or requested or _DEFAULT_INTERVAL_US

@@ -1,0 +1,193 @@
+"""The memory view: peaks, growth over the steady phase, and the lines that grew."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from rlprof.model import gauges as names
+from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT, MemoryGrowth, Recording, Window
+from rlprof.profile.profiler_memory import Series, growth_without_windows, without_windows
+from rlprof.profile.trend import HOUR_US, memory_trend
+from rlprof.source.lines import Line, UserLines
+
+LIVED_THROUGH: Final = 0.8
+"""Part of the steady phase for which a process must have been there to have a trend of its own."""
+
+MIN_LINE_SHARE: Final = 0.05
+"""Of the growth seen: lines with less are not listed."""
+
+_Memory = Mapping[int, Series]
+"""Bytes by process and window."""
+
+
+def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
+    """The memory view of a run whose ``profile`` is built; None where nobody measured memory."""
+    rss = _by_process(recording, names.RSS_BYTES)
+    if not rss:
+        return None
+    steady = _steady_windows(profile)
+    pss = _by_process(recording, names.PSS_BYTES)
+    own = {process: _shared_out(series, pss.get(process, {})) for process, series in rss.items()}
+    sums = _sum_up(own)
+    peak_window = max(sums, key=lambda window: (sums[window], -window))
+    processes = _processes(recording, profile, steady, rss, pss)
+    # Not of what is shared out: that changes with processes outside of the run that map the same files.
+    trend = _trend(_sum_up(without_windows(recording, rss)), steady)
+    available = _by_process(recording, names.HOST_MEMORY_AVAILABLE_BYTES).get(0, {})
+    total = recording.run.host.get("memory_bytes", "")
+    return MemoryView(
+        peak_bytes=sums[peak_window],
+        peak_at_us=recording.windows[peak_window].end_us,
+        is_shared_out=len(rss) == 1 or all(process in pss for process in rss),
+        processes=processes,
+        trend=trend,
+        bytes_per_step=_per_step(trend, profile),
+        lines=_grown_lines(growth_without_windows(recording, rss), profile, _growing(processes)),
+        available_bytes=_last(available, steady),
+        available_trend=_trend(available, steady),
+        total_bytes=float(total) if total.isdigit() else None,
+    )
+
+
+def _by_process(recording: Recording, name: str) -> dict[int, dict[int, float]]:
+    found: dict[int, dict[int, float]] = {}
+    for gauge in recording.gauges:
+        if gauge.name == name:
+            found.setdefault(gauge.process, {})[gauge.window] = gauge.value
+    return found
+
+
+def _steady_windows(profile: Profile) -> list[Window]:
+    spans = [(it.start_us, it.end_us) for it in profile.phases if it.kind is PhaseKind.STEADY]
+    return [
+        window
+        for window in profile.windows
+        if any(start <= window.start_us and window.end_us <= end for start, end in spans)
+    ]
+
+
+def _shared_out(rss: Series, pss: Series) -> Series:
+    """Resident memory less what is shared with others, by the last time that was asked for.
+
+    Between two times only the process's own part is taken to change.
+    """
+    if not pss:
+        return rss
+    asked = sorted(window for window in pss if window in rss)
+    if not asked:
+        return rss
+    shared = {window: rss[window] - pss[window] for window in asked}
+    own: dict[int, float] = {}
+    of_others = shared[asked[0]]
+    for window in sorted(rss):
+        of_others = shared.get(window, of_others)
+        own[window] = max(0.0, rss[window] - of_others)
+    return own
+
+
+def _sum_up(own: _Memory) -> dict[int, float]:
+    sums: dict[int, float] = defaultdict(float)
+    for series in own.values():
+        for window, level in series.items():
+            sums[window] += level
+    return sums
+
+
+def _trend(series: Series, steady: Sequence[Window]) -> MemoryTrend | None:
+    known = [window for window in steady if window.id in series]
+    there = sum(window.length_us for window in known)
+    if not known or there < LIVED_THROUGH * sum(window.length_us for window in steady):
+        return None
+    return memory_trend([(window.end_us, series[window.id]) for window in known])
+
+
+def _processes(
+    recording: Recording,
+    profile: Profile,
+    steady: Sequence[Window],
+    rss: _Memory,
+    pss: _Memory,
+) -> tuple[ProcessMemory, ...]:
+    peaks = _by_process(recording, names.PEAK_RSS_BYTES)
+    virtual = _by_process(recording, names.VIRTUAL_BYTES)
+    own = without_windows(recording, rss)
+    found = [
+        ProcessMemory(
+            process=process,
+            role=profile.process_roles.get(process, ""),
+            peak_rss_bytes=max([*series.values(), *peaks.get(process, {}).values()]),
+            peak_pss_bytes=max(pss.get(process, {}).values(), default=None),
+            trend=_trend(own.get(process, {}), steady),
+            virtual_trend=_trend(virtual.get(process, {}), steady),
+        )
+        for process, series in rss.items()
+    ]
+    return tuple(sorted(found, key=lambda it: (-it.peak_rss_bytes, it.process)))
+
+
+def _growing(processes: Sequence[ProcessMemory]) -> frozenset[int]:
+    """Processes that grow steadily, or all where none does."""
+    growing = [it.process for it in processes if it.trend is not None and it.trend.is_steady]
+    return frozenset(growing or [it.process for it in processes])
+
+
+def _per_step(trend: MemoryTrend | None, profile: Profile) -> float | None:
+    if trend is None or not profile.steady_steps:
+        return None
+    return trend.bytes_per_hour / HOUR_US * profile.steady_us / profile.steady_steps
+
+
+def _last(series: Series, steady: Iterable[Window]) -> float | None:
+    known = [window.id for window in steady if window.id in series] or sorted(series)
+    return series[known[-1]] if known else None
+
+
+def _grown_lines(
+    growth: Iterable[MemoryGrowth], profile: Profile, growing: frozenset[int]
+) -> tuple[GrownLine, ...]:
+    """The user's lines with growth, of places that run in the steady phase too.
+
+    The sampler's sums are of the whole run: what only start-up did is left out by its stacks.
+    """
+    lines = UserLines(profile.whole, profile.sources, profile.started_package)
+    busy: dict[Line, int] = defaultdict(int)
+    running: dict[tuple[int, int], Line] = {}
+    for activity in profile.activities:
+        if activity.process not in growing:
+            continue
+        for node, cost in activity.tree.self_costs():
+            owner = lines.owner(node)
+            if owner != NO_PARENT:
+                line = running[activity.thread, node] = lines.line(owner)
+                busy[line] += cost.busy_us
+    grown: dict[Line, int] = defaultdict(int)
+    for row in growth:
+        found = running.get((row.thread, row.node))
+        if found is not None:
+            grown[found] += row.grown_bytes - row.released_bytes
+    return _heaviest(grown, busy, lines)
+
+
+def _heaviest(
+    grown: Mapping[Line, int], busy: Mapping[Line, int], lines: UserLines
+) -> tuple[GrownLine, ...]:
+    risen = {line: change for line, change in grown.items() if change > 0}
+    whole, busy_us = sum(risen.values()), max(1, sum(busy.values()))
+    ranked = sorted(risen.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        GrownLine(
+            file=line.file,
+            line=line.line,
+            function=line.function,
+            source=lines.text(line),
+            grown_bytes=change,
+            share_of_growth=change / whole,
+            share_of_time=busy[line] / busy_us,
+        )
+        for line, change in ranked
+        if change >= MIN_LINE_SHARE * whole
+    )

@@ -1,0 +1,82 @@
+"""Threads that run no Python: how many, what CPU they take, against which cores.
+
+The sampler sees Python threads alone, with their CPU time by the scheduler. The kernel
+counts all threads of a process and their CPU time together. The rest is native.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from rlprof.model import gauges as names
+from rlprof.model.recording import Recording
+from rlprof.model.threads import THREAD_SETTINGS, ProcessThreads, ThreadUse
+from rlprof.pace.steady_gauges import SteadyGauges
+from rlprof.pace.steps import Span
+from rlprof.profile.critical import usable_cores
+
+
+def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | None:
+    """Threads in the windows of ``steady``; None without a steady phase or without gauges."""
+    if steady is None:
+        return None
+    gauges = SteadyGauges(recording, steady)
+    counted = gauges.levels(names.THREADS)
+    if not counted:
+        return None
+    cpu_us = gauges.sums(names.CPU_US)
+    affinity = gauges.levels(names.AFFINITY_CORES)
+    python = _PythonThreads(recording, steady)
+    cores = usable_cores(recording.run.host)
+    return ThreadUse(
+        processes=tuple(
+            ProcessThreads(
+                process=process,
+                threads=threads,
+                python=min(
+                    threads, python.count[process] / max(1, gauges.seen(names.THREADS, process))
+                ),
+                cpu_us=max(round(cpu_us.get(process, 0.0)), python.on_cpu_us[process]),
+                python_cpu_us=python.on_cpu_us[process],
+                run_queue_us=python.run_queue_us[process],
+                cores=min(cores, affinity.get(process, cores)),
+            )
+            for process, threads in sorted(counted.items())
+        ),
+        wall_us=gauges.wall_us,
+        cores=cores,
+        host_cpu_us=_whole(gauges.sums(names.HOST_CPU_US).get(0)),
+        host_run_queue=gauges.levels(names.HOST_RUN_QUEUE).get(0),
+        cpu_pressure=_share(gauges.sums(names.HOST_CPU_PRESSURE_US).get(0), gauges.wall_us),
+        throttled_us=_whole(gauges.sums(names.HOST_THROTTLED_US).get(0)),
+        settings=_settings(recording.run.environment),
+    )
+
+
+class _PythonThreads:
+    """What the clock says of the steady phase, by process."""
+
+    def __init__(self, recording: Recording, steady: Span) -> None:
+        self.count: dict[int, int] = defaultdict(int)
+        """Python threads seen, summed over windows."""
+        self.on_cpu_us: dict[int, int] = defaultdict(int)
+        self.run_queue_us: dict[int, int] = defaultdict(int)
+        for clock in recording.clocks:
+            if steady.first <= clock.window <= steady.last:
+                process = recording.threads[clock.thread].process
+                self.count[process] += 1
+                self.on_cpu_us[process] += clock.on_cpu_us
+                self.run_queue_us[process] += clock.run_queue_us
+
+
+def _settings(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: environment[name] for name in THREAD_SETTINGS if name in environment}
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _share(part: float | None, whole: int) -> float | None:
+    return None if part is None or not whole else part / whole

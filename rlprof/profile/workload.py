@@ -1,0 +1,155 @@
+"""What each process of the training did in the steady phase: how much it worked, waited and queued."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
+from rlprof.model.finding import Location
+from rlprof.model.profile import Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.profile.components import LEARNING
+from rlprof.profile.roles import (
+    DATA_LOADER,
+    ENVIRONMENT_WORKER,
+    INFERENCE,
+    LAUNCHER,
+    LEARNER,
+    MAIN,
+    SERVICES,
+    WORKER,
+)
+from rlprof.source.lines import Line, UserLines
+
+COLLECTORS: Final = frozenset({WORKER, ENVIRONMENT_WORKER, INFERENCE, DATA_LOADER})
+"""Roles of processes that make what the learner learns from."""
+
+LEAST_PRESENT: Final = 0.25
+"""Part of the steady phase that a process has to be there for: what comes and goes is no crew."""
+
+SHOWN_LINES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One process, by its main thread; parts are of that thread's wall time."""
+
+    main: Activity
+    pid: int
+    waiting: float
+    """In waits for other processes and threads, polling included."""
+    asleep: float
+    """Until a time of day, or for a reason that is not known."""
+    awaited: tuple[tuple[int, float], ...]
+    """(process id, part of the waits in which it worked), the heaviest first."""
+    python_us: int
+    """CPU time of its Python threads."""
+    native_us: int
+    """CPU time of its other threads: BLAS, OpenMP and torch pools."""
+
+    @property
+    def process(self) -> int:
+        return self.main.process
+
+    @property
+    def role(self) -> str:
+        return self.main.role
+
+    @property
+    def working(self) -> float:
+        return self.main.working_us / self.main.wall_us
+
+    @property
+    def queued(self) -> float:
+        """Runnable, waiting for a CPU."""
+        return min(1.0, self.main.run_queue_us / self.main.wall_us)
+
+
+def workloads(profile: Profile) -> tuple[Workload, ...]:
+    """Of every process that is there in the steady phase, those of ``multiprocessing`` left out."""
+    python: dict[int, int] = defaultdict(int)
+    for activity in profile.activities:
+        python[activity.process] += activity.on_cpu_us
+    all_cpu = dict(profile.load.by_process)
+    return tuple(
+        _workload(it, profile, python[it.process], all_cpu.get(it.process, 0))
+        for it in profile.activities
+        if it.is_main
+        and it.role not in SERVICES
+        and it.role != LAUNCHER
+        and it.wall_us
+        and it.wall_us >= LEAST_PRESENT * profile.steady_us
+    )
+
+
+def _workload(main: Activity, profile: Profile, python_us: int, all_us: int) -> Workload:
+    own = [wait for wait in profile.waits if wait.thread == main.thread]
+    for_others = [wait for wait in own if wait.kind in FOR_OTHERS]
+    still = [wait for wait in own if wait.kind in (WaitKind.SLEEP, WaitKind.UNKNOWN)]
+    waited_us = sum(wait.wall_us for wait in for_others)
+    worked: dict[int, float] = defaultdict(float)
+    for wait in for_others:
+        for process, part in wait.on:
+            worked[process] += part * wait.wall_us / waited_us
+    return Workload(
+        main=main,
+        pid=profile.processes[main.process].pid,
+        waiting=min(1.0, waited_us / main.wall_us),
+        asleep=min(1.0, sum(wait.wall_us for wait in still) / main.wall_us),
+        awaited=tuple(sorted(worked.items(), key=lambda item: (-item[1], item[0]))),
+        python_us=python_us,
+        native_us=max(0, all_us - python_us),
+    )
+
+
+def collectors(loads: Collection[Workload]) -> tuple[Workload, ...]:
+    return tuple(it for it in loads if it.role in COLLECTORS)
+
+
+def learners(loads: Collection[Workload], profile: Profile) -> tuple[Workload, ...]:
+    """Processes that learn: by the optimizer steps counted in them, their role, or, for the main
+    process, because the program learns and no other process does.
+    """
+    counted = tuple(it for it in loads if profile.process_counts.get(it.process, {}).get("updates"))
+    named = counted or tuple(it for it in loads if it.role == LEARNER)
+    if named or not any(part.name == LEARNING for part in profile.components):
+        return named
+    return tuple(it for it in loads if it.role == MAIN)
+
+
+def mean(values: Iterable[float]) -> float:
+    listed = tuple(values)
+    return sum(listed) / len(listed) if listed else 0.0
+
+
+def enough_of(loads: Collection[Workload]) -> int:
+    """How many of ``loads`` would do if each worked all the time, at least one."""
+    return max(1, ceil(sum(it.working for it in loads) - 0.05))
+
+
+def group(loads: Collection[Workload]) -> str:
+    """``8 environment workers``, ``3 processes`` of several roles, ``the learner (pid 12)``."""
+    first, *others = loads
+    if not others:
+        return f"the {first.role} process (pid {first.pid})"
+    roles = {it.role for it in loads}
+    return f"{len(loads)} {first.role}s" if len(roles) == 1 else f"{len(loads)} processes"
+
+
+def busiest_lines(loads: Collection[Workload], profile: Profile) -> tuple[Location, ...]:
+    """The user's lines in which the main threads of ``loads`` work most."""
+    weights: dict[Line, float] = defaultdict(float)
+    wall_us = sum(it.main.wall_us for it in loads)
+    for it in loads:
+        lines = UserLines(it.main.tree, profile.sources, profile.started_package)
+        for node, cost in it.main.tree.self_costs():
+            polls = profile.wait_kinds.get(node) is WaitKind.POLL
+            owner = lines.owner(node) if cost.busy_us and not polls else NO_PARENT
+            if owner != NO_PARENT:
+                weights[lines.line(owner)] += cost.busy_us
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    return lines.locations(weights, wall_us)[:SHOWN_LINES] if weights else ()

@@ -1,0 +1,213 @@
+"""The user's lines in a call tree: who called, from where, how often."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from rlprof.model.calltree import CallTree
+from rlprof.model.finding import Location
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.module import SourceModule, Statement, parse
+from rlprof.source.origin import Origin, installed_package, origin
+from rlprof.source.started import is_console_script
+
+_INNER_SCOPE: Final = re.compile(r"(\.<locals>)?\.?<(listcomp|setcomp|dictcomp|genexpr|lambda)>$")
+
+_SEPARATOR: Final = re.compile(r"[/\\]")
+
+_RLPROF: Final = re.compile(r"[/\\]rlprof[/\\](agent[/\\].*|__init__)\.py$|[/\\]sitecustomize\.py$")
+"""What rlprof brings along, also from a checkout: its time is that of the line that called it."""
+
+MAX_TEXT: Final = 200
+"""Characters kept of a source line: a page cannot show more, and a generated one may be 1 MB."""
+
+_DRIVERS: Final = re.compile(
+    r"[/\\](stable_baselines3|sb3_contrib|gymnasium|gym|pettingzoo|supersuit|tianshou|torchrl|ray"
+    r"|pufferlib|acme|skrl|rl_games|rsl_rl|sample_factory|pytorch_lightning|lightning|transformers"
+    r"|keras|joblib|optuna|concurrent[/\\]futures|asyncio)[/\\]"
+    r"|[/\\]multiprocessing[/\\]pool\.py$"
+)
+"""Code that calls its user's functions over and over: training loops, pools, event loops.
+
+Other libraries between two frames of the user's (hydra, click, decorators of torch) call once.
+"""
+
+
+class Line(NamedTuple):
+    """A source line as findings name it."""
+
+    file: str
+    line: int
+    function: str
+
+
+class UserLines:
+    """The user's lines in one call tree, with what their source says."""
+
+    def __init__(self, tree: CallTree, sources: Mapping[str, str], package: str = "") -> None:
+        """``package`` is installed, but the user's: ``Profile.started_package``."""
+        self.tree = tree
+        self._package = package
+        self._sources = sources
+        self._texts: dict[str, list[str]] = {}
+        self._owner: dict[int, int] = {NO_PARENT: NO_PARENT}
+        self._packaged: dict[int, int] = {NO_PARENT: NO_PARENT}
+        self._nameless: dict[int, int] = {NO_PARENT: NO_PARENT}
+        self._loops: dict[int, bool] = {NO_PARENT: False}
+        self._driven: dict[int, bool] = {NO_PARENT: False}
+
+    def module(self, file: str) -> SourceModule | None:
+        """The parsed source of ``file``; ``None`` when it is not in the run file or unreadable."""
+        text = self._sources.get(file)
+        return parse(text) if text is not None else None
+
+    def statement(self, frame: Frame) -> Statement | None:
+        """The statement that ``frame`` was in."""
+        module = self.module(frame.file)
+        return module.statement_at(frame.line) if module else None
+
+    def owner(self, node: int) -> int:
+        """The nearest node in the user's code: ``node`` itself or a caller; else ``NO_PARENT``.
+
+        Code of the package that the run started only where no other is; code without a file
+        (``python -c``, what a dataclass generates) and console scripts only where neither is.
+        """
+        for test, known in (
+            (_is_the_users, self._owner),
+            (self._is_packaged, self._packaged),
+            (_is_wrapping, self._nameless),
+        ):
+            found = self._nearest(node, test, known)
+            if found != NO_PARENT:
+                return found
+        return NO_PARENT
+
+    def is_yours(self, frame: Frame) -> bool:
+        """Whether the frame is of the user's code, be it a project's or the started package's."""
+        return origin(frame) is Origin.YOURS or self._is_packaged(frame)
+
+    def _is_packaged(self, frame: Frame) -> bool:
+        return bool(self._package) and installed_package(frame.file) == self._package
+
+    def _nearest(self, node: int, test: Callable[[Frame], bool], known: dict[int, int]) -> int:
+        """The nearest of ``node`` and its callers for which ``test`` holds; ``known`` is kept."""
+        path = []
+        current = node
+        while current not in known:
+            path.append(current)
+            if test(self.tree.frame(current)):
+                known[current] = current
+                break
+            current = self.tree.nodes[current].parent
+        found = known[current]
+        for passed in path:
+            known[passed] = found
+        return found
+
+    def is_in_loop(self, node: int) -> bool:
+        """Whether a loop of the user's, around ``node`` or one of its callers, runs it."""
+        return self._any_above(node, self._in_own_loop, self._loops)
+
+    def is_repeated(self, node: int) -> bool:
+        """Whether ``node`` runs again and again: by a loop, or by a framework that calls back."""
+        return self.is_in_loop(node) or self._any_above(node, self._drives, self._driven)
+
+    def _any_above(self, node: int, test: Callable[[Frame], bool], known: dict[int, bool]) -> bool:
+        """Whether ``test`` holds for ``node`` or a caller; ``known`` keeps the answers.
+
+        A forked worker's stack goes on into the parent's, whose loops do not run the worker's code.
+        """
+        path = []
+        current = node
+        while current not in known:
+            path.append(current)
+            if _starts_a_process(self.tree.frame(current)):
+                current = NO_PARENT
+                break
+            current = self.tree.nodes[current].parent
+        found = known[current]
+        for passed in reversed(path):
+            found = found or test(self.tree.frame(passed))
+            known[passed] = found
+        return found
+
+    def _in_own_loop(self, frame: Frame) -> bool:
+        return self.is_yours(frame) and self._in_loop(frame)
+
+    def _drives(self, frame: Frame) -> bool:
+        return bool(_DRIVERS.search(frame.file)) or self._in_loop(frame)
+
+    def _in_loop(self, frame: Frame) -> bool:
+        module = self.module(frame.file)
+        return module.in_loop(frame.line) if module else False
+
+    def has_source(self, node: int) -> bool:
+        """Whether the source of ``node``'s file is there to read."""
+        return self.module(self.tree.frame(node).file) is not None
+
+    def line(self, node: int) -> Line:
+        """Where ``node`` is, by the function that a reader would name."""
+        frame = self.tree.frame(node)
+        return Line(frame.file, frame.line, self._function(frame))
+
+    def _function(self, frame: Frame) -> str:
+        outer = _INNER_SCOPE.sub("", frame.function)
+        if outer:
+            return outer
+        # Before Python 3.11 a comprehension's frame does not say whose it is.
+        module = self.module(frame.file)
+        function = module.function_at(frame.line) if module else None
+        return function.qualname if function else "<module>"
+
+    def text(self, line: Line) -> str:
+        """The text of a line, stripped and cut to ``MAX_TEXT``; empty when it is not known."""
+        if line.file not in self._texts:
+            self._texts[line.file] = self._sources.get(line.file, "").splitlines()
+        lines = self._texts[line.file]
+        if not 0 < line.line <= len(lines):
+            return ""
+        text = lines[line.line - 1].strip()
+        return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+    def locations(self, weights: Mapping[Line, float], whole_us: float) -> tuple[Location, ...]:
+        """The lines as a finding lists them, the heaviest (µs) first, with their share of ``whole_us``."""
+        heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(
+            Location(line.file, line.line, line.function, min(1.0, us / whole_us), self.text(line))
+            for line, us in heaviest
+        )
+
+
+def _is_the_users(frame: Frame) -> bool:
+    return (
+        origin(frame) is Origin.YOURS
+        and not frame.file.startswith("<")
+        and not _RLPROF.search(frame.file)
+        and not is_console_script(frame)
+    )
+
+
+def _starts_a_process(frame: Frame) -> bool:
+    return last_name(frame.function) == "_bootstrap" and file_name(frame.file) == "process.py"
+
+
+def _is_wrapping(frame: Frame) -> bool:
+    return origin(frame) is Origin.YOURS and (
+        frame.file.startswith("<") or is_console_script(frame)
+    )
+
+
+def last_name(function: str) -> str:
+    """The function's own name, without class and scope: ``DictConfig.get`` -> ``get``."""
+    return function.rpartition(".")[2]
+
+
+def file_name(file: str) -> str:
+    return _SEPARATOR.split(file)[-1]
+
+
+def short_place(line: Line) -> str:
+    """``train.py:12``: enough for a title."""
+    return f"{file_name(line.file)}:{line.line}"

@@ -1,0 +1,187 @@
+"""Sizes that a program gives names to: how many environments, how long a batch, how big a buffer."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final
+
+from rlprof.source.module import PARSED_FILES, called_name, parse
+
+_OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
+_WHOLE: Final = re.compile(r"^\d[\d_]*$")
+_MOST: Final = 1e15
+"""No size of a program is larger; what is may not even be computed."""
+
+
+class _Source(IntEnum):
+    """Where a value was read, the one that holds over the others first."""
+
+    CALL = 0
+    """``ReplayBuffer(capacity=50_000)``."""
+    ASSIGNMENT = 1
+    """``BATCH_SIZE = 64``, ``batch_size: int = 64`` of a dataclass, ``{"batch_size": 64}``, and
+    ``add_argument("--batch-size", default=64)``."""
+    DEFAULT = 2
+    """``def __init__(self, batch_size=64)``."""
+
+
+class Parameters:
+    """Whole numbers by the names that the user's files and the command line give them.
+
+    A name that is given two values in the same way is not known: which one holds cannot be told
+    from the text.
+    """
+
+    def __init__(self, sources: Mapping[str, str], command: Sequence[str]) -> None:
+        self._sources = sources
+        self._command = command
+        self._known: dict[str, int] | None = None
+
+    def value(self, expression: ast.expr | None) -> int | None:
+        """What ``expression`` comes to: a number, a known name, or a product of such."""
+        if isinstance(expression, ast.Constant):
+            return _whole(expression)
+        if isinstance(expression, ast.Call) and called_name(expression) == "int":
+            return self.value(expression.args[0]) if expression.args else None
+        if isinstance(expression, ast.BinOp):
+            left, right = self.value(expression.left), self.value(expression.right)
+            return _combined(expression.op, left, right)
+        name = _name(expression)
+        return self.named(name) if name else None
+
+    def named(self, *names: str) -> int | None:
+        """The value of the first of ``names`` that has one."""
+        if self._known is None:
+            self._known = self._read()
+        return next((self._known[key] for key in map(_key, names) if key in self._known), None)
+
+    def _read(self) -> dict[str, int]:
+        found: dict[_Source, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for file in sorted(self._sources):
+            for source, name, value in _named_numbers(self._sources[file]):
+                found[source][name].add(value)
+        known: dict[str, int] = {}
+        for source in reversed(_Source):
+            for name, values in found[source].items():
+                known.pop(name, None)
+                if len(values) == 1:
+                    known[name] = next(iter(values))
+        return known | _from_command(self._command)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _named_numbers(text: str) -> tuple[tuple[_Source, str, int], ...]:
+    module = parse(text)
+    if module is None:
+        return ()
+    return tuple(
+        (source, _key(name), value)
+        for node in ast.walk(module.tree)
+        for source, name, expression in _named(node)
+        if name and (value := _number(expression)) is not None
+    )
+
+
+def _named(node: ast.AST) -> Iterator[tuple[_Source, str, ast.expr | None]]:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield _Source.ASSIGNMENT, _name(target), node.value
+    elif isinstance(node, ast.AnnAssign):
+        yield _Source.ASSIGNMENT, _name(node.target), node.value
+    elif isinstance(node, ast.Dict):
+        for key, item in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield _Source.ASSIGNMENT, key.value, item
+    elif isinstance(node, ast.Call):
+        yield from _named_by_call(node)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from _defaults(node.args)
+
+
+def _named_by_call(call: ast.Call) -> Iterator[tuple[_Source, str, ast.expr | None]]:
+    if called_name(call) in ("add_argument", "option"):
+        default = next((it.value for it in call.keywords if it.arg == "default"), None)
+        for argument in call.args:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                yield _Source.ASSIGNMENT, argument.value.lstrip("-"), default
+        return
+    for keyword in call.keywords:
+        yield _Source.CALL, keyword.arg or "", keyword.value
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[_Source, str, ast.expr | None]]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    for argument, default in zip(reversed(positional), reversed(arguments.defaults), strict=False):
+        yield _Source.DEFAULT, argument.arg, default
+    for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield _Source.DEFAULT, argument.arg, value
+
+
+def _number(expression: ast.expr | None) -> int | None:
+    """``expression`` where it is made of numbers alone: ``64``, ``1e6``, ``2 ** 15``, ``4 * 128``."""
+    if isinstance(expression, ast.Constant):
+        return _whole(expression)
+    if isinstance(expression, ast.Call) and called_name(expression) == "int" and expression.args:
+        return _number(expression.args[0])
+    if isinstance(expression, ast.BinOp):
+        return _combined(expression.op, _number(expression.left), _number(expression.right))
+    return None
+
+
+def _combined(operator: ast.operator, left: int | None, right: int | None) -> int | None:
+    if left is None or right is None:
+        return None
+    if isinstance(operator, ast.Mult):
+        found = left * right
+    elif isinstance(operator, ast.Pow) and right < 64 and left < 1_000_000:
+        found = left**right
+    elif isinstance(operator, ast.FloorDiv) and right:
+        found = left // right
+    else:
+        return None
+    return found if found <= _MOST else None
+
+
+def _whole(constant: ast.Constant) -> int | None:
+    value = constant.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 < value <= _MOST and value == int(value) else None
+
+
+def _name(expression: ast.expr | None) -> str:
+    """The last name of ``args.batch_size``, ``config["batch_size"]`` or ``BATCH_SIZE``."""
+    if isinstance(expression, ast.Attribute):
+        return expression.attr
+    if isinstance(expression, ast.Subscript) and isinstance(expression.slice, ast.Constant):
+        key = expression.slice.value
+        return key if isinstance(key, str) else ""
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def _key(name: str) -> str:
+    return name.strip("_").replace("-", "_").lower()
+
+
+def _from_command(command: Sequence[str]) -> dict[str, int]:
+    """``--num-envs 8``, ``--num_envs=8`` and ``train.num_envs=8``."""
+    known: dict[str, int] = {}
+    for argument, following in _pairs(command):
+        option = _OPTION.match(argument)
+        if option is None:
+            continue
+        value = option["value"]
+        if value is None and argument.startswith("-"):
+            value = following
+        if value is not None and _WHOLE.match(value):
+            known[_key(option["name"].lstrip("-").rpartition(".")[2])] = int(value)
+    return known
+
+
+def _pairs(command: Sequence[str]) -> Iterable[tuple[str, str]]:
+    return zip(command, (*command[1:], ""), strict=True)

@@ -1,0 +1,93 @@
+"""The installed package that a run started: whose code is the user's where none lies in a project."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import Final
+
+from rlprof.model.calltree import CallTree
+from rlprof.model.recording import Frame
+from rlprof.source.origin import Origin, installed_package, is_import_machinery, origin
+
+LAUNCHERS: Final = frozenset(
+    {
+        "_pytest",
+        "absl",
+        "accelerate",
+        "click",
+        "cloudpickle",
+        "coverage",
+        "debugpy",
+        "deepspeed",
+        "distributed",
+        "fire",
+        "hydra",
+        "invoke",
+        "ipykernel",
+        "IPython",
+        "jax",
+        "joblib",
+        "jsonargparse",
+        "lightning",
+        "loky",
+        "pluggy",
+        "pytest",
+        "pytorch_lightning",
+        "ray",
+        "rlprof",
+        "simple_parsing",
+        "submitit",
+        "torch",
+        "tornado",
+        "traitlets",
+        "typer",
+        "tyro",
+        "xdist",
+    }
+)
+"""Packages that start other people's code: what they call is what the run started."""
+
+_CONSOLE_SCRIPT: Final = re.compile(r"[/\\](bin[/\\][^/\\.]+|Scripts[/\\][^/\\]+)$")
+_CONSOLE_SCRIPT_LINES: Final = 12
+"""What pip and uv write to start an entry point has at most ten lines."""
+
+
+def is_console_script(frame: Frame) -> bool:
+    """Whether the frame is of ``bin/train`` as an installer writes it, to call an entry point."""
+    return (
+        frame.function == "<module>"
+        and frame.line <= _CONSOLE_SCRIPT_LINES
+        and bool(_CONSOLE_SCRIPT.search(frame.file))
+    )
+
+
+def started_package(tree: CallTree) -> str:
+    """The top-level package in which the main threads begin; empty where they begin in a project.
+
+    ``python -m my_package.train`` with ``my_package`` in site-packages gives ``my_package``. The
+    time below the outermost frame that neither the standard library nor a launcher owns decides.
+    """
+    votes: dict[str, int] = defaultdict(int)
+    pending = [root for root in tree.roots() if not _starts_a_thread(tree.frame(root))]
+    while pending:
+        node = pending.pop()
+        frame = tree.frame(node)
+        if is_import_machinery(frame):
+            continue
+        package = installed_package(frame.file)
+        if _only_passes_on(frame, package):
+            pending += tree.children(node)
+        else:
+            votes[package] += tree.total_cost(node).wall_us
+    return max(votes, key=lambda package: (votes[package], package), default="")
+
+
+def _only_passes_on(frame: Frame, package: str) -> bool:
+    if origin(frame) is Origin.YOURS:
+        return frame.file.startswith("<") or is_console_script(frame)
+    return not package or package in LAUNCHERS
+
+
+def _starts_a_thread(frame: Frame) -> bool:
+    return frame.file.endswith(("/threading.py", "\\threading.py"))

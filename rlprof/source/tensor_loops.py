@@ -1,0 +1,292 @@
+"""Python loops that take a tensor apart, row by row or number by number."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, TypeGuard
+
+from rlprof.source.carried import carried
+from rlprof.source.container_types import root_name
+from rlprof.source.module import (
+    PARSED_FILES,
+    Loop,
+    SourceModule,
+    Statement,
+    called_name,
+    parse,
+)
+from rlprof.source.tensors import FUNCTIONAL, TORCH, Tensors, scope_of, tensors_of
+
+FEW: Final = 8
+"""Turns up to which a loop may as well stay one: a call for all costs as much as some of its turns."""
+
+_ACTS: Final = frozenset(
+    {"step", "reset", "backward", "zero_grad", "render", "send", "recv", "put", "get", "wait"}
+)
+"""Calls that cannot be made for all turns at once: a loop with one of them is a rollout or an update."""
+
+_READS: Final = frozenset({"item", "float", "int", "bool"})
+"""Calls that make a number of an element, so that it is one."""
+
+_PLAIN: Final = _READS | frozenset(
+    {"len", "append", "range", "enumerate", "zip", "reversed", "abs", "max", "min", "round"}
+)
+"""Calls on a line that take little, or that go with the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorLoop:
+    """One such loop."""
+
+    tensor: str
+    """What is taken apart, as written."""
+    line: int
+    """Of the ``for`` or ``while``."""
+    goes_backwards: bool
+    """From the last turn to the first, each of which needs the one after: advantages, returns."""
+    of_numbers: bool
+    """Whether what a turn takes is a number for sure; else it may be a row of any length."""
+    of_one_column: bool
+    """Whether it goes down a single column, as ``rewards[t, env]`` in a loop over environments does."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def tensor_loops(text: str) -> Mapping[int, TensorLoop]:
+    """The loops by the lines that do their work; empty when ``text`` cannot be read."""
+    module = parse(text)
+    try:
+        return _found(module, tensors_of(text)) if module is not None else {}
+    # A sum of hundreds of terms, as generated code has them, is nested too deep to follow.
+    except RecursionError:
+        return {}
+
+
+def _found(module: SourceModule, tensors: Mapping[str, Tensors]) -> dict[int, TensorLoop]:
+    if not tensors:
+        return {}
+    found: dict[int, TensorLoop] = {}
+    needed: set[int] = set()
+    """Lines of loops whose turns need each other."""
+    loops = [it for it in module.statements if isinstance(it.node, Loop)]
+    # From the inside out: what the turns of an inner loop need of each other holds for its lines.
+    for statement in sorted(loops, key=lambda it: it.first_line, reverse=True):
+        loop = statement.node
+        assert isinstance(loop, Loop)
+        turns = _Turns(loop, _body(module, loop), tensors[scope_of(statement)])
+        backwards = turns.need_each_other and _goes_backwards(loop)
+        if turns.are_one_by_one and (backwards or not turns.need_each_other):
+            what = TensorLoop(
+                turns.tensor,
+                loop.lineno,
+                goes_backwards=backwards,
+                of_numbers=turns.are_numbers,
+                of_one_column=turns.are_of_one_column,
+            )
+            found |= dict.fromkeys(set(turns.lines()) - needed - found.keys(), what)
+        if turns.need_each_other:
+            needed.update(turns.body_lines())
+    return found
+
+
+def _body(module: SourceModule, loop: Loop) -> list[Statement]:
+    last = loop.end_lineno or loop.lineno
+    inside = (it for it in module.statements if loop.lineno < it.first_line <= last)
+    return sorted(inside, key=lambda it: it.first_line)
+
+
+class _Turns:
+    """What a loop does turn by turn."""
+
+    def __init__(self, loop: Loop, body: list[Statement], tensors: Tensors) -> None:
+        self._loop = loop
+        self._body = body
+        bound = dict(_bound(loop, tensors))
+        self._names = set(bound)
+        """Counters, elements of tensors, and what is made of them."""
+        self._iterates = any(bound.values())
+        self._tensors = tensors.and_also(name for name, tensor in bound.items() if tensor)
+        for statement in body:
+            made, value = _made(statement)
+            if value is not None and self._mentions_turn(value):
+                self._names |= made
+                if self._tensors.holds(value):
+                    self._tensors = self._tensors.and_also(made)
+        taken = (ast.unparse(it.value) for it in self._walk() if self._takes(it))
+        self.tensor = next((it for it in bound.values() if it), "") or next(taken, "")
+        """What is taken apart; empty where no tensor is."""
+        self.need_each_other = bool(carried(body) - _counted(loop))
+
+    @property
+    def are_one_by_one(self) -> bool:
+        """Whether all turns could be done at once, as far as what they call and take tells."""
+        if not self.tensor or _is_short(self._loop):
+            return False
+        for node in self._walk():
+            if isinstance(node, ast.Call) and not self._is_for_all(node):
+                return False
+            # What the caller does with it, or waits for, comes between two turns.
+            if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
+                return False
+            # Several rows of each turn are a batch of it.
+            if isinstance(node, ast.Slice) and self._mentions_turn(node):
+                return False
+        return True
+
+    @property
+    def are_numbers(self) -> bool:
+        for statement in self._body:
+            node = statement.node
+            if isinstance(node, ast.If) and self._is_of_turn(node.test):
+                return True
+            for call in statement.walk():
+                if isinstance(call, ast.Call) and called_name(call) in _READS:
+                    parts = [*call.args, *_receiver(call)]
+                    if any(map(self._is_of_turn, parts)):
+                        return True
+        return False
+
+    @property
+    def are_of_one_column(self) -> bool:
+        taken = [it.slice for it in self._walk() if self._takes(it)]
+        return bool(taken) and all(
+            isinstance(it, ast.Tuple) and all(isinstance(index, ast.Name) for index in it.elts)
+            for it in taken
+        )
+
+    def lines(self) -> Iterator[int]:
+        """Yield the lines that do the work, with the loop's own where it takes a tensor apart itself."""
+        working = [it for it in self._body if self._is_work(it)]
+        for statement in working:
+            yield from range(statement.first_line, statement.last_line + 1)
+        if working and self._iterates:
+            yield self._loop.lineno
+
+    def body_lines(self) -> Iterator[int]:
+        for statement in self._body:
+            yield from range(statement.first_line, statement.last_line + 1)
+
+    def _is_work(self, statement: Statement) -> bool:
+        """Whether something of this turn is worked on, and nothing is called that is not torch's.
+
+        What a recursion over tensors is about is tensors, also where the text does not show it.
+        """
+        nodes = list(statement.walk())
+        is_mine = self._mentions_turn if self.need_each_other else self._is_of_turn
+        return any(isinstance(it, ast.expr) and is_mine(it) for it in nodes) and all(
+            self._is_of_torch(it) for it in nodes if isinstance(it, ast.Call)
+        )
+
+    def _is_for_all(self, call: ast.Call) -> bool:
+        """Whether the call could be made once for all turns.
+
+        What a function of the user's does with a turn (an update, say) the loop does not show. A
+        recursion is known by what it carries, whatever else is called in it.
+        """
+        if called_name(call) in _ACTS:
+            return False
+        return self.need_each_other or self._is_of_torch(call)
+
+    def _is_of_torch(self, call: ast.Call) -> bool:
+        if called_name(call) in _PLAIN or root_name(call.func) in TORCH | FUNCTIONAL:
+            return True
+        return any(self._tensors.holds(it) for it in _receiver(call))
+
+    def _is_of_turn(self, expression: ast.expr) -> bool:
+        return self._tensors.holds(expression) and self._mentions_turn(expression)
+
+    def _mentions_turn(self, node: ast.AST) -> bool:
+        return any(isinstance(it, ast.Name) and it.id in self._names for it in ast.walk(node))
+
+    def _takes(self, node: ast.AST) -> TypeGuard[ast.Subscript]:
+        return (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, ast.Load)
+            and self._mentions_turn(node.slice)
+            and self._tensors.holds(node.value)
+        )
+
+    def _walk(self) -> Iterator[ast.AST]:
+        for statement in self._body:
+            yield from statement.walk()
+
+
+def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
+    """The plain variables that an assignment gives a value, and the value."""
+    node = statement.node
+    if not isinstance(node, ast.Assign):
+        return frozenset(), None
+    return frozenset(it.id for it in node.targets if isinstance(it, ast.Name)), node.value
+
+
+def _receiver(call: ast.Call) -> list[ast.expr]:
+    """What a method is called of."""
+    return [call.func.value] if isinstance(call.func, ast.Attribute) else []
+
+
+def _bound(loop: Loop, tensors: Tensors) -> Iterator[tuple[str, str]]:
+    """Yield the names that a turn gives a value, and the tensor that it is an element of, if it is one."""
+    if isinstance(loop, ast.While):
+        for name in _counted(loop):
+            yield name, ""
+    else:
+        yield from _bound_by(loop.target, loop.iter, tensors)
+
+
+def _bound_by(target: ast.expr, iterated: ast.expr, tensors: Tensors) -> Iterator[tuple[str, str]]:
+    match iterated, target:
+        case ast.Call(func=ast.Name(id="enumerate")), ast.Tuple(elts=[ast.Name(id=index), of]):
+            yield index, ""
+            yield from _bound_by(of, iterated.args[0], tensors)
+        case ast.Call(func=ast.Name(id="zip")), ast.Tuple(elts=parts):
+            for part, argument in zip(parts, iterated.args, strict=False):
+                yield from _bound_by(part, argument, tensors)
+        case ast.Call(func=ast.Name(id="reversed" | "tqdm"), args=[argument, *_]), _:
+            yield from _bound_by(target, argument, tensors)
+        case ast.Call(func=ast.Name(id="range" | "trange")), ast.Name(id=name):
+            if len(iterated.args) < 3 or _is_minus(iterated.args[2]):
+                yield name, ""
+        case _, ast.Name(id=name) if tensors.holds(iterated):
+            yield name, ast.unparse(iterated)
+
+
+def _counted(loop: Loop) -> frozenset[str]:
+    """What a ``while`` counts up or down."""
+    if not isinstance(loop, ast.While):
+        return frozenset()
+    tested = {it.id for it in ast.walk(loop.test) if isinstance(it, ast.Name)}
+    return frozenset(
+        it.target.id
+        for it in ast.walk(loop)
+        if isinstance(it, ast.AugAssign)
+        and isinstance(it.target, ast.Name)
+        and it.target.id in tested
+        and isinstance(it.value, ast.Constant)
+        and it.value.value == 1
+    )
+
+
+def _is_short(loop: Loop) -> bool:
+    match loop:
+        case ast.For(iter=ast.Call(args=[ast.Constant(value=int(turns))])):
+            return turns <= FEW
+    return False
+
+
+def _goes_backwards(loop: Loop) -> bool:
+    if isinstance(loop, ast.While):
+        return False
+    return any(
+        isinstance(it, ast.Call)
+        and (
+            called_name(it) in ("reversed", "flip")
+            or (called_name(it) == "range" and len(it.args) == 3 and _is_minus(it.args[2]))
+        )
+        for it in ast.walk(loop.iter)
+    )
+
+
+def _is_minus(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub)

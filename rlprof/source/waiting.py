@@ -1,0 +1,257 @@
+"""Lines of a source file on which a program waits: for locks, queues, pipes, a time, by polling."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from rlprof.model.activity import WaitKind
+from rlprof.source.module import PARSED_FILES, called_name, parse
+
+POLLS: Final = frozenset(
+    {
+        "done",
+        "empty",
+        "full",
+        "get_nowait",
+        "is_alive",
+        "is_set",
+        "locked",
+        "poll",
+        "put_nowait",
+        "qsize",
+        "ready",
+        "try_acquire",
+    }
+)
+"""Methods that ask for a state that another thread or process changes."""
+
+CLOCKS: Final = frozenset({"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time"})
+SLEEPS: Final = frozenset({"sleep", "sched_yield"})
+_CHEAP: Final = POLLS | CLOCKS | SLEEPS | {"any", "all", "len", "item", "bool", "int", "float"}
+"""Calls that a loop may make and still do nothing but wait."""
+
+SHORT_S: Final = 0.05
+"""Time-out of a wait, in seconds, below which a loop around it asks again and again."""
+
+_LOCK: Final = re.compile(r"lock|mutex|sem(aphore)?|guard|cond(ition)?$", re.IGNORECASE)
+_MUTEX: Final = re.compile(r"lock|mutex|guard", re.IGNORECASE)
+_QUEUE: Final = re.compile(r"queue|(^|_)q(s|_|$)|mailbox|inbox|outbox", re.IGNORECASE)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def waiting_lines(text: str) -> Mapping[int, WaitKind]:
+    """The lines of ``text`` that wait, by what their calls are named; empty when unreadable.
+
+    ``POLL``: every line of a loop that does nothing but ask, sleep in between and look at the
+    time; and a question in the middle of other work that only goes round again
+    (``if queue.empty(): continue``). A loop that looks at nothing but the time is ``SLEEP``.
+    """
+    module = parse(text)
+    lines: dict[int, WaitKind] = {}
+    if module is None:
+        return lines
+    signals = _signals(module.tree)
+    for statement in module.statements:
+        kind = _kind_of_calls(list(statement.expressions()), statement.node)
+        if kind is WaitKind.LOCK and statement.first_line in signals:
+            kind = WaitKind.EVENT
+        if kind is not None:
+            for line in range(statement.first_line, statement.last_line + 1):
+                lines[line] = kind
+    # Last, since a loop that waits speaks for all its lines.
+    for node in ast.walk(module.tree):
+        for first, last, kind in _waiting_blocks(node):
+            for line in range(first, last + 1):
+                lines[line] = kind
+    return lines
+
+
+def polled(text: str, first: int, last: int) -> tuple[str, ...]:
+    """Names of the questions asked on the lines ``first`` to ``last``, sorted."""
+    module = parse(text)
+    if module is None:
+        return ()
+    names = {
+        called_name(node)
+        for statement in module.statements
+        if first <= statement.first_line <= last
+        for node in statement.walk()
+        if isinstance(node, ast.Call)
+    }
+    return tuple(sorted(names & (POLLS | SLEEPS)))
+
+
+def _waiting_blocks(node: ast.AST) -> Iterator[tuple[int, int, WaitKind]]:
+    if isinstance(node, ast.While) and _blocks(node.test):
+        return  # ``while not done.wait(timeout=1.0)`` looks around once a second: no polling.
+    if isinstance(node, ast.While) and _only_waits(node.body):
+        kind = WaitKind.POLL if _asks(node) else WaitKind.SLEEP
+        yield node.lineno, node.end_lineno or node.lineno, kind
+    elif isinstance(node, ast.While):
+        for inner in node.body:
+            if isinstance(inner, ast.If) and _goes_round_again(inner):
+                yield inner.lineno, inner.body[-1].end_lineno or inner.lineno, WaitKind.POLL
+            elif isinstance(inner, ast.Try) and _asks_without_success(inner):
+                for handler in inner.handlers:
+                    yield handler.lineno, handler.end_lineno or handler.lineno, WaitKind.POLL
+
+
+def _blocks(test: ast.expr) -> bool:
+    """Whether each round of a loop begins with a wait that lasts until something happens."""
+    return any(
+        isinstance(call, ast.Call)
+        and _kind_of_call(call) not in (None, WaitKind.SLEEP)
+        and not _has_short_timeout(call)
+        for call in ast.walk(test)
+    )
+
+
+def _has_short_timeout(call: ast.Call) -> bool:
+    given = [*call.args, *(it.value for it in call.keywords)]
+    return any(
+        isinstance(it, ast.Constant) and isinstance(it.value, int | float) and it.value < SHORT_S
+        for it in given
+    )
+
+
+def _only_waits(body: list[ast.stmt]) -> bool:
+    return all(_is_waiting(statement) for statement in body)
+
+
+def _is_waiting(node: ast.stmt) -> bool:
+    """Whether ``node`` does nothing but ask, sleep, look at the time or leave the loop."""
+    if isinstance(node, ast.Pass | ast.Continue | ast.Break):
+        return True
+    if isinstance(node, ast.Return | ast.Raise | ast.Expr | ast.Assign | ast.AugAssign):
+        return _has_cheap_calls_alone(node)
+    if isinstance(node, ast.If):
+        return _has_cheap_calls_alone(node.test) and _only_waits(node.body + node.orelse)
+    if isinstance(node, ast.Try):
+        handlers = all(_only_waits(handler.body) for handler in node.handlers)
+        return handlers and _only_waits(node.body + node.orelse + node.finalbody)
+    return False
+
+
+def _has_cheap_calls_alone(node: ast.AST) -> bool:
+    if isinstance(node, ast.Raise):
+        return True
+    return all(called_name(call) in _CHEAP for call in ast.walk(node) if isinstance(call, ast.Call))
+
+
+def _asks(loop: ast.While) -> bool:
+    """Whether something else than the time ends the loop."""
+    names = {called_name(call) for call in ast.walk(loop) if isinstance(call, ast.Call)}
+    if names & POLLS:
+        return True
+    if names & CLOCKS:
+        return False
+    return not (isinstance(loop.test, ast.Constant) and not _leaves(loop))
+
+
+def _leaves(loop: ast.While) -> bool:
+    return any(isinstance(node, ast.Break | ast.Return) for node in ast.walk(loop))
+
+
+def _goes_round_again(node: ast.If) -> bool:
+    """``if queue.empty(): time.sleep(0.001); continue`` in a loop that works otherwise."""
+    if not isinstance(node.body[-1], ast.Continue) or node.orelse:
+        return False
+    return _has_cheap_calls_alone(node.test) and _only_waits(node.body)
+
+
+def _asks_without_success(node: ast.Try) -> bool:
+    """``try: item = queue.get_nowait()`` with handlers that only sleep or go round again."""
+    names = {
+        called_name(call)
+        for statement in node.body
+        for call in ast.walk(statement)
+        if isinstance(call, ast.Call)
+    }
+    return bool(names & POLLS) and all(_only_waits(handler.body) for handler in node.handlers)
+
+
+def _kind_of_calls(expressions: list[ast.expr], node: ast.stmt) -> WaitKind | None:
+    """What the calls of one statement may wait for, by their names and those they are called on."""
+    if isinstance(node, ast.With | ast.AsyncWith):
+        names = [_text(item.context_expr) for item in node.items]
+        if any(_LOCK.search(name) for name in names):
+            return WaitKind.LOCK
+    for expression in expressions:
+        for call in ast.walk(expression):
+            if isinstance(call, ast.Call) and (kind := _kind_of_call(call)) is not None:
+                return kind
+    return None
+
+
+def _kind_of_call(call: ast.Call) -> WaitKind | None:
+    name = called_name(call)
+    on = _text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    if name in SLEEPS:
+        return WaitKind.SLEEP
+    if name == "acquire":
+        return WaitKind.LOCK
+    if name in ("recv", "recv_bytes", "send", "send_bytes"):
+        return WaitKind.PIPE if not re.search("sock", on) else WaitKind.SOCKET
+    if name in ("get", "put") and _QUEUE.search(on):
+        return WaitKind.QUEUE
+    if name in ("wait", "wait_for"):
+        return WaitKind.EVENT
+    if name == "result":
+        return WaitKind.FUTURE
+    if name == "join" and not isinstance(getattr(call.func, "value", None), ast.Constant):
+        # ``", ".join(...)`` has arguments that are no time-out.
+        return WaitKind.JOIN if not call.args else None
+    return None
+
+
+def _signals(tree: ast.AST) -> frozenset[int]:
+    """Lines that acquire what their function never releases: a semaphore that somebody else counts
+    up when there is room or work. What is named a lock is one, and its wrappers release elsewhere.
+    """
+    return frozenset(
+        call.lineno
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and function.name not in ("__enter__", "acquire", "lock")
+        for call, on in _calls_of(function, "acquire")
+        if not _MUTEX.search(on)
+        and on not in {released for _, released in _calls_of(function, "release")}
+    )
+
+
+def _calls_of(function: ast.AST, method: str) -> Iterator[tuple[ast.Call, str]]:
+    """Yield the calls of ``method``, and what each is called on."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name == method:
+                yield node, _text(receiver)
+
+
+def _text(node: ast.expr) -> str:
+    """The last name of an expression: ``self.buffer_lock`` -> ``buffer_lock``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Call):
+        return _text(node.func)
+    if isinstance(node, ast.Subscript):
+        return _text(node.value)
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def locked_lines(text: str) -> frozenset[int]:
+    """Lines of ``text`` inside a ``with`` of something named like a lock, its own line left out."""
+    module = parse(text)
+    if module is None:
+        return frozenset()
+    return frozenset(
+        line
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.With | ast.AsyncWith)
+        and any(_LOCK.search(_text(item.context_expr)) for item in node.items)
+        for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+    )

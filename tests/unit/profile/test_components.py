@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlprof.model.activity import Component
+from rlprof.model.profile import Profile
+from rlprof.model.recording import Counter
+from rlprof.profile.build import build_profile
+from rlprof.profile.components import classify_components
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, STDLIB, Script
+
+RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
+GYM = f"{SITE}/gymnasium/envs/classic_control/cartpole.py:130 CartPoleEnv.step"
+LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
+
+
+def component_at_the_end_of(*stack: str) -> str:
+    recording = a_run().process("main").spends(1.0, *stack).recording()
+    return classify_components(recording.nodes, recording.sources)[-1]
+
+
+@pytest.mark.parametrize(
+    ("stack", "name"),
+    [
+        pytest.param(("train.py:9 main", GYM), "environment", id="an installed environment"),
+        pytest.param(("train.py:9 main", "my_env.py:30 GridWorld.step"), "environment", id="yours"),
+        pytest.param(("train.py:9 main", "envs/cart.py:30 step"), "other", id="step of no class"),
+        pytest.param(
+            ("train.py:9 main", "my_env.py:30 GridWorld.step", "physics.py:4 integrate"),
+            "environment",
+            id="what the environment calls",
+        ),
+        pytest.param(("train.py:9 main", "agent.py:4 Agent.act", LINEAR), "inference", id="a policy"),
+        pytest.param(("train.py:9 main", LINEAR), "inference", id="a network on its own"),
+        pytest.param(("train.py:9 main", "agent.py:9 Agent.update", LINEAR), "learning", id="a network below a learner"),
+        pytest.param(
+            ("train.py:9 main", f"{SITE}/torch/_tensor.py:620 Tensor.backward"), "learning", id="backward"
+        ),
+        pytest.param(("train.py:9 main", f"{STDLIB}/logging/__init__.py:1100 emit"), "logging", id="logging"),
+        pytest.param(
+            ("train.py:9 main", "env.py:3 Env.step", f"{SITE}/omegaconf/dictconfig.py:355 __getattr__"),
+            "configuration",
+            id="configuration, also inside an environment",
+        ),
+        pytest.param(
+            ("train.py:9 main", f"{STDLIB}/multiprocessing/reduction.py:51 ForkingPickler.dumps"),
+            "transfer",
+            id="pickling",
+        ),
+        pytest.param(("train.py:9 main", "replay.py:7 ReplayBuffer.sample"), "data preparation", id="a replay buffer"),
+        pytest.param(("train.py:9 main",), "other", id="the rest"),
+    ],
+)  # fmt: skip
+def test_the_nearest_known_frame_names_the_component(stack, name):
+    assert component_at_the_end_of(*stack) == name
+
+
+def test_a_function_that_steps_the_environment_is_the_loop_and_no_part():
+    recording = a_run().process("main").spends(1.0, "train.py:12 Agent.learn", GYM).recording()
+
+    assert classify_components(recording.nodes, {}) == ["other", "environment"]
+
+
+def test_before_python_3_11_the_source_names_the_class():
+    script = Script(
+        "worlds.py", "class GridWorld:\n    def step(self, action):\n        return 1\n"
+    )
+    recording = (
+        a_run()
+        .process("main")
+        .spends(1.0, "worlds.py:3 step")
+        .source(script.file, script.text)
+        .recording()
+    )
+
+    assert classify_components(recording.nodes, recording.sources) == ["environment"]
+
+
+# Costs and ceilings
+
+
+def row(profile: Profile, name: str) -> Component:
+    return next(it for it in profile.components if it.name == name)
+
+
+def sequential(*, steps: float = 1000) -> RunBuilder:
+    run = a_run().process("main", steps=steps)
+    return (
+        run.spends(6.0, "train.py:12 main", GYM)
+        .spends(3.0, "train.py:13 main", LINEAR)
+        .spends(1.0, "train.py:14 main")
+    )
+
+
+def test_the_ceiling_of_a_part_is_the_rate_if_all_else_were_free():
+    profile = build_profile(sequential().recording())
+
+    assert [it.name for it in profile.components] == ["environment", "inference", "other"]
+    assert row(profile, "environment").share == pytest.approx(0.6)
+    assert row(profile, "environment").per_step_us == pytest.approx(6000)
+    assert row(profile, "environment").ceiling_sps == pytest.approx(1000 / 6)
+    assert row(profile, "inference").ceiling_sps == pytest.approx(1000 / 3)
+
+
+def test_eight_workers_have_eight_times_the_ceiling_of_one():
+    run = a_run().with_run(host={"usable_cores": "16"}).process("main", steps=1000)
+    run.spends(4.0, "train.py:20 main", LINEAR).spends(6.0, "train.py:12 main", RECV, idle=True)
+    for number in range(8):
+        run.process(f"worker {number}").spends(6.0, "worker.py:2 loop", GYM)
+        run.spends(4.0, "worker.py:3 loop", RECV, idle=True)
+
+    profile = build_profile(run.recording())
+
+    environment = row(profile, "environment")
+    assert environment.parallel == 8
+    assert environment.share == pytest.approx(0.6)
+    assert environment.per_step_us == pytest.approx(48_000)
+    assert environment.ceiling_sps == pytest.approx(8 * 1000 / 48)
+
+
+def test_no_ceiling_is_higher_than_the_cores_allow():
+    run = a_run().with_run(host={"usable_cores": "2"}).process("main", steps=1000)
+    run.spends(10.0, "train.py:12 main", RECV, idle=True)
+    for number in range(8):
+        run.process(f"worker {number}").spends(2.0, "worker.py:2 loop", GYM)
+        run.spends(8.0, "worker.py:3 loop", RECV, idle=True)
+
+    assert row(build_profile(run.recording()), "environment").parallel == 2
+
+
+def test_waits_that_nobody_works_in_are_ipc_wait_and_have_no_ceiling():
+    run = a_run().process("main", steps=1000)
+    run.spends(4.0, "train.py:12 main", GYM).spends(6.0, "train.py:13 main", RECV, idle=True)
+
+    profile = build_profile(run.recording())
+
+    assert row(profile, "IPC wait").share == pytest.approx(0.6)
+    assert row(profile, "IPC wait").ceiling_sps is None
+
+
+def test_without_steps_there_are_shares_and_no_ceilings():
+    profile = build_profile(sequential(steps=0).recording())
+
+    assert row(profile, "environment").share == pytest.approx(0.6)
+    assert row(profile, "environment").ceiling_sps is None
+
+
+def test_shares_of_all_parts_are_the_critical_time():
+    profile = build_profile(sequential().recording())
+
+    assert sum(it.share for it in profile.components) == pytest.approx(1.0)
+
+
+def test_the_program_s_own_phases_stand_first():
+    recording = sequential().recording()
+    window = recording.windows[-1].id
+    marks = (
+        Counter(window, 0, "phase:rollout:wall_ns", 7e9),
+        Counter(window, 0, "phase:rollout:cpu_ns", 5e9),
+        Counter(window, 0, "phase:rollout:entered", 10),
+    )
+
+    profile = build_profile(replace(recording, counters=(*recording.counters, *marks)))
+
+    first = profile.components[0]
+    assert (first.name, first.is_marked) == ("rollout", True)
+    assert first.share == pytest.approx(0.7)
+    assert first.ceiling_sps == pytest.approx(1000 / 5)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlprof.model.recording import Process, Recording
+from rlprof.profile.build import build_profile
+from tests.factories import a_run
+
+
+def a_recording(**changes: object) -> Recording:
+    """A healthy run of one process, with ``changes`` made to the process."""
+    recording = (
+        a_run()
+        .process("main", steps=1000)
+        .spends(2.0, "train.py:1 main", start_up=True)
+        .spends(10.0, "train.py:12 step")
+        .recording()
+    )
+    process: Process = replace(recording.processes[0], **changes)
+    return replace(recording, processes=(process,))
+
+
+def notes(recording: Recording) -> dict[str, str]:
+    return {note.slug: note.text for note in build_profile(recording).notes}
+
+
+def test_a_healthy_run_needs_no_note():
+    assert notes(a_recording()) == {}
+
+
+@pytest.mark.parametrize(
+    ("slug", "says", "changes"),
+    [
+        ("processes-missed", "seccomp", {"fate": "missed", "note": "seccomp forbids it"}),
+        ("no-clock", "1000", {"fate": "probe-only"}),
+        ("poor-coverage", "for 75 %", {"clock_covered_us": 9_000_000}),
+        ("probe-samples-lost", "100 of 1 300", {"probe_lost": 100}),
+        ("no-probe", "100 %", {"probe_samples": 0}),
+    ],
+)
+def test_what_was_not_seen_is_said(slug, says, changes):
+    found = notes(a_recording(**changes))
+
+    assert list(found) == [slug]
+    assert says in found[slug]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"clock_covered_us": 9_700_000},
+        {"probe_lost": 12},
+        {"fate": "left-out"},
+        # The recording ends at 12 s; the process lived on.
+        {"ended_us": 60_000_000},
+        # Attaching takes some tens of ms.
+        {"started_us": 11_500_000, "clock_covered_us": 200_000},
+    ],
+)
+def test_small_gaps_are_no_news(changes):
+    assert notes(a_recording(**changes)) == {}
+
+
+def test_torn_stacks_are_said_to_widen_the_prices():
+    run = a_run().process("main", steps=1000)
+    run.spends(7.0, "train.py:12 step").spends(3.0, ":INVALID:")
+
+    assert "30 %" in notes(run.recording())["torn-stacks"]
+
+
+def test_torn_stacks_of_a_program_that_sleeps_are_no_news():
+    run = a_run().process("main", steps=1000)
+    run.spends(9.8, "train.py:12 wait", idle=True).spends(0.2, ":INVALID:")
+
+    assert "torn-stacks" not in notes(run.recording())
+
+
+def test_a_report_on_a_killed_recording_says_how_far_it_goes():
+    recording = a_recording()
+    recording = replace(recording, run=replace(recording.run, complete=False))
+
+    assert "12.0 s" in notes(recording)["recording-incomplete"]
+
+
+def test_the_recorder_s_own_words_go_before_ours():
+    recording = (
+        a_run()
+        .process("main", steps=1000)
+        .process("worker", fate="missed")
+        .spends(1.0, "train.py:12 step")
+        .note("warning", "processes-missed", "It left before we came.")
+        .recording()
+    )
+
+    assert notes(recording) == {"processes-missed": "It left before we came."}
+
+
+def test_many_pids_are_not_all_listed():
+    run = a_run()
+    for number in range(9):
+        run.process(f"worker {number}", fate="missed")
+
+    text = notes(run.recording())["processes-missed"]
+
+    assert "9 of 9" in text
+    assert "1003 and 5 more" in text
+
+
+def test_a_host_that_other_programs_keep_busy_is_told():
+    run = a_run().with_run(host={"usable_cores": "2"})
+    run.process("main", steps=1000).spends(10.0, "train.py:12 step", cpu=0.4)
+
+    (note,) = (it for it in build_profile(run.recording()).notes if it.slug == "host-shared")
+
+    assert "got 0.4 of 2 cores, while 0.6 of its threads" in note.text
+
+
+def test_a_host_that_the_run_itself_fills_is_not_shared():
+    run = a_run().with_run(host={"usable_cores": "2"})
+    for name in ("one", "two", "three"):
+        run.process(name, steps=1000).spends(10.0, "train.py:12 step", cpu=0.66)
+
+    assert "host-shared" not in {it.slug for it in build_profile(run.recording()).notes}

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.model.activity import WaitKind
+from rlprof.profile.waits import classify_waits
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, STDLIB, Script
+
+RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
+
+
+def kind_at_the_end_of(*stack: str, script: Script | None = None) -> WaitKind | None:
+    run: RunBuilder = a_run().process("main").spends(1.0, *stack, idle=True)
+    if script is not None:
+        run.source(script.file, script.text)
+    recording = run.recording()
+    return classify_waits(recording.nodes, recording.sources).get(recording.nodes[-1].id)
+
+
+@pytest.mark.parametrize(
+    ("stack", "kind"),
+    [
+        pytest.param((RECV,), WaitKind.PIPE, id="a pipe"),
+        pytest.param(
+            (f"{STDLIB}/multiprocessing/queues.py:103 Queue.get", RECV),
+            WaitKind.QUEUE,
+            id="a queue, not the pipe below it",
+        ),
+        pytest.param((f"{STDLIB}/queue.py:171 Queue.get",), WaitKind.QUEUE, id="a queue of threads"),
+        pytest.param(
+            (f"{STDLIB}/multiprocessing/synchronize.py:98 SemLock.__enter__",),
+            WaitKind.LOCK,
+            id="with lock",
+        ),
+        pytest.param(
+            (f"{STDLIB}/multiprocessing/synchronize.py:349 Event.wait",
+             f"{STDLIB}/multiprocessing/synchronize.py:261 Condition.wait"),
+            WaitKind.EVENT,
+            id="an event",
+        ),
+        pytest.param(
+            (f"{STDLIB}/concurrent/futures/_base.py:451 Future.result",
+             f"{STDLIB}/threading.py:327 Condition.wait"),
+            WaitKind.FUTURE,
+            id="a result, not the condition below it",
+        ),
+        pytest.param((f"{STDLIB}/threading.py:1119 Thread.join",), WaitKind.JOIN, id="a thread's end"),
+        pytest.param((f"{STDLIB}/multiprocessing/process.py:149 BaseProcess.join",
+                      f"{STDLIB}/multiprocessing/popen_fork.py:43 Popen.wait"),
+                     WaitKind.JOIN, id="a process's end"),
+        pytest.param((f"{STDLIB}/asyncio/base_events.py:1922 run_once", f"{STDLIB}/selectors.py:468 select"),
+                     WaitKind.EVENT_LOOP, id="an event loop"),
+        pytest.param((f"{STDLIB}/socket.py:706 readinto",), WaitKind.SOCKET, id="a socket"),
+        pytest.param((f"{STDLIB}/threading.py:1002 Thread._bootstrap", "train.py:5 work"), None, id="the root of a thread"),
+        pytest.param((f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap", "train.py:5 work"), None, id="the root of a worker"),
+        pytest.param((f"{STDLIB}/json/decoder.py:340 decode",), None, id="the rest of the standard library"),
+        pytest.param((f"{SITE}/torchrl/envs/batched_envs.py:2642 ParallelEnv._wait_for_workers",), WaitKind.POLL, id="torchrl spins on flags"),
+        pytest.param((f"{SITE}/numpy/core/fromnumeric.py:59 wrapfunc",), None, id="a library"),
+    ],
+)  # fmt: skip
+def test_the_standard_library_says_what_it_waits_for(stack, kind):
+    assert kind_at_the_end_of("train.py:40 main", *stack) is kind
+
+
+def a_script(body: str) -> Script:
+    return Script("train.py", body)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        pytest.param("buffer_lock.acquire()", WaitKind.LOCK, id="acquire"),
+        pytest.param("room.acquire()", WaitKind.EVENT, id="a semaphore that others count up"),
+        pytest.param("with self.lock:", WaitKind.LOCK, id="with a lock"),
+        pytest.param("time.sleep(0.02)", WaitKind.SLEEP, id="sleep"),
+        pytest.param("batch = self.queue.get()", WaitKind.QUEUE, id="a queue's get"),
+        pytest.param("obs = conn.recv()", WaitKind.PIPE, id="recv"),
+        pytest.param("data = sock.recv(4096)", WaitKind.SOCKET, id="a socket's recv"),
+        pytest.param("barrier.wait()", WaitKind.EVENT, id="wait"),
+        pytest.param("value = config.get('lr')", None, id="a dict's get"),
+        pytest.param("name = ', '.join(parts)", None, id="a string's join"),
+        pytest.param("worker.join()", WaitKind.JOIN, id="join"),
+        pytest.param("loss = compute(batch)", None, id="work"),
+    ],
+)
+def test_a_line_that_waits_in_c_says_so_by_its_names(line, kind):
+    script = a_script(f"def work(self):\n    {line}\n" + "        pass\n" * line.endswith(":"))
+
+    assert kind_at_the_end_of(script.at(line, "work"), script=script) is kind
+
+
+@pytest.mark.parametrize(
+    ("loop", "kind"),
+    [
+        pytest.param("while not done.is_set():\n        pass", WaitKind.POLL, id="a spin"),
+        pytest.param(
+            "while len(buffer) < 32:\n        time.sleep(0.001)", WaitKind.POLL, id="sleeping between"
+        ),
+        pytest.param("while flag[0] == 0:\n        pass", WaitKind.POLL, id="shared memory"),
+        pytest.param(
+            "while True:\n        try:\n            item = q.get_nowait()\n            break\n"
+            "        except Empty:\n            time.sleep(0.001)",
+            WaitKind.POLL,
+            id="get_nowait until there is something",
+        ),
+        pytest.param(
+            "while time.monotonic() < due:\n        time.sleep(0.001)", WaitKind.SLEEP, id="pacing"
+        ),
+        pytest.param(
+            "while not done.is_set():\n        agent.act(env)", None, id="a training loop"
+        ),
+        pytest.param(
+            "while not done.wait(timeout=1.0):\n        worker.is_alive()",
+            WaitKind.EVENT,
+            id="a wait that looks around now and then",
+        ),
+        pytest.param(
+            "while not done.wait(0.001):\n        worker.is_alive()",
+            WaitKind.POLL,
+            id="a wait too short to be one",
+        ),
+    ],
+)  # fmt: skip
+def test_a_loop_that_does_nothing_but_ask_polls(loop, kind):
+    script = a_script(f"def work(q, done):\n    {loop}\n")
+
+    assert kind_at_the_end_of("train.py:2 work", script=script) is kind
+
+
+def test_a_question_that_only_goes_round_again_polls_and_the_work_beside_it_does_not():
+    script = a_script(
+        """
+        def work(queue):
+            while True:
+                if queue.empty():
+                    continue
+                learn(queue.get())
+        """
+    )
+
+    assert kind_at_the_end_of(script.at("queue.empty", "work"), script=script) is WaitKind.POLL
+    assert kind_at_the_end_of(script.at("learn", "work"), script=script) is WaitKind.QUEUE
+
+
+def test_what_a_polling_loop_calls_polls_too():
+    script = a_script("def wait(event):\n    while not event.is_set():\n        pass\n")
+
+    kind = kind_at_the_end_of(
+        "train.py:2 wait",
+        f"{STDLIB}/multiprocessing/synchronize.py:320 Event.is_set",
+        f"{STDLIB}/multiprocessing/synchronize.py:98 SemLock.__enter__",
+        script=script,
+    )
+
+    assert kind is WaitKind.POLL
+
+
+def test_without_a_source_a_line_of_yours_does_not_say_that_it_waits():
+    assert kind_at_the_end_of("train.py:12 wait") is None

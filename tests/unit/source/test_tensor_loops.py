@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from rlprof.source.tensor_loops import TensorLoop, tensor_loops
+
+MADE = "import torch\n\ndef f(n, x):\n    t, u = torch.rand(n), torch.rand(n)\n"
+
+
+def loops(body: str) -> dict[str, TensorLoop]:
+    """The loops by the text of their lines."""
+    text = MADE + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n"
+    lines = text.splitlines()
+    return {lines[number - 1].strip(): loop for number, loop in tensor_loops(text).items()}
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "tensor"),
+    [
+        ("for i in range(len(t)):\n    s += t[i] * u[i]", "s += t[i] * u[i]", "t"),
+        ("for i in range(t.shape[0]):\n    x[i] = t[i] ** 2", "x[i] = t[i] ** 2", "t"),
+        ("for it in t:\n    s = s + it", "s = s + it", "t"),
+        ("for i, it in enumerate(t):\n    x[i] = it * 2", "x[i] = it * 2", "t"),
+        ("for a, b in zip(t, u):\n    x.append(a - b)", "x.append(a - b)", "t"),
+        ("i = 0\nwhile i < n:\n    s += t[i]\n    i += 1", "s += t[i]", "t"),
+        ("for i in range(n):\n    it = t[i]\n    s += it.abs()", "s += it.abs()", "t"),
+        ("for i in range(n):\n    best = max(best, t[i])", "best = max(best, t[i])", "t"),
+    ],
+)
+def test_finds_what_takes_a_tensor_apart(body, line, tensor):
+    assert loops(body)[line].tensor == tensor
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(n):\n    env.step(t[i])\n    s += t[i]",
+        "for i in range(n):\n    loss = (t[i] - x).mean()\n    loss.backward()",
+        "for i in range(0, n, 64):\n    s += t[i : i + 64].sum()",
+        "for i in range(n):\n    rows = t[i * 64 : (i + 1) * 64]\n    s += rows.sum()",
+        "for epoch in range(n):\n    s += (t - u).mean()",
+        "for i in range(n):\n    y = model(t[i])",
+        "for i in t:\n    rows = u[i]\n    update(rows)",
+        "for i in t:\n    rows = u[i]\n    loss = self.train_step(rows)",
+        "for i in range(n):\n    it = t[i] * 2\n    simulate(it)",
+        "for i in t:\n    yield u[i]",
+        "for i in range(n):\n    t[i] = x",
+        "for i in range(4):\n    s += t[i]",
+        "for i in range(n):\n    h = torch.tanh(t[i] + h)",
+        "for h in t.chunk(4):\n    s += h.sum()",
+        "t = t.tolist()\nfor i in range(n):\n    s += t[i]",
+        "for i in range(n):\n    s += x[i]",
+    ],
+    ids=[
+        "rollout",
+        "update",
+        "minibatches",
+        "batches by number",
+        "epochs",
+        "a network asked",
+        "updates",
+        "updates by a method",
+        "simulations",
+        "generator of minibatches",
+        "only written",
+        "few turns",
+        "recurrent",
+        "chunks",
+        "made a list before",
+        "no tensor",
+    ],
+)
+def test_silent_on_loops_that_are_no_such(body):
+    assert loops(body) == {}
+
+
+def test_finds_a_loop_inside_of_one_that_updates():
+    body = "for i in range(n):\n    update(i)\n    for j in range(n):\n        s += t[j] * u[j]"
+
+    assert set(loops(body)) == {"s += t[j] * u[j]"}
+
+
+def test_an_element_that_decides_a_branch_or_is_read_is_a_number():
+    branch = loops("for i in range(n):\n    if t[i] > 0.5:\n        x.append(t[i])")
+    read = loops("for i in range(n):\n    x.append(t[i].item())")
+    row = loops("for i in range(n):\n    x.append(t[i] - 1)")
+
+    assert [{it.of_numbers for it in found.values()} for found in (branch, read, row)] == [
+        {True},
+        {True},
+        {False},
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in reversed(range(n)):\n    last = t[i] + 0.9 * last",
+        "for i in range(n - 1, -1, -1):\n    last = t[i] + 0.9 * last\n    x[i] = last",
+        "for i in reversed(range(n)):\n    x[i] = t[i] + 0.9 * x[i + 1]",
+        "for reward in reversed(t):\n    last = reward + 0.9 * last",
+    ],
+)
+def test_tells_recursions_from_the_end(body):
+    assert {it.goes_backwards for it in loops(body).values()} == {True}
+
+
+def test_a_recursion_claims_rows_whose_tensor_the_text_does_not_show():
+    found = loops("for i in reversed(range(n)):\n    on = 1 - x[i]\n    last = t[i] + on * last")
+
+    assert set(found) == {"on = 1 - x[i]", "last = t[i] + on * last"}
+
+
+def test_silent_on_a_recursion_over_arrays_and_lists():
+    text = """
+    import torch
+    import numpy as np
+
+    def returns(rewards, dones):
+        found = np.zeros_like(rewards)
+        last = 0.0
+        for t in reversed(range(len(rewards))):
+            last = rewards[t] + 0.99 * last * (1 - dones[t])
+            found[t] = last
+        return torch.as_tensor(found)
+
+    def finish(policy):
+        total, found = 0.0, []
+        for reward in reversed(policy.rewards):
+            total = reward + 0.99 * total
+            found.insert(0, total)
+        return torch.tensor(found)
+    """
+
+    assert tensor_loops(textwrap.dedent(text)) == {}
+
+
+def test_follows_tensors_into_the_functions_of_the_file():
+    text = """
+    import torch
+
+    def returns(rewards):
+        for t in reversed(range(len(rewards))):
+            last = rewards[t] + 0.99 * last
+
+    class Rollout:
+        def __init__(self):
+            self.rewards = torch.zeros(128, 8)
+
+        def finish(self):
+            returns(self.rewards)
+    """
+
+    assert [it.tensor for it in tensor_loops(textwrap.dedent(text)).values()] == ["rewards"]
+
+
+def test_silent_on_a_file_with_an_expression_too_deep_to_follow():
+    body = "for i in range(n):\n    s = " + " + ".join(["t[i]"] * 1500)
+
+    assert loops(body) == {}
+
+
+@pytest.mark.parametrize("text", ["", "def broken(:\n    torch", "import torch\nx = '\0'", "x = 1"])
+def test_takes_any_text(text):
+    assert tensor_loops(text) == {}
