@@ -38,7 +38,7 @@ from measuring import (
 
 from rlprof.agent import INJECT_DIR
 from rlprof.recording.agents import AgentServer
-from rlprof.settings import DEFAULT_INTERVAL_US
+from rlprof.recording.settings import DEFAULT_INTERVAL_US
 
 IMPORT_ROW = re.compile(r"import time:\s*(\d+) \|\s*(\d+) \| (\s*)(\S+)$")
 CALL_ROUNDS = 3

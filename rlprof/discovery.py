@@ -25,7 +25,7 @@ from rlprof.model.recording import Note
 if TYPE_CHECKING:
     from rlprof.renderers.base import Renderer
 
-_NO_PLUGINS: Final = frozenset({"base", "recognisers"})
+_NO_PLUGINS: Final = frozenset({"base", "browser_scripts", "recognisers"})
 """What plug-ins of a kind share, in their package."""
 
 DETECTOR_GROUP: Final = "rlprof.detectors"

@@ -21,7 +21,7 @@ from rlprof.cli.output import say, show, terminal_options
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, nothing_to_run, target_of
 from rlprof.errors import OutputError, RlprofError, UsageError
-from rlprof.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
+from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
 if TYPE_CHECKING:
     from rlprof.model.report import Report

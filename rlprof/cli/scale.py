@@ -247,8 +247,8 @@ class _Ladder:
 
     def _run(self, workers: int, round_number: int) -> LadderRun:
         from rlprof.recording.recorder import record
+        from rlprof.recording.settings import RecordingSettings
         from rlprof.scaling.ladder import LadderRun, read_ladder_run
-        from rlprof.settings import RecordingSettings
 
         target = with_count(self._template, workers)
         script = script_name(target)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rlprof.agent import INJECT_DIR
 from rlprof.recording.agents import AgentServer, Announcement
 from rlprof.recording.samplers.austin import Austin, AustinProcess
-from rlprof.settings import DEFAULT_INTERVAL_US
+from rlprof.recording.settings import DEFAULT_INTERVAL_US
 
 START_TIMEOUT_S: Final = 5.0
 """For an interpreter to start; from a network file system that can take seconds."""

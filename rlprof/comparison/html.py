@@ -10,7 +10,6 @@ from typing import Any, Final
 from markupsafe import Markup
 
 import rlprof
-from rlprof.browser_scripts import bundle
 from rlprof.comparison import words
 from rlprof.comparison.calltree import ChangeTree, Cost, FunctionChange
 from rlprof.comparison.compare import Comparison
@@ -19,6 +18,7 @@ from rlprof.comparison.flamecolumns import document_of
 from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
 from rlprof.model.report import Report
 from rlprof.names import printable
+from rlprof.renderers.browser_scripts import bundle
 from rlprof.renderers.html.document import carried, environment
 from rlprof.renderers.html.drawings import Part, bar
 from rlprof.report import wording

@@ -7,7 +7,7 @@ from typing import Final
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.recording import Note
 from rlprof.recording.census import AgentsTold
-from rlprof.settings import RecordingSettings
+from rlprof.recording.settings import RecordingSettings
 
 _WORST_FIRST: Final = (
     layout.CUSTOM_MISSING,

@@ -33,13 +33,13 @@ from rlprof.recording.pauses import PauseKeeper
 from rlprof.recording.run_facts import run_info
 from rlprof.recording.samplers.austin import Austin, find_austin
 from rlprof.recording.sampling_budget import SamplingBudget
+from rlprof.recording.settings import DEFAULT_INTERVAL_US, RecordingSettings
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import SETTLED_US, window_length_us
 from rlprof.recording.torch_traces import TraceCollector
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.runfile.writer import RunWriter
-from rlprof.settings import DEFAULT_INTERVAL_US, RecordingSettings
 
 READ_US = 100_000
 """How often samplers are read at first: a terminal holds 64 KiB back, which is 200 ms of the finest rate."""

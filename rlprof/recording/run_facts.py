@@ -12,7 +12,7 @@ from rlprof.recording.gpus.reader import GpuReader
 from rlprof.recording.host import git_state, host_facts
 from rlprof.recording.redaction.arguments import redact_arguments
 from rlprof.recording.redaction.environment import kept_environment
-from rlprof.settings import RecordingSettings
+from rlprof.recording.settings import RecordingSettings
 
 
 def run_info(

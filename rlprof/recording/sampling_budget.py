@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from rlprof.recording.settings import DEFAULT_INTERVAL_US
 from rlprof.recording.timeline import SETTLED_US
-from rlprof.settings import DEFAULT_INTERVAL_US
 
 FINE_INTERVAL_US: Final = 4_000
 FINE_FOR_US: Final = 4_000_000

@@ -15,8 +15,8 @@ from rlprof.model.recording import Note, TorchWindow
 from rlprof.recording.agents import TraceArrival
 from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import WindowTold
+from rlprof.recording.settings import RecordingSettings, TorchWindows
 from rlprof.recording.tracked import TrackedProcess
-from rlprof.settings import RecordingSettings, TorchWindows
 from rlprof.tracefile.packing import MOST_BYTES_IN_A_RUN
 from rlprof.units import size
 

@@ -23,8 +23,8 @@ from rlprof.recording.combine import NodeTime, ThreadWindow, combine
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.samplers.austin import AustinProcess
 from rlprof.recording.samplers.base import ClockStack, ClockTime
+from rlprof.recording.settings import DEFAULT_INTERVAL_US
 from rlprof.recording.stacks import StackTable
-from rlprof.settings import DEFAULT_INTERVAL_US
 
 TRUSTED_TORN_SHARE = 0.02
 """Below this share of torn stacks the clock's own stacks are used even where there is an eye.

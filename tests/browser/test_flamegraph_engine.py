@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlprof.browser_scripts import bundle
+from rlprof.renderers.browser_scripts import bundle
 from rlprof.resources import asset
 
 pytestmark = pytest.mark.browser

@@ -21,7 +21,7 @@ from rlprof.gate.processes.process_group import GRACE_S
 from rlprof.gate.program import Program
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
-from rlprof.settings import RecordingSettings, TorchWindows
+from rlprof.recording.settings import RecordingSettings, TorchWindows
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from rlprof.browser_scripts import bundle
 from rlprof.model.activity import Component
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable
+from rlprof.renderers.browser_scripts import bundle
 from rlprof.renderers.html import findings, processes, torch
 from rlprof.renderers.html.document import carried, environment
 from rlprof.renderers.html.drawings import share_bar

@@ -15,10 +15,10 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from rlprof import units
-from rlprof.browser_scripts import bundle
 from rlprof.model.flame import FlameFrame
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.profile.flame import widest_frames
+from rlprof.renderers.browser_scripts import bundle
 from rlprof.renderers.svg.shapes import (
     BASELINE,
     CHARACTER,

@@ -9,7 +9,7 @@ import pytest
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.recording.census import AgentsTold
 from rlprof.recording.counting_notes import counting_notes
-from rlprof.settings import RecordingSettings
+from rlprof.recording.settings import RecordingSettings
 
 SETTINGS = RecordingSettings(
     command=("python", "train.py"),

@@ -10,8 +10,8 @@ from rlprof.recording.sampling_budget import (
     SLOWEST_US,
     SamplingBudget,
 )
+from rlprof.recording.settings import DEFAULT_INTERVAL_US
 from rlprof.recording.timeline import SETTLED_US
-from rlprof.settings import DEFAULT_INTERVAL_US
 
 LOOK_US = 100
 """CPU time of a look in these tests."""

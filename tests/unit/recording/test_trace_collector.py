@@ -18,8 +18,8 @@ from rlprof.recording import torch_traces
 from rlprof.recording.agents import TraceArrival
 from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.settings import RecordingSettings, TorchWindows
 from rlprof.recording.torch_traces import TraceCollector
-from rlprof.settings import RecordingSettings, TorchWindows
 from tests.factories import a_run
 
 SETTINGS = RecordingSettings(("python", "train.py"), "train.py", Path("run.rlprof"))

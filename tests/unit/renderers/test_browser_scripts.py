@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from rlprof.browser_scripts import bundle
+from rlprof.renderers.browser_scripts import bundle
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None, reason="needs node: apt-get install nodejs"
