@@ -8,6 +8,7 @@ import gc
 import inspect
 import pickle
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from types import SimpleNamespace
 
@@ -288,6 +289,115 @@ def test_any_signature_is_passed_on(gymnasium):
     assert (told.args, told.varargs, told.kwonlyargs) == (["self", "action"], "others", ["repeat"])
     assert Team().step(1, 2, 3, repeat=4) == (1, (2, 3), 4)
     assert counts() == {"steps:gymnasium.env": 1}
+
+
+def test_nothing_of_the_program_is_asked_how_many_it_is(gymnasium):
+    asked = []
+
+    class Proxy(gymnasium.Env):
+        def __getattr__(self, name):
+            asked.append(name)
+            raise AttributeError(name)
+
+        def step(self, action):
+            return action
+
+    Proxy().step(1)
+
+    assert asked == []
+    assert counts() == {"steps:gymnasium.env": 1}
+
+
+def test_a_property_says_how_many_an_environment_is(gymnasium):
+    class Simulator(gymnasium.Env):
+        num_envs = property(lambda _: 64)
+
+        def step(self, action):
+            return action
+
+    Simulator().step(1)
+
+    assert counts() == {"steps:gymnasium.env": 64}
+
+
+class Bound:
+    """What a decorator may make of a step: bound in a way of its own, with attributes of its own."""
+
+    def __init__(self, function):
+        self.function = function
+        self.calls = 0
+
+    def __get__(self, env, owner=None):
+        return self if env is None else lambda *args: self.call(env, *args)
+
+    def call(self, env, *args):
+        self.calls += 1
+        return self.function(env, *args)
+
+    def __call__(self, *_):
+        raise AssertionError("called without an environment")
+
+
+def test_a_decorated_step_stays_as_it_is(gymnasium):
+    class Maze(gymnasium.Env):
+        @Bound
+        def step(self, action):
+            return action
+
+    assert Maze().step(1) == 1
+    assert Maze.step.calls == 1
+
+
+def test_a_decorated_target_of_steps_from_counts_as_it_is_looked_up():
+    class Maze:
+        @Bound
+        def step(self, action):
+            return action
+
+    module = SimpleNamespace(Maze=Maze)
+    custom.count_target(module, "Maze")
+
+    assert module.Maze().step(1) == 1
+    assert module.Maze.step.calls == 1
+    assert counts() == {"steps:custom": 1}
+
+
+@pytest.mark.parametrize("arguments", ["action", "action, *, repeat=1"])
+def test_a_class_that_is_made_anew_finds_its_super(gymnasium, arguments):
+    """As attrs and dataclasses with slots make it: they mend the cell of ``super()`` in what stands in the class."""
+    namespace = {"Env": gymnasium.Env}
+    exec(
+        "class Maze(Env):\n"
+        f"    def step(self, {arguments}):\n"
+        "        return super().__repr__(), action\n",
+        namespace,
+    )
+    old = namespace["Maze"]
+    kept = {name: it for name, it in vars(old).items() if name not in ("__dict__", "__weakref__")}
+    new = type(old)("Maze", old.__bases__, kept)
+    for cell in new.step.__closure__:
+        if cell.cell_contents is old:
+            cell.cell_contents = new
+
+    assert new().step(1)[1] == 1
+
+
+def test_classes_are_not_kept_alive(gymnasium):
+    def one():
+        made = a_maze(gymnasium)
+        made().step(1)
+        return weakref.ref(made)
+
+    made = one()
+    gc.collect()
+
+    assert made() is None
+
+
+def test_torch_compile_traces_what_is_counted(gymnasium):
+    step = vars(a_maze(gymnasium))["step"]
+
+    assert step._torchdynamo_inline is step.__wrapped__
 
 
 def test_an_exception_passes_and_does_not_count(gymnasium):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import _thread
+import operator
 import os
 import sys
+import time
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from unittest import mock
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent import sync_sites
+from rlprof.agent.inject.rlprof_agent import layout, sync_sites
 from rlprof.agent.inject.rlprof_agent.counted import torch_syncs
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.model.recording import SyncSite
@@ -133,6 +136,19 @@ def test_a_read_on_a_gpu_waits_and_moves_bytes(reader):
     assert (site.process, site.method, site.device, site.calls) == (7, "cpu", "gpu", 5)
     assert site.bytes == 20_000
     assert reader.new_counts() == {"gpu_syncs": 5, "d2h_bytes": 20_000}
+
+
+@pytest.mark.parametrize("cuda", [False, True])
+def test_a_read_that_no_python_code_calls_is_counted_without_a_place(reader, mailbox, cuda):
+    # Of the thread C code alone is on the stack where it looks the method up.
+    _thread.start_new_thread(operator.methodcaller("item"), (Tensor(cuda=cuda),))
+    spare = layout.CELLS_PER_SITE * layout.SPARE_SITE
+    deadline = time.monotonic() + 30
+    while not mailbox.site_cells[spare] and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+    assert mailbox.site_cells[spare] == 1
+    assert reader.sites.sites(0) == []
 
 
 def test_each_line_is_a_place_of_its_own(reader):

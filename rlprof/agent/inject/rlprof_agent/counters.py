@@ -112,6 +112,19 @@ def counter(name: str, size_of: Optional[SizeOf] = None) -> Counter:
     return found
 
 
+def stated(owner: Any, name: str) -> Any:
+    """The attribute ``name`` as ``owner`` or its class has it, properties included; None where neither does.
+
+    ``getattr`` would go on to ``__getattr__``, which is the program's: of a proxy it sends a message, and the wrappers
+    of gymnasium 0.29 warn.
+    """
+    from inspect import getattr_static
+
+    found = getattr_static(owner, name, None)
+    bind = getattr(type(found), "__get__", None)
+    return found if bind is None else bind(found, owner, type(owner))
+
+
 def renew() -> None:
     """Count for this process alone: to be called in a forked child."""
     for each in _counters.values():

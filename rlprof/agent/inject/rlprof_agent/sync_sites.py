@@ -43,8 +43,11 @@ class SyncSites:
         self.slots.clear()
         self.cells = _private_cells() if mailbox is None else mailbox.site_cells
 
-    def find(self, frame: FrameType) -> int:
-        """The first cell for a call from ``frame``, which ``slots`` does not have."""
+    def find(self, frame: Optional[FrameType]) -> int:
+        """The first cell for a call from ``frame``, which ``slots`` does not have; for none, the one that all share."""
+        spare = layout.CELLS_PER_SITE * layout.SPARE_SITE
+        if frame is None:
+            return spare
         if len(self._codes) >= MAX_CODES:
             self._codes.clear()
             self._in_library.clear()
@@ -60,7 +63,6 @@ class SyncSites:
                 break
             caller = caller.f_back
         if id(frame.f_code) in self._stays_here:
-            spare = layout.CELLS_PER_SITE * layout.SPARE_SITE
             self.slots[id(frame.f_code), frame.f_lasti] = spare
             return spare
         site = caller or frame

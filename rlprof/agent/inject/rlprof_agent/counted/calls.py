@@ -11,6 +11,7 @@ An error that passes through one leaves without its frame, from Python 3.11 on, 
 from __future__ import annotations
 
 from _thread import get_ident
+from types import FunctionType
 
 from ..layout import COUNTED_FILE
 
@@ -42,7 +43,10 @@ def counting(original: Any, counter: Counter) -> Any:
         wrapper.__defaults__ = original.__defaults__
     else:
         wrapper = _any_call(original, counter)
-    return dressed(wrapper, original)
+    wrapper = dressed(wrapper, original)
+    # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
+    wrapper._torchdynamo_inline = original
+    return wrapper
 
 
 def of_counting(code: CodeType) -> CodeType:
@@ -73,8 +77,11 @@ def _takes_self_and_one_more(code: CodeType) -> bool:
 def _one_argument_call(original: Any, counter: Counter) -> Any:
     thread, others, sizes = get_ident, counter.others, counter.sizes
     elsewhere = _any_call(original, counter)
+    __class__ = None
 
     def counted(self: Any, argument: Any) -> Any:
+        if False:
+            return __class__
         if counter.owner or others:
             me = thread()
             try:
@@ -105,8 +112,11 @@ def _one_argument_call(original: Any, counter: Counter) -> Any:
 
 def _any_call(original: Any, counter: Counter) -> Any:
     thread, others = get_ident, counter.others
+    __class__ = None
 
     def counted(*args: Any, **kwargs: Any) -> Any:
+        if False:
+            return __class__
         me = thread()
         is_outermost = not (counter.owner == me or me in others)
         if is_outermost:
@@ -128,8 +138,12 @@ def _any_call(original: Any, counter: Counter) -> Any:
 
 
 def _awaited_call(original: Any, counter: Counter) -> Any:
+    __class__ = None
+
     # Tasks of one thread take turns, so that calls inside calls cannot be told apart: all count.
     async def counted(*args: Any, **kwargs: Any) -> Any:
+        if False:
+            return __class__
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
@@ -147,6 +161,7 @@ def dressed(wrapper: Any, original: Any) -> Any:
     from functools import update_wrapper
 
     wrapper.__code__ = of_counting(wrapper.__code__)
+    wrapper = _with_class_of(original, wrapper)
     update_wrapper(wrapper, original)
     if wrapper.__code__.co_flags & _CO_VARARGS:
         from inspect import signature
@@ -157,3 +172,20 @@ def dressed(wrapper: Any, original: Any) -> Any:
         except (TypeError, ValueError):
             pass  # One of C code that does not tell.
     return wrapper
+
+
+def _with_class_of(original: Any, wrapper: Any) -> Any:
+    """``wrapper`` with the cell by which ``super()`` in ``original`` knows its class.
+
+    attrs, and dataclasses with slots, make a class anew and then mend that cell, which they look for in the closures
+    of what stands in the class. The wrappers here have a place for it, under the same name.
+    """
+    name, ours = "__class__", wrapper.__code__.co_freevars
+    given = getattr(getattr(original, "__code__", None), "co_freevars", ())
+    if name not in given or name not in ours:
+        return wrapper
+    cells = list(wrapper.__closure__)
+    cells[ours.index(name)] = original.__closure__[given.index(name)]
+    return FunctionType(
+        wrapper.__code__, wrapper.__globals__, wrapper.__name__, wrapper.__defaults__, tuple(cells)
+    )

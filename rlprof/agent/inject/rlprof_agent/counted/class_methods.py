@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
+from weakref import WeakSet
+
 from .. import foreign_errors
 from .calls import counter_of, counting, is_counting, of_counting
 
@@ -13,6 +16,10 @@ if TYPE_CHECKING:
     from ..counters import Counter
 
 _HOOK = "__init_subclass__"
+
+_PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
+_COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
+"""Names of types of functions that Cython, pybind11 and nanobind make."""
 
 
 class CountedMethods:
@@ -26,7 +33,9 @@ class CountedMethods:
         self._base = base
         self._names = tuple(names)
         self._counter = counter
-        self._replaced: list[tuple[type, str, Any, Any]] = []
+        # Not kept alive: a program may make a class for each of its levels, with what it closes over.
+        self._classes: WeakSet[type] = WeakSet()
+        self._hooked: Any = (None, None)
 
     def install(self) -> None:
         for each in _with_subclasses(self._base):
@@ -35,25 +44,34 @@ class CountedMethods:
 
     def remove(self) -> None:
         """Give every class its own methods back, where nobody has replaced ours."""
-        for owner, name, ours, original in self._replaced:
-            if owner.__dict__.get(name) is ours:
-                if original is None:
-                    delattr(owner, name)
-                else:
-                    setattr(owner, name, original)
-        self._replaced = []
+        for owner in self._classes:
+            for name in self._names:
+                ours = owner.__dict__.get(name)
+                if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
+                    setattr(owner, name, ours.__wrapped__)
+        self._classes.clear()
+        hook, original = self._hooked
+        if self._base.__dict__.get(_HOOK) is hook:
+            if original is None:
+                delattr(self._base, _HOOK)
+            else:
+                setattr(self._base, _HOOK, original)
 
     def _count_in(self, owner: type) -> None:
         for name in self._names:
             original: Any = owner.__dict__.get(name)
-            if not _is_method(original):
+            if not is_method(original):
                 continue
             if is_counting(original):
                 if counter_of(original) is self._counter:
                     continue
                 # A library whose vector environments are environments: as such they count more.
                 original = original.__wrapped__
-            self._replace(owner, name, counting(original, self._counter), original)
+            try:
+                setattr(owner, name, counting(original, self._counter))
+            except TypeError:
+                return  # A class of an extension module, whose attributes are fixed.
+            self._classes.add(owner)
 
     def _watch_subclasses(self) -> None:
         base: Any = self._base
@@ -77,24 +95,22 @@ class CountedMethods:
                 foreign_errors.pass_on(error)
 
         __init_subclass__.__code__ = of_counting(__init_subclass__.__code__)
-        self._replace(base, _HOOK, classmethod(__init_subclass__), original)
-
-    def _replace(self, owner: type, name: str, ours: Any, original: Any) -> None:
+        hook = classmethod(__init_subclass__)
         try:
-            setattr(owner, name, ours)
+            setattr(base, _HOOK, hook)
         except TypeError:
-            return  # A class of an extension module, whose attributes are fixed.
-        self._replaced.append((owner, name, ours, original))
+            return  # As above.
+        self._hooked = hook, original
 
 
-def _is_method(candidate: Any) -> bool:
-    """Whether it is a function of any kind with a body, bound on access."""
-    return (
-        callable(candidate)
-        and hasattr(type(candidate), "__get__")
-        and not isinstance(candidate, (type, staticmethod, classmethod))
-        and not getattr(candidate, "__isabstractmethod__", False)
-    )
+def is_method(candidate: Any) -> bool:
+    """Whether it is a function with a body. What a decorator made of one may do anything when it is bound, and
+    have attributes of its own: it is left as it is, and what is around it counts.
+    """
+    kind = type(candidate)
+    if not issubclass(kind, _PLAIN) and kind.__name__ not in _COMPILED:
+        return False
+    return not getattr(candidate, "__isabstractmethod__", False)
 
 
 def _with_subclasses(base: type) -> list[type]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from .. import layout
-from ..counters import counter
+from ..counters import counter, stated
+from ..stand_ins import MethodStandIn
 from .calls import counting, is_counting
+from .class_methods import is_method
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def count_target(module: ModuleType, qualname: str) -> int:
     if not callable(found) or isinstance(found, type):
         return layout.CUSTOM_NOT_CALLABLE
     try:
-        setattr(owner, name, _counted(_as_defined(owner, name)))
+        setattr(owner, name, _counted(_as_defined(owner, name), owner))
     except (TypeError, AttributeError):
         return layout.CUSTOM_READ_ONLY
     return layout.CUSTOM_COUNTED
@@ -43,15 +45,22 @@ def _as_defined(owner: Any, name: str) -> Any:
     return getattr(owner, name)
 
 
-def _counted(original: Any) -> Any:
+def _counted(original: Any, owner: Any) -> Any:
     steps = counter("steps:custom", _num_envs)
+
+    def count(stepped: Any) -> None:
+        steps.cell[0] += steps.size_of(stepped)
+
     if isinstance(original, (staticmethod, classmethod)):
         return type(original)(counting(original.__func__, steps))
     if is_counting(original):
         original = original.__wrapped__
+    if isinstance(owner, type) and not is_method(original):
+        # What a decorator made of it is bound in a way of its own.
+        return MethodStandIn(original, count)
     return counting(original, steps)
 
 
 def _num_envs(owner: Any) -> int:
-    number = getattr(owner, "num_envs", None)
+    number = stated(owner, "num_envs")
     return number if type(number) is int else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..counters import counter
+from ..counters import counter, stated
 from .class_methods import CountedMethods
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -38,8 +38,8 @@ def _num_envs(env: Any) -> int:
 
 def _copies(env: Any) -> int:
     """1, or ``num_envs`` of an environment that is many at once, as simulators on a GPU are."""
-    for each in (env, env.unwrapped):
-        number = getattr(each, "num_envs", None)
+    for each in (env, stated(env, "unwrapped")):
+        number = stated(each, "num_envs")
         if type(number) is int:
             return number
     return 1

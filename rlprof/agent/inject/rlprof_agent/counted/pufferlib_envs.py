@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..counters import counter
+from ..counters import counter, stated
 from .calls import dressed
 from .class_methods import CountedMethods
 from .gymnasium_envs import stop_counting_envs
@@ -43,7 +43,7 @@ def _steps() -> Counter:
 
 def _agents(env: Any) -> int:
     """Agents that act at each call; none in a worker, whose steps the main process counts."""
-    return 0 if _is_worker[0] else int(getattr(env, "agents_per_batch", None) or env.num_agents)
+    return 0 if _is_worker[0] else int(stated(env, "agents_per_batch") or env.num_agents)
 
 
 def _without_counting(work: Any) -> Any:

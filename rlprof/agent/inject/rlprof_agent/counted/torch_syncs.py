@@ -137,13 +137,13 @@ class CountedRead(CountedMethod):
         self.on_cpu = self._new_sites(name, "cpu")
         self._on_device = self._new_sites(name, "gpu")
 
-    def of_a_rarer_kind(self, tensor: Any, owner: Any, frame: FrameType) -> Any:
+    def of_a_rarer_kind(self, tensor: Any, owner: Any) -> Any:
         """What ``__get__`` gives for all but plain tensors on the CPU."""
         bound = self.bind(self.original, tensor, owner)
         if tensor is None or not self._is_plain(tensor):
             return bound
         if not tensor.is_cuda:
-            self.on_cpu.cells[self.on_cpu.find(frame)] += 1
+            self.on_cpu.cells[self.on_cpu.find(_above(2))] += 1
             return bound
         sites = self._on_device
 
@@ -154,7 +154,7 @@ class CountedRead(CountedMethod):
             except BaseException as error:
                 error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
                 raise
-            sites.add(sites.find(_getframe(1)), perf_counter_ns() - begun, tensor)
+            sites.add(sites.find(_above(1)), perf_counter_ns() - begun, tensor)
             return result
 
         return timed
@@ -174,13 +174,15 @@ def counted_read(name: str, tensor: Any) -> CountedRead:
             if stays[0]:
                 return bind(original, read, owner)
             if type(read) is not tensor or modes() or read.is_cuda:
-                return rarer(read, owner, frame_above(1))
+                return rarer(read, owner)
             if gives_back or given_back[0] != id(read):
-                frame = frame_above(1)
                 try:
+                    frame = frame_above(1)
                     first = slots[id(frame.f_code), frame.f_lasti]
                 except KeyError:
                     first = on_cpu.find(frame)
+                except ValueError:
+                    first = on_cpu.find(None)
                 on_cpu.cells[first] += 1
             given_back[0] = id(read) if gives_back else 0
             return bind(original, read, owner)
@@ -228,7 +230,7 @@ class CountedCopy(CountedMethod):
                 foreign_errors.pass_on(error)
                 return result
             if sites is not None:
-                sites.add(sites.find(_getframe(1)), waited, source)
+                sites.add(sites.find(_above(1)), waited, source)
             return result
 
         return timed
@@ -240,3 +242,13 @@ class CountedCopy(CountedMethod):
         if not source.is_cuda:
             return self._pinned if source.is_pinned() else self._pageable
         return None if non_blocking else self._to_host
+
+
+def _above(levels: int) -> Optional[FrameType]:
+    """The frame so many above the one that calls this; None where no Python called what reads there: a thread or a
+    function of ``atexit`` may be C code.
+    """
+    try:
+        return _getframe(levels + 1)
+    except ValueError:
+        return None

@@ -1,0 +1,113 @@
+"""Environments of shapes that trainings have, stepped with and without rlprof: the same output, and no harm."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("gymnasium", reason="gymnasium is missing (pip install gymnasium)")
+
+PROXY = """
+    import multiprocessing as mp
+    import gymnasium
+
+    class Simulator:
+        def step(self, action): return action + 1, 1.0, False, False, {}
+
+    def serve(connection):
+        simulator = Simulator()
+        while (asked := connection.recv()) is not None:
+            name, arguments = asked
+            connection.send(getattr(simulator, name)(*arguments))
+
+    class Remote(gymnasium.Env):
+        def __init__(self):
+            self.connection, other = mp.Pipe()
+            self.process = mp.Process(target=serve, args=(other,))
+            self.process.start()
+
+        def __getattr__(self, name):
+            if name.startswith("_"):
+                raise AttributeError(name)
+            self.connection.send((name, ()))
+            return self.connection.recv()
+
+        def step(self, action):
+            self.connection.send(("step", (action,)))
+            return self.connection.recv()
+
+    if __name__ == "__main__":
+        env = Remote()
+        print([env.step(action)[0] for action in range(3)])
+        env.connection.send(None)
+        env.process.join()
+        print("the simulator ended with", env.process.exitcode)
+"""
+
+MADE_ANEW = """
+    import gymnasium
+
+    class Base(gymnasium.Env):
+        def step(self, action): return action, 1.0, False, False, {}
+
+    try:
+        import attrs
+        define = attrs.define(eq=False)
+    except ImportError:
+        define = lambda cls: cls
+
+    @define
+    class Maze(Base):
+        limit: int = 5
+        def step(self, action): return super().step(action)
+
+    print(Maze().step(1))
+"""
+
+DECORATED = """
+    import functools, gymnasium
+
+    class Maze(gymnasium.Env):
+        @functools.lru_cache
+        def step(self, action): return action, 1.0, False, False, {}
+
+    print(Maze().step(1), Maze.step.cache_info())
+"""
+
+COMPILED = """
+    import gymnasium, torch
+
+    class Batched(gymnasium.Env):
+        num_envs = 8
+        def step(self, action):
+            self.state = self.state + action
+            return self.state, self.state.sum(-1), False, False, {}
+
+    env = Batched()
+    env.state = torch.zeros(8, 3)
+
+    @torch.compile(backend="eager", fullgraph=True)
+    def rollout(actions):
+        return sum(env.step(actions)[1] for _ in range(4))
+
+    print([rollout(torch.ones(8, 3)).tolist() for _ in range(3)])
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(PROXY, id="of-another-process"),
+        pytest.param(MADE_ANEW, id="made-anew"),
+        pytest.param(DECORATED, id="decorated"),
+        pytest.param(COMPILED, id="compiled"),
+    ],
+)
+def test_it_is_stepped_as_without_rlprof(write, rlprof_run, bare_run, program):
+    if "torch" in program:
+        pytest.importorskip("torch", reason="torch is missing (pip install torch)")
+    script = write(program)
+
+    result, alone = rlprof_run(script), bare_run(script)
+
+    assert alone.returncode == 0, alone.stderr
+    assert (result.code, result.out, result.err) == (0, alone.stdout, "")
