@@ -25,7 +25,8 @@ MAX_TEXT: Final = 200
 """Characters kept of a source line: a page cannot show more, and a generated one may be 1 MB."""
 
 _is_driver: Final = files_of(lambda library: library.drives)
-"""Other libraries between two frames of the user's (hydra, click, decorators of torch) call once."""
+"""A test for code that calls its user's functions over and over. Other libraries between two frames of the
+user's (hydra, click, decorators of torch) call once."""
 
 
 class Line(NamedTuple):
