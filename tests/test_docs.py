@@ -81,7 +81,7 @@ def test_the_detector_of_the_guide_passes_its_own_tests(tmp_path):
         example["path"]: example["text"]
         for example in EXAMPLE.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     }
-    detector, its_test = sorted(examples)
+    detector, its_test = sorted(path for path in examples if "/detectors/" in path)
     # Beside the package rather than in it: only the import path of the guide's detector differs.
     (tmp_path / "deepcopy_in_loop.py").write_text(examples[detector])
     module = detector.removesuffix(".py").replace("/", ".")

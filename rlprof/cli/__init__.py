@@ -30,6 +30,7 @@ from rlprof.cli.target import TargetCommand
 from rlprof.cli.trace import trace
 from rlprof.cli.unbreakable import unbreakable
 from rlprof.errors import EXIT_ERROR, RlprofError
+from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 
 ISSUES_URL: Final = "https://github.com/rlprof/rlprof/issues"
 
@@ -43,8 +44,8 @@ _HELP = """Why reinforcement-learning training is slow, and what each fix is wor
 """
 
 _EPILOG = (
-    "Steps of gymnasium, Stable-Baselines3, TorchRL and PufferLib are counted by themselves; for others "
-    "give --steps-from or call rlprof.step() where your program makes one."
+    f"Steps of {', '.join(COUNTED_LIBRARIES[:-1])} and {COUNTED_LIBRARIES[-1]} are counted by themselves; "
+    "for others give --steps-from or call rlprof.step() where your program makes one."
 )
 
 

@@ -21,6 +21,7 @@ from rlprof.cli.output import say, show, terminal_options
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, nothing_to_run, target_of
 from rlprof.errors import OutputError, RlprofError, UsageError
+from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def run(
             metavar="MODULE:QUALNAME",
             help="Count calls of this function or method as steps, for example "
             "envs.maze:MazeEnv.step; num_envs steps each where its object has such a number. "
-            "Known libraries (gymnasium, Stable-Baselines3, TorchRL, PufferLib) are counted "
-            "without it.",
+            f"Known libraries ({', '.join(COUNTED_LIBRARIES)}) are counted without it.",
         ),
     ] = None,
     torch: Annotated[

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.libraries.known import files_of, packages_of
 from rlprof.model.activity import Component
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding
@@ -26,13 +26,8 @@ SHOWN_LINES: Final = 5
 LEAST_NAMED: Final = 0.05
 """Part of the environment's time from which its wrappers, or whose code it is, are worth a word."""
 
-_COMPUTES: Final = frozenset({"numpy", "torch", "jax", "jaxlib", "scipy", "numba", "cv2"})
-"""Libraries that do the work of the line that called them."""
-
-_WRAPPERS: Final = re.compile(
-    r"[/\\](gymnasium|gym|pettingzoo|supersuit|shimmy|torchrl[/\\]envs|stable_baselines3[/\\]common)"
-    r"[/\\](wrappers|utils|transforms|vec_env|vector|monitor|atari_wrappers)"
-)
+_does_callers_work: Final = packages_of(lambda library: library.does_callers_work)
+_wraps: Final = files_of(lambda library: library.wrappers)
 
 
 class _Environment:
@@ -52,7 +47,7 @@ class _Environment:
             place = _place(tree, node, names)
             self.weights[self.lines.line(place)] += cost.busy_us
             self.total_us += cost.busy_us
-            if _WRAPPERS.search(tree.frame(place).file):
+            if _wraps(tree.frame(place).file):
                 self.wrappers_us += cost.busy_us
 
 
@@ -62,7 +57,7 @@ def _place(tree: CallTree, node: int, names: Sequence[str]) -> int:
     while current != NO_PARENT and names[current] == ENVIRONMENT:
         frame = tree.frame(current)
         has_lines = origin(frame) in (Origin.YOURS, Origin.LIBRARY)
-        if has_lines and installed_package(frame.file) not in _COMPUTES:
+        if has_lines and not _does_callers_work(installed_package(frame.file)):
             return current
         current = tree.nodes[current].parent
     return node

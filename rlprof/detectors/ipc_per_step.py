@@ -10,7 +10,9 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.crews import Crew, Split, find_crews, split_work
-from rlprof.detectors.recognisers.transport import Transport, find_transport, most_transport_us
+from rlprof.detectors.recognisers.transport import find_transport, most_transport_us
+from rlprof.libraries.base import Transport
+from rlprof.libraries.known import LIBRARIES
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
@@ -307,16 +309,20 @@ def _where(change: _Change) -> str:
     return f"in {change.workers} workers" if change.workers else "in one process"
 
 
+_IN_PROCESS: Final = ", ".join(
+    f"{library.name}'s {library.in_process_envs}"
+    for library in LIBRARIES
+    if library.in_process_envs
+)
+
+
 def _fix(change: _Change) -> str:
     if change.workers:
         return (
             f"Let {change.workers} workers step several environments each, so that one message "
             "carries the actions of all of them."
         )
-    return (
-        "Step the environments in one process: gymnasium's SyncVectorEnv, Stable-Baselines3's "
-        "DummyVecEnv, or one environment written with arrays."
-    )
+    return f"Step the environments in one process: {_IN_PROCESS}, or one environment written with arrays."
 
 
 DETECTOR: Final = Detector(

@@ -9,7 +9,8 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits
-from rlprof.detectors.recognisers.log_output import Sink, find_output
+from rlprof.detectors.recognisers.log_output import find_output
+from rlprof.libraries.base import Sink
 from rlprof.model.counters import LOG_RECORDS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile

@@ -10,7 +10,8 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
-from rlprof.detectors.recognisers.transport import Transport, below, find_transport
+from rlprof.detectors.recognisers.transport import below, find_transport
+from rlprof.libraries.base import Transport
 from rlprof.model.activity import Activity
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +17,8 @@ from rlprof.detectors.recognisers.env_loops import (
     find_env_loops,
     is_of_its_own,
 )
+from rlprof.libraries.base import EVERYTHING
+from rlprof.libraries.known import files_of
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Frame
@@ -55,11 +56,10 @@ much as tens of plain Python operations."""
 MOSTLY_PLAIN: Final = 0.7
 """Part of an environment's time in plain Python from which arrays could take its place."""
 
-_FRAMEWORK: Final = re.compile(
-    r"[/\\](torch|jax|flax|haiku|equinox|tensorflow|keras|tinygrad|tensordict)[/\\]"
-    r"|[/\\]stable_baselines3[/\\]common[/\\](policies|distributions|torch_layers)\.py$"
+_is_network: Final = files_of(
+    lambda library: EVERYTHING if library.is_framework else library.policy
 )
-_LEARNS: Final = re.compile(r"[/\\]torch[/\\](optim|autograd|_tensor\.py)")
+_learns: Final = files_of(lambda library: library.learner if library.is_framework else None)
 _STEPS: Final = frozenset({"step", "_step", "reset", "_reset"})
 _ARRAYS: Final = frozenset({"np", "numpy", "cv2", "scipy", "jnp", "torch"})
 
@@ -142,7 +142,7 @@ class _Search:
     def _is_policy(self, top: int, *, asks: bool) -> bool:
         """``asks``: whether the line that calls ``top`` names a policy."""
         frame = self.tree.frame(top)
-        if not asks or _LEARNS.search(frame.file):
+        if not asks or _learns(frame.file):
             return False
         return not self.lines.is_yours(frame) or self._calls_framework(top)
 
@@ -155,7 +155,7 @@ class _Search:
         while pending:
             node = pending.pop()
             frame = self.tree.frame(node)
-            if last_name(frame.function) in _STEPS or _LEARNS.search(frame.file):
+            if last_name(frame.function) in _STEPS or _learns(frame.file):
                 continue
             yield node
             pending += self.tree.children(node)
@@ -164,7 +164,7 @@ class _Search:
         """Whether a network is asked below ``top``, by its stacks or by the user's own lines."""
         if top not in self._torch:
             self._torch[top] = any(
-                _FRAMEWORK.search(self.tree.frame(node).file) or self._multiplies(node)
+                _is_network(self.tree.frame(node).file) or self._multiplies(node)
                 for node in self._without_steps(top)
             )
         return self._torch[top]

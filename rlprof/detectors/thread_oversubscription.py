@@ -10,6 +10,8 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.locks import asleep_for_locks, shares_of, work_under_locks
+from rlprof.libraries.base import EVERYTHING
+from rlprof.libraries.known import files_of
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
@@ -66,9 +68,7 @@ LIMITS: Final = (
 
 SHOWN_LINES: Final = 4
 
-_NUMERIC: Final = re.compile(
-    r"[/\\](torch|numpy|scipy|sklearn|jax|jaxlib|tensorflow|numba|numexpr|pandas|cv2)[/\\]"
-)
+_has_teams: Final = files_of(lambda library: EVERYTHING if library.has_thread_teams else None)
 
 _FORMATTING: Final = re.compile(r"[/\\](arrayprint|_tensor_str)\.py$")
 """Of such libraries, but Python: no team computes there."""
@@ -241,7 +241,7 @@ class _Place(Enum):
 def _place(file: str, above: _Place) -> _Place:
     if above is _Place.FORMATTING or _FORMATTING.search(file):
         return _Place.FORMATTING
-    return _Place.COMPUTING if above is _Place.COMPUTING or _NUMERIC.search(file) else above
+    return _Place.COMPUTING if above is _Place.COMPUTING or _has_teams(file) else above
 
 
 def _locations(nodes: Collection[int], profile: Profile) -> tuple[Location, ...]:

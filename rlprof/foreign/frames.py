@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from rlprof.libraries.known import LIBRARIES
 from rlprof.model.recording import Frame
 
 _PY_SPY: Final = re.compile(
@@ -25,17 +26,7 @@ SHORT_STDLIB: Final = "…/lib/python3.0/"
 """Stands for the folder that was cut off; which version is not known."""
 SHORT_INSTALLED: Final = "…/site-packages/"
 
-_INSTALLED: Final = frozenset(
-    {
-        "absl", "accelerate", "ale_py", "brax", "cloudpickle", "cv2", "datasets", "dm_control",
-        "dm_env", "einops", "flax", "gym", "gymnasium", "hydra", "imageio", "jax", "jaxlib",
-        "joblib", "lightning", "matplotlib", "mlflow", "mujoco", "numba", "numpy", "omegaconf",
-        "optax", "pandas", "pettingzoo", "PIL", "psutil", "pufferlib", "pydantic", "ray", "rich",
-        "sample_factory", "scipy", "sklearn", "stable_baselines3", "tensorboard", "tensordict",
-        "tensorflow", "tianshou", "torch", "torchrl", "torchvision", "tqdm", "transformers",
-        "triton", "wandb", "yaml", "zmq",
-    }
-)  # fmt: skip
+_INSTALLED: Final = frozenset(package for library in LIBRARIES for package in library.packages)
 """Packages that training imports: a file in a folder of such a name is nobody's own."""
 
 

@@ -15,14 +15,13 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from rlprof.errors import UsageError
+from rlprof.libraries.step_sources import STEP_SOURCES, is_of_steps
 from rlprof.model.counters import (
     COMPILES,
     COST_COUNTERS,
     GC_COLLECTIONS,
     KERNEL_LAUNCHES,
     PROCESSES,
-    STEP_COUNTERS,
-    is_of_steps,
 )
 from rlprof.units import count, percent
 
@@ -104,7 +103,7 @@ def parse_tolerance(text: str) -> CounterTolerance:
             slug="bad-counter",
             hint="write a counter and by how much it may grow: gpu_syncs=0, h2d_bytes=5% or ipc_bytes=off",
         )
-    if term["name"] in STEP_COUNTERS:
+    if term["name"] in STEP_SOURCES:
         raise UsageError(
             f"{term['name']} counts the steps themselves",
             slug="bad-counter",

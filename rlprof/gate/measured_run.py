@@ -12,7 +12,8 @@ from rlprof.gate.counters import RunCounters
 from rlprof.gate.launches import launches_of
 from rlprof.gate.program import Program, Side
 from rlprof.gate.worktrees.imported_files import ImportedFiles
-from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES, is_of_steps
+from rlprof.libraries.step_sources import is_of_steps
+from rlprof.model.counters import KERNEL_LAUNCHES, PROCESSES
 from rlprof.model.profile import Interval, PhaseKind, Throughput
 from rlprof.model.recording import Recording
 from rlprof.pace.own_pace import at_own_pace

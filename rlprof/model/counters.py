@@ -1,8 +1,8 @@
-"""The names under which a recording counts, and which of them tell the steps per second."""
+"""The names under which a recording counts; those of libraries' steps stand in ``rlprof/libraries/``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 STEPS: Final = "steps"
@@ -10,9 +10,6 @@ STEPS: Final = "steps"
 
 STEPS_CUSTOM: Final = "steps:custom"
 """Calls of the target of ``--steps-from``, times its ``num_envs``."""
-
-STEPS_GYMNASIUM_VECTOR: Final = "steps:gymnasium.vector"
-STEPS_GYMNASIUM_ENV: Final = "steps:gymnasium.env"
 
 OUTPUT_STEPS: Final = "output_steps"
 """Growth of a step count that the program prints."""
@@ -84,31 +81,7 @@ COST_COUNTERS: Final[Mapping[str, str]] = {
 TOLD_ON_DEMAND: Final = frozenset({GC_COLLECTIONS, KERNEL_LAUNCHES})
 """Those of the stack probe, and of the windows that it ends: a run that is only counted has neither."""
 
-STEP_SOURCES: Final[tuple[tuple[str, str], ...]] = (
-    (STEPS, "rlprof.step"),
-    (STEPS_CUSTOM, "--steps-from"),
-    ("steps:pufferlib", "PufferLib vector env"),
-    ("steps:sb3.vec", "Stable-Baselines3 vector env"),
-    (STEPS_GYMNASIUM_VECTOR, "gymnasium vector env"),
-    ("steps:torchrl.batched", "TorchRL batched env"),
-    ("steps:torchrl.env", "TorchRL env"),
-    (STEPS_GYMNASIUM_ENV, "gymnasium env"),
-    (OUTPUT_STEPS, "output pattern"),
-)
-"""Counters of steps, each with its source in words. The first that counted at all is the run's:
-those further down count the same steps again, inside its own or in its workers."""
-
-STEP_COUNTERS: Final = frozenset(name for name, _ in STEP_SOURCES)
-
 _OF_PHASES: Final = "phase:"
-
-_RANK: Final = {name: rank for rank, (name, _) in enumerate(STEP_SOURCES)}
-
-
-def best_source(names: Iterable[str | None]) -> str | None:
-    """The counter among ``names`` that tells the run's steps; None when none does."""
-    known = [name for name in names if name is not None and name in _RANK]
-    return min(known, key=_RANK.__getitem__, default=None)
 
 
 def phase_of_counter(name: str) -> tuple[str, str] | None:
@@ -117,8 +90,3 @@ def phase_of_counter(name: str) -> tuple[str, str] | None:
         return None
     phase, _, what = name.removeprefix(_OF_PHASES).rpartition(":")
     return phase, what
-
-
-def is_of_steps(name: str) -> bool:
-    """Whether the counter ``name`` tells what happens in steps, and not the steps or phases themselves."""
-    return name not in STEP_COUNTERS and not name.startswith(_OF_PHASES)

@@ -8,7 +8,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
-from rlprof.model.counters import OUTPUT_STEPS, STEP_SOURCES, UPDATES, best_source
+from rlprof.libraries.step_sources import STEP_SOURCES, best_source
+from rlprof.model.counters import OUTPUT_STEPS, UPDATES
 from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import Recording, Window
 
@@ -52,10 +53,10 @@ class StepCounts:
 
 
 def count_steps(recording: Recording) -> StepCounts:
-    """The steps of a run from its best source; ``model/counters.py`` ranks them."""
+    """The steps of a run from its best source; ``libraries/step_sources.py`` ranks them."""
     name = best_source(counter.name for counter in recording.counters if counter.value > 0)
     if name is not None:
-        return _from_counters(recording, name, dict(STEP_SOURCES)[name])
+        return _from_counters(recording, name, STEP_SOURCES[name])
     printed = tuple(
         (gauge.window, gauge.value) for gauge in recording.gauges if gauge.name == OUTPUT_SPS
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from rlprof.libraries.step_sources import OWN_ENVS
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording
@@ -41,9 +42,6 @@ from rlprof.source.started import started_package
 _READ_LIBRARIES_FROM: Final = 0.01
 """Part of the steady time that passes through a library's file from which its source is read. Imports
 of torch leave 8 MB of sources in a run file, whose syntax trees take 10 s to make."""
-
-_ENVS_OF_ITS_OWN: Final = ("steps:gymnasium.env", "steps:torchrl.env")
-"""Counters of environments that a process steps itself, not by workers."""
 
 
 def build_profile(recording: Recording) -> Profile:
@@ -89,7 +87,7 @@ def _name_processes(draft: Draft) -> None:
         process_roles(recording.processes, draft.working or draft.pace.counts.spans.keys()),
         process_components(draft.threads.costs, process_of, draft.wait_kinds, draft.parts),
         updates={process for process, named in counts.items() if named.get("updates")},
-        steps={process for process, named in counts.items() if any(map(_is_own_env, named))},
+        steps={process for process, named in counts.items() if OWN_ENVS & named.keys()},
     )
 
 
@@ -210,10 +208,6 @@ def _summed(counts: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
         for name, value in named.items():
             total[name] = total.get(name, 0.0) + value
     return total
-
-
-def _is_own_env(name: str) -> bool:
-    return name in _ENVS_OF_ITS_OWN
 
 
 def _length_us(phases: Sequence[Phase], kind: PhaseKind) -> int:

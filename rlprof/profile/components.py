@@ -1,7 +1,7 @@
 """Parts of training, told from the stacks: what each costs, and how fast it alone would let it be.
 
-The nearest frame that is known decides, from the leaf up: a library by its path, a function of the
-user's by its name and class. A function that calls the environment is the training loop itself, and
+The nearest frame that is known decides, from the leaf up: a library by its path
+(``rlprof/libraries/``), a function of the user's by its name and class. A function that calls the environment is the training loop itself, and
 no part, whatever its name.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
+from rlprof.libraries.known import files_of
 from rlprof.model.activity import FOR_OTHERS, Activity, Component, HostLoad, WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import phase_of_counter
@@ -36,36 +36,16 @@ SHARES_THE_WORK: Final = 0.25
 LEAST_SHARE: Final = 0.002
 """Of the critical time and of all CPU time: below it a component is not listed."""
 
-_PATHS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
-    (name, re.compile(pattern))
-    for name, pattern in (
-        (
-            LOGGING,
-            r"/(logging|tensorboard|tensorboardX|wandb|mlflow|tqdm|rich|loguru|structlog|aim|neptune)/"
-            r"|/torch/utils/tensorboard/|/stable_baselines3/common/(logger|monitor)\.py$",
-        ),
-        (CONFIGURATION, r"/(omegaconf|hydra|yaml|ml_collections|gin|antlr4)/|/argparse\.py$"),
-        (DATA, r"/torch/utils/data/|/stable_baselines3/common/buffers\.py$|/torchrl/data/"),
-        (LEARNING, r"/torch/(optim|autograd)/|/torch/_tensor\.py$|/torchrl/objectives/"),
-        (
-            TRANSFER,
-            r"/multiprocessing/(reduction|connection|queues|shared_memory|heap|managers)\.py$"
-            r"|/torch/multiprocessing/|/(cloudpickle|dill)/|/pickle\.py$|/copyreg\.py$",
-        ),
-        (
-            ENVIRONMENT,
-            r"/(gymnasium|gym|pettingzoo|minigrid|ale_py|mujoco|dm_control|dm_env|brax|procgen"
-            r"|highway_env|pybullet\w*|nle|crafter|envpool|supersuit|shimmy|babyai|vizdoom|craftax"
-            r"|gymnax|jumanji|pufferlib|box2d|Box2D|pygame|overcooked\w*|metaworld|robosuite)/"
-            r"|/torchrl/envs/|/stable_baselines3/common/(vec_env|envs)/",
-        ),
-    )
+_FILES: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
+    (LOGGING, files_of(lambda library: library.logging)),
+    (CONFIGURATION, files_of(lambda library: library.configuration)),
+    (DATA, files_of(lambda library: library.data)),
+    (LEARNING, files_of(lambda library: library.learner)),
+    (TRANSFER, files_of(lambda library: library.transfer)),
+    (ENVIRONMENT, files_of(lambda library: library.environment)),
 )
 
-_NETWORK: Final = re.compile(
-    r"/torch/(nn|distributions|_inductor|_dynamo)/|/(flax|haiku|equinox|tensordict/nn)/"
-    r"|/stable_baselines3/common/(policies|distributions|torch_layers)\.py$"
-)
+_is_network: Final = files_of(lambda library: library.policy)
 """Learning below a learner, else inference."""
 
 _ENVIRONMENT_CLASS: Final = re.compile(r"env|world|game|simulat|arena|bandit|maze|task$", re.I)
@@ -105,7 +85,7 @@ def classify_components(nodes: Sequence[Node], sources: Mapping[str, str]) -> li
         name = own[number]
         if name == ENVIRONMENT or (name and (frame.file, frame.function) not in loops):
             found.append(name)
-        elif _NETWORK.search(frame.file):
+        elif _is_network(frame.file):
             found.append(above if above in (LEARNING, INFERENCE, ENVIRONMENT) else INFERENCE)
         else:
             found.append(OTHER if (frame.file, frame.function) in loops else above)
@@ -138,10 +118,8 @@ def _component(frame: Frame, sources: Mapping[str, str]) -> str:
     return "" if kind is Origin.RUNTIME else _of_library(frame.file)
 
 
-@lru_cache(maxsize=16384)
 def _of_library(file: str) -> str:
-    path = file.replace("\\", "/")
-    return next((name for name, pattern in _PATHS if pattern.search(path)), "")
+    return next((name for name, is_part in _FILES if is_part(file)), "")
 
 
 def _of_yours(frame: Frame, sources: Mapping[str, str]) -> str:

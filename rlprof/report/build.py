@@ -9,8 +9,8 @@ from typing import Final
 
 from rlprof.device.torch_windows import WindowView
 from rlprof.discovery import broken_plugins
+from rlprof.libraries.step_sources import is_of_steps
 from rlprof.model.activity import NOT_BOUND
-from rlprof.model.counters import is_of_steps
 from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording

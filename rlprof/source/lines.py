@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from rlprof.libraries.known import files_of
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Location
 from rlprof.model.recording import NO_PARENT, Frame
@@ -23,16 +24,9 @@ _RLPROF: Final = re.compile(r"[/\\]rlprof[/\\](agent[/\\].*|__init__)\.py$|[/\\]
 MAX_TEXT: Final = 200
 """Characters kept of a source line: a page cannot show more, and a generated one may be 1 MB."""
 
-_DRIVERS: Final = re.compile(
-    r"[/\\](stable_baselines3|sb3_contrib|gymnasium|gym|pettingzoo|supersuit|tianshou|torchrl|ray"
-    r"|pufferlib|acme|skrl|rl_games|rsl_rl|sample_factory|pytorch_lightning|lightning|transformers"
-    r"|keras|joblib|optuna|concurrent[/\\]futures|asyncio)[/\\]"
-    r"|[/\\]multiprocessing[/\\]pool\.py$"
-)
-"""Code that calls its user's functions over and over: training loops, pools, event loops.
-
-Other libraries between two frames of the user's (hydra, click, decorators of torch) call once.
-"""
+_is_driver: Final = files_of(lambda library: library.drives)
+"""A test for code that calls its user's functions over and over. Other libraries between two frames of the
+user's (hydra, click, decorators of torch) call once."""
 
 
 class Line(NamedTuple):
@@ -137,7 +131,7 @@ class UserLines:
         return self.is_yours(frame) and self._in_loop(frame)
 
     def _drives(self, frame: Frame) -> bool:
-        return bool(_DRIVERS.search(frame.file)) or self._in_loop(frame)
+        return _is_driver(frame.file) or self._in_loop(frame)
 
     def _in_loop(self, frame: Frame) -> bool:
         module = self.module(frame.file)

@@ -6,47 +6,12 @@ import re
 from collections import defaultdict
 from typing import Final
 
+from rlprof.libraries.known import packages_of
 from rlprof.model.calltree import CallTree
 from rlprof.model.recording import Frame
 from rlprof.source.origin import Origin, installed_package, is_import_machinery, origin
 
-LAUNCHERS: Final = frozenset(
-    {
-        "_pytest",
-        "absl",
-        "accelerate",
-        "click",
-        "cloudpickle",
-        "coverage",
-        "debugpy",
-        "deepspeed",
-        "distributed",
-        "fire",
-        "hydra",
-        "invoke",
-        "ipykernel",
-        "IPython",
-        "jax",
-        "joblib",
-        "jsonargparse",
-        "lightning",
-        "loky",
-        "pluggy",
-        "pytest",
-        "pytorch_lightning",
-        "ray",
-        "rlprof",
-        "simple_parsing",
-        "submitit",
-        "torch",
-        "tornado",
-        "traitlets",
-        "typer",
-        "tyro",
-        "xdist",
-    }
-)
-"""Packages that start other people's code: what they call is what the run started."""
+_is_launcher: Final = packages_of(lambda library: library.is_launcher)
 
 _CONSOLE_SCRIPT: Final = re.compile(r"[/\\](bin[/\\][^/\\.]+|Scripts[/\\][^/\\]+)$")
 _CONSOLE_SCRIPT_LINES: Final = 12
@@ -86,7 +51,7 @@ def started_package(tree: CallTree) -> str:
 def _only_passes_on(frame: Frame, package: str) -> bool:
     if origin(frame) is Origin.YOURS:
         return frame.file.startswith("<") or is_console_script(frame)
-    return not package or package in LAUNCHERS
+    return not package or _is_launcher(package)
 
 
 def _starts_a_thread(frame: Frame) -> bool:

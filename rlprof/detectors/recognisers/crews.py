@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.detectors.recognisers.transport import Transport
+from rlprof.libraries.base import Transport
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile

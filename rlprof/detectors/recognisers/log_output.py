@@ -8,57 +8,43 @@ from __future__ import annotations
 
 import ast
 import re
-from enum import Enum
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from rlprof.libraries.base import Sink
+from rlprof.libraries.known import files_of
 from rlprof.model.calltree import CallTree
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.module import Statement, called_name
 from rlprof.source.origin import Origin, origin, origin_of_file
 
-
-class Sink(Enum):
-    """What takes the output."""
-
-    RECORDS = "log records"
-    PRINT = "printed text"
-    METRICS = "metrics"
-    PROGRESS = "progress bars"
-    ROWS = "rows of CSV"
-
-
 _STDLIB_LOGGING: Final = re.compile(r"[/\\]logging[/\\](__init__|handlers)\.py$")
-_LOGGING_LIBRARY: Final = re.compile(r"[/\\](structlog|loguru)[/\\]")
 _EMITTING_FUNCTIONS: Final = frozenset(
     {"_log", "handle", "callHandlers", "makeRecord", "findCaller", "emit", "format", "flush"}
 )
-_LOGURU_EMITS: Final = re.compile(
-    r"[/\\]loguru[/\\](_handler|_simple_sinks|_file_sink|_datetime|_recattrs)\.py$"
-)
-_STRUCTLOG_EMITS: Final = re.compile(r"[/\\]structlog[/\\](dev|processors)\.py$")
 
-_LIBRARIES: Final[tuple[tuple[Sink, re.Pattern[str], re.Pattern[str]], ...]] = tuple(
-    (sink, re.compile(files), re.compile(functions))
-    for sink, files, functions in (
-        (
-            Sink.METRICS,
-            r"/torch/utils/tensorboard/|/tensorboardX/|/tensorboard/(summary|compat)/|/wandb/|/mlflow/"
-            r"|/aim/|/neptune/|/comet_ml/|/clearml/|/swanlab/|/torchrl/record/loggers/"
-            r"|/(pytorch_)?lightning/.*loggers/|/stable_baselines3/common/(logger|monitor)\.py$",
-            # No wider: mlflow's and wandb's drivers call the whole training.
-            r"^_?(add_\w+|log(_\w+)?|track|record(_\w+)?|dump|write\w*|append|flush)$",
-        ),
-        (
-            Sink.PROGRESS,
-            r"/tqdm/|/rich/(progress|live)\.py$",
-            # ``__iter__`` is left out: the iterated data is made below it.
-            r"^(set_(postfix|description)(_str)?|refresh|display|update|advance|write)$",
-        ),
-        (Sink.PRINT, r"/rich/(console|_log_render)\.py$|/click/utils\.py$", r"^(print|log|echo)$"),
-        (Sink.ROWS, r"/csv\.py$", r"^(writerows?|_dict_to_list)$"),
-    )
+
+def _files_of(sink: Sink) -> Callable[[str], bool]:
+    return files_of(lambda library: library.sinks.get(sink))
+
+
+_is_logging_library: Final = _files_of(Sink.RECORDS)
+_emits_in_library: Final = files_of(lambda library: library.emits)
+
+_WRITERS: Final = {
+    # No wider: mlflow's and wandb's drivers call the whole training.
+    Sink.METRICS: r"^_?(add_\w+|log(_\w+)?|track|record(_\w+)?|dump|write\w*|append|flush)$",
+    # ``__iter__`` is left out: the iterated data is made below it.
+    Sink.PROGRESS: r"^(set_(postfix|description)(_str)?|refresh|display|update|advance|write)$",
+    Sink.PRINT: r"^(print|log|echo)$",
+    Sink.ROWS: r"^(writerows?|_dict_to_list)$",
+}
+"""Functions of libraries that write, by what takes the output."""
+
+_LIBRARIES: Final = tuple(
+    (sink, _files_of(sink), re.compile(functions)) for sink, functions in _WRITERS.items()
 )
 
 _PRINTS: Final = frozenset({"print", "pprint", "pp"})
@@ -66,7 +52,7 @@ _ROW_WRITERS: Final = frozenset({"writerow", "writerows"})
 _WRITES: Final = frozenset({"write", "writelines", "flush"})
 _TEXT_OUTPUT: Final = re.compile(r"^std(out|err)$|(^|_)log(s|ger|file|_file)?$", re.IGNORECASE)
 
-_MAKES_TEXT: Final = re.compile(r"/(numpy|pandas|tabulate|rich)/|/torch/_tensor_str\.py$")
+_is_text_library: Final = files_of(lambda library: library.makes_text)
 _TEXT_METHODS: Final = frozenset({"__str__", "__repr__", "__format__"})
 
 
@@ -141,11 +127,6 @@ def _makes_text(frame: Frame) -> bool:
     return origin(frame) is Origin.STDLIB or _is_text_library(frame.file)
 
 
-@lru_cache(maxsize=4096)
-def _is_text_library(file: str) -> bool:
-    return bool(_MAKES_TEXT.search(file.replace("\\", "/")))
-
-
 @lru_cache(maxsize=65536)
 def _library_sink(frame: Frame, emits_below: bool) -> Sink | None:
     if is_logging_file(frame.file):
@@ -160,8 +141,7 @@ def _library_sink(frame: Frame, emits_below: bool) -> Sink | None:
 def _sinks_in(file: str) -> tuple[tuple[Sink, re.Pattern[str]], ...]:
     if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
         return ()
-    path = file.replace("\\", "/")
-    return tuple((sink, functions) for sink, files, functions in _LIBRARIES if files.search(path))
+    return tuple((sink, functions) for sink, writes, functions in _LIBRARIES if writes(file))
 
 
 def emitting_nodes(tree: CallTree) -> frozenset[int]:
@@ -184,7 +164,7 @@ def is_logging_file(file: str) -> bool:
         case Origin.STDLIB:
             return bool(_STDLIB_LOGGING.search(file))
         case Origin.LIBRARY:
-            return bool(_LOGGING_LIBRARY.search(file))
+            return _is_logging_library(file)
         case _:
             return False
 
@@ -193,9 +173,6 @@ def _emits(frame: Frame) -> bool:
     """Whether the frame is only there for a record that is wanted."""
     if not is_logging_file(frame.file):
         return False
-    if "structlog" in frame.file:
-        return bool(_STRUCTLOG_EMITS.search(frame.file))
-    if "loguru" in frame.file:
-        # Its Logger._log is where a level that is off is found out.
-        return bool(_LOGURU_EMITS.search(frame.file))
+    if origin(frame) is Origin.LIBRARY:
+        return _emits_in_library(frame.file)
     return last_name(frame.function) in _EMITTING_FUNCTIONS

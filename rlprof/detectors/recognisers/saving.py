@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from rlprof.libraries.known import files_of
 from rlprof.model.recording import Frame
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.module import called_name
 from rlprof.source.origin import Origin, origin
 
-_SAVING: Final = re.compile(
-    r"[/\\](torch[/\\]serialization|stable_baselines3[/\\]common[/\\]save_util|joblib[/\\]numpy_pickle"
-    r"|numpy[/\\]lib[/\\](npyio|_npyio_impl|format|_format_impl)|orbax[/\\].*|safetensors[/\\]\w+"
-    r"|flax[/\\]training[/\\]checkpoints|cloudpickle[/\\].*|shutil|zipfile)\.py$"
-)
-"""Library code that writes models, arrays and archives."""
+_writes: Final = files_of(lambda library: library.saving)
 
 _SAVERS: Final = frozenset(
     {"save", "savez", "savez_compressed", "dump", "save_file", "save_to_zip_file"}
@@ -39,7 +34,7 @@ def saving_calls(lines: UserLines) -> Iterator[int]:
 
 def _saves(lines: UserLines, frame: Frame) -> bool:
     if origin(frame) is not Origin.YOURS:
-        return last_name(frame.function) in _SAVERS and bool(_SAVING.search(frame.file))
+        return last_name(frame.function) in _SAVERS and _writes(frame.file)
     statement = lines.statement(frame)
     return statement is not None and any(
         isinstance(node, ast.Call) and called_name(node) in _SAVES for node in statement.walk()

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum
-from functools import lru_cache
 from math import inf
 from typing import Final
 
+from rlprof.libraries.base import Transport
+from rlprof.libraries.known import files_of, functions_of
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.recording import NO_PARENT, Frame, Node
-
-
-class Transport(Enum):
-    """What a node does to get data from one process to another."""
-
-    PICKLING = "pickling"
-    """Objects made bytes, and bytes objects."""
-    BYTES = "bytes"
-    """Written to and read from pipes: wake-ups of the other side and waits for it included."""
-    PLUMBING = "plumbing"
-    """Queues, events, locks and shared arrays around it."""
-
 
 MESSAGE_US: Final = 150.0
 """Most CPU time of one message, both ends together. 51 µs were measured for a short one through a
@@ -31,43 +18,8 @@ pipe, 92 with the wake-ups of a vector environment on a full host."""
 BYTE_US: Final = 4.5 / 1024
 """Most CPU time for each byte: 1.5 to 4.3 µs per KiB were measured, both ends, the more the larger."""
 
-_ANY: Final = "*"
-
-_MODULES: Final[tuple[tuple[re.Pattern[str], Mapping[str, Transport]], ...]] = tuple(
-    (re.compile(pattern), parts)
-    for pattern, parts in (
-        (
-            r"/multiprocessing/(reduction|resource_sharer)\.py$|/pickle\.py$|/copyreg\.py$"
-            r"|/(cloudpickle|dill)/|/torch/multiprocessing/reductions\.py$",
-            {_ANY: Transport.PICKLING},
-        ),
-        (
-            r"/multiprocessing/connection\.py$",
-            {
-                "recv": Transport.PICKLING,
-                "_poll": Transport.PLUMBING,
-                "poll": Transport.PLUMBING,
-                "wait": Transport.PLUMBING,
-                _ANY: Transport.BYTES,
-            },
-        ),
-        (
-            r"/multiprocessing/queues\.py$",
-            {"get": Transport.PICKLING, _ANY: Transport.PLUMBING},
-        ),
-        (
-            r"/multiprocessing/(synchronize|sharedctypes|heap|shared_memory)\.py$"
-            r"|/gymnasium/vector/utils/shared_memory\.py$",
-            {_ANY: Transport.PLUMBING},
-        ),
-    )
-)  # fmt: skip
-
-_BETWEEN: Final = re.compile(
-    r"/multiprocessing/(pool|managers)\.py$|/concurrent/futures/process\.py$"
-    r"|/gymnasium/vector/async_vector_env\.py$|/stable_baselines3/common/vec_env/subproc_vec_env\.py$"
-)
-"""Code that passes messages on, and calls the work itself: what is below it is not transport."""
+_transport_of: Final = functions_of(lambda library: library.transport)
+_passes_on: Final = files_of(lambda library: library.passes_on)
 
 
 def find_transport(nodes: Sequence[Node]) -> dict[int, Transport]:
@@ -75,7 +27,7 @@ def find_transport(nodes: Sequence[Node]) -> dict[int, Transport]:
     found: dict[int, Transport] = {}
     inside: set[int] = set()
     for number, parent, frame in nodes:
-        own = _of_module(frame)
+        own = _transport_of(frame)
         if own is not None:
             found[number] = own
             inside.add(number)
@@ -116,20 +68,3 @@ def below(nodes: Sequence[Node], roots: Iterable[int]) -> set[int]:
         if parent in inside:
             inside.add(number)
     return inside
-
-
-@lru_cache(maxsize=65536)
-def _of_module(frame: Frame) -> Transport | None:
-    path = frame.file.replace("\\", "/")
-    if "/" not in path:
-        return None
-    function = frame.function.rpartition(".")[2]
-    for pattern, parts in _MODULES:
-        if pattern.search(path):
-            return parts.get(function) or parts[_ANY]
-    return None
-
-
-@lru_cache(maxsize=16384)
-def _passes_on(file: str) -> bool:
-    return bool(_BETWEEN.search(file.replace("\\", "/")))

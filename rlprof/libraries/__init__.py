@@ -1,0 +1,1 @@
+"""Libraries that trainings use, one file each: what rlprof knows of their code."""

@@ -1,0 +1,122 @@
+"""Contract of a library: where in its code what part of training happens, what waits there, what counts steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, NamedTuple
+
+from rlprof.model.activity import WaitKind
+
+EVERYTHING: Final = ""
+"""Pattern of all files of a library."""
+
+ANY: Final = "*"
+"""Stands for the functions of a file that are not named."""
+
+
+class Transport(Enum):
+    """What code does to get data from one process to another."""
+
+    PICKLING = "pickling"
+    """Objects made bytes, and bytes objects."""
+    BYTES = "bytes"
+    """Written to and read from pipes: wake-ups of the other side and waits for it included."""
+    PLUMBING = "plumbing"
+    """Queues, events, locks and shared arrays around it."""
+
+
+class Sink(Enum):
+    """What takes the output of a program."""
+
+    RECORDS = "log records"
+    PRINT = "printed text"
+    METRICS = "metrics"
+    PROGRESS = "progress bars"
+    ROWS = "rows of CSV"
+
+
+class StepSource(NamedTuple):
+    """A counter of the agent's that tells environment steps."""
+
+    counter: str
+    """As the agent counts it: ``steps:gymnasium.vector``."""
+    words: str
+    """The source as reports name it."""
+    rank: int
+    """Place among the sources of all libraries. The lowest that counted is the run's: those above count
+    the same steps again, inside of it or in its workers."""
+    is_own_env: bool = False
+    """Whether it counts environments that a process steps itself, not by workers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """What rlprof knows of one library, or of several that it knows the same of.
+
+    Patterns are regular expressions that files match from their package's folder on:
+    ``common/vec_env/`` of the package ``stable_baselines3`` is found in
+    ``…/site-packages/stable_baselines3/common/vec_env/base_vec_env.py``. ``None`` is no file,
+    ``EVERYTHING`` all.
+    """
+
+    name: str
+    """As its users write it."""
+    packages: tuple[str, ...] = ()
+    """Its top-level packages: a file in a folder of such a name is nobody's own, also where a stack tells
+    no more of its path. Without any, and without ``also``, patterns match from any folder on."""
+    also: tuple[str, ...] = ()
+    """More of its packages, as regular expressions, whose names are told from a project's by the path alone."""
+    samples: tuple[str, ...] = ()
+    """Files that it has, from the package's folder on: one at least for each pattern but ``EVERYTHING``."""
+
+    environment: str | None = None
+    """Environments and what wraps them."""
+    wrappers: str | None = None
+    """Those of its files that wrap environments of others."""
+    policy: str | None = None
+    """Networks and distributions: learning below a learner, else inference."""
+    learner: str | None = None
+    """Losses, gradients and optimizers."""
+    data: str | None = None
+    """Batches made ready: buffers, loaders."""
+    transfer: str | None = None
+    """Weights and data that go to other processes."""
+    logging: str | None = None
+    """Whatever tells how the training is doing."""
+    configuration: str | None = None
+    """Options read and resolved."""
+
+    transport: Mapping[str, Mapping[str, Transport]] = field(default_factory=dict)
+    """What its functions, by pattern and name, do to get data to another process."""
+    passes_on: str | None = None
+    """Code that passes messages on, and calls the work itself: what is below it is not transport."""
+    waits: Mapping[str, Mapping[str, WaitKind]] = field(default_factory=dict)
+    """What its functions, by pattern and name, wait for. Outside of the standard library only loops of the
+    library's own that poll (``WaitKind.POLL``)."""
+
+    sinks: Mapping[Sink, str] = field(default_factory=dict)
+    """Files that write output, by what takes it."""
+    emits: str | None = None
+    """Of a library with log records: code that runs only for a record that is wanted."""
+    saving: str | None = None
+    """Code that writes models, arrays and archives."""
+    makes_text: str | None = None
+    """Code that an output line may call to make its text."""
+
+    drives: str | None = None
+    """Code that calls its user's functions over and over: training loops, pools, event loops."""
+    is_launcher: bool = False
+    """Whether it starts other people's code: what it calls is what the run started."""
+    is_framework: bool = False
+    """Whether networks are made of it, all of it: a call into it asks a network."""
+    does_callers_work: bool = False
+    """Whether its time is the work of the line that called it."""
+    has_thread_teams: bool = False
+    """Whether it computes in threads of BLAS, OpenMP or its own."""
+
+    step_sources: tuple[StepSource, ...] = ()
+    """Counters of the agent's that tell its environments' steps."""
+    in_process_envs: str = ""
+    """Its class that steps several environments in one process."""

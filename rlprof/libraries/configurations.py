@@ -1,0 +1,14 @@
+"""OmegaConf, ml_collections, Gin and YAML, with the parser that OmegaConf uses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof.libraries.base import EVERYTHING, Library
+
+LIBRARY: Final = Library(
+    name="OmegaConf, ml_collections, Gin and YAML",
+    packages=("omegaconf", "yaml"),
+    also=("antlr4", "gin", "ml_collections"),
+    configuration=EVERYTHING,
+)
