@@ -10,10 +10,10 @@ from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import Fate
 from rlprof.comparison.outline import outline
+from rlprof.documents.markdown import prose, table
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.report import wording
-from rlprof.report.wording.markdown import prose, table
 
 MOST_ROWS: Final = 14
 _LIMIT: Final = 1000

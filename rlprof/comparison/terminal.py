@@ -15,11 +15,11 @@ from rlprof.comparison.calltree import ChangeTree, Cost, FunctionChange
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import OutlineRow, outline
+from rlprof.documents.terminal import bullet, grid, heading, remark
+from rlprof.documents.terminal import printed as as_text
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.terminal import as_text
-from rlprof.renderers.terminal.shapes import bullet, grid, heading, remark
 
 MOST_ROWS: Final = 14
 MOST_FUNCTIONS: Final = 8

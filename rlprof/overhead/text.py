@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rlprof.documents.terminal import printed as as_text
 from rlprof.names import printable
 from rlprof.overhead.cost import CONFIDENCE, LEAST_PAIRS, Basis, Cost, Loss, OwnCpu, Pair
-from rlprof.renderers.terminal import as_text
 from rlprof.report import wording
 from rlprof.units import LEAST_PERCENT
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
+from rlprof.documents.markdown import code, fenced, in_html, prose, table, unbroken
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
@@ -15,7 +16,6 @@ from rlprof.names import cut_middle, printable, short_path
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.report.wording.crash import crash_line
-from rlprof.report.wording.markdown import code, fenced, in_html, prose, table, unbroken
 from rlprof.report.wording.run import parts_of_a_step
 
 MOST_CHARACTERS: Final = 60_000

@@ -11,12 +11,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rlprof.documents.terminal import bullet, heading, remark
+from rlprof.documents.terminal import printed as as_text
 from rlprof.model.profile import Interval
 from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.pace.scaling import Fit
-from rlprof.renderers.terminal import as_text
-from rlprof.renderers.terminal.shapes import bullet, heading, remark
 from rlprof.report import wording
 from rlprof.scaling.ladder import Rung
 from rlprof.scaling.study import Study, named_peak

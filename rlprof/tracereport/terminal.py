@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from rlprof.device.view import TraceView
+from rlprof.documents.terminal import bullet, grid, heading, remark
+from rlprof.documents.terminal import printed as as_text
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
 from rlprof.names import cut_middle, printable
 from rlprof.pricing.traces import TraceFindings
-from rlprof.renderers.terminal import as_text
-from rlprof.renderers.terminal.shapes import bullet, grid, heading, remark
 from rlprof.report.wording import count, counted, duration, percent, size
 
 _CAUSES: Final = {

@@ -6,20 +6,19 @@ and what was not seen. Colour adds nothing that the words do not say.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
+from rlprof.documents.terminal import heading, printed
 from rlprof.errors import UsageError
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.terminal.findings import also_seen, finding, hot_lines
 from rlprof.renderers.terminal.run import how_the_run_went, notes
-from rlprof.renderers.terminal.shapes import heading
 from rlprof.renderers.terminal.step import step_table
 from rlprof.report import wording
 from rlprof.report.wording.crash import crash_line
@@ -42,17 +41,7 @@ class TerminalRenderer:
     needs_detail: bool = False
 
     def render(self, report: Report, options: Mapping[str, str]) -> str:
-        return as_text(_parts(report), width=_width(options), colored=_is_colored(options))
-
-
-def as_text(parts: Iterable[RenderableType], *, width: int, colored: bool) -> str:
-    """``parts`` below each other, without the spaces that rich leaves at the ends of lines."""
-    console = _console(width, colored=colored)
-    for part in parts:
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    lines = wording.unglued(console.file.getvalue()).split("\n")
-    return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+        return printed(_parts(report), width=_width(options), colored=_is_colored(options))
 
 
 def _width(options: Mapping[str, str]) -> int:
@@ -75,22 +64,6 @@ def _is_colored(options: Mapping[str, str]) -> bool:
             hint="give -p color=always or -p color=never",
         )
     return text == "always"
-
-
-def _console(width: int, *, colored: bool) -> Console:
-    """A console that looks at nothing but its arguments: same report, same text."""
-    return Console(
-        file=io.StringIO(),
-        width=width,
-        height=25,
-        color_system="standard" if colored else None,
-        force_terminal=colored,
-        no_color=not colored,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        legacy_windows=False,
-    )
 
 
 def _parts(report: Report) -> Iterable[RenderableType]:

@@ -9,10 +9,10 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from rlprof.model.finding import Confidence, Location, PricedFinding, Range
+from rlprof.documents.terminal import bullet, grid, heading, range_bar
+from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
-from rlprof.names import printable
-from rlprof.renderers.terminal.shapes import bullet, grid, heading, place
+from rlprof.names import cut_middle, printable, short_path
 from rlprof.report import wording
 
 _BAR_CELLS: Final = 24
@@ -43,8 +43,7 @@ def finding(priced: PricedFinding, report: Report) -> RenderableType:
 
 
 def _price(priced: PricedFinding, report: Report) -> Text:
-    text = Text()
-    text.append_text(_bar(priced.saved_share))
+    text = range_bar(*priced.saved_share, size=_BAR_CELLS)
     text.append(f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}")
     steady = report.throughput.steady_sps
     if priced.sps_after is not None and steady is not None:
@@ -55,15 +54,6 @@ def _price(priced: PricedFinding, report: Report) -> Text:
         )
         text.append(f" (now {wording.count(steady.median)})")
     return text
-
-
-def _bar(share: Range) -> Text:
-    """What is saved for sure, what may be saved, and what stays."""
-    low = round(share.low * _BAR_CELLS)
-    high = max(low, round(share.high * _BAR_CELLS))
-    return Text.assemble(
-        ("█" * low, "green"), ("▒" * (high - low), "green"), ("░" * (_BAR_CELLS - high), "dim")
-    )
 
 
 def _certainty(priced: PricedFinding) -> Text:
@@ -77,7 +67,7 @@ def _certainty(priced: PricedFinding) -> Text:
 
 def _location(location: Location, report: Report) -> RenderableType:
     at = Text.assemble(
-        (f"{place(location, report)}", "cyan"), f" in {printable(location.function)}"
+        (f"{_place(location, report)}", "cyan"), f" in {printable(location.function)}"
     )
     if not location.source:
         return at
@@ -90,7 +80,7 @@ def _other_places(locations: Sequence[Location], report: Report) -> Iterable[Ren
     if not shown:
         return
     more = len(locations) - len(shown)
-    places = ", ".join(f"{place(at, report)} ({wording.percent(at.share)})" for at in shown)
+    places = ", ".join(f"{_place(at, report)} ({wording.percent(at.share)})" for at in shown)
     yield Text(f"also {places}" + (f" and {more} more" if more else ""), style="dim")
 
 
@@ -104,7 +94,7 @@ def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[Ren
         if location is None:
             table.add_row("", printable(priced.finding.title))
             continue
-        at = place(location, report)
+        at = _place(location, report)
         what = Text(f"{at} in {printable(location.function)}")
         if wording.is_spread_out(priced):
             most = wording.percent(location.share)
@@ -121,6 +111,11 @@ def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[Ren
 
 def also_seen(priced: PricedFinding, report: Report) -> Text:
     finding = priced.finding
-    at = f" at {place(finding.locations[0], report)}" if finding.locations else ""
+    at = f" at {_place(finding.locations[0], report)}" if finding.locations else ""
     price = wording.price_of_seen(priced)
     return Text(f"  {printable(finding.title)}{at}: {price}", style="dim")
+
+
+def _place(location: Location, report: Report) -> str:
+    path = printable(short_path(location.file, report.run.cwd))
+    return f"{cut_middle(path, 60)}:{location.line}"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rlprof.documents.terminal import figure_table, grid, heading, remark
 from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
-from rlprof.renderers.terminal.shapes import grid, heading, remark
 from rlprof.report import wording
 from rlprof.report.wording.run import run_facts, spread, wait_lines
 
@@ -45,7 +44,7 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
     alike: dict[tuple[str, str, bool, str], list[ProcessRow]] = {}
     for row in rows:
         alike.setdefault((row.role, row.python, row.sampled, row.note), []).append(row)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    table = figure_table()
     table.add_column("process")
     for name in ("wall s", "start-up s", "CPU s", "samples/s"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from rlprof.documents.terminal import figure_table, heading
 from rlprof.model.activity import Component
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.terminal.shapes import heading
 from rlprof.report import wording
 from rlprof.report.wording.run import parts_of_a_step
 
@@ -24,7 +22,7 @@ def step_table(report: Report) -> Iterable[RenderableType]:
         return
     yield heading("Where the time goes")
     counted = any(row.per_step_us for row in rows)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    table = figure_table()
     table.add_column("part")
     table.add_column("of the time", justify="right", no_wrap=True)
     if counted:
