@@ -26,7 +26,6 @@ _NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
 _LONGEST_REMARK: Final = 1000
 
 _MOST_BAR_CELLS: Final = 24
-_LEAST_BAR_CELLS: Final = 8
 _CHANGE_CELLS: Final = 8
 """On each side of the middle."""
 
@@ -131,16 +130,15 @@ def _cell(
 
 @dataclass(frozen=True)
 class _RangeBar:
-    """As long as there is room; nothing where it would be too short to tell anything."""
+    """As long as there is room."""
 
     bar: of.RangeBar
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(0, min(_MOST_BAR_CELLS, options.max_width))
+        return Measurement(1, min(_MOST_BAR_CELLS, options.max_width))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        size = min(_MOST_BAR_CELLS, options.max_width)
-        yield range_bar(*self.bar, size=size) if size >= _LEAST_BAR_CELLS else Text()
+        yield range_bar(*self.bar, size=max(1, min(_MOST_BAR_CELLS, options.max_width)))
 
 
 def range_bar(low: float, high: float, mark: float | None = None, *, size: int) -> Text:
