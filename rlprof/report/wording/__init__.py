@@ -90,6 +90,14 @@ def command(report: Report) -> str:
     return printable(shlex.join([PurePosixPath(program).name, *arguments]))
 
 
+def typed(command: Sequence[str]) -> str:
+    """As one would type it, without the interpreter."""
+    program, *arguments = command or ("",)
+    name = PurePosixPath(program).name
+    is_python = name.startswith(("python", "pypy"))
+    return shlex.join(arguments if is_python else [name, *arguments])
+
+
 def share_range(share: Range) -> str:
     """``82 to 87 %``; one figure when both ends read the same; ``up to 40 %`` from nothing."""
     low, high = percent(share.low), percent(share.high)
