@@ -20,18 +20,18 @@ class Span(NamedTuple):
     """``bold``, ``dim`` or a colour, as rich names them; Markdown shows only what is bold."""
 
 
-Inline: TypeAlias = str | Span | tuple[str | Span, ...]
-"""Words on a line. Where a terminal breaks it, Markdown has a space."""
-
-
 class RangeBar(NamedTuple):
     """A bar that is solid up to the low end of a range and shaded up to its high end."""
 
     low: float
     """Part of the whole bar, 0 to 1; so are the others."""
     high: float
-    mark: float | None
+    mark: float | None = None
     """Where a stroke crosses it."""
+
+
+Inline: TypeAlias = str | Span | tuple[str | Span | RangeBar, ...]
+"""Words on a line. Where a terminal breaks it, Markdown has a space. Bars are a terminal's."""
 
 
 class ChangeBar(NamedTuple):
@@ -106,7 +106,8 @@ class Remarks:
 
 @dataclass(frozen=True)
 class Section:
-    title: str
+    title: Inline
+    """Bold, if it is not told otherwise."""
     blocks: Sequence[Block]
     indent: int = 0
     """Characters that a terminal sets its blocks in by."""

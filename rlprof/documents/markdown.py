@@ -62,9 +62,9 @@ def _table(block: of.Table) -> str:
 
 def _line(cell: of.Cell) -> str:
     """What is set in stays so."""
-    assert not isinstance(cell, of.RangeBar | of.ChangeBar), "Markdown has no bars"
+    assert not isinstance(cell, of.RangeBar | of.ChangeBar), "a column of bars is drawn"
     spans = (cell,) if isinstance(cell, str | of.Span) else cell
-    line = "".join(map(_span, spans))
+    line = "".join(_span(span) for span in spans if not isinstance(span, of.RangeBar))
     indent = len(line) - len(line.lstrip())
     return "&nbsp;" * indent + re.sub(r"\s+", " ", line.strip())
 

@@ -1,4 +1,4 @@
-"""Blocks as text, for a terminal and for a CI log, and the shapes that they have there.
+"""Blocks as text, for a terminal and for a CI log.
 
 A blank line stands between blocks, and none within a section.
 """
@@ -31,16 +31,11 @@ _CHANGE_CELLS: Final = 8
 
 
 def as_text(blocks: Iterable[of.Block], *, width: int, colored: bool) -> str:
-    """``blocks`` on ``width`` columns."""
-    parts = (part for block in blocks for part in (*_written(block, width), Text()))
-    return printed(parts, width=width, colored=colored)
-
-
-def printed(parts: Iterable[RenderableType], *, width: int, colored: bool) -> str:
-    """``parts`` below each other, without the spaces that rich leaves at the ends of lines."""
+    """``blocks`` on ``width`` columns, without the spaces that rich leaves at the ends of lines."""
     console = _console(width, colored=colored)
-    for part in parts:
-        console.print(part)
+    for block in blocks:
+        for part in (*_written(block, width), Text()):
+            console.print(part)
     assert isinstance(console.file, io.StringIO)
     lines = wording.unglued(console.file.getvalue()).split("\n")
     return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
@@ -72,12 +67,12 @@ def _written(block: of.Block, width: int) -> Iterator[RenderableType]:
         case of.Paragraph(lines):
             yield from map(_text, lines)
         case of.Items(items):
-            yield from (bullet(it.mark, _text(it.text), style=it.style) for it in items)
+            yield from (_hanging(it.mark, _text(it.text), style=it.style) for it in items)
         case of.Remarks(title, notes):
             yield Text(title, style="bold")
-            yield from map(remark, notes)
+            yield from map(_remark, notes)
         case of.Section(title, blocks, indent):
-            yield Text(title, style="bold")
+            yield _text(of.Span(title, "bold") if isinstance(title, str) else title)
             parts = [part for inner in blocks for part in _written(inner, width - indent)]
             yield Padding(Group(*parts), (0, 0, 0, indent))
         case of.Detail(inner):
@@ -87,13 +82,24 @@ def _written(block: of.Block, width: int) -> Iterator[RenderableType]:
 def _text(inline: of.Inline) -> Text:
     if isinstance(inline, str):
         return Text(inline)
-    return Text.assemble(inline) if isinstance(inline, of.Span) else Text.assemble(*inline)
+    parts = (inline,) if isinstance(inline, of.Span) else inline
+    return Text.assemble(
+        *(
+            _range_bar(*it, size=_MOST_BAR_CELLS) if isinstance(it, of.RangeBar) else it
+            for it in parts
+        )
+    )
 
 
 def _table(block: of.Table, width: int) -> RichTable:
-    table = figure_table() if block.is_ruled and block.is_headed else grid(0)
-    table.show_header = block.is_headed
-    table.header_style = "dim"
+    ruled = block.is_ruled and block.is_headed
+    table = RichTable(
+        box=box.SIMPLE_HEAD if ruled else None,
+        pad_edge=False,
+        show_edge=False,
+        show_header=block.is_headed,
+        header_style="dim",
+    )
     shown = [it for it in block.columns if not it.under and width >= it.from_width]
     for column in shown:
         no_wrap = column.is_figure if column.wraps is None else not column.wraps
@@ -138,10 +144,10 @@ class _RangeBar:
         return Measurement(1, min(_MOST_BAR_CELLS, options.max_width))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        yield range_bar(*self.bar, size=max(1, min(_MOST_BAR_CELLS, options.max_width)))
+        yield _range_bar(*self.bar, size=max(1, min(_MOST_BAR_CELLS, options.max_width)))
 
 
-def range_bar(low: float, high: float, mark: float | None = None, *, size: int) -> Text:
+def _range_bar(low: float, high: float, mark: float | None, *, size: int) -> Text:
     """A bar of ``size`` cells: solid, shaded and empty, with a stroke at ``mark``."""
     solid = round(low * size)
     reached = max(solid, round(high * size))
@@ -162,23 +168,7 @@ def _change_bar(part: float) -> Text:
 # --- shapes --------------------------------------------------------------------------------
 
 
-def heading(text: str) -> Text:
-    return Text(f"\n{text}", style="bold")
-
-
-def figure_table() -> RichTable:
-    """A table with a line under its head, and no columns yet."""
-    return RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-
-
-def grid(columns: int) -> RichTable:
-    table = RichTable.grid(padding=(0, 2))
-    for number in range(columns):
-        table.add_column(no_wrap=number == 0, justify="left")
-    return table
-
-
-def bullet(mark: str, text: Text, *, style: str = "") -> RichTable:
+def _hanging(mark: str, text: Text, *, style: str = "") -> RichTable:
     """``text`` hanging behind ``mark``, so that wrapped lines stay beside it."""
     table = RichTable.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
@@ -187,7 +177,7 @@ def bullet(mark: str, text: Text, *, style: str = "") -> RichTable:
     return table
 
 
-def remark(note: Note) -> RichTable:
+def _remark(note: Note) -> RichTable:
     """With its name at the end: ``rlprof explain`` has more of it."""
     text = Text.assemble(printable(note.text, _LONGEST_REMARK), (f" ({note.slug})", "dim"))
-    return bullet(f"{note.level}:", text, style=_NOTE_STYLES.get(note.level, ""))
+    return _hanging(f"{note.level}:", text, style=_NOTE_STYLES.get(note.level, ""))
