@@ -91,7 +91,7 @@ def _findings(found: Comparison) -> Iterator[Block]:
             Column(name="in NEW", is_figure=True, wraps=True),
         ]
         yield Section("Findings", [Table(columns, claimed, is_ruled=False), others])
-    elif others.items:
+    else:
         yield others
 
 

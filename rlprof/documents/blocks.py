@@ -93,6 +93,8 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Items:
+    """A list; nothing where it is empty."""
+
     items: Sequence[Item]
 
 

@@ -31,19 +31,17 @@ def _written(block: of.Block) -> Iterator[str]:
             yield _table(block)
         case of.Paragraph(lines):
             yield " ".join(map(_line, lines))
-        case of.Items(items):
+        case of.Items(items) if items:
             marks = ("" if it.mark == "-" else f"{it.mark} " for it in items)
             yield "\n".join(
                 f"- {mark}{_line(it.text)}" for mark, it in zip(marks, items, strict=True)
             )
-        case of.Remarks(title, notes):
+        case of.Remarks(title, notes) if notes:
             yield f"{title}:"
             yield "\n".join(f"- {note.level}: {prose(note.text, _LIMIT)}" for note in notes)
         case of.Section(title, blocks):
             yield f"### {_line(title)}"
             yield from (part for inner in blocks for part in _written(inner))
-        case of.Detail():
-            return
 
 
 def _table(block: of.Table) -> str:

@@ -34,7 +34,8 @@ def as_text(blocks: Iterable[of.Block], *, width: int, colored: bool) -> str:
     """``blocks`` on ``width`` columns, without the spaces that rich leaves at the ends of lines."""
     console = _console(width, colored=colored)
     for block in blocks:
-        for part in (*_written(block, width), Text()):
+        parts = list(_written(block, width))
+        for part in (*parts, Text()) if parts else ():
             console.print(part)
     assert isinstance(console.file, io.StringIO)
     lines = wording.unglued(console.file.getvalue()).split("\n")
@@ -68,7 +69,7 @@ def _written(block: of.Block, width: int) -> Iterator[RenderableType]:
             yield from map(_text, lines)
         case of.Items(items):
             yield from (_hanging(it.mark, _text(it.text), style=it.style) for it in items)
-        case of.Remarks(title, notes):
+        case of.Remarks(title, notes) if notes:
             yield Text(title, style="bold")
             yield from map(_remark, notes)
         case of.Section(title, blocks, indent):

@@ -31,10 +31,7 @@ def history_document(history: History) -> Iterator[Block]:
         yield Table(_COLUMNS, [_cells(row) for row in history.rows])
     if len(history.rows) > 1:
         yield Detail(Paragraph([Span(words.LEGEND, "dim")]))
-    if history.unread:
-        yield Items(
-            [Item(printable(it.reason, 300), "not read:", "yellow") for it in history.unread]
-        )
+    yield Items([Item(printable(it.reason, 300), "not read:", "yellow") for it in history.unread])
 
 
 def _cells(row: Row) -> list[Cell]:

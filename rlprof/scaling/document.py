@@ -41,8 +41,7 @@ def study_document(study: Study) -> Iterator[Block]:
         run = study.best.runs[-1]
         best = f"Look into the best: rlprof report {printable(run.run_file)}"
         yield Paragraph([Span(best, "dim")])
-    if study.notes:
-        yield Remarks("What to know about this ladder", study.notes)
+    yield Remarks("What to know about this ladder", study.notes)
 
 
 def _verdict(best: Rung, enough: Rung, first: Rung) -> str:

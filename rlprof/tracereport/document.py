@@ -50,8 +50,8 @@ def trace_document(view: TraceView, findings: TraceFindings, path: str) -> Itera
         seen = [Item(f"{printable(it.title)}: {it.evidence[0]}") for it in findings.also_seen]
         yield Section("Also seen: worth knowing, but hardly any time", [Items(seen)])
     yield Section("The trace", [fact_table(list(_facts(view)))])
-    if notes := (*findings.failures.values(), *view.notes):
-        yield Remarks("What to know about this trace", notes)
+    notes = (*findings.failures.values(), *view.notes)
+    yield Remarks("What to know about this trace", notes)
 
 
 def _verdict(view: TraceView, findings: TraceFindings) -> str:

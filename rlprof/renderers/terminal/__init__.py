@@ -75,9 +75,7 @@ def _document(report: Report) -> Iterator[Block]:
     else:
         yield from _advice(report, head)
     yield from how_the_run_went(report)
-    if report.notes:
-        notes = wording.gravest_first(report.notes)
-        yield Remarks("What to know about this recording", list(notes))
+    yield Remarks("What to know about this recording", wording.gravest_first(report.notes))
     if is_early and report.run_file:
         yield Paragraph([f"The recording is in {printable(report.run_file)}."])
 

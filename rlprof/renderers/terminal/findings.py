@@ -16,7 +16,7 @@ from rlprof.documents.blocks import (
     Span,
     fact_table,
 )
-from rlprof.model.finding import Confidence, Location, PricedFinding
+from rlprof.model.finding import Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.report import wording
@@ -25,12 +25,6 @@ _EVIDENCE_LINES: Final = 3
 _HOT_LINES: Final = 5
 _SOURCE_LIMIT: Final = 160
 """Characters of a source line shown; what is longer is generated, or data."""
-
-_CONFIDENCE: Final = {
-    Confidence.MEASURED: "measured",
-    Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
-    Confidence.SUSPECTED: "suspected",
-}
 
 
 def finding(priced: PricedFinding, report: Report) -> Section:
@@ -64,7 +58,7 @@ def _price(priced: PricedFinding, report: Report) -> Inline:
 def _certainty(priced: PricedFinding) -> str:
     roles = ", ".join(priced.process_roles)
     where = f" in {roles}" if roles and roles != "main" else ""
-    confidence = _CONFIDENCE[priced.finding.confidence]
+    confidence = wording.CERTAINTY[priced.finding.confidence]
     return f"{wording.seconds_saved(priced)} of this run{where}; {confidence}"
 
 

@@ -22,6 +22,12 @@ one. rich breaks at every real space, the no-break space included; names cannot 
 character, it is not printable.
 """
 
+CERTAINTY: Final = {
+    Confidence.MEASURED: "measured",
+    Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
+    Confidence.SUSPECTED: "suspected",
+}
+
 LEVELS: Final = ("error", "warning", "info")
 """Of notes, the gravest first."""
 
