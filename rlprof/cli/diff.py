@@ -14,9 +14,9 @@ from rlprof.cli.output import (
     LATEST,
     Force,
     check_output,
+    in_words,
     run_path,
     show,
-    terminal_options,
     write_output,
 )
 from rlprof.errors import UsageError
@@ -147,10 +147,6 @@ def _document(found: Comparison, form: Format, *, to_terminal: bool) -> str:
         from rlprof.comparison.json_document import comparison_as_json
 
         return comparison_as_json(found)
-    if form is Format.MARKDOWN:
-        from rlprof.comparison.markdown import comparison_as_markdown
-
-        return comparison_as_markdown(found)
     if form is Format.HTML:
         from rlprof.comparison.html import comparison_as_html
 
@@ -159,7 +155,10 @@ def _document(found: Comparison, form: Format, *, to_terminal: bool) -> str:
         from rlprof.comparison.svg import comparison_as_svg
 
         return comparison_as_svg(found)
-    from rlprof.comparison.terminal import comparison_as_text
+    from rlprof.comparison.document import comparison_document
+    from rlprof.documents.markdown import as_markdown
 
-    look = terminal_options(sys.stdout) if to_terminal else {"width": "110", "color": "never"}
-    return comparison_as_text(found, width=int(look["width"]), colored=look["color"] == "always")
+    blocks = comparison_document(found)
+    if form is Format.MARKDOWN:
+        return as_markdown(blocks)
+    return in_words(blocks, sys.stdout, to_file=not to_terminal)

@@ -18,8 +18,8 @@ from rlprof.cli.output import (
     Force,
     OutputFile,
     check_output,
+    in_words,
     show,
-    terminal_options,
     write_output,
 )
 from rlprof.errors import UsageError
@@ -114,14 +114,13 @@ def _document(found: History, format_: Format, *, to_terminal: bool) -> str:
         from rlprof.history.json_document import history_as_json
 
         return history_as_json(found)
+    from rlprof.documents.markdown import as_markdown
+    from rlprof.history.document import history_document
+
+    blocks = history_document(found)
     if format_ is Format.MARKDOWN:
-        from rlprof.history.markdown import history_as_markdown
-
-        return history_as_markdown(found)
-    from rlprof.history.terminal import history_as_text
-
-    look = terminal_options(sys.stdout) if to_terminal else {"width": "110", "color": "never"}
-    return history_as_text(found, width=int(look["width"]), colored=look["color"] == "always")
+        return as_markdown(blocks)
+    return in_words(blocks, sys.stdout, to_file=not to_terminal)
 
 
 class _Progress:

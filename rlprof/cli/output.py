@@ -6,13 +6,17 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TextIO, TypeAlias
 
 import typer
 
 from rlprof.cli.unbreakable import send_nowhere
 from rlprof.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from rlprof.documents.blocks import Block
 
 LATEST: Final = Path(".rlprof/latest")
 """A link to the newest run file of this working directory."""
@@ -138,6 +142,18 @@ def terminal_options(stream: TextIO | None) -> dict[str, str]:
         "width": str(min(columns, _MAX_WIDTH)),
         "color": "always" if colored else "never",
     }
+
+
+def in_words(
+    blocks: Iterable[Block], stream: TextIO | None = None, *, to_file: bool = False
+) -> str:
+    """The text of ``blocks`` as it suits ``stream``, or a file."""
+    from rlprof.documents.terminal import as_text
+
+    look = terminal_options(stream)
+    if to_file:
+        look = {"width": str(_MAX_WIDTH), "color": "never"}
+    return as_text(blocks, width=int(look["width"]), colored=look["color"] == "always")
 
 
 def show(document: str | bytes, stream: TextIO | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlprof.cli.command import command_of, script_name
-from rlprof.cli.output import say, show_to_the_reader, terminal_options
+from rlprof.cli.output import in_words, say, show_to_the_reader
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
 from rlprof.errors import LaunchError, MeasureError, RlprofError, UsageError
@@ -133,8 +133,8 @@ def _pairs_of_runs(
 def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
     """Show the cost by the pairs that there are: those before a failure or a Ctrl-C count, too."""
     from rlprof.overhead.cost import Cost
+    from rlprof.overhead.document import cost_document
     from rlprof.overhead.json_document import cost_as_json
-    from rlprof.overhead.text import cost_as_text
     from rlprof.recording.redaction.arguments import redact_arguments
 
     if not runs.done:
@@ -146,6 +146,4 @@ def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
     if format_ is CostFormat.JSON:
         show_to_the_reader(cost_as_json(cost))
     else:
-        look = terminal_options(sys.stdout)
-        text = cost_as_text(cost, width=int(look["width"]), colored=look["color"] == "always")
-        show_to_the_reader(text)
+        show_to_the_reader(in_words(cost_document(cost), sys.stdout))

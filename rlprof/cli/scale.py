@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from rlprof.cli.command import command_of, script_name
-from rlprof.cli.output import Force, check_output, say, show, terminal_options, write_output
+from rlprof.cli.output import Force, check_output, in_words, say, show, write_output
 from rlprof.cli.run_files import new_run_file, point_latest_at
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import (
@@ -314,14 +314,12 @@ def _check_outputs(outputs: Sequence[Path], *, force: bool) -> None:
 
 
 def _hand_out(study: Study, outputs: Sequence[Path], *, force: bool) -> None:
+    from rlprof.scaling.document import study_document
     from rlprof.scaling.json_document import study_as_json
     from rlprof.scaling.svg import study_as_svg
-    from rlprof.scaling.terminal import study_as_text
 
     if sys.stderr is not None:
-        look = terminal_options(sys.stderr)
-        text = study_as_text(study, width=int(look["width"]), colored=look["color"] == "always")
-        show(f"\n{text}", sys.stderr)
+        show(f"\n{in_words(study_document(study), sys.stderr)}", sys.stderr)
     for path in outputs:
         if path.suffix == ".json":
             write_output(path, study_as_json(study), force=force)

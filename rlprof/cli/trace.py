@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlprof.cli.output import Force, OutputFile, check_output, show, terminal_options, write_output
+from rlprof.cli.output import Force, OutputFile, check_output, in_words, show, write_output
 
 if TYPE_CHECKING:
     from rlprof.device.view import TraceView
@@ -62,9 +62,7 @@ def _document(view: TraceView, path: Path, format_: Format, *, to_terminal: bool
         from rlprof.tracereport.json_document import trace_as_json
 
         return trace_as_json(view, findings)
-    from rlprof.tracereport.terminal import trace_as_text
+    from rlprof.tracereport.document import trace_document
 
-    look = terminal_options(sys.stdout) if to_terminal else {"width": "110", "color": "never"}
-    return trace_as_text(
-        view, findings, str(path), width=int(look["width"]), colored=look["color"] == "always"
-    )
+    blocks = trace_document(view, findings, str(path))
+    return in_words(blocks, sys.stdout, to_file=not to_terminal)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from datetime import datetime, timezone
-from pathlib import PurePosixPath
 from typing import Final
 
 from rlprof import units
@@ -102,10 +100,7 @@ def run_of(report: Report) -> str:
 
 
 def command_of(report: Report) -> str:
-    """As one would type it, without the interpreter."""
-    program, *arguments = report.run.command or ("",)
-    name = PurePosixPath(program).name
-    return printable(shlex.join(arguments if name.startswith("python") else [name, *arguments]))
+    return printable(wording.typed(report.run.command))
 
 
 def cost(tree: ChangeTree, us: float) -> str:

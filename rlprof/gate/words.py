@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from pathlib import PurePosixPath
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -11,7 +9,6 @@ from rlprof import units
 from rlprof.comparison import words as comparison_words
 from rlprof.gate.counters import NEVER_BY_CLOCK, CounterDifference
 from rlprof.gate.decision import Decision
-from rlprof.gate.interpreter import is_python
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
@@ -169,7 +166,4 @@ def counter_rows(outcome: Outcome) -> list[CounterDifference]:
 
 
 def command(outcome: Outcome) -> str:
-    """As one would type it, without the interpreter."""
-    program, *arguments = outcome.command or ("",)
-    name = PurePosixPath(program).name
-    return printable(shlex.join(arguments if is_python(program) else [name, *arguments]))
+    return printable(wording.typed(outcome.command))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from rlprof.errors import RunFileError
@@ -50,13 +49,6 @@ class Row:
     def stage(self) -> str:
         """What tells the run from others: its label, else its commit; empty without either."""
         return self.run.label or self.run.git or ""
-
-    @property
-    def command(self) -> str:
-        """As one would type it, without the interpreter."""
-        program, *arguments = self.run.command or ("",)
-        name = PurePosixPath(program).name
-        return shlex.join(arguments if name.startswith("python") else [name, *arguments])
 
     @property
     def started(self) -> datetime:

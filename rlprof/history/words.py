@@ -22,7 +22,7 @@ def stage(row: Row) -> str:
 
 
 def command(row: Row) -> str:
-    return printable(row.command, _NAME_LIMIT)
+    return printable(wording.typed(row.run.command), _NAME_LIMIT)
 
 
 def rate(row: Row) -> str:

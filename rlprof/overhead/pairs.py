@@ -17,7 +17,7 @@ from rlprof.gate.running.runner import Runner
 from rlprof.model.recording import Recording
 from rlprof.overhead.bare_run import seconds_of
 from rlprof.overhead.cost import Basis, Pair, own_cpu
-from rlprof.overhead.text import pair_in_words
+from rlprof.overhead.document import pair_in_words
 from rlprof.runfile.reader import read_run
 from rlprof.units import duration
 

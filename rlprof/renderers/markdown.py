@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
+from rlprof.documents.markdown import code, fenced, in_html, prose, table, unbroken
 from rlprof.errors import UsageError
-from rlprof.model.finding import Confidence, Location, PricedFinding
+from rlprof.model.finding import Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.report.wording.crash import crash_line
-from rlprof.report.wording.markdown import code, fenced, in_html, prose, table, unbroken
 from rlprof.report.wording.run import parts_of_a_step
 
 MOST_CHARACTERS: Final = 60_000
@@ -37,11 +37,6 @@ _NOTE_LIMIT: Final = 400
 
 _URL: Final = re.compile(r"https?://[^\s<>()\"'`\\|]+")
 
-_CERTAINTY: Final = {
-    Confidence.MEASURED: "measured",
-    Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
-    Confidence.SUSPECTED: "suspected",
-}
 _SIGNS: Final = {"error": "❌", "warning": "⚠️"}
 """The level in a word would be lost among those of the note."""
 
@@ -197,7 +192,7 @@ def _detail(priced: PricedFinding, report: Report, places: _Places) -> str:
     lines = [
         f"<details><summary>{priced.rank}. {in_html(finding.title)}</summary>",
         f"{wording.seconds_saved(priced)} of this run{_roles(priced)}; "
-        f"{_CERTAINTY[finding.confidence]}.",
+        f"{wording.CERTAINTY[finding.confidence]}.",
     ]
     if finding.locations:
         main = finding.locations[0]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rlprof.documents.markdown import prose, table
 from rlprof.gate import cause_words, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.names import printable
-from rlprof.report.wording.markdown import prose, table
 
 _LIMIT: Final = 1000
 """Characters of a line."""

@@ -6,21 +6,17 @@ and what was not seen. Colour adds nothing that the words do not say.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from rich.console import Console, RenderableType
-from rich.text import Text
-
+from rlprof.documents.blocks import Block, Inline, Paragraph, Remarks, Section, Span
+from rlprof.documents.terminal import as_text
 from rlprof.errors import UsageError
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.terminal.findings import also_seen, finding, hot_lines
-from rlprof.renderers.terminal.run import how_the_run_went, notes
-from rlprof.renderers.terminal.shapes import heading
-from rlprof.renderers.terminal.step import step_table
+from rlprof.renderers.terminal.run import how_the_run_went, where_the_time_goes
 from rlprof.report import wording
 from rlprof.report.wording.crash import crash_line
 
@@ -42,17 +38,7 @@ class TerminalRenderer:
     needs_detail: bool = False
 
     def render(self, report: Report, options: Mapping[str, str]) -> str:
-        return as_text(_parts(report), width=_width(options), colored=_is_colored(options))
-
-
-def as_text(parts: Iterable[RenderableType], *, width: int, colored: bool) -> str:
-    """``parts`` below each other, without the spaces that rich leaves at the ends of lines."""
-    console = _console(width, colored=colored)
-    for part in parts:
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    lines = wording.unglued(console.file.getvalue()).split("\n")
-    return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+        return as_text(_document(report), width=_width(options), colored=_is_colored(options))
 
 
 def _width(options: Mapping[str, str]) -> int:
@@ -77,66 +63,44 @@ def _is_colored(options: Mapping[str, str]) -> bool:
     return text == "always"
 
 
-def _console(width: int, *, colored: bool) -> Console:
-    """A console that looks at nothing but its arguments: same report, same text."""
-    return Console(
-        file=io.StringIO(),
-        width=width,
-        height=25,
-        color_system="standard" if colored else None,
-        force_terminal=colored,
-        no_color=not colored,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        legacy_windows=False,
-    )
+def _document(report: Report) -> Iterator[Block]:
+    crash = report.crash
+    head: list[Inline] = []
+    if crash is not None:
+        head.append(Span(crash_line(crash, report.run.wall_us), "bold red"))
+    is_early = crash is not None and crash.before_steady
+    if is_early:
+        # What there is of a run that crashed too early to say more of it.
+        yield Paragraph([*head, _run_line(report), wording.NO_ADVICE])
+    else:
+        yield from _advice(report, head)
+    yield from how_the_run_went(report)
+    yield Remarks("What to know about this recording", wording.gravest_first(report.notes))
+    if is_early and report.run_file:
+        yield Paragraph([f"The recording is in {printable(report.run_file)}."])
 
 
-def _parts(report: Report) -> Iterable[RenderableType]:
-    if report.crash is not None:
-        yield Text(crash_line(report.crash, report.run.wall_us), style="bold red")
-    if report.crash is not None and report.crash.before_steady:
-        yield from _what_there_is(report)
-        return
-    yield _verdict(report)
-    yield _run_line(report)
-    if report.bound.text:
-        yield Text(f"Bound by {printable(report.bound.text)}.")
-    yield from step_table(report)
+def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
+    """The verdict, and what to fix in which order."""
+    bound = [f"Bound by {printable(report.bound.text)}."] if report.bound.text else []
+    yield Paragraph([*head, _verdict(report), _run_line(report), *bound])
+    yield from where_the_time_goes(report)
     if why := wording.why_no_speed(report):
-        yield Text()
-        yield Text(why, style="yellow")
-    for priced in wording.known_causes(report):
-        yield Text()
-        yield finding(priced, report)
+        yield Paragraph([Span(why, "yellow")])
+    yield from (finding(priced, report) for priced in wording.known_causes(report))
     yield from hot_lines(wording.hot_lines(report), report)
     if report.also_seen:
-        yield heading("Also seen: worth knowing, but no steps per second")
-        yield from (also_seen(priced, report) for priced in report.also_seen)
-    yield from how_the_run_went(report)
-    yield from notes(report.notes)
+        seen = Paragraph([also_seen(priced, report) for priced in report.also_seen])
+        yield Section("Also seen: worth knowing, but no steps per second", [seen])
 
 
-def _what_there_is(report: Report) -> Iterable[RenderableType]:
-    """Tell what there is of a run that crashed too early to say more of it."""
-    yield _run_line(report)
-    yield Text(wording.NO_ADVICE)
-    yield from how_the_run_went(report)
-    yield from notes(report.notes)
-    if report.run_file:
-        yield Text(f"\nThe recording is in {printable(report.run_file)}.")
-
-
-def _verdict(report: Report) -> Text:
+def _verdict(report: Report) -> Inline:
     speed = wording.speed(report)
-    style = "green" if wording.known_causes(report) else ""
-    return Text.assemble(
-        f"{speed}. " if speed else "", (wording.advice(report), style), style="bold"
-    )
+    style = "bold green" if wording.known_causes(report) else "bold"
+    return Span(f"{speed}. " if speed else "", "bold"), Span(wording.advice(report), style)
 
 
-def _run_line(report: Report) -> Text:
+def _run_line(report: Report) -> Span:
     run = report.run
     parts = [
         wording.command(report),
@@ -149,7 +113,7 @@ def _run_line(report: Report) -> Text:
         parts.append(f"exit code {run.exit_code}")
     if not run.complete:
         parts.append("recording was cut off")
-    return Text(" · ".join(parts), style="dim")
+    return Span(" · ".join(parts), "dim")
 
 
 RENDERER: Final = TerminalRenderer()

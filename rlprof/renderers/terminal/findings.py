@@ -2,125 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.text import Text
-
-from rlprof.model.finding import Confidence, Location, PricedFinding, Range
+from rlprof.documents.blocks import (
+    Block,
+    Inline,
+    Item,
+    Items,
+    Paragraph,
+    RangeBar,
+    Section,
+    Span,
+    fact_table,
+)
+from rlprof.model.finding import Location, PricedFinding
 from rlprof.model.report import Report
-from rlprof.names import printable
-from rlprof.renderers.terminal.shapes import bullet, grid, heading, place
+from rlprof.names import cut_middle, printable, short_path
 from rlprof.report import wording
 
-_BAR_CELLS: Final = 24
 _EVIDENCE_LINES: Final = 3
 _HOT_LINES: Final = 5
 _SOURCE_LIMIT: Final = 160
 """Characters of a source line shown; what is longer is generated, or data."""
 
-_CONFIDENCE: Final = {
-    Confidence.MEASURED: "measured",
-    Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
-    Confidence.SUSPECTED: "suspected",
-}
 
-
-def finding(priced: PricedFinding, report: Report) -> RenderableType:
+def finding(priced: PricedFinding, report: Report) -> Section:
     found = priced.finding
-    title = Text.assemble((f"{priced.rank}. {printable(found.title)}", "bold"))
-    lines: list[RenderableType] = [_price(priced, report), _certainty(priced)]
-    lines.extend(_location(location, report) for location in found.locations[:1])
-    lines.extend(_other_places(found.locations[1:], report))
-    lines.extend(
-        bullet("-", Text(printable(evidence))) for evidence in found.evidence[:_EVIDENCE_LINES]
+    evidence = [Item(printable(text)) for text in found.evidence[:_EVIDENCE_LINES]]
+    fix = Item(printable(found.fix), "Fix:", "bold green")
+    return Section(
+        f"{priced.rank}. {printable(found.title)}",
+        [
+            Paragraph([_price(priced, report), Span(_certainty(priced), "dim")]),
+            *(_location(location, report) for location in found.locations[:1]),
+            *_other_places(found.locations[1:], report),
+            Items([*evidence, fix]),
+            Paragraph([Span(f"More: rlprof explain {found.detector}", "dim")]),
+        ],
+        indent=3,
     )
-    lines.append(bullet("Fix:", Text(printable(found.fix)), style="bold green"))
-    lines.append(Text(f"More: rlprof explain {found.detector}", style="dim"))
-    return Group(title, Padding(Group(*lines), (0, 0, 0, 3)))
 
 
-def _price(priced: PricedFinding, report: Report) -> Text:
-    text = Text()
-    text.append_text(_bar(priced.saved_share))
-    text.append(f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}")
+def _price(priced: PricedFinding, report: Report) -> Inline:
+    bar = RangeBar(*priced.saved_share)
+    saves = f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
     steady = report.throughput.steady_sps
-    if priced.sps_after is not None and steady is not None:
-        text.append("\n-> ")
-        text.append(
-            wording.between(priced.sps_after, wording.rate_unit(report.throughput)),
-            style="bold green",
-        )
-        text.append(f" (now {wording.count(steady.median)})")
-    return text
+    if priced.sps_after is None or steady is None:
+        return bar, saves
+    after = wording.between(priced.sps_after, wording.rate_unit(report.throughput))
+    now = f" (now {wording.count(steady.median)})"
+    return bar, f"{saves}\n-> ", Span(after, "bold green"), now
 
 
-def _bar(share: Range) -> Text:
-    """What is saved for sure, what may be saved, and what stays."""
-    low = round(share.low * _BAR_CELLS)
-    high = max(low, round(share.high * _BAR_CELLS))
-    return Text.assemble(
-        ("█" * low, "green"), ("▒" * (high - low), "green"), ("░" * (_BAR_CELLS - high), "dim")
-    )
-
-
-def _certainty(priced: PricedFinding) -> Text:
+def _certainty(priced: PricedFinding) -> str:
     roles = ", ".join(priced.process_roles)
     where = f" in {roles}" if roles and roles != "main" else ""
-    return Text(
-        f"{wording.seconds_saved(priced)} of this run{where}; {_CONFIDENCE[priced.finding.confidence]}",
-        style="dim",
-    )
+    confidence = wording.CERTAINTY[priced.finding.confidence]
+    return f"{wording.seconds_saved(priced)} of this run{where}; {confidence}"
 
 
-def _location(location: Location, report: Report) -> RenderableType:
-    at = Text.assemble(
-        (f"{place(location, report)}", "cyan"), f" in {printable(location.function)}"
-    )
+def _location(location: Location, report: Report) -> Block:
+    at = Span(_place(location, report), "cyan"), f" in {printable(location.function)}"
     if not location.source:
-        return at
-    source = Text(printable(location.source, _SOURCE_LIMIT), style="bold")
-    return Group(at, Padding(source, (0, 0, 0, 4)))
+        return Paragraph([at])
+    source = Span(printable(location.source, _SOURCE_LIMIT), "bold")
+    return Section(at, [Paragraph([source])], indent=4)
 
 
-def _other_places(locations: Sequence[Location], report: Report) -> Iterable[RenderableType]:
+def _other_places(locations: Sequence[Location], report: Report) -> Iterator[Block]:
     shown = locations[:2]
     if not shown:
         return
     more = len(locations) - len(shown)
-    places = ", ".join(f"{place(at, report)} ({wording.percent(at.share)})" for at in shown)
-    yield Text(f"also {places}" + (f" and {more} more" if more else ""), style="dim")
+    places = ", ".join(f"{_place(at, report)} ({wording.percent(at.share)})" for at in shown)
+    yield Paragraph([Span(f"also {places}" + (f" and {more} more" if more else ""), "dim")])
 
 
-def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterable[RenderableType]:
+def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterator[Block]:
     if not findings:
         return
-    yield heading("Hot lines with no known cause")
-    table = grid(2)
-    for priced in findings[:_HOT_LINES]:
-        location = next(iter(priced.finding.locations), None)
-        if location is None:
-            table.add_row("", printable(priced.finding.title))
-            continue
-        at = place(location, report)
-        what = Text(f"{at} in {printable(location.function)}")
-        if wording.is_spread_out(priced):
-            most = wording.percent(location.share)
-            what = Text(f"{printable(location.function)}, over many lines; most, {most}, on {at}")
-        if location.source:
-            what.append("\n" + printable(location.source, _SOURCE_LIMIT), style="dim")
-        for evidence in priced.finding.evidence[1:]:
-            what.append("\n" + printable(evidence), style="dim")
-        table.add_row(Text(wording.share_of_spot(priced), style="dim"), what)
-    yield table
+    blocks: list[Block] = [fact_table([_hot_line(it, report) for it in findings[:_HOT_LINES]])]
     if len(findings) > _HOT_LINES:
-        yield Text(f"and {len(findings) - _HOT_LINES} more", style="dim")
+        blocks.append(Paragraph([Span(f"and {len(findings) - _HOT_LINES} more", "dim")]))
+    yield Section("Hot lines with no known cause", blocks)
 
 
-def also_seen(priced: PricedFinding, report: Report) -> Text:
+def _hot_line(priced: PricedFinding, report: Report) -> tuple[Inline, Inline]:
+    location = next(iter(priced.finding.locations), None)
+    if location is None:
+        return "", printable(priced.finding.title)
+    at = _place(location, report)
+    what = f"{at} in {printable(location.function)}"
+    if wording.is_spread_out(priced):
+        most = wording.percent(location.share)
+        what = f"{printable(location.function)}, over many lines; most, {most}, on {at}"
+    below = [printable(evidence) for evidence in priced.finding.evidence[1:]]
+    if location.source:
+        below.insert(0, printable(location.source, _SOURCE_LIMIT))
+    share = Span(wording.share_of_spot(priced), "dim")
+    return share, (what, *(Span(f"\n{line}", "dim") for line in below))
+
+
+def also_seen(priced: PricedFinding, report: Report) -> Span:
     finding = priced.finding
-    at = f" at {place(finding.locations[0], report)}" if finding.locations else ""
+    at = f" at {_place(finding.locations[0], report)}" if finding.locations else ""
     price = wording.price_of_seen(priced)
-    return Text(f"  {printable(finding.title)}{at}: {price}", style="dim")
+    return Span(f"  {printable(finding.title)}{at}: {price}", "dim")
+
+
+def _place(location: Location, report: Report) -> str:
+    path = printable(short_path(location.file, report.run.cwd))
+    return f"{cut_middle(path, 60)}:{location.line}"

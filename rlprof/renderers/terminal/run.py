@@ -1,43 +1,45 @@
-"""How the run went: phases, rates, resources, processes, and what was not seen."""
+"""How the run went: where a step's time goes, phases, rates, resources, processes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-from rich import box
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from rlprof.model.recording import Note
+from rlprof.documents.blocks import Block, Cell, Column, Section, Span, Table, fact_table, figures
+from rlprof.model.activity import Component
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
-from rlprof.renderers.terminal.shapes import grid, heading, remark
 from rlprof.report import wording
-from rlprof.report.wording.run import run_facts, spread, wait_lines
+from rlprof.report.wording.run import parts_of_a_step, run_facts, spread, wait_lines
 
 
-def how_the_run_went(report: Report) -> Iterable[RenderableType]:
-    yield heading("The run")
-    table = grid(2)
-    for name, text in run_facts(report):
-        table.add_row(name, text)
-    yield table
-    if report.processes:
-        yield Text()
-        yield _processes(report.processes)
-    yield from _waits(report)
-
-
-def _waits(report: Report) -> Iterable[RenderableType]:
-    lines = wait_lines(report)
-    if not lines:
+def where_the_time_goes(report: Report) -> Iterator[Section]:
+    """Components of training, the program's own phases first, and how far each is from what it could do alone."""
+    rows = parts_of_a_step(report)
+    if not rows:
         return
-    yield heading("Who waits for whom")
-    table = grid(3)
-    for who, what, whom in lines:
-        table.add_row(Text(who), Text(what), Text(whom, style="dim"))
-    yield table
+    counted = any(row.per_step_us for row in rows)
+    names = ("of the time", *(("CPU per step", "alone it would do") if counted else ()))
+    cells = [_cells(row)[: 1 + len(names)] for row in rows]
+    yield Section("Where the time goes", [Table([Column(name="part"), *figures(*names)], cells)])
+
+
+def _cells(row: Component) -> list[Cell]:
+    ceiling = row.ceiling_sps
+    return [
+        f"phase {printable(row.name)}" if row.is_marked else row.name,
+        wording.percent(row.share),
+        wording.duration(row.per_step_us) if row.per_step_us else "",
+        f"{wording.count(float(f'{ceiling:.3g}'))} sps" if ceiling else "",
+    ]
+
+
+def how_the_run_went(report: Report) -> Iterator[Block]:
+    yield Section("The run", [fact_table(list(run_facts(report)))])
+    if report.processes:
+        yield _processes(report.processes)
+    if lines := wait_lines(report):
+        waits = [(who, what, Span(whom, "dim")) for who, what, whom in lines]
+        yield Section("Who waits for whom", [fact_table(waits, columns=3)])
 
 
 def _processes(rows: Sequence[ProcessRow]) -> Table:
@@ -45,27 +47,18 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
     alike: dict[tuple[str, str, bool, str], list[ProcessRow]] = {}
     for row in rows:
         alike.setdefault((row.role, row.python, row.sampled, row.note), []).append(row)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    table.add_column("process")
-    for name in ("wall s", "start-up s", "CPU s", "samples/s"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", style="dim")
-    for (role, _, sampled, note), group in alike.items():
-        rate = spread([row.achieved_hz for row in group], "{:.0f}") if sampled else "not sampled"
-        table.add_row(
-            Text(wording.named(role, [row.pid for row in group])),
+    cells = [
+        (
+            wording.named(role, [row.pid for row in group]),
             spread([row.wall_s for row in group], "{:.1f}"),
             spread([row.start_up_s for row in group], "{:.1f}"),
             spread([row.cpu_s for row in group], "{:.1f}"),
-            Text(rate, style="" if sampled else "yellow"),
-            Text(printable(note)),
+            spread([row.achieved_hz for row in group], "{:.0f}")
+            if sampled
+            else Span("not sampled", "yellow"),
+            Span(printable(note), "dim"),
         )
-    return table
-
-
-def notes(notes: Sequence[Note]) -> Iterable[RenderableType]:
-    if not notes:
-        return
-    yield heading("What to know about this recording")
-    for note in wording.gravest_first(notes):
-        yield remark(note)
+        for (role, _, sampled, note), group in alike.items()
+    ]
+    names = figures("wall s", "start-up s", "CPU s", "samples/s")
+    return Table([Column(name="process"), *names, Column()], cells)

@@ -22,6 +22,12 @@ one. rich breaks at every real space, the no-break space included; names cannot 
 character, it is not printable.
 """
 
+CERTAINTY: Final = {
+    Confidence.MEASURED: "measured",
+    Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
+    Confidence.SUSPECTED: "suspected",
+}
+
 LEVELS: Final = ("error", "warning", "info")
 """Of notes, the gravest first."""
 
@@ -88,6 +94,14 @@ def command(report: Report) -> str:
     """The target's command as one would type it, without the folder of the interpreter."""
     program, *arguments = report.run.command or ("",)
     return printable(shlex.join([PurePosixPath(program).name, *arguments]))
+
+
+def typed(command: Sequence[str]) -> str:
+    """As one would type it, without the interpreter."""
+    program, *arguments = command or ("",)
+    name = PurePosixPath(program).name
+    is_python = name.startswith(("python", "pypy"))
+    return shlex.join(arguments if is_python else [name, *arguments])
 
 
 def share_range(share: Range) -> str:

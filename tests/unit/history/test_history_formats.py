@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+from rlprof.documents.markdown import as_markdown
+from rlprof.documents.terminal import as_text
+from rlprof.history.document import history_document
 from rlprof.history.json_document import history_as_json
-from rlprof.history.markdown import history_as_markdown
 from rlprof.history.rows import History, Unread, history_of
-from rlprof.history.terminal import history_as_text
 from rlprof.model.profile import PhaseKind
 from tests.history_factory import a_row
 from tests.report_factories import a_finding
@@ -33,11 +34,15 @@ HISTORIES = {"journey": JOURNEY, "hostile": HOSTILE, "nothing read": NOTHING_REA
 
 
 def text_of(found: History, width: int = 80) -> str:
-    return history_as_text(found, width=width, colored=False)
+    return as_text(history_document(found), width=width, colored=False)
+
+
+def markdown_of(found: History) -> str:
+    return as_markdown(history_document(found))
 
 
 def table_of(found: History) -> list[list[str]]:
-    lines = [line for line in history_as_markdown(found).splitlines() if line.startswith("|")]
+    lines = [line for line in markdown_of(found).splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
@@ -73,7 +78,7 @@ def test_names_do_not_break_the_markdown():
     (row,) = table_of(HOSTILE)[2:]
 
     assert row[1].startswith(r"a\|b \`c\`")
-    assert r"- not read: x\|y.rlprof is not" in history_as_markdown(HOSTILE)
+    assert r"- not read: x\|y.rlprof is not" in markdown_of(HOSTILE)
 
 
 @pytest.mark.parametrize("width", [40, 80, 110])
@@ -83,7 +88,7 @@ def test_no_line_is_wider_than_the_terminal(name, width):
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-@pytest.mark.parametrize("write", [text_of, history_as_markdown])
+@pytest.mark.parametrize("write", [text_of, markdown_of])
 def test_texts_hold_no_control_characters(name, write):
     assert write(HISTORIES[name]).replace("\n", "").isprintable()
 

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from rlprof.documents.terminal import as_text
 from rlprof.overhead.cost import Basis, Cost, OwnCpu, Pair
+from rlprof.overhead.document import cost_document, pair_in_words
 from rlprof.overhead.json_document import cost_as_json
-from rlprof.overhead.text import cost_as_text, pair_in_words
 
 ONE = OwnCpu(
     {"samplers": 0.012, "recorder": 0.016, "torch_windows": 0.003}, processes=1.0, wall_s=40.0
@@ -35,7 +36,7 @@ COSTS = {"clear": CLEAR, "unclear": UNCLEAR, "few": FEW, "hostile": HOSTILE}
 
 
 def text_of(cost: Cost, width: int = 100) -> str:
-    return cost_as_text(cost, width=width, colored=False)
+    return as_text(cost_document(cost), width=width, colored=False)
 
 
 def told(cost: Cost) -> str:

@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from rlprof.documents.terminal import as_text
+from rlprof.scaling.document import study_document
 from rlprof.scaling.json_document import study_as_json
 from rlprof.scaling.study import Study
 from rlprof.scaling.svg import study_as_svg
-from rlprof.scaling.terminal import study_as_text
 from tests.ladder_factory import a_run, a_study, study
 
 GOOD = a_study({1: 1000, 2: 1850, 4: 2900, 8: 2640})
@@ -22,7 +23,7 @@ WITH_RATES = {name: found for name, found in STUDIES.items() if found.best is no
 
 
 def text_of(found: Study, width: int = 80) -> str:
-    return study_as_text(found, width=width, colored=False)
+    return as_text(study_document(found), width=width, colored=False)
 
 
 def test_the_text_begins_with_the_best_count():

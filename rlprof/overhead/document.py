@@ -1,18 +1,13 @@
-"""The cost of rlprof in words: for a terminal, and pair by pair."""
+"""The cost of rlprof in blocks, and a pair of its runs in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from rich import box
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
+from rlprof.documents.blocks import Block, Paragraph, Span, Table, figures
 from rlprof.names import printable
 from rlprof.overhead.cost import CONFIDENCE, LEAST_PAIRS, Basis, Cost, Loss, OwnCpu, Pair
-from rlprof.renderers.terminal import as_text
 from rlprof.report import wording
 from rlprof.units import LEAST_PERCENT
 
@@ -23,40 +18,26 @@ _SEVERAL: Final = 1.5
 """Processes at a time, from which on the cost of one is told."""
 
 
-def cost_as_text(cost: Cost, *, width: int, colored: bool) -> str:
-    return as_text(_parts(cost), width=width, colored=colored)
+def cost_document(cost: Cost) -> Iterator[Block]:
+    what = "steps per second" if cost.basis is Basis.STEPS else "speed over the whole run"
+    pairs = wording.counted(len(cost.pairs), "pair", "pairs")
+    costs = f"rlprof costs {printable(cost.script)} {_loss(cost.loss)} of its {what} ({pairs})."
+    yield Paragraph([Span(costs, "bold")])
+    yield Table(
+        figures("pair", "without", "with rlprof", "lost"),
+        [
+            (str(number), _speed(pair.bare, pair), _speed(pair.recorded, pair), _percent(pair.loss))
+            for number, pair in enumerate(cost.pairs, start=1)
+        ],
+    )
+    yield Paragraph([_own(cost.own)])
+    yield from (Paragraph([Span(remark, "dim")]) for remark in _remarks(cost))
 
 
 def pair_in_words(pair: Pair) -> str:
     """``12 340 sps without, 12 270 sps with rlprof``."""
     bare, recorded = (_speed(speed, pair) for speed in (pair.bare, pair.recorded))
     return wording.unglued(f"{bare} without, {recorded} with rlprof")
-
-
-def _parts(cost: Cost) -> Iterator[RenderableType]:
-    what = "steps per second" if cost.basis is Basis.STEPS else "speed over the whole run"
-    pairs = wording.counted(len(cost.pairs), "pair", "pairs")
-    yield Text(
-        f"rlprof costs {printable(cost.script)} {_loss(cost.loss)} of its {what} ({pairs}).",
-        style="bold",
-    )
-    yield Text()
-    yield _table(cost)
-    yield Text()
-    yield Text(_own(cost.own))
-    for remark in _remarks(cost):
-        yield Text()
-        yield Text(remark, style="dim")
-
-
-def _table(cost: Cost) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    for heading in ("pair", "without", "with rlprof", "lost"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for number, pair in enumerate(cost.pairs, start=1):
-        speeds = (_speed(speed, pair) for speed in (pair.bare, pair.recorded))
-        table.add_row(str(number), *speeds, _percent(pair.loss))
-    return table
 
 
 def _speed(value: float, pair: Pair) -> str:

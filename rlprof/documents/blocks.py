@@ -1,0 +1,134 @@
+"""Blocks that a document is made of. They know nothing of a format, nor how wide it is.
+
+Names in them are made printable by who gives them; what a format takes for its own is escaped by that format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from rlprof.model.recording import Note
+
+
+class Span(NamedTuple):
+    """Words with a look of their own."""
+
+    text: str
+    style: str
+    """``bold``, ``dim`` or a colour, as rich names them; Markdown shows only what is bold."""
+
+
+class RangeBar(NamedTuple):
+    """A bar that is solid up to the low end of a range and shaded up to its high end."""
+
+    low: float
+    """Part of the whole bar, 0 to 1; so are the others."""
+    high: float
+    mark: float | None = None
+    """Where a stroke crosses it."""
+
+
+Inline: TypeAlias = str | Span | tuple[str | Span | RangeBar, ...]
+"""Words on a line. Where a terminal breaks it, Markdown has a space. Bars are a terminal's."""
+
+
+class ChangeBar(NamedTuple):
+    """A bar to the left of the middle for less, to the right for more."""
+
+    part: float
+    """Of the largest change, -1 to 1."""
+
+
+Cell: TypeAlias = Inline | RangeBar | ChangeBar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    name: str = ""
+    is_figure: bool = False
+    """Set to the right."""
+    wraps: bool | None = None
+    """Whether its cells may take several lines; those of figures do not without a word."""
+    is_cut: bool = False
+    """Lines that are too long lose their end, rather than wrap."""
+    least: int = 0
+    """Characters that it keeps in a narrow terminal."""
+    under: str = ""
+    """Name of the column in whose cells a terminal shows it."""
+    lead: str = "\n"
+    """What stands before it there."""
+    style: str = "dim"
+    """Its look there."""
+    is_drawn: bool = False
+    """It holds bars, which only a terminal has."""
+    from_width: int = 0
+    """Characters of a terminal from which on there is room for it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    is_ruled: bool = True
+    """Whether a line divides the names of the columns from the rows."""
+    is_headed: bool = True
+    """Whether a terminal shows the names of the columns; Markdown has no table without."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    lines: Sequence[Inline]
+    """Markdown makes one line of them."""
+
+
+class Item(NamedTuple):
+    text: Inline
+    mark: str = "-"
+    """What it hangs behind."""
+    style: str = ""
+    """Of the mark."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list; nothing where it is empty."""
+
+    items: Sequence[Item]
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """What to know, by notes; nothing where there are none."""
+
+    title: str
+    notes: Sequence[Note]
+
+
+@dataclass(frozen=True)
+class Section:
+    title: Inline
+    """Bold, if it is not told otherwise."""
+    blocks: Sequence[Block]
+    indent: int = 0
+    """Characters that a terminal sets its blocks in by."""
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What Markdown leaves out: it is for comments, and has to be short."""
+
+    block: Block
+
+
+Block: TypeAlias = Table | Paragraph | Items | Remarks | Section | Detail
+
+
+def figures(*names: str) -> list[Column]:
+    return [Column(name=name, is_figure=True) for name in names]
+
+
+def fact_table(rows: Sequence[Sequence[Cell]], columns: int = 2) -> Table:
+    """Facts behind their names."""
+    return Table([Column(wraps=number > 0) for number in range(columns)], rows, is_headed=False)

@@ -1,0 +1,184 @@
+"""Blocks as text, for a terminal and for a CI log.
+
+A blank line stands between blocks, and none within a section.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from rlprof.documents import blocks as of
+from rlprof.model.recording import Note
+from rlprof.names import printable
+from rlprof.report import wording
+
+_NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
+_LONGEST_REMARK: Final = 1000
+
+_MOST_BAR_CELLS: Final = 24
+_CHANGE_CELLS: Final = 8
+"""On each side of the middle."""
+
+
+def as_text(blocks: Iterable[of.Block], *, width: int, colored: bool) -> str:
+    """``blocks`` on ``width`` columns, without the spaces that rich leaves at the ends of lines."""
+    console = _console(width, colored=colored)
+    for block in blocks:
+        parts = list(_written(block, width))
+        for part in (*parts, Text()) if parts else ():
+            console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    lines = wording.unglued(console.file.getvalue()).split("\n")
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+
+
+def _console(width: int, *, colored: bool) -> Console:
+    """A console that looks at nothing but its arguments: same document, same text."""
+    return Console(
+        file=io.StringIO(),
+        width=width,
+        height=25,
+        color_system="standard" if colored else None,
+        force_terminal=colored,
+        no_color=not colored,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        legacy_windows=False,
+    )
+
+
+# --- blocks --------------------------------------------------------------------------------
+
+
+def _written(block: of.Block, width: int) -> Iterator[RenderableType]:
+    match block:
+        case of.Table():
+            yield _table(block, width)
+        case of.Paragraph(lines):
+            yield from map(_text, lines)
+        case of.Items(items):
+            yield from (_hanging(it.mark, _text(it.text), style=it.style) for it in items)
+        case of.Remarks(title, notes) if notes:
+            yield Text(title, style="bold")
+            yield from map(_remark, notes)
+        case of.Section(title, blocks, indent):
+            yield _text(of.Span(title, "bold") if isinstance(title, str) else title)
+            parts = [part for inner in blocks for part in _written(inner, width - indent)]
+            yield Padding(Group(*parts), (0, 0, 0, indent))
+        case of.Detail(inner):
+            yield from _written(inner, width)
+
+
+def _text(inline: of.Inline) -> Text:
+    if isinstance(inline, str):
+        return Text(inline)
+    parts = (inline,) if isinstance(inline, of.Span) else inline
+    return Text.assemble(
+        *(
+            _range_bar(*it, size=_MOST_BAR_CELLS) if isinstance(it, of.RangeBar) else it
+            for it in parts
+        )
+    )
+
+
+def _table(block: of.Table, width: int) -> RichTable:
+    ruled = block.is_ruled and block.is_headed
+    table = RichTable(
+        box=box.SIMPLE_HEAD if ruled else None,
+        pad_edge=False,
+        show_edge=False,
+        show_header=block.is_headed,
+        header_style="dim",
+    )
+    shown = [it for it in block.columns if not it.under and width >= it.from_width]
+    for column in shown:
+        no_wrap = column.is_figure if column.wraps is None else not column.wraps
+        table.add_column(
+            column.name,
+            justify="right" if column.is_figure else "left",
+            no_wrap=no_wrap,
+            min_width=column.least or None,
+            overflow="ellipsis" if no_wrap else "fold",
+        )
+    for row in block.rows:
+        cells = list(zip(block.columns, row, strict=True))
+        table.add_row(*(_cell(column, cell, cells) for column, cell in cells if column in shown))
+    return table
+
+
+def _cell(
+    column: of.Column, cell: of.Cell, row: Iterable[tuple[of.Column, of.Cell]]
+) -> RenderableType:
+    """A cell with what stands under it."""
+    if isinstance(cell, of.RangeBar):
+        return _RangeBar(cell)
+    if isinstance(cell, of.ChangeBar):
+        return _change_bar(cell.part)
+    text = _text(cell)
+    for other, below in row:
+        if other.under and other.under == column.name and below:
+            assert isinstance(below, str), "what stands under a cell has one look"
+            text.append(f"{other.lead}{below}", style=other.style)
+    if column.is_cut:
+        text.no_wrap, text.overflow = True, "ellipsis"
+    return text
+
+
+@dataclass(frozen=True)
+class _RangeBar:
+    """As long as there is room."""
+
+    bar: of.RangeBar
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, min(_MOST_BAR_CELLS, options.max_width))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        yield _range_bar(*self.bar, size=max(1, min(_MOST_BAR_CELLS, options.max_width)))
+
+
+def _range_bar(low: float, high: float, mark: float | None, *, size: int) -> Text:
+    """A bar of ``size`` cells: solid, shaded and empty, with a stroke at ``mark``."""
+    solid = round(low * size)
+    reached = max(solid, round(high * size))
+    cells = [("█", "green")] * solid + [("▒", "green")] * (reached - solid)
+    cells += [("░", "dim")] * (size - reached)
+    if mark is not None:
+        cells[min(size - 1, int(mark * size))] = ("│", "bold")
+    return Text.assemble(*cells)
+
+
+def _change_bar(part: float) -> Text:
+    cells = max(1, round(abs(part) * _CHANGE_CELLS)) if part else 0
+    if part < 0:
+        return Text.assemble(" " * (_CHANGE_CELLS - cells), ("▇" * cells, "cyan"), "│")
+    return Text.assemble(" " * _CHANGE_CELLS, "│", ("▇" * cells, "yellow"))
+
+
+# --- shapes --------------------------------------------------------------------------------
+
+
+def _hanging(mark: str, text: Text, *, style: str = "") -> RichTable:
+    """``text`` hanging behind ``mark``, so that wrapped lines stay beside it."""
+    table = RichTable.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_row(Text(mark, style=style), text)
+    return table
+
+
+def _remark(note: Note) -> RichTable:
+    """With its name at the end: ``rlprof explain`` has more of it."""
+    text = Text.assemble(printable(note.text, _LONGEST_REMARK), (f" ({note.slug})", "dim"))
+    return _hanging(f"{note.level}:", text, style=_NOTE_STYLES.get(note.level, ""))
