@@ -257,7 +257,7 @@ def _head(request: CheckRequest) -> Program:
 
 
 def _runner(request: CheckRequest, folder: Path, settings: CheckSettings) -> Runner:
-    from rlprof.gate.running.one_run import Counting
+    from rlprof.gate.program import Counting
     from rlprof.gate.running.runner import Runner
 
     if request.sps_pattern is not None:

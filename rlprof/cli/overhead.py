@@ -116,7 +116,7 @@ def _pairs_of_runs(
     *,
     wall: bool,
 ) -> PairsOfRuns:
-    from rlprof.gate.running.one_run import Counting
+    from rlprof.gate.program import Counting
     from rlprof.overhead.cost import Basis
     from rlprof.overhead.pairs import PairsOfRuns
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import NamedTuple
 
-from rlprof.errors import MeasureError
+from rlprof.errors import Failure, MeasureError
 from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.decision import Decision
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Failure, Outcome, Verdict
+from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.processes.interruption import Interrupted
 from rlprof.gate.program import Program, Side
 from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs

@@ -1,4 +1,4 @@
-"""A program to measure: what is started, where, and in which environment."""
+"""A program to measure: what is started, where, in which environment, and what is counted of it."""
 
 from __future__ import annotations
 
@@ -65,3 +65,17 @@ class Program:
         if self.is_alone:
             return f"run {number} of {self.name}"
         return f"{self.side.value} ({self.name}), in pair {number},"
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What is counted: steps, if the program is not to be asked, and what else was asked for."""
+
+    pattern: str | None = None
+    """Regular expression that finds steps or sps in its output."""
+    function: str | None = None
+    """``module:function`` whose calls are steps."""
+    counters: tuple[str, ...] = ()
+    """Names of those that were asked for, and so must be told."""
+    steps_alone: bool = False
+    """Whether a run that is only counted carries as little of rlprof as steps can be told with."""

@@ -10,9 +10,7 @@ from typing import Final
 
 from rlprof.errors import MeasureError, RunFileError
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.program import Program, Side
-from rlprof.gate.running.one_run import Counting
-from rlprof.gate.running.recorded_run import RecordedRun
+from rlprof.gate.program import Counting, Program, Side
 from rlprof.gate.running.runner import Runner
 from rlprof.model.recording import Recording
 from rlprof.overhead.bare_run import seconds_of
@@ -152,14 +150,8 @@ class PairsOfRuns:
         return seconds_of(program, number, log, timeout_s=self.timeout_s)
 
     def _recording(self, number: int, place: Path) -> Recording:
-        program = self.target.program(Side.HEAD)
-        run = RecordedRun(program, number, place, self.counting, is_full=True)
-        with run.session() as session:
-            has_ended = session.wait(self.timeout_s) is not None
-        if not has_ended:
-            raise run.timed_out(self.timeout_s)
-        run.check_end()
-        return _read(run.run_file)
+        runner = Runner(place, timeout_s=self.timeout_s, counting=self.counting)
+        return _read(runner.record(self.target.program(Side.HEAD), number))
 
     def _place(self) -> Path:
         """Files of the other basis have the same names."""
@@ -172,4 +164,4 @@ def _read(run_file: Path) -> Recording:
     try:
         return read_run(run_file)
     except RunFileError as error:
-        raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
+        raise error.told_as(MeasureError) from error

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlprof.errors import MeasureError
+from rlprof.errors import Failure, MeasureError
 from rlprof.gate.floor import Floor, FloorRun, is_settled
 from rlprof.gate.processes.own_process import (
     command_to_run,
@@ -23,7 +23,7 @@ from rlprof.gate.processes.own_process import (
     write_message,
 )
 from rlprof.gate.processes.program_output import last_lines
-from rlprof.gate.program import Program, Side
+from rlprof.gate.program import Counting, Program
 
 if TYPE_CHECKING:
     from rlprof.gate.measured_run import MeasuredRun
@@ -34,28 +34,18 @@ _TIDY_S: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class FloorRequest:
-    command: tuple[str, ...]
-    """With its interpreter."""
-    script: str
-    """How the run is called."""
-    name: str
-    """What it is, for people."""
-    folder: str
-    """Where it is started."""
-    environment: Mapping[str, str]
-    """The whole of it."""
+    program: Program
+    counting: Counting
     floor: Floor
     timeout_s: float
     """Of one run."""
-    pattern: str | None = None
-    function: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
     runs: tuple[FloorRun, ...]
-    error: tuple[str, str, str] | None = None
-    """Slug, message and hint of what could not be measured."""
+    failure: Failure | None = None
+    """What could not be measured."""
 
 
 def measure_apart(
@@ -86,13 +76,12 @@ def measure_apart(
     answer = read_answer(answered, _Answer)
     if answer is None:
         raise MeasureError(
-            f"the measurement of {request.name} ended without a word\n{last_lines(log)}",
+            f"the measurement of {request.program.name} ended without a word\n{last_lines(log)}",
             slug="recording-lost",
             hint="was it killed, or is the machine out of memory? Otherwise please report it",
         )
-    if answer.error is not None:
-        slug, message, hint = answer.error
-        raise MeasureError(message, slug=slug, hint=hint)
+    if answer.failure is not None:
+        raise answer.failure.error()
     return answer.runs
 
 
@@ -113,30 +102,20 @@ def main() -> None:
 
 
 def _measured(request: FloorRequest, place: Path) -> _Answer:
-    from rlprof.gate.running.one_run import Counting
     from rlprof.gate.running.runner import Runner
 
-    program = Program(
-        side=Side.HEAD,
-        command=request.command,
-        script=request.script,
-        folder=Path(request.folder),
-        environment=request.environment,
-        name=request.name,
-        is_alone=True,
-    )
     runner = Runner(
         place,
         timeout_s=request.timeout_s,
-        counting=Counting(request.pattern, request.function, tuple(request.floor.counters)),
+        counting=request.counting,
         needs_rate=request.floor.at_least is not None,
     )
     runs: list[FloorRun] = []
     try:
         while not is_settled(request.floor, runs):
-            runs.append(floor_run(runner.measure(program, len(runs) + 1)))
+            runs.append(floor_run(runner.measure(request.program, len(runs) + 1)))
     except MeasureError as error:
-        return _Answer(tuple(runs), (error.slug, error.message, error.hint))
+        return _Answer(tuple(runs), Failure.of(error))
     return _Answer(tuple(runs))
 
 
