@@ -75,7 +75,7 @@ def overhead(
         raise typer.Exit(128 + stop.signum) from None
     except MeasureError as error:
         # Its code is that of a check, on which scripts branch.
-        raise RlprofError(error.message, slug=error.slug, hint=error.hint) from error
+        raise error.told_as(RlprofError) from error
 
 
 def _target(ctx: typer.Context, python: Path | None) -> Target:
@@ -90,7 +90,7 @@ def _target(ctx: typer.Context, python: Path | None) -> Target:
         command = command_of(target, python)
     except LaunchError as error:
         # It is the command line that names what is not there.
-        raise UsageError(error.message, slug=error.slug, hint=error.hint) from error
+        raise error.told_as(UsageError) from error
     return Target(command, script_name(target), Path.cwd(), dict(os.environ))
 
 
