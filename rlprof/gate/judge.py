@@ -15,9 +15,8 @@ from rlprof.gate.decision import Decision, DecisionSettings
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.processes.interruption import Interrupted
-from rlprof.gate.program import Program, Side
+from rlprof.gate.program import Program, Side, script_file
 from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs
-from rlprof.gate.script_file import script_file
 from rlprof.gate.words import run_in_words
 from rlprof.gate.workload import check_same_steps, check_same_unit
 from rlprof.report.wording import counted

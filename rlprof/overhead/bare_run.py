@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 from rlprof.errors import MeasureError
-from rlprof.gate.processes.process_session import ProcessSession
-from rlprof.gate.processes.program_output import last_lines
+from rlprof.gate.processes.process_session import ProcessSession, last_lines
 from rlprof.gate.program import Program
 
 

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import msgspec
 
 import rlprof
-from rlprof.gate.processes.process_group import kill_until_gone
+from rlprof.gate.processes.process_session import kill_until_gone
 from rlprof.recording import procfs
 from rlprof.recording.prctl import end_with_parent
 

@@ -22,7 +22,7 @@ from rlprof.gate.processes.own_process import (
     read_request,
     write_message,
 )
-from rlprof.gate.processes.program_output import last_lines
+from rlprof.gate.processes.process_session import last_lines
 from rlprof.gate.program import Counting, Program
 
 if TYPE_CHECKING:

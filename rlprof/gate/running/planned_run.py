@@ -17,7 +17,7 @@ from rlprof.gate.processes.own_process import (
     read_request,
     write_message,
 )
-from rlprof.gate.processes.process_group import GRACE_S
+from rlprof.gate.processes.process_session import GRACE_S
 from rlprof.gate.program import Counting, Program
 from rlprof.gate.worktrees.imported_files import FOLDER_VARIABLE
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND

@@ -15,14 +15,16 @@ from typing import Final
 from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun, measured
 from rlprof.gate.processes.own_process import read_answer
-from rlprof.gate.processes.process_session import ProcessSession
-from rlprof.gate.processes.program_output import last_lines
+from rlprof.gate.processes.process_session import ProcessSession, last_lines
 from rlprof.gate.program import Counting, Program
 from rlprof.gate.running.own_turns import in_own_turns
 from rlprof.gate.running.planned_run import PlannedRun, RunAnswer, command_for
 from rlprof.gate.running.turns import turns_of
-from rlprof.gate.worktrees.foreign_imports import refuse_foreign_imports
-from rlprof.gate.worktrees.imported_files import ImportedFiles, imported_files
+from rlprof.gate.worktrees.imported_files import (
+    ImportedFiles,
+    imported_files,
+    refuse_foreign_imports,
+)
 
 _LOOK_S: Final = 0.05
 """Between looks at whether one of two has ended."""
