@@ -7,10 +7,9 @@ from pathlib import Path
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
-from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.counters import CounterTolerance, RunCounters
 from rlprof.gate.decision import DecisionSettings
-from rlprof.gate.judge import judge
+from rlprof.gate.judge import CheckSettings, judge
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.paired_base import PairedBase

@@ -18,8 +18,8 @@ from rlprof.errors import LaunchError, UsageError
 
 if TYPE_CHECKING:
     from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
-    from rlprof.gate.check_settings import CheckSettings
     from rlprof.gate.inconclusive import OnInconclusive
+    from rlprof.gate.judge import CheckSettings
     from rlprof.gate.program import Program
 
 ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
@@ -257,9 +257,9 @@ def _head(request: CheckRequest) -> Program:
 
 
 def _settings(request: CheckRequest) -> CheckSettings:
-    from rlprof.gate.check_settings import CheckSettings
     from rlprof.gate.counters import parse_tolerance
     from rlprof.gate.decision import DecisionSettings
+    from rlprof.gate.judge import CheckSettings
 
     decision = DecisionSettings()
     first = decision.min_pairs if request.pairs is None else request.pairs

@@ -11,10 +11,9 @@ from typing import NamedTuple
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline, read_baseline
 from rlprof.gate.causes import Causes, look_for_causes
-from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.fingerprint import fingerprint_here
 from rlprof.gate.interpreter import interpreter_of
-from rlprof.gate.judge import Tell, judge, outcome_without_runs
+from rlprof.gate.judge import CheckSettings, Tell, judge, outcome_without_runs
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.paired_base import PairedBase
 from rlprof.gate.processes.interruption import Interrupted

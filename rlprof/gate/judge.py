@@ -9,8 +9,7 @@ from statistics import fmean
 from typing import NamedTuple, Protocol
 
 from rlprof.errors import Failure, MeasureError
-from rlprof.gate.check_settings import CheckSettings
-from rlprof.gate.counters import CounterDifference, RunCounters, compare_counters
+from rlprof.gate.counters import CounterDifference, CounterTolerance, RunCounters, compare_counters
 from rlprof.gate.decision import Decision, DecisionSettings
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
@@ -24,6 +23,27 @@ from rlprof.units import duration
 
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """What is asked of a check."""
+
+    decision: DecisionSettings
+    tolerances: tuple[CounterTolerance, ...] = ()
+    counters_only: bool = False
+    in_turns: bool = False
+    """Both runs of a pair at once, now the one, now the other."""
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the counters that must be judged, and so must be told."""
+        return tuple(it.name for it in self.tolerances if it.relative is not None)
+
+    @property
+    def first_pairs(self) -> int:
+        """Two show whether a counter is the same in each run, and so is judged to the last event."""
+        return 2 if self.counters_only else self.decision.looks[0]
 
 
 class Work(NamedTuple):
@@ -91,24 +111,41 @@ class _Trial:
     decision: Decision | None = None
 
 
+class _End(NamedTuple):
+    verdict: Verdict
+    failure: Failure | None = None
+    stopped_by: int | None = None
+
+
 def judge(base: Base, head: Program, settings: CheckSettings, tell: Tell) -> Outcome:
     """Run until it is decided; never raises :class:`MeasureError`, nor that it was :class:`Interrupted`."""
     trial = _Trial()
-    failure = stopped_by = None
     try:
         base.check(settings)
-        verdict = _verdict(base, trial, settings, tell)
+        end = _End(_verdict(base, trial, settings, tell))
     except (MeasureError, Interrupted) as why:
-        verdict = Verdict.COULD_NOT_MEASURE
-        failure, stopped_by = _end(why, len(trial.runs))
+        end = _end_by(why, len(trial.runs))
+    return base.told(_outcome(trial, end, base.name, head, settings))
+
+
+def outcome_without_runs(
+    why: MeasureError | Interrupted, base: str, head: Program, settings: CheckSettings
+) -> Outcome:
+    """The outcome of a check that could not even begin."""
+    return _outcome(_Trial(), _end_by(why, 0), base, head, settings)
+
+
+def _outcome(
+    trial: _Trial, end: _End, base: str, head: Program, settings: CheckSettings
+) -> Outcome:
     notes = [*on_runs(trial.runs)]
-    if trial.decision is None and failure is None:
-        notes += on_counters(verdict, trial.runs, trial.counters)
-    elif verdict is Verdict.PASS:
+    if trial.decision is None and end.failure is None:
+        notes += on_counters(end.verdict, trial.runs, trial.counters)
+    elif end.verdict is Verdict.PASS:
         notes += on_passed_rates(trial.runs)
-    outcome = Outcome(
-        verdict=verdict,
-        base=base.name,
+    return Outcome(
+        verdict=end.verdict,
+        base=base,
         head=head.name,
         command=head.told_command,
         script=script_file(head.command, head.folder),
@@ -117,27 +154,9 @@ def judge(base: Base, head: Program, settings: CheckSettings, tell: Tell) -> Out
         unit=trial.runs[0].unit if trial.runs else "steps",
         decision=trial.decision,
         counters=trial.counters,
-        failure=failure,
-        stopped_by=stopped_by,
+        failure=end.failure,
+        stopped_by=end.stopped_by,
         notes=tuple(notes),
-    )
-    return base.told(outcome)
-
-
-def outcome_without_runs(
-    why: MeasureError | Interrupted, base: str, head: Program, settings: CheckSettings
-) -> Outcome:
-    """The outcome of a check that could not even begin."""
-    failure, stopped_by = _end(why, 0)
-    return Outcome(
-        verdict=Verdict.COULD_NOT_MEASURE,
-        base=base,
-        head=head.name,
-        command=head.told_command,
-        script=script_file(head.command, head.folder),
-        counters_only=settings.counters_only,
-        failure=failure,
-        stopped_by=stopped_by,
     )
 
 
@@ -189,17 +208,17 @@ def _more(decision: Decision, tell: Tell) -> int:
     return decision.more
 
 
-def _end(why: MeasureError | Interrupted, runs: int) -> tuple[Failure, int | None]:
-    """The failure that ended a check after so many runs, and the signal if it was one."""
+def _end_by(why: MeasureError | Interrupted, runs: int) -> _End:
+    """The end that ``why`` made of a check, after so many runs."""
     if isinstance(why, MeasureError):
-        return Failure.of(why), None
+        return _End(Verdict.COULD_NOT_MEASURE, Failure.of(why))
     name, after = signal.Signals(why.signum).name, counted(runs, "run", "runs")
     failure = Failure(
         slug="check-stopped",
         message=f"{name} ended the check after {after}, before there was a verdict",
         hint="shorter runs, fewer of them (--max-pairs), or more time for the job end in a verdict",
     )
-    return failure, why.signum
+    return _End(Verdict.COULD_NOT_MEASURE, failure, why.signum)
 
 
 def runs_of(side: Side, runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide
-from rlprof.gate.judge import Work, runs_of
+from rlprof.gate.judge import CheckSettings, Work, runs_of
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side

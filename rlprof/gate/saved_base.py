@@ -10,11 +10,10 @@ from typing import Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
-from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.counters import RunCounters
 from rlprof.gate.decision import Decision, DecisionSettings, decide_unpaired
 from rlprof.gate.fingerprint import differences
-from rlprof.gate.judge import Tell, Work, tell_run, time_left
+from rlprof.gate.judge import CheckSettings, Tell, Work, tell_run, time_left
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program

@@ -11,9 +11,16 @@ import pytest
 
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.errors import MeasureError, RlprofError
-from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, missed
+from rlprof.gate.floor import (
+    Floor,
+    FloorRequest,
+    FloorRun,
+    exceeded,
+    fastest,
+    measure_apart,
+    missed,
+)
 from rlprof.gate.program import Counting, Program, Side
-from rlprof.gate.running.floor_process import FloorRequest, measure_apart
 from rlprof.pytest_plugin.hints import in_python
 from rlprof.pytest_plugin.options import Mark, Options, options_of
 from rlprof.pytest_plugin.program import program_of

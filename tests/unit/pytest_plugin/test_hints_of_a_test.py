@@ -23,7 +23,7 @@ from tests.check_factory import a_program
 _GATE = Path(rlprof.__file__).with_name("gate")
 _OF_A_COMMAND_LINE = re.compile(r"--[a-z]|rlprof run")
 
-_OF_A_RUN = ("running/runner", "running/floor_process", "measured_run")
+_OF_A_RUN = ("running/runner", "floor", "measured_run")
 """Modules of the gate whose errors a test may meet."""
 
 _OF_A_BASE_ALONE = "base-imports-head"
