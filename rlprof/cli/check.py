@@ -164,16 +164,16 @@ def _checked(request: CheckRequest) -> int:
             "  more: rlprof explain check-stopped"
         )
         return 128 + stop.signum
+    except (UsageError, MeasureError):
+        raise
     except Exception as error:
-        raise _error_of_a_check(error) from error
+        raise _could_not_measure(error) from error
 
 
-def _error_of_a_check(error: Exception) -> RlprofError:
-    """``error`` as one with an exit code of a check; none ends in that of a regression."""
+def _could_not_measure(error: Exception) -> MeasureError:
+    """``error`` with the exit code for that: it must not end in that of a regression, which is 1."""
     if isinstance(error, RlprofError):
-        return (
-            error if isinstance(error, (UsageError, MeasureError)) else error.told_as(MeasureError)
-        )
+        return error.told_as(MeasureError)
     if isinstance(error, OSError):
         return MeasureError(
             f"the system refused what the check needs: {error}",
