@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlprof.cli.command import command_of, script_name
+from rlprof.cli.command import program_to_measure
 from rlprof.cli.output import check_output, say
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Target, TargetKind, nothing_to_run
-from rlprof.errors import LaunchError, UsageError
+from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
     from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
@@ -235,23 +235,15 @@ def plan_of(
 
 
 def _head(request: CheckRequest) -> Program:
-    from rlprof.gate.program import Program, Side, as_typed
+    from rlprof.gate.program import as_typed
     from rlprof.recording.git_environment import without_repository
 
-    folder = Path.cwd()
-    try:
-        command = command_of(request.target, request.python)
-    except LaunchError as error:
-        # Nothing has been tried: it is the command line that names what is not there.
-        raise error.told_as(UsageError) from error
     is_of_two = request.base_command is not None
-    return Program(
-        side=Side.HEAD,
-        command=command,
-        script=script_name(request.target),
-        folder=folder,
-        environment=without_repository(os.environ),
-        name=as_typed(request.target.words) if is_of_two else folder.name,
+    return program_to_measure(
+        request.target,
+        request.python,
+        without_repository(os.environ),
+        name=as_typed(request.target.words) if is_of_two else Path.cwd().name,
         is_alone=request.base is None and not is_of_two,
     )
 

@@ -23,28 +23,6 @@ _RATELESS: Final = frozenset({"no-steps", "no-steady-rate", "counters-unseen", "
 """Errors of a run that ended well and had no rate to compare."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    command: tuple[str, ...]
-    """With its interpreter."""
-    script: str
-    """How the run is called."""
-    folder: Path
-    environment: dict[str, str]
-
-    def program(self, side: Side) -> Program:
-        """The program without rlprof on the side of base, with it on that of head."""
-        return Program(
-            side=side,
-            command=self.command,
-            script=self.script,
-            folder=self.folder,
-            environment=self.environment,
-            name=f"{self.script} {'without' if side is Side.BASE else 'with'} rlprof",
-            is_alone=True,
-        )
-
-
 @dataclass(slots=True)
 class PairsOfRuns:
     """Pairs of runs, every other one in reverse order, so that a machine that drifts slows both alike.
@@ -52,7 +30,7 @@ class PairsOfRuns:
     What they leave on disk lies in ``folder``.
     """
 
-    target: Target
+    program: Program
     counting: Counting
     """Where steps come from, if the program is not to be asked."""
     folder: Path
@@ -98,7 +76,7 @@ class PairsOfRuns:
             counting=replace(self.counting, steps_alone=True),
         )
         runs = {
-            side: runner.measure(self.target.program(side), number, is_full=side is Side.HEAD)
+            side: runner.measure(self._on(side), number, is_full=side is Side.HEAD)
             for side in (Side if number % 2 else reversed(Side))
         }
         bare, recorded = runs[Side.BASE], runs[Side.HEAD]
@@ -119,7 +97,7 @@ class PairsOfRuns:
         )
 
     def _rate(self, run: MeasuredRun) -> float:
-        program = self.target.program(run.side)
+        program = self._on(run.side)
         if run.sps is None:
             raise MeasureError(
                 f"{program.run_name(run.pair)} never came to a steady rate",
@@ -146,12 +124,17 @@ class PairsOfRuns:
 
     def _bare_s(self, number: int, place: Path) -> float:
         log = place / f"bare-{number}.log"
-        program = self.target.program(Side.BASE)
+        program = self._on(Side.BASE)
         return seconds_of(program, number, log, timeout_s=self.timeout_s)
 
     def _recording(self, number: int, place: Path) -> Recording:
         runner = Runner(place, timeout_s=self.timeout_s, counting=self.counting)
-        return _read(runner.record(self.target.program(Side.HEAD), number))
+        return _read(runner.record(self._on(Side.HEAD), number))
+
+    def _on(self, side: Side) -> Program:
+        """The program without rlprof on the side of base, with it on that of head."""
+        how = "without" if side is Side.BASE else "with"
+        return replace(self.program, side=side, name=f"{self.program.script} {how} rlprof")
 
     def _place(self) -> Path:
         """Files of the other basis have the same names."""

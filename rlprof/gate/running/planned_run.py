@@ -8,6 +8,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from rlprof.errors import Failure, RlprofError
 from rlprof.gate.processes.own_process import (
@@ -19,10 +20,12 @@ from rlprof.gate.processes.own_process import (
 )
 from rlprof.gate.processes.process_session import GRACE_S
 from rlprof.gate.program import Counting, Program
-from rlprof.gate.worktrees.imported_files import FOLDER_VARIABLE
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
 from rlprof.recording.settings import RecordingSettings, TorchWindows
+
+_IMPORTS_VARIABLE: Final = "RLPROF_IMPORTS_DIR"
+"""Tells agents where to write what their processes imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class PlannedRun:
             **self.program.environment,
             "PWD": str(self.program.folder),
             # Head's too: paths in the environment reach the layout of memory.
-            FOLDER_VARIABLE: str(self.imports),
+            _IMPORTS_VARIABLE: str(self.imports),
         }
         environment.pop("OLDPWD", None)
         return environment

@@ -85,7 +85,7 @@ class Runner:
         with _started(run) as session:
             has_ended = session.wait(self._timeout_s) is not None
         if not has_ended:
-            raise _timed_out(run, self._timeout_s)
+            raise timed_out(run.name, run.log, self._timeout_s)
         check_end(run)
         return session
 
@@ -110,7 +110,7 @@ class Runner:
                     check_end(run)
                     left.remove((run, session))
                 elif time.monotonic() > deadline:
-                    raise _timed_out(run, limit_s)
+                    raise timed_out(run.name, run.log, limit_s)
         return not left
 
     def _measured(self, run: PlannedRun, session: ProcessSession) -> MeasuredRun:
@@ -186,9 +186,9 @@ def check_end(run: PlannedRun) -> None:
         raise _failed(run, answer.exit_code)
 
 
-def _timed_out(run: PlannedRun, timeout_s: float) -> MeasureError:
+def timed_out(run: str, log: Path, timeout_s: float) -> MeasureError:
     return MeasureError(
-        f"{run.name} took longer than {timeout_s:g} s and was ended\n{last_lines(run.log)}",
+        f"{run} took longer than {timeout_s:g} s and was ended\n{last_lines(log)}",
         slug="program-timed-out",
         hint="let it train for fewer steps, or allow it more time with --timeout SECONDS",
     )

@@ -13,9 +13,6 @@ from rlprof.gate.program import Checkout, Program, Side
 from rlprof.gate.worktrees.git import git
 from rlprof.report import wording
 
-FOLDER_VARIABLE: Final = "RLPROF_IMPORTS_DIR"
-"""Tells agents where to write what their processes imported."""
-
 
 class ImportedFiles(NamedTuple):
     is_told: bool
