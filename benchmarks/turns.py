@@ -22,10 +22,9 @@ from measuring import Spread, print_table, say
 
 from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.pair_check import programs_in_turn
+from rlprof.gate.paired_base import programs_in_turn
 from rlprof.gate.processes.process_session import adopting_orphans
-from rlprof.gate.program import Program, Side
-from rlprof.gate.running.one_run import Counting
+from rlprof.gate.program import Counting, Program, Side
 from rlprof.gate.running.runner import Runner
 
 SCRIPT = """

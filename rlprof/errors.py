@@ -13,7 +13,7 @@ A lower layer raises; only ``rlprof.cli`` catches and prints.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 EXIT_OK: Final = 0
 EXIT_ERROR: Final = 1
@@ -26,6 +26,9 @@ EXIT_NOT_MEASURED: Final = 4
 """``rlprof check``: a run failed, made no steps, or there is nothing to compare with."""
 EXIT_LAUNCH_FAILED: Final = 70
 """The target could not be started (``EX_SOFTWARE`` of sysexits.h)."""
+
+
+_Kind = TypeVar("_Kind", bound="RlprofError")
 
 
 class RlprofError(Exception):
@@ -46,6 +49,10 @@ class RlprofError(Exception):
     def see(self) -> str:
         """Where to read on."""
         return f"more: rlprof explain {self.slug}"
+
+    def told_as(self, kind: type[_Kind]) -> _Kind:
+        """The same words as an error of ``kind``, and so with its exit code."""
+        return kind(self.message, slug=self.slug, hint=self.hint)
 
 
 class UsageError(RlprofError):
@@ -70,3 +77,19 @@ class MeasureError(RlprofError):
 
 class OutputError(RlprofError):
     pass
+
+
+class Failure(NamedTuple):
+    """An error as a value: to be kept, or written to a file for another process."""
+
+    slug: str
+    message: str
+    hint: str
+
+    @classmethod
+    def of(cls, error: RlprofError) -> Failure:
+        return cls(error.slug, error.message, error.hint)
+
+    def error(self) -> MeasureError:
+        """The error that it is of, in a process or a place that can raise it."""
+        return MeasureError(self.message, slug=self.slug, hint=self.hint)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
-from rlprof.gate.baseline_check import check_against_baseline
-from rlprof.gate.check_settings import CheckSettings
 from rlprof.gate.counters import CounterTolerance, RunCounters
 from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.judge import CheckSettings, judge
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
-from rlprof.gate.pair_check import check_pairs
+from rlprof.gate.paired_base import PairedBase
 from rlprof.gate.program import Program, Side
 from rlprof.gate.running.runner import Runner
+from rlprof.gate.saved_base import SavedBase
 from rlprof.model.profile import Interval
 
 MACHINE = {
@@ -133,10 +133,10 @@ def checked(
     decision: DecisionSettings | None = None,
 ) -> Outcome:
     runner = runs if isinstance(runs, Runner) else ListedRuns(runs)
-    return check_pairs(
-        base or a_program(Side.BASE),
-        head or a_program(Side.HEAD),
-        runner,
+    head = head or a_program(Side.HEAD)
+    return judge(
+        PairedBase(base or a_program(Side.BASE), head, runner, in_turns),
+        head,
         CheckSettings(
             decision or DecisionSettings(), counters_only=counters_only, in_turns=in_turns
         ),
@@ -168,11 +168,10 @@ def checked_against(
     counters_only: bool = False,
 ) -> Outcome:
     """Head alone, with a baseline that was saved."""
-    return check_against_baseline(
-        baseline,
-        "perf.json",
-        a_program(Side.HEAD),
-        ListedRuns(runs),
+    head = a_program(Side.HEAD)
+    return judge(
+        SavedBase(baseline, "perf.json", head, ListedRuns(runs)),
+        head,
         CheckSettings(DecisionSettings(), tolerances, counters_only),
         lambda _line: None,
     )

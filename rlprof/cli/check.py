@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import traceback
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import typer
 
@@ -14,41 +12,16 @@ import rlprof
 from rlprof.cli.check_request import (
     CheckRequest,
     Outputs,
-    base_words,
-    misplaced,
+    plan_of,
     refuse_what_cannot_be_meant,
-    settings_of,
 )
-from rlprof.cli.command import command_of, script_name
 from rlprof.cli.output import Force, say
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, TargetKind, target_of
-from rlprof.errors import (
-    EXIT_NOT_MEASURED,
-    EXIT_OK,
-    EXIT_USAGE,
-    LaunchError,
-    MeasureError,
-    RlprofError,
-    UsageError,
-)
+from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
+from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError
 from rlprof.gate.inconclusive import OnInconclusive
-
-if TYPE_CHECKING:
-    from rlprof.gate.causes import Causes
-    from rlprof.gate.check_settings import CheckSettings
-    from rlprof.gate.outcome import Outcome
-    from rlprof.gate.program import Program
-    from rlprof.gate.running.runner import Runner
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
-
-
-class _Found(NamedTuple):
-    outcome: Outcome
-    causes: Causes | None = None
-    """Where they were asked for and found; their run files are there until the check's folder goes."""
 
 
 def check(
@@ -178,7 +151,7 @@ def check(
 
 
 def _checked(request: CheckRequest) -> int:
-    """The exit code. No error of ours ends in that of a regression."""
+    """The exit code; raises the errors of ours that end in another one."""
     from rlprof.gate.processes.interruption import Interrupted, interruptible
     from rlprof.gate.processes.process_session import adopting_orphans
 
@@ -191,190 +164,47 @@ def _checked(request: CheckRequest) -> int:
             "  more: rlprof explain check-stopped"
         )
         return 128 + stop.signum
-    except RlprofError as error:
-        if error.exit_code in (EXIT_USAGE, EXIT_NOT_MEASURED):
-            raise
-        raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
-    except OSError as error:
-        raise MeasureError(
+    except (UsageError, MeasureError):
+        raise
+    except Exception as error:
+        raise _could_not_measure(error) from error
+
+
+def _could_not_measure(error: Exception) -> MeasureError:
+    """``error`` with the exit code for that: it must not end in that of a regression, which is 1."""
+    if isinstance(error, RlprofError):
+        return error.told_as(MeasureError)
+    if isinstance(error, OSError):
+        return MeasureError(
             f"the system refused what the check needs: {error}",
             slug="check-refused",
             hint="is the disk full, or is the working directory gone?",
-        ) from error
-    except Exception as bug:
-        lines = "".join(traceback.format_exception(bug)).rstrip()
-        raise MeasureError(
-            f"a bug in rlprof {rlprof.__version__} ended the check:\n{lines}",
-            slug="check-bug",
-            hint="please report it, with the lines above",
-        ) from bug
+        )
+    lines = "".join(traceback.format_exception(error)).rstrip()
+    return MeasureError(
+        f"a bug in rlprof {rlprof.__version__} ended the check:\n{lines}",
+        slug="check-bug",
+        hint="please report it, with the lines above",
+    )
 
 
 def _check(request: CheckRequest) -> int:
-    from rlprof.cli.check_results import hand_out, write_artifacts
+    from rlprof.cli.check_results import hand_out, write_artifacts, write_baseline
+    from rlprof.gate.check import new_baseline, run_check
     from rlprof.gate.worktrees.check_folder import check_folder
 
     refuse_what_cannot_be_meant(request)
-    settings = settings_of(request)
-    lost = misplaced(request.target.words)
-    if lost:
-        _tell(lost)
-    head = _head(request)
+    plan, base = plan_of(request)
     with check_folder() as folder:
-        runner = _runner(request, folder, settings)
-        if request.save_baseline is not None:
-            from rlprof.cli.check_baseline import save_baseline
-
-            save_baseline(request, request.save_baseline, head, runner, settings, _tell)
+        if base is None:
+            write_baseline(new_baseline(plan, request.pairs, folder, _tell), request)
             return EXIT_OK
-        found = _outcome(request, head, runner, settings, folder)
+        outcome, causes = run_check(plan, base, folder, _tell)
         try:
-            return hand_out(found.outcome, request)
+            return hand_out(outcome, request)
         finally:
-            if found.causes is not None:
-                write_artifacts(request, found.causes)
-
-
-def _head(request: CheckRequest) -> Program:
-    from rlprof.gate.program import Program, Side
-    from rlprof.recording.git_environment import without_repository
-
-    folder = Path.cwd()
-    try:
-        command = command_of(request.target, request.python)
-    except LaunchError as error:
-        # Nothing has been tried: it is the command line that names what is not there.
-        raise UsageError(error.message, slug=error.slug, hint=error.hint) from error
-    return Program(
-        side=Side.HEAD,
-        command=command,
-        script=script_name(request.target),
-        folder=folder,
-        environment=without_repository(os.environ),
-        name=folder.name,
-        is_alone=request.base is None and request.base_command is None,
-    )
-
-
-def _runner(request: CheckRequest, folder: Path, settings: CheckSettings) -> Runner:
-    from rlprof.gate.running.one_run import Counting
-    from rlprof.gate.running.runner import Runner
-
-    if request.sps_pattern is not None:
-        pattern_of(request.sps_pattern)
-    if request.steps_from is not None:
-        counted_function(request.steps_from, agent=True)
-    return Runner(
-        folder,
-        timeout_s=request.timeout_s,
-        counting=Counting(request.sps_pattern, request.steps_from, settings.asked),
-        needs_rate=not request.counters_only,
-    )
-
-
-def _outcome(
-    request: CheckRequest, head: Program, runner: Runner, settings: CheckSettings, folder: Path
-) -> _Found:
-    from rlprof.gate.check_progress import outcome_without_runs
-    from rlprof.gate.processes.interruption import Interrupted
-
-    try:
-        if request.baseline is not None:
-            from rlprof.cli.check_baseline import compare_with_baseline
-
-            return _Found(
-                compare_with_baseline(request, request.baseline, head, runner, settings, _tell)
-            )
-        if request.base is None:
-            sides = _two_commands(request, head)
-            return _compared(request, *sides, runner, settings)
-        return _against_commit(request, request.base, head, runner, settings, folder)
-    except (MeasureError, Interrupted) as why:
-        # Nothing ran: who reads a file must learn that too.
-        return _Found(outcome_without_runs(why, _base_name(request), head, settings))
-
-
-def _base_name(request: CheckRequest) -> str:
-    from rlprof.gate.program import as_typed
-
-    if request.base_command is not None:
-        return as_typed(base_words(request.base_command))
-    return request.base or str(request.baseline)
-
-
-def _against_commit(
-    request: CheckRequest,
-    ref: str,
-    head: Program,
-    runner: Runner,
-    settings: CheckSettings,
-    folder: Path,
-) -> _Found:
-    from rlprof.gate.processes.interruption import Interrupted
-    from rlprof.gate.worktrees.sides import Preparing, in_worktree
-
-    is_script = request.target.kind is TargetKind.SCRIPT
-    found: _Found | None = None
-    try:
-        with in_worktree(
-            head,
-            ref,
-            folder,
-            preparing=Preparing(request.prepare, folder / "prepare.log", request.timeout_s),
-            script=request.target.words[0] if is_script else None,
-            tell=_tell,
-        ) as sides:
-            found = _compared(request, sides.base, sides.head, runner, settings)
-            notes = (*sides.notes, *found.outcome.notes)
-            found = found._replace(outcome=replace(found.outcome, notes=notes))
-    except Interrupted as stop:
-        # While the worktree is removed: what was found stands.
-        if found is None:
-            raise
-        return found._replace(outcome=replace(found.outcome, stopped_by=stop.signum))
-    return found
-
-
-def _two_commands(request: CheckRequest, head: Program) -> tuple[Program, Program]:
-    from rlprof.gate.program import Side, as_typed
-
-    command = base_words(request.base_command or "")
-    base = replace(
-        head,
-        side=Side.BASE,
-        command=command,
-        script=Path(command[0]).name,
-        name=as_typed(command),
-    )
-    return base, replace(head, name=as_typed(request.target.words))
-
-
-def _compared(
-    request: CheckRequest, base: Program, head: Program, runner: Runner, settings: CheckSettings
-) -> _Found:
-    from rlprof.gate.causes import look_for_causes
-    from rlprof.gate.outcome import Verdict
-    from rlprof.gate.pair_check import check_pairs
-    from rlprof.gate.processes.interruption import Interrupted
-    from rlprof.gate.words import first_line
-    from rlprof.model.recording import Note
-
-    outcome = check_pairs(base, head, runner, settings, _tell)
-    if not request.profile or outcome.verdict not in (Verdict.REGRESSION, Verdict.INCONCLUSIVE):
-        return _Found(outcome)
-    _tell("a last pair, recorded in full")
-    try:
-        causes = look_for_causes(base, head, runner, outcome)
-    except (Exception, Interrupted) as error:
-        # The verdict stands without them, be it a failed run, a bug of ours or a signal.
-        stopped_by = error.signum if isinstance(error, Interrupted) else None
-        why = (
-            "it was told to stop" if stopped_by else first_line(str(error)) or type(error).__name__
-        )
-        note = Note("warning", "no-causes", f"The causes are not known: {why}.")
-        notes = (*outcome.notes, note)
-        return _Found(replace(outcome, notes=notes, stopped_by=stopped_by))
-    return _Found(replace(outcome, comparison=causes.comparison), causes)
+            if causes is not None:
+                write_artifacts(request, causes)
 
 
 def _tell(text: str) -> None:

@@ -1,7 +1,8 @@
-"""The command line of ``rlprof check``: what was asked for, and what cannot be meant."""
+"""The command line of ``rlprof check``: what cannot be meant, and what the gate is to do."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -9,13 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlprof.cli.output import check_output
-from rlprof.cli.target import Target, nothing_to_run
+from rlprof.cli.command import program_to_measure
+from rlprof.cli.output import check_output, say
+from rlprof.cli.step_sources import counted_function, pattern_of
+from rlprof.cli.target import Target, TargetKind, nothing_to_run
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rlprof.gate.check_settings import CheckSettings
+    from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
     from rlprof.gate.inconclusive import OnInconclusive
+    from rlprof.gate.judge import CheckSettings
+    from rlprof.gate.program import Program
 
 ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
 """What ``--artifacts`` writes with ``--profile``."""
@@ -190,10 +195,63 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
     )
 
 
-def settings_of(request: CheckRequest) -> CheckSettings:
-    from rlprof.gate.check_settings import CheckSettings
+def plan_of(
+    request: CheckRequest,
+) -> tuple[CheckPlan, CommitBase | CommandBase | FileBase | None]:
+    """What the gate is to do, and what it holds the program against; None where that is to be saved.
+
+    Raises ``UsageError``.
+    """
+    from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
+    from rlprof.gate.program import Counting
+
+    settings = _settings(request)
+    lost = misplaced(request.target.words)
+    if lost:
+        say(f"rlprof: {lost}")
+    head = _head(request)
+    if request.sps_pattern is not None:
+        pattern_of(request.sps_pattern)
+    if request.steps_from is not None:
+        counted_function(request.steps_from, agent=True)
+    base: CommitBase | CommandBase | FileBase | None = None
+    if request.base is not None:
+        is_script = request.target.kind is TargetKind.SCRIPT
+        base = CommitBase(
+            request.base, request.prepare, request.target.words[0] if is_script else None
+        )
+    elif request.base_command is not None:
+        base = CommandBase(_base_words(request.base_command))
+    elif request.baseline is not None:
+        base = FileBase(request.baseline, is_machine_relaxed=request.relax_machine)
+    plan = CheckPlan(
+        head=head,
+        settings=settings,
+        counting=Counting(request.sps_pattern, request.steps_from, settings.asked),
+        timeout_s=request.timeout_s,
+        looks_for_causes=request.profile,
+    )
+    return plan, base
+
+
+def _head(request: CheckRequest) -> Program:
+    from rlprof.gate.program import as_typed
+    from rlprof.recording.git_environment import without_repository
+
+    is_of_two = request.base_command is not None
+    return program_to_measure(
+        request.target,
+        request.python,
+        without_repository(os.environ),
+        name=as_typed(request.target.words) if is_of_two else Path.cwd().name,
+        is_alone=request.base is None and not is_of_two,
+    )
+
+
+def _settings(request: CheckRequest) -> CheckSettings:
     from rlprof.gate.counters import parse_tolerance
     from rlprof.gate.decision import DecisionSettings
+    from rlprof.gate.judge import CheckSettings
 
     decision = DecisionSettings()
     first = decision.min_pairs if request.pairs is None else request.pairs
@@ -229,7 +287,7 @@ def share_of(text: str) -> float:
     return value
 
 
-def base_words(text: str) -> tuple[str, ...]:
+def _base_words(text: str) -> tuple[str, ...]:
     """``--base-command`` as words; raises ``UsageError``."""
     try:
         words = tuple(shlex.split(text))

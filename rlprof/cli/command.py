@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rlprof.cli.target import Target, TargetKind
 from rlprof.errors import LaunchError, UsageError
 from rlprof.inputs import open_input
+
+if TYPE_CHECKING:
+    from rlprof.gate.program import Program
 
 _PYTHON_SUFFIXES: Final = (".py", ".pyz", ".zip")
 
@@ -83,3 +87,30 @@ def _check_script(script: Path) -> None:
 def script_name(target: Target) -> str:
     """How the run is called."""
     return target.words[0] if target.kind is TargetKind.MODULE else Path(target.words[0]).name
+
+
+def program_to_measure(
+    target: Target,
+    python: Path | None,
+    environment: Mapping[str, str],
+    *,
+    name: str,
+    is_alone: bool,
+) -> Program:
+    """The target as the gate runs it, in the working directory, on the side of head; raises ``UsageError``."""
+    from rlprof.gate.program import Program, Side
+
+    try:
+        command = command_of(target, python)
+    except LaunchError as error:
+        # Nothing has been tried: it is the command line that names what is not there.
+        raise error.told_as(UsageError) from error
+    return Program(
+        side=Side.HEAD,
+        command=command,
+        script=script_name(target),
+        folder=Path.cwd(),
+        environment=environment,
+        name=name,
+        is_alone=is_alone,
+    )

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlprof.cli.command import command_of, script_name
+from rlprof.cli.command import program_to_measure, script_name
 from rlprof.cli.output import in_words, say, show_to_the_reader
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
-from rlprof.errors import LaunchError, MeasureError, RlprofError, UsageError
+from rlprof.errors import MeasureError, RlprofError, UsageError
 
 if TYPE_CHECKING:
-    from rlprof.overhead.pairs import PairsOfRuns, Target
+    from rlprof.gate.program import Program
+    from rlprof.overhead.pairs import PairsOfRuns
 
 
 class CostFormat(Enum):
@@ -61,11 +62,11 @@ def overhead(
     from rlprof.gate.processes.process_session import adopting_orphans
     from rlprof.gate.worktrees.check_folder import check_folder
 
-    target = _target(ctx, python)
+    program = _program(ctx, python)
     _check_counting(sps_pattern, steps_from, wall=wall)
     try:
         with interruptible(), adopting_orphans(), check_folder() as folder:
-            runs = _pairs_of_runs(target, folder, timeout, sps_pattern, steps_from, wall=wall)
+            runs = _pairs_of_runs(program, folder, timeout, sps_pattern, steps_from, wall=wall)
             try:
                 runs.run(pairs)
             finally:
@@ -75,23 +76,17 @@ def overhead(
         raise typer.Exit(128 + stop.signum) from None
     except MeasureError as error:
         # Its code is that of a check, on which scripts branch.
-        raise RlprofError(error.message, slug=error.slug, hint=error.hint) from error
+        raise error.told_as(RlprofError) from error
 
 
-def _target(ctx: typer.Context, python: Path | None) -> Target:
-    from rlprof.overhead.pairs import Target
-
+def _program(ctx: typer.Context, python: Path | None) -> Program:
     target = target_of(ctx)
     if not target.words:
         raise nothing_to_run(
             "end the line with what to run, for example rlprof overhead train.py --steps 20000"
         )
-    try:
-        command = command_of(target, python)
-    except LaunchError as error:
-        # It is the command line that names what is not there.
-        raise UsageError(error.message, slug=error.slug, hint=error.hint) from error
-    return Target(command, script_name(target), Path.cwd(), dict(os.environ))
+    name = script_name(target)
+    return program_to_measure(target, python, dict(os.environ), name=name, is_alone=True)
 
 
 def _check_counting(pattern: str | None, function: str | None, *, wall: bool) -> None:
@@ -108,7 +103,7 @@ def _check_counting(pattern: str | None, function: str | None, *, wall: bool) ->
 
 
 def _pairs_of_runs(
-    target: Target,
+    program: Program,
     folder: Path,
     timeout_s: float,
     pattern: str | None,
@@ -116,12 +111,12 @@ def _pairs_of_runs(
     *,
     wall: bool,
 ) -> PairsOfRuns:
-    from rlprof.gate.running.one_run import Counting
+    from rlprof.gate.program import Counting
     from rlprof.overhead.cost import Basis
     from rlprof.overhead.pairs import PairsOfRuns
 
     return PairsOfRuns(
-        target,
+        program,
         Counting(pattern, function),
         folder,
         timeout_s,
@@ -135,14 +130,11 @@ def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
     from rlprof.overhead.cost import Cost
     from rlprof.overhead.document import cost_document
     from rlprof.overhead.json_document import cost_as_json
-    from rlprof.recording.redaction.arguments import redact_arguments
 
     if not runs.done:
         return
-    target = runs.target
-    cost = Cost(
-        target.script, redact_arguments(target.command), tuple(runs.done), why_wall=runs.why_wall
-    )
+    program = runs.program
+    cost = Cost(program.script, program.told_command, tuple(runs.done), why_wall=runs.why_wall)
     if format_ is CostFormat.JSON:
         show_to_the_reader(cost_as_json(cost))
     else:

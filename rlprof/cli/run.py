@@ -26,7 +26,7 @@ from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, To
 
 if TYPE_CHECKING:
     from rlprof.model.report import Report
-    from rlprof.recording.recorder import Outcome
+    from rlprof.recording.recorder import RunEnd
 
 _INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
 _UNITS_US = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
@@ -162,7 +162,7 @@ def run(
     raise typer.Exit(outcome.exit_code)
 
 
-def _record(settings: RecordingSettings, only_the_targets: frozenset[int]) -> Outcome:
+def _record(settings: RecordingSettings, only_the_targets: frozenset[int]) -> RunEnd:
     """Of what the target was given we hold stderr alone once it runs, for the report."""
     from rlprof.recording.descriptors import let_go_of
     from rlprof.recording.recorder import record
@@ -198,7 +198,7 @@ def _die_of(signum: int) -> None:
         os.kill(os.getpid(), signum)
 
 
-def _after(outcome: Outcome, run_file: Path, *, is_default_place: bool, show_report: bool) -> None:
+def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_report: bool) -> None:
     if outcome.failure is not None:
         error = outcome.failure
         say(

@@ -68,9 +68,17 @@ class Comparison:
 
 
 def compare(
-    base: Report, new: Report, *, metric: str = "wall", sides: Sides = BASE_AND_NEW
+    base: Report,
+    new: Report,
+    *,
+    metric: str = "wall",
+    sides: Sides = BASE_AND_NEW,
+    is_one_of_many: bool = False,
 ) -> Comparison:
-    """Compare two detailed reports; works on any two, an empty one included."""
+    """Compare two detailed reports; works on any two, an empty one included.
+
+    ``is_one_of_many``: other pairs tell whether the rate changed, so that the limits of one need not be told.
+    """
     roles = roles_to_compare(base, new)
     stacks = steady_stacks(base, metric, roles[0]), steady_stacks(new, metric, roles[1])
     tree = _tree(base, new, stacks, metric)
@@ -84,7 +92,14 @@ def compare(
         findings=finding_changes(base, new, tree, stacks),
         counters=_counters(base, new),
         tree=tree,
-        notes=remarks(base, new, tree, has_rate=rate is not None, sides=sides),
+        notes=remarks(
+            base,
+            new,
+            tree,
+            has_rate=rate is not None,
+            sides=sides,
+            is_one_of_many=is_one_of_many,
+        ),
         sides=sides,
     )
 

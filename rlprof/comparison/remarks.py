@@ -31,7 +31,13 @@ _NAME_LIMIT: Final = 200
 
 
 def remarks(
-    base: Report, new: Report, tree: ChangeTree | None, *, has_rate: bool, sides: Sides
+    base: Report,
+    new: Report,
+    tree: ChangeTree | None,
+    *,
+    has_rate: bool,
+    sides: Sides,
+    is_one_of_many: bool = False,
 ) -> tuple[Note, ...]:
     """The gravest first."""
     notes = [
@@ -45,15 +51,19 @@ def remarks(
         *_all_alike(tree),
         *_other_rlprof(base, new, sides),
         *_own_warnings(base, new, sides),
-        Note(
-            "info",
-            "one-run-a-side",
-            "One run a side cannot tell a change of the program from one of the machine: noise here is "
-            f"what varies within the runs. Record both a few times, in turn ({_in_turn(sides)}), and "
-            "believe what comes back.",
-        ),
+        *([] if is_one_of_many else [_one_run_a_side(sides)]),
     ]
     return tuple(wording.gravest_first(notes))
+
+
+def _one_run_a_side(sides: Sides) -> Note:
+    return Note(
+        "info",
+        "one-run-a-side",
+        "One run a side cannot tell a change of the program from one of the machine: noise here is "
+        f"what varies within the runs. Record both a few times, in turn ({_in_turn(sides)}), and "
+        "believe what comes back.",
+    )
 
 
 def _in_turn(sides: Sides) -> str:

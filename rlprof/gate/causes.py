@@ -22,9 +22,6 @@ SIDES: Final = Sides(Side.BASE.value, Side.HEAD.value)
 
 _KIND: Final = "One pair, recorded to look for causes; the check judged others"
 
-_LIMIT_OF_ONE_PAIR: Final = "one-run-a-side"
-"""Slug of the remark that one pair tells no slowdown: the check has more."""
-
 
 @dataclass(frozen=True, slots=True)
 class Causes:
@@ -60,9 +57,7 @@ def look_for_causes(base: Program, head: Program, runner: Runner, outcome: Outco
 
 def compared(base: Report, head: Report) -> Comparison:
     """Called base and head, as in all that a check says."""
-    found = compare(base, head, sides=SIDES)
-    notes = tuple(note for note in found.notes if note.slug != _LIMIT_OF_ONE_PAIR)
-    return replace(found, notes=notes)
+    return compare(base, head, sides=SIDES, is_one_of_many=True)
 
 
 def _report(run: MeasuredRun) -> Report:

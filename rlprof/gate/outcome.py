@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from statistics import median
-from typing import NamedTuple
 
 from rlprof.comparison.compare import Comparison
 from rlprof.errors import (
@@ -14,7 +13,7 @@ from rlprof.errors import (
     EXIT_NOT_MEASURED,
     EXIT_OK,
     EXIT_REGRESSION,
-    MeasureError,
+    Failure,
 )
 from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.decision import Decision, State
@@ -34,18 +33,6 @@ class Verdict(Enum):
     @classmethod
     def of_state(cls, state: State) -> Verdict:
         return cls(state.value)
-
-
-class Failure(NamedTuple):
-    """Why nothing could be measured, as an error says it."""
-
-    slug: str
-    message: str
-    hint: str
-
-    @classmethod
-    def of(cls, error: MeasureError) -> Failure:
-        return cls(error.slug, error.message, error.hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,17 @@
-"""A program to measure: what is started, where, and in which environment."""
+"""A program to measure: what is started, where, in which environment, and what is counted of it."""
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from rlprof.gate.interpreter import is_python
 from rlprof.recording.redaction.arguments import redact_arguments
 
 
@@ -65,3 +68,61 @@ class Program:
         if self.is_alone:
             return f"run {number} of {self.name}"
         return f"{self.side.value} ({self.name}), in pair {number},"
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What is counted: steps, if the program is not to be asked, and what else was asked for."""
+
+    pattern: str | None = None
+    """Regular expression that finds steps or sps in its output."""
+    function: str | None = None
+    """``module:function`` whose calls are steps."""
+    counters: tuple[str, ...] = ()
+    """Names of those that were asked for, and so must be told."""
+    steps_alone: bool = False
+    """Whether a run that is only counted carries as little of rlprof as steps can be told with."""
+
+
+# --- the file that a command starts: where a code host can show what has no line -----------------
+
+_WITH_A_VALUE: Final = re.compile("[cmWX]")
+"""Among the options of one letter that Python has, those before which others may stand."""
+
+
+def script_file(command: Sequence[str], folder: Path) -> str:
+    """The path of what ``command`` starts in ``folder``; empty where no file is named, as for an installed module."""
+    here = folder.resolve()
+    for name in _names(*command):
+        path = os.path.normpath(here / name)
+        if os.path.isfile(path):  # noqa: PTH113 - any word is looked up, and no error is wanted
+            return path
+    return ""
+
+
+def _names(program: str, *words: str) -> Iterator[str]:
+    """Files that it may be, the likeliest first."""
+    if is_python(program):
+        yield from _names_for_python(words)
+        return
+    # A launcher, or itself the script.
+    yield from (word for word in words if word.endswith(".py"))
+    if "/" in program:
+        yield program
+
+
+def _names_for_python(words: Sequence[str]) -> Iterator[str]:
+    left = iter(words)
+    for word in left:
+        if not word.startswith("-"):
+            yield from (word, f"{word}/__main__.py")
+            return
+        option = None if word.startswith("--") else _WITH_A_VALUE.search(word)
+        if option is None:
+            continue
+        value = word[option.end() :] or next(left, "")
+        if option[0] == "m":
+            place = value.replace(".", "/")
+            yield from (f"{place}.py", f"{place}/__main__.py")
+        if option[0] in "cm":
+            return

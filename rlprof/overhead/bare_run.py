@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from rlprof.errors import MeasureError
-from rlprof.gate.processes.process_session import ProcessSession
-from rlprof.gate.processes.program_output import last_lines
+from rlprof.gate.processes.process_session import ProcessSession, last_lines
 from rlprof.gate.program import Program
+from rlprof.gate.running.runner import timed_out
 
 
 def seconds_of(program: Program, number: int, log: Path, *, timeout_s: float) -> float:
@@ -34,11 +34,7 @@ def seconds_of(program: Program, number: int, log: Path, *, timeout_s: float) ->
             hint=f"check that {os.fspath(program.command[0])} exists and can be executed",
         ) from error
     if code is None:
-        raise MeasureError(
-            f"{name} took longer than {timeout_s:g} s and was ended\n{last_lines(log)}",
-            slug="program-timed-out",
-            hint="let it train for fewer steps, or allow it more time with --timeout SECONDS",
-        )
+        raise timed_out(name, log, timeout_s)
     if code:
         raise MeasureError(
             f"{name} failed with exit code {code if code > 0 else 128 - code}\n{last_lines(log)}",

@@ -10,9 +10,7 @@ from typing import Final
 
 from rlprof.errors import MeasureError, RunFileError
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.program import Program, Side
-from rlprof.gate.running.one_run import Counting
-from rlprof.gate.running.recorded_run import RecordedRun
+from rlprof.gate.program import Counting, Program, Side
 from rlprof.gate.running.runner import Runner
 from rlprof.model.recording import Recording
 from rlprof.overhead.bare_run import seconds_of
@@ -25,28 +23,6 @@ _RATELESS: Final = frozenset({"no-steps", "no-steady-rate", "counters-unseen", "
 """Errors of a run that ended well and had no rate to compare."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    command: tuple[str, ...]
-    """With its interpreter."""
-    script: str
-    """How the run is called."""
-    folder: Path
-    environment: dict[str, str]
-
-    def program(self, side: Side) -> Program:
-        """The program without rlprof on the side of base, with it on that of head."""
-        return Program(
-            side=side,
-            command=self.command,
-            script=self.script,
-            folder=self.folder,
-            environment=self.environment,
-            name=f"{self.script} {'without' if side is Side.BASE else 'with'} rlprof",
-            is_alone=True,
-        )
-
-
 @dataclass(slots=True)
 class PairsOfRuns:
     """Pairs of runs, every other one in reverse order, so that a machine that drifts slows both alike.
@@ -54,7 +30,7 @@ class PairsOfRuns:
     What they leave on disk lies in ``folder``.
     """
 
-    target: Target
+    program: Program
     counting: Counting
     """Where steps come from, if the program is not to be asked."""
     folder: Path
@@ -100,7 +76,7 @@ class PairsOfRuns:
             counting=replace(self.counting, steps_alone=True),
         )
         runs = {
-            side: runner.measure(self.target.program(side), number, is_full=side is Side.HEAD)
+            side: runner.measure(self._on(side), number, is_full=side is Side.HEAD)
             for side in (Side if number % 2 else reversed(Side))
         }
         bare, recorded = runs[Side.BASE], runs[Side.HEAD]
@@ -121,7 +97,7 @@ class PairsOfRuns:
         )
 
     def _rate(self, run: MeasuredRun) -> float:
-        program = self.target.program(run.side)
+        program = self._on(run.side)
         if run.sps is None:
             raise MeasureError(
                 f"{program.run_name(run.pair)} never came to a steady rate",
@@ -148,18 +124,17 @@ class PairsOfRuns:
 
     def _bare_s(self, number: int, place: Path) -> float:
         log = place / f"bare-{number}.log"
-        program = self.target.program(Side.BASE)
+        program = self._on(Side.BASE)
         return seconds_of(program, number, log, timeout_s=self.timeout_s)
 
     def _recording(self, number: int, place: Path) -> Recording:
-        program = self.target.program(Side.HEAD)
-        run = RecordedRun(program, number, place, self.counting, is_full=True)
-        with run.session() as session:
-            has_ended = session.wait(self.timeout_s) is not None
-        if not has_ended:
-            raise run.timed_out(self.timeout_s)
-        run.check_end()
-        return _read(run.run_file)
+        runner = Runner(place, timeout_s=self.timeout_s, counting=self.counting)
+        return _read(runner.record(self._on(Side.HEAD), number))
+
+    def _on(self, side: Side) -> Program:
+        """The program without rlprof on the side of base, with it on that of head."""
+        how = "without" if side is Side.BASE else "with"
+        return replace(self.program, side=side, name=f"{self.program.script} {how} rlprof")
 
     def _place(self) -> Path:
         """Files of the other basis have the same names."""
@@ -172,4 +147,4 @@ def _read(run_file: Path) -> Recording:
     try:
         return read_run(run_file)
     except RunFileError as error:
-        raise MeasureError(error.message, slug=error.slug, hint=error.hint) from error
+        raise error.told_as(MeasureError) from error

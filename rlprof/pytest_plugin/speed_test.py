@@ -11,8 +11,16 @@ import pytest
 
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.errors import MeasureError, RlprofError
-from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, missed
-from rlprof.gate.running.floor_process import FloorRequest, measure_apart
+from rlprof.gate.floor import (
+    Floor,
+    FloorRequest,
+    FloorRun,
+    exceeded,
+    fastest,
+    measure_apart,
+    missed,
+)
+from rlprof.gate.program import Counting, Program, Side
 from rlprof.pytest_plugin.hints import in_python
 from rlprof.pytest_plugin.options import Mark, Options, options_of
 from rlprof.pytest_plugin.program import program_of
@@ -92,7 +100,7 @@ class AssertSps:
             runs_made = self._measure(request)
             fails = _fails(request, runs_made)
             if fails and not callable(options.command):
-                fails += f"\n`rlprof run {request.name}` shows what it spends its time on"
+                fails += f"\n`rlprof run {request.program.name}` shows what it spends its time on"
         except RlprofError as error:
             told = in_python(error)
         else:
@@ -119,15 +127,20 @@ def _floor_request(options: Options) -> FloorRequest:
         counted_function(options.steps_from, agent=True)
     program = program_of(options.command, options.folder)
     return FloorRequest(
-        command=program.command,
-        script=program.script,
-        name=program.name,
-        folder=str(options.folder),
-        environment=_with(options.environment),
+        program=Program(
+            side=Side.HEAD,
+            command=program.command,
+            script=program.script,
+            folder=options.folder,
+            environment=_with(options.environment),
+            name=program.name,
+            is_alone=True,
+        ),
+        counting=Counting(
+            options.sps_pattern, options.steps_from, counters=tuple(options.floor.counters)
+        ),
         floor=options.floor,
         timeout_s=options.timeout_s,
-        pattern=options.sps_pattern,
-        function=options.steps_from,
     )
 
 
@@ -148,19 +161,19 @@ def _fails(request: FloorRequest, runs: Sequence[FloorRun]) -> str:
     """
     above = exceeded(request.floor, runs)
     if above:
-        return "\n".join([f"{request.name} counts too much:", *above])
+        return "\n".join([f"{request.program.name} counts too much:", *above])
     slow = missed(request.floor, runs)
     if not slow:
         return ""
     beside = _other_workers()
     if beside:
         raise MeasureError(
-            f"{request.name} was measured beside the tests of {beside} of pytest-xdist, so "
+            f"{request.program.name} was measured beside the tests of {beside} of pytest-xdist, so "
             f"that this says nothing: {slow}",
             slug="beside-other-tests",
             hint="run the tests of speed by themselves: pytest -n 0 -m rlprof",
         )
-    return f"{request.name} is too slow: {slow}"
+    return f"{request.program.name} is too slow: {slow}"
 
 
 def _other_workers() -> str:

@@ -62,7 +62,7 @@ MOST_LEAVING = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunEnd:
     """How a recorded run ended."""
 
     exit_code: int
@@ -73,7 +73,7 @@ class Outcome:
     """What ended the recording early; the target was not touched by it."""
 
 
-def record(settings: RecordingSettings, when_started: Callable[[], None] = lambda: None) -> Outcome:
+def record(settings: RecordingSettings, when_started: Callable[[], None] = lambda: None) -> RunEnd:
     """Run the target under observation and write ``settings.run_file``; ``when_started`` is called as soon as it
     runs.
 
@@ -139,7 +139,7 @@ class Recorder:
             go_on=self._go_on,
         )
 
-    def run(self, when_started: Callable[[], None]) -> Outcome:
+    def run(self, when_started: Callable[[], None]) -> RunEnd:
         self._selector.register(self._server, selectors.EVENT_READ, self._accept)
         try:
             target = self._escort.start(
@@ -159,15 +159,15 @@ class Recorder:
             self._finish(target.exit_code)
         except Exception as bug:
             return self._only_stay(bug)
-        return Outcome(target.exit_code, target.exit_signal, self._store.failure)
+        return RunEnd(target.exit_code, target.exit_signal, self._store.failure)
 
-    def _only_stay(self, bug: Exception) -> Outcome:
+    def _only_stay(self, bug: Exception) -> RunEnd:
         """Record nothing more, but stay with the target: whatever it is, the training must not pay for it."""
         self._store.fail(_bug_report(bug))
         self._server.close()
         self._attacher.kill_all()
         exit_code = self._escort.see_to_the_end()
-        return Outcome(exit_code, self._escort.target.exit_signal, self._store.failure)
+        return RunEnd(exit_code, self._escort.target.exit_signal, self._store.failure)
 
     def close(self) -> None:
         """Leave no sampler behind, and signals and descriptors as they were found."""

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import msgspec
 
 import rlprof
-from rlprof.gate.processes.process_group import kill_until_gone
+from rlprof.gate.processes.process_session import kill_until_gone
 from rlprof.recording import procfs
 from rlprof.recording.prctl import end_with_parent
 
@@ -47,12 +47,15 @@ def write_message(file: Path, message: object) -> None:
     """Write a dataclass as JSON, for nobody else to read: it may hold an environment, and so secrets."""
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
         # The library's own JSON has no place for names and values that are not UTF-8.
-        json.dump(msgspec.to_builtins(message), stream)
+        json.dump(msgspec.to_builtins(message, enc_hook=os.fspath), stream)
 
 
 def read_request(file: Path, kind: type[_Message]) -> _Message:
     """What :func:`write_message` wrote; raises ``OSError`` and ``ValueError`` for a file that is none of ``kind``."""
-    return msgspec.convert(json.loads(file.read_text(encoding="utf-8")), kind)
+    # The only type in a message that the library does not know is a path.
+    return msgspec.convert(
+        json.loads(file.read_text(encoding="utf-8")), kind, dec_hook=lambda _type, text: Path(text)
+    )
 
 
 def read_answer(file: Path, kind: type[_Message]) -> _Message | None:

@@ -1,16 +1,18 @@
-"""A process with all that it starts: waited for, and ended whole."""
+"""A process with all that it starts: waited for, and ended whole; and the end of what it printed."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from rlprof.gate.processes.interruption import shielded
-from rlprof.gate.processes.process_group import GRACE_S, kill_until_gone
+from rlprof.names import printable
 from rlprof.recording import procfs
 from rlprof.recording.prctl import adopt_orphans
 
@@ -130,3 +132,74 @@ class ProcessSession:
             if pid != own:
                 with suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
+
+
+# --- ending processes ----------------------------------------------------------------------
+
+GRACE_S: Final = 3.0
+"""Between asking a process to end and ending it, so that a training can tidy up."""
+
+_LOOK_S: Final = 0.02
+"""Between two looks at who is left."""
+
+_KILL_ROUNDS: Final = 200
+"""Of 10 ms, in which what is killed must be gone: a process in a system call takes a while, and what it has
+started meanwhile must go too."""
+
+
+def kill_until_gone(living: Callable[[], Sequence[int]]) -> None:
+    """Kill those whose numbers ``living`` tells, again and again until it tells none."""
+    for _ in range(_KILL_ROUNDS):
+        alive = living()
+        if not alive:
+            return
+        for pid in alive:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def end_group(group: int) -> None:
+    """End all processes of ``group``; those that have time to will have removed their lock files.
+
+    What has left the group, as a daemon does, lives on.
+    """
+    with shielded():
+        for signum in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(group, signum)
+            if _has_ended(group):
+                return
+
+
+def _has_ended(group: int) -> bool:
+    """Whether it has within the time of grace."""
+    deadline = time.monotonic() + GRACE_S
+    while procfs.living(procfs.group_members(group)):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_LOOK_S)
+    return True
+
+
+# --- what a program printed ----------------------------------------------------------------
+
+LINES: Final = 12
+"""A traceback ends with what matters."""
+
+_BYTES: Final = 16_384
+_COLUMNS: Final = 400
+
+
+def last_lines(log: Path) -> str:
+    """Indented, and fit for a terminal."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _BYTES))
+            text = file.read().decode("utf-8", "backslashreplace")
+    except OSError:
+        text = ""
+    lines = [line for line in text.splitlines() if line.strip()][-LINES:]
+    if not lines:
+        return "  | (it printed nothing)"
+    return "\n".join(f"  | {printable(line, _COLUMNS)}" for line in lines)

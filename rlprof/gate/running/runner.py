@@ -1,24 +1,35 @@
-"""Run a program once, or two in turns, in fresh processes, and say what it came to."""
+"""Make planned runs, one at a time or two in turns, in fresh processes, and say what they came to."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun, measured
-from rlprof.gate.processes.process_session import ProcessSession
-from rlprof.gate.program import Program
-from rlprof.gate.running.one_run import Counting
+from rlprof.gate.processes.own_process import read_answer
+from rlprof.gate.processes.process_session import ProcessSession, last_lines
+from rlprof.gate.program import Counting, Program
 from rlprof.gate.running.own_turns import in_own_turns
-from rlprof.gate.running.recorded_run import RecordedRun
+from rlprof.gate.running.planned_run import PlannedRun, RunAnswer, command_for
 from rlprof.gate.running.turns import turns_of
+from rlprof.gate.worktrees.imported_files import (
+    ImportedFiles,
+    imported_files,
+    refuse_foreign_imports,
+)
 
 _LOOK_S: Final = 0.05
 """Between looks at whether one of two has ended."""
+
+_NO_MODULE: Final = "ModuleNotFoundError"
 
 
 class Runner:
@@ -37,13 +48,17 @@ class Runner:
 
         Raises :class:`MeasureError` when it fails, takes too long, or makes no steps that can be told.
         """
-        run = RecordedRun(program, pair, self._folder, self._counting, is_full=is_full)
-        with run.session() as session:
-            has_ended = session.wait(self._timeout_s) is not None
-        if not has_ended:
-            raise run.timed_out(self._timeout_s)
-        run.check_end()
-        return self._measured(run, session)
+        run = self._plan(program, pair, is_full=is_full)
+        return self._measured(run, self._made(run))
+
+    def record(self, program: Program, pair: int) -> Path:
+        """Run ``program`` to its end, sampled; its run file, whatever it tells of steps.
+
+        Raises :class:`MeasureError` when it fails or takes too long.
+        """
+        run = self._plan(program, pair, is_full=True)
+        self._made(run)
+        return run.run_file
 
     def measure_in_turns(
         self, first: Program, second: Program, pair: int
@@ -52,9 +67,9 @@ class Runner:
 
         Raises :class:`MeasureError` as :meth:`measure` does, and where one uses a GPU, which takes no turns.
         """
-        one, other = (RecordedRun(it, pair, self._folder, self._counting) for it in (first, second))
+        one, other = (self._plan(it, pair) for it in (first, second))
         place = self._folder / f"pair-{pair}.turns"
-        with one.session() as its, other.session(beside=(its,)) as others:
+        with _started(one) as its, _started(other, beside=(its,)) as others:
             taken = turns_of(
                 (its, others), place, partial(self._see_end, ((one, its), (other, others)))
             )
@@ -62,9 +77,21 @@ class Runner:
             (self._measured(one, its), taken[0]), (self._measured(other, others), taken[1])
         )
 
+    def _plan(self, program: Program, pair: int, *, is_full: bool = False) -> PlannedRun:
+        return PlannedRun(program, pair, self._folder, self._counting, is_full=is_full)
+
+    def _made(self, run: PlannedRun) -> ProcessSession:
+        """The session that it ran in; it has ended well."""
+        with _started(run) as session:
+            has_ended = session.wait(self._timeout_s) is not None
+        if not has_ended:
+            raise timed_out(run.name, run.log, self._timeout_s)
+        check_end(run)
+        return session
+
     def _see_end(
         self,
-        running: Sequence[tuple[RecordedRun, ProcessSession]],
+        running: Sequence[tuple[PlannedRun, ProcessSession]],
         are_taking_turns: Callable[[], bool],
     ) -> bool:
         """Wait until all have ended well; raises at the first that has not. False when nobody sees to their turns
@@ -80,14 +107,14 @@ class Runner:
             is_seen_to = are_taking_turns()
             for run, session in tuple(left):
                 if session.wait(_LOOK_S) is not None:
-                    run.check_end()
+                    check_end(run)
                     left.remove((run, session))
                 elif time.monotonic() > deadline:
-                    raise run.timed_out(limit_s)
+                    raise timed_out(run.name, run.log, limit_s)
         return not left
 
-    def _measured(self, run: RecordedRun, session: ProcessSession) -> MeasuredRun:
-        imported = run.imported()
+    def _measured(self, run: PlannedRun, session: ProcessSession) -> MeasuredRun:
+        imported = _imported(run)
         is_judged = not run.is_full
         found = measured(
             run.run_file,
@@ -98,3 +125,94 @@ class Runner:
             asked=self._counting.counters if is_judged else (),
         )
         return replace(found, left_behind=session.left_behind, imported=imported)
+
+
+@contextmanager
+def _started(run: PlannedRun, *, beside: Sequence[ProcessSession] = ()) -> Iterator[ProcessSession]:
+    """It runs from the beginning of the ``with``, and has ended at its end."""
+    run.imports.mkdir()
+    try:
+        with ProcessSession(
+            command_for(run),
+            environment=os.environ,
+            folder=run.program.folder,
+            log=run.log,
+            beside=beside,
+        ) as session:
+            yield session
+    finally:
+        run.request.unlink(missing_ok=True)
+
+
+def _imported(run: PlannedRun) -> ImportedFiles | None:
+    """What it imported, once it has ended; None where the sides are no working trees of one repository.
+
+    Raises :class:`MeasureError` as ``refuse_foreign_imports`` does.
+    """
+    checkout = run.program.checkout
+    if checkout is None:
+        return None
+    found = imported_files(run.imports, checkout, _named_files(run.program))
+    # Thousands of paths for each process of each run.
+    shutil.rmtree(run.imports, ignore_errors=True)
+    refuse_foreign_imports(found, run.program, run.name)
+    return found
+
+
+def _named_files(program: Program) -> list[Path]:
+    """Files that words of its command name, where links lead to."""
+    words = [word.rpartition("=")[2] for word in program.command]
+    files = [program.folder / word for word in (*program.command, *words)]
+    # A word may be longer than a path can be.
+    return [Path(os.path.realpath(it)) for it in files if os.path.isfile(it)]  # noqa: PTH113 - raises nothing
+
+
+# --- what goes wrong ------------------------------------------------------------------------
+
+
+def check_end(run: PlannedRun) -> None:
+    """Raise :class:`MeasureError` unless ``run``, which is over, ended well."""
+    answer = read_answer(run.answer, RunAnswer)
+    if answer is None:
+        raise MeasureError(
+            f"the recording of {run.name} ended without a word\n{last_lines(run.log)}",
+            slug="recording-lost",
+            hint="was it killed, or is the machine out of memory? Otherwise please report it",
+        )
+    if answer.failure is not None:
+        why = answer.failure
+        raise why._replace(message=f"{run.name} could not be recorded: {why.message}").error()
+    if answer.exit_code:
+        raise _failed(run, answer.exit_code)
+
+
+def timed_out(run: str, log: Path, timeout_s: float) -> MeasureError:
+    return MeasureError(
+        f"{run} took longer than {timeout_s:g} s and was ended\n{last_lines(log)}",
+        slug="program-timed-out",
+        hint="let it train for fewer steps, or allow it more time with --timeout SECONDS",
+    )
+
+
+def _failed(run: PlannedRun, code: int) -> MeasureError:
+    printed = last_lines(run.log)
+    hint = _usual_hint(run.program)
+    if _NO_MODULE in printed:
+        hint = f"{run.program.command[0]} has no such module: --python names the interpreter of the training"
+        # Nothing else is prepared: head and another command stand where they are.
+        if run.program.in_worktree:
+            hint += ", and --prepare builds what base lacks in its worktree"
+    return MeasureError(
+        f"{run.name} failed with exit code {code}\n{printed}",
+        slug="program-failed",
+        hint=hint,
+    )
+
+
+def _usual_hint(program: Program) -> str:
+    return (
+        "base runs in a worktree of its own: files that git does not track are not there, and what "
+        "is built must be built first (--prepare COMMAND)"
+        if program.in_worktree
+        else "run it by itself to see why"
+    )

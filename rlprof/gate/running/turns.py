@@ -27,8 +27,7 @@ from rlprof.gate.processes.own_process import (
     read_request,
     write_message,
 )
-from rlprof.gate.processes.process_session import ProcessSession
-from rlprof.gate.processes.program_output import last_lines
+from rlprof.gate.processes.process_session import ProcessSession, last_lines
 from rlprof.recording import procfs
 
 TURN_S: Final = 0.05

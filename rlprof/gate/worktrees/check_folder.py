@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.gate.processes.interruption import shielded
-from rlprof.gate.worktrees.removal import remove_tree
 
 _PREFIX: Final = "rlprof-check-"
 _NAME: Final = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
@@ -89,3 +90,23 @@ def _is_locked(folder: Path) -> bool:
     finally:
         os.close(lock)
     return False
+
+
+# --- removing what runs leave, be it without the right to ------------------------------------
+
+
+def remove_tree(folder: Path) -> None:
+    """As far as that is possible: folders that a run has made read-only (caches do) are made writable first."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.is_dir():
+        _allow(folder)
+        for top, names, _ in os.walk(folder):
+            for name in names:
+                _allow(Path(top, name))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _allow(folder: Path) -> None:
+    with suppress(OSError):
+        if not folder.is_symlink():
+            folder.chmod(stat.S_IRWXU)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError, UsageError
 from rlprof.gate.processes.interruption import shielded
-from rlprof.gate.processes.process_session import ProcessSession
-from rlprof.gate.processes.program_output import last_lines
+from rlprof.gate.processes.process_session import ProcessSession, last_lines
+from rlprof.gate.worktrees.check_folder import has_our_name, remove_tree
 from rlprof.gate.worktrees.git import git
-from rlprof.gate.worktrees.removal import remove_tree
-from rlprof.gate.worktrees.worktree_entry import forget, forget_left_ones
 from rlprof.recording.redaction.arguments import redact_line
 
 _LINK_TO_A_COMMIT: Final = "160000 "
@@ -226,3 +225,57 @@ def _why(text: str) -> str:
     """What git complains of: its own first complaint, and not what follows from it."""
     lines = text.splitlines() or ["git gave no reason"]
     return next((it for it in lines if it.startswith(("fatal:", "error:"))), lines[-1]).strip()
+
+
+# --- what git keeps of a worktree, .git/worktrees/ID ------------------------------------------
+#
+# Ours is removed, and never another: ``git worktree prune`` takes worktrees of the user's too, as those on a
+# disk that is not mounted at the moment.
+
+
+class _Entry(NamedTuple):
+    folder: Path
+    worktree: Path
+    """Where it lies, or lay."""
+
+
+def forget(git_folder: Path, worktree: Path) -> None:
+    """Remove what ``git_folder``, which all worktrees share, keeps of this one."""
+    wanted = os.path.realpath(worktree)
+    for entry in _entries(git_folder):
+        if os.path.realpath(entry.worktree) == wanted:
+            _remove_entry(entry)
+
+
+def forget_left_ones(git_folder: Path) -> None:
+    """Those of killed checks, once their folders are gone."""
+    for entry in _entries(git_folder):
+        with suppress(OSError):
+            if _was_ours(entry):
+                _remove_entry(entry)
+
+
+def _was_ours(entry: _Entry) -> bool:
+    folder = entry.worktree.parent
+    return (
+        has_our_name(folder)
+        and entry.folder.lstat().st_uid == os.getuid()
+        # Without that one a disk may be missing.
+        and folder.parent.is_dir()
+        and not folder.exists()
+    )
+
+
+def _entries(git_folder: Path) -> Iterator[_Entry]:
+    for file in (git_folder / "worktrees").glob("*/gitdir"):
+        with suppress(OSError):
+            text = os.fsdecode(file.read_bytes()).removesuffix("\n")
+            # Newer gits can be told to write them relative to the entry.
+            yield _Entry(file.parent, (file.parent / text).parent)
+
+
+def _remove_entry(entry: _Entry) -> None:
+    shutil.rmtree(entry.folder, ignore_errors=True)
+    # As git leaves it behind its last worktree.
+    with suppress(OSError):
+        entry.folder.parent.rmdir()

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from rlprof.errors import Failure
 from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.formats.json_document import outcome_as_json
@@ -22,7 +23,7 @@ from rlprof.gate.formats.sarif import outcome_as_sarif
 from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Failure, Outcome, Verdict
+from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.model.recording import Note
 from tests.check_factory import (

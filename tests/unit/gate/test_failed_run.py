@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rlprof.errors import MeasureError
-from rlprof.gate.program import Checkout, Program, Side
-from rlprof.gate.running.one_run import Counting
-from rlprof.gate.running.recorded_run import RecordedRun
+from rlprof.gate.program import Checkout, Counting, Program, Side
+from rlprof.gate.running.planned_run import PlannedRun
+from rlprof.gate.running.runner import check_end
 from tests.check_factory import a_program
 
 NO_MODULE = "ModuleNotFoundError: No module named 'no_such_library'"
@@ -25,11 +25,11 @@ def hint(tmp_path):
     """Of a run of a program that printed something and failed."""
 
     def _hint(program: Program, printed: str) -> str:
-        run = RecordedRun(program, 1, tmp_path, Counting())
-        run.run_file.with_suffix(".log").write_text(f"{printed}\n")
-        run.run_file.with_suffix(".answer.json").write_text('{"exit_code": 1}')
+        run = PlannedRun(program, 1, tmp_path, Counting())
+        run.log.write_text(f"{printed}\n")
+        run.answer.write_text('{"exit_code": 1}')
         with pytest.raises(MeasureError) as failed:
-            run.check_end()
+            check_end(run)
         assert failed.value.slug == "program-failed"
         assert printed in failed.value.message
         return failed.value.hint

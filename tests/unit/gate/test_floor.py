@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, is_settled, missed
+from rlprof.gate.floor import Floor, FloorRun, exceeded, fastest, floor_run, is_settled, missed
 from rlprof.gate.program import Side
-from rlprof.gate.running.floor_process import floor_run
 from rlprof.model.profile import Interval
 from tests.check_factory import a_measured_run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.errors import MeasureError
-from rlprof.gate.launches import launches_of
+from rlprof.gate.measured_run import launches_of
 from tests.factories import RunBuilder, a_run
 from tests.trace_factory import TraceBuilder, a_trace
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.gate.worktrees import check_folder
-from rlprof.gate.worktrees.check_folder import MARK, SETTLED_S
-from rlprof.gate.worktrees.removal import remove_tree
+from rlprof.gate.worktrees.check_folder import MARK, SETTLED_S, remove_tree
 
 NOBODY = 65534
 

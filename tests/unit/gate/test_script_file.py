@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.gate.script_file import script_file
+from rlprof.gate.program import script_file
 
 
 @pytest.mark.parametrize(

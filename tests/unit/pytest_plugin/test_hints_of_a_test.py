@@ -13,9 +13,9 @@ import pytest
 import rlprof
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.errors import LaunchError, MeasureError, UsageError
-from rlprof.gate.program import Side
-from rlprof.gate.running.one_run import Counting
-from rlprof.gate.running.recorded_run import RecordedRun
+from rlprof.gate.program import Counting, Side
+from rlprof.gate.running.planned_run import PlannedRun
+from rlprof.gate.running.runner import check_end
 from rlprof.pytest_plugin.hints import in_python
 from rlprof.pytest_plugin.program import program_of
 from tests.check_factory import a_program
@@ -23,7 +23,7 @@ from tests.check_factory import a_program
 _GATE = Path(rlprof.__file__).with_name("gate")
 _OF_A_COMMAND_LINE = re.compile(r"--[a-z]|rlprof run")
 
-_OF_A_RUN = ("running/recorded_run", "running/floor_process", "measured_run", "launches")
+_OF_A_RUN = ("running/runner", "floor", "measured_run")
 """Modules of the gate whose errors a test may meet."""
 
 _OF_A_BASE_ALONE = "base-imports-head"
@@ -65,11 +65,11 @@ def failing(tmp_path):
 
     def _failing(printed: str) -> str:
         program = replace(a_program(Side.HEAD, name="train()"), is_alone=True)
-        run = RecordedRun(program, 1, tmp_path, Counting())
-        run.run_file.with_suffix(".log").write_text(printed)
-        run.run_file.with_suffix(".answer.json").write_text('{"exit_code": 1}')
+        run = PlannedRun(program, 1, tmp_path, Counting())
+        run.log.write_text(printed)
+        run.answer.write_text('{"exit_code": 1}')
         with pytest.raises(MeasureError, match="failed with exit code 1") as caught:
-            run.check_end()
+            check_end(run)
         assert caught.value.slug == "program-failed"
         return in_python(caught.value)
 

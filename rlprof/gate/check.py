@@ -1,0 +1,192 @@
+"""A check, from what is asked for to what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from rlprof.errors import MeasureError
+from rlprof.gate.baseline import Baseline, read_baseline
+from rlprof.gate.causes import Causes, look_for_causes
+from rlprof.gate.fingerprint import fingerprint_here
+from rlprof.gate.interpreter import interpreter_of
+from rlprof.gate.judge import CheckSettings, Tell, judge, outcome_without_runs
+from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.paired_base import PairedBase
+from rlprof.gate.processes.interruption import Interrupted
+from rlprof.gate.program import Counting, Program, Side, as_typed
+from rlprof.gate.running.runner import Runner
+from rlprof.gate.saved_base import SavedBase, check_machine, measure_baseline
+from rlprof.gate.words import first_line
+from rlprof.gate.worktrees.sides import Preparing, Sides, in_worktree
+from rlprof.model.recording import Note
+from rlprof.recording.host import git_state
+
+
+class CommitBase(NamedTuple):
+    """The same program at another commit."""
+
+    ref: str
+    prepare: str | None
+    """Command of the shell that builds it in its worktree."""
+    script: str | None
+    """Word of the command that must be a file there too."""
+
+    @property
+    def name(self) -> str:
+        return self.ref
+
+
+class CommandBase(NamedTuple):
+    """Another command, started in the same folder."""
+
+    command: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return as_typed(self.command)
+
+
+class FileBase(NamedTuple):
+    """What a baseline file holds."""
+
+    file: Path
+    is_machine_relaxed: bool
+    """Whether it may be of another machine."""
+
+    @property
+    def name(self) -> str:
+        return str(self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPlan:
+    """How a program is measured, and judged."""
+
+    head: Program
+    settings: CheckSettings
+    counting: Counting
+    timeout_s: float
+    """Of one run."""
+    looks_for_causes: bool = False
+    """Whether a last pair is recorded in full, where head does not pass."""
+
+    def runner(self, folder: Path) -> Runner:
+        return Runner(
+            folder,
+            timeout_s=self.timeout_s,
+            counting=self.counting,
+            needs_rate=not self.settings.counters_only,
+        )
+
+
+class Checked(NamedTuple):
+    outcome: Outcome
+    causes: Causes | None = None
+    """Where they were asked for and found; their run files are there until the check's folder goes."""
+
+
+def run_check(
+    plan: CheckPlan, base: CommitBase | CommandBase | FileBase, folder: Path, tell: Tell
+) -> Checked:
+    """Measure the program of ``plan`` against ``base``; what runs leave on disk lies in ``folder``.
+
+    Raises ``UsageError`` for a base that is not there. What could not be measured is an outcome, too.
+    """
+    runner = plan.runner(folder)
+    checked: Checked | None = None
+    try:
+        if isinstance(base, FileBase):
+            return Checked(_against_file(plan, base, runner, tell))
+        with _sides(plan, base, folder, tell) as sides:
+            checked = _in_pairs(plan, sides, runner, tell)
+    except (MeasureError, Interrupted) as why:
+        if checked is not None and isinstance(why, Interrupted):
+            # While the worktree is removed: what was found stands.
+            return checked._replace(outcome=replace(checked.outcome, stopped_by=why.signum))
+        # Nothing ran: who reads a file must learn that too.
+        return Checked(outcome_without_runs(why, base.name, plan.head, plan.settings))
+    return checked
+
+
+def new_baseline(plan: CheckPlan, runs: int | None, folder: Path, tell: Tell) -> Baseline:
+    """What so many runs of the program come to, by default as many as a check may make.
+
+    Raises :class:`MeasureError` when a run fails.
+    """
+    # Both series of a check rest on these: with few rates it stays inconclusive for ever.
+    settings = plan.settings
+    usual = settings.first_pairs if settings.counters_only else settings.decision.max_pairs
+    return measure_baseline(
+        plan.head,
+        plan.runner(folder),
+        runs=usual if runs is None else runs,
+        machine=_machine_of(plan.head),
+        commit=git_state(plan.head.folder) or "",
+        tell=tell,
+        counters_only=settings.counters_only,
+    )
+
+
+def _against_file(plan: CheckPlan, base: FileBase, runner: Runner, tell: Tell) -> Outcome:
+    baseline = read_baseline(base.file)
+    notes = check_machine(
+        baseline, base.file, _machine_of(plan.head), is_relaxed=base.is_machine_relaxed
+    )
+    saved = SavedBase(baseline, base.name, plan.head, runner)
+    outcome = judge(saved, plan.head, plan.settings, tell)
+    return replace(outcome, notes=(*notes, *outcome.notes))
+
+
+@contextmanager
+def _sides(
+    plan: CheckPlan, base: CommitBase | CommandBase, folder: Path, tell: Tell
+) -> Iterator[Sides]:
+    """Both programs, while they can be run."""
+    if isinstance(base, CommandBase):
+        other = replace(
+            plan.head,
+            side=Side.BASE,
+            command=base.command,
+            script=Path(base.command[0]).name,
+            name=base.name,
+        )
+        yield Sides(other, plan.head, ())
+        return
+    preparing = Preparing(base.prepare, folder / "prepare.log", plan.timeout_s)
+    with in_worktree(
+        plan.head, base.ref, folder, preparing=preparing, script=base.script, tell=tell
+    ) as sides:
+        yield sides
+
+
+def _in_pairs(plan: CheckPlan, sides: Sides, runner: Runner, tell: Tell) -> Checked:
+    base, head, notes = sides
+    settings = plan.settings
+    outcome = judge(PairedBase(base, head, runner, settings.in_turns), head, settings, tell)
+    outcome = replace(outcome, notes=(*notes, *outcome.notes))
+    if not plan.looks_for_causes or outcome.verdict not in (
+        Verdict.REGRESSION,
+        Verdict.INCONCLUSIVE,
+    ):
+        return Checked(outcome)
+    tell("a last pair, recorded in full")
+    try:
+        causes = look_for_causes(base, head, runner, outcome)
+    except (Exception, Interrupted) as error:
+        # The verdict stands without them, be it a failed run, a bug of ours or a signal.
+        stopped_by = error.signum if isinstance(error, Interrupted) else None
+        why = (
+            "it was told to stop" if stopped_by else first_line(str(error)) or type(error).__name__
+        )
+        note = Note("warning", "no-causes", f"The causes are not known: {why}.")
+        return Checked(replace(outcome, notes=(*outcome.notes, note), stopped_by=stopped_by))
+    return Checked(replace(outcome, comparison=causes.comparison), causes)
+
+
+def _machine_of(program: Program) -> dict[str, str]:
+    python = interpreter_of(program.command, program.environment)
+    return fingerprint_here(python, program.environment)

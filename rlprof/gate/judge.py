@@ -1,0 +1,237 @@
+"""Run head against its base, round by round, until it is decided, and say what that comes to, however it ends."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import NamedTuple, Protocol
+
+from rlprof.errors import Failure, MeasureError
+from rlprof.gate.counters import CounterDifference, CounterTolerance, RunCounters, compare_counters
+from rlprof.gate.decision import Decision, DecisionSettings
+from rlprof.gate.measured_run import MeasuredRun
+from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.processes.interruption import Interrupted
+from rlprof.gate.program import Program, Side, script_file
+from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs
+from rlprof.gate.words import run_in_words
+from rlprof.gate.workload import check_same_steps, check_same_unit
+from rlprof.report.wording import counted
+from rlprof.units import duration
+
+Tell = Callable[[str], None]
+"""Takes a line on how far the check has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """What is asked of a check."""
+
+    decision: DecisionSettings
+    tolerances: tuple[CounterTolerance, ...] = ()
+    counters_only: bool = False
+    in_turns: bool = False
+    """Both runs of a pair at once, now the one, now the other."""
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the counters that must be judged, and so must be told."""
+        return tuple(it.name for it in self.tolerances if it.relative is not None)
+
+    @property
+    def first_pairs(self) -> int:
+        """Two show whether a counter is the same in each run, and so is judged to the last event."""
+        return 2 if self.counters_only else self.decision.looks[0]
+
+
+class Work(NamedTuple):
+    """All that one side did so far, one entry a run."""
+
+    unit: str
+    source: str
+    steps: Sequence[float]
+    rates: Sequence[float]
+    """Empty where they were not asked for."""
+    counters: Sequence[RunCounters]
+
+    @classmethod
+    def of(cls, runs: Sequence[MeasuredRun]) -> Work:
+        """``runs`` are those of a side, at least one."""
+        return cls(
+            unit=runs[-1].unit,
+            source=runs[-1].source,
+            steps=[run.steps for run in runs],
+            rates=[run.sps.median for run in runs if run.sps is not None],
+            counters=[run.counters for run in runs],
+        )
+
+
+class Base(Protocol):
+    """What head is held against: a program that runs in turn with it, or what was saved in a file."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    @property
+    def round_name(self) -> str:
+        """``pair`` or ``run``."""
+
+    @property
+    def runs_a_round(self) -> int: ...
+
+    @property
+    def known_counters(self) -> Collection[str] | None:
+        """Those that it tells; None for all that occur."""
+
+    def check(self, settings: CheckSettings) -> None:
+        """Raise :class:`MeasureError` where it lacks what is asked for."""
+
+    def round(self, number: int) -> Iterator[MeasuredRun]:
+        """Make the runs of a round, counted from 1, each told as soon as it is measured; raises :class:`MeasureError`."""
+
+    def work(self, runs: Sequence[MeasuredRun]) -> Work:
+        """``runs`` are all so far, head's included."""
+
+    def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
+        """On the rates."""
+
+    def told(self, outcome: Outcome) -> Outcome:
+        """With what is known of it besides its runs."""
+
+
+@dataclass(slots=True)
+class _Trial:
+    """What has been measured so far: it is told too when the next run fails."""
+
+    runs: list[MeasuredRun] = field(default_factory=list)
+    counters: tuple[CounterDifference, ...] = ()
+    decision: Decision | None = None
+
+
+class _End(NamedTuple):
+    verdict: Verdict
+    failure: Failure | None = None
+    stopped_by: int | None = None
+
+
+def judge(base: Base, head: Program, settings: CheckSettings, tell: Tell) -> Outcome:
+    """Run until it is decided; never raises :class:`MeasureError`, nor that it was :class:`Interrupted`."""
+    trial = _Trial()
+    try:
+        base.check(settings)
+        end = _End(_verdict(base, trial, settings, tell))
+    except (MeasureError, Interrupted) as why:
+        end = _end_by(why, len(trial.runs))
+    return base.told(_outcome(trial, end, base.name, head, settings))
+
+
+def outcome_without_runs(
+    why: MeasureError | Interrupted, base: str, head: Program, settings: CheckSettings
+) -> Outcome:
+    """The outcome of a check that could not even begin."""
+    return _outcome(_Trial(), _end_by(why, 0), base, head, settings)
+
+
+def _outcome(
+    trial: _Trial, end: _End, base: str, head: Program, settings: CheckSettings
+) -> Outcome:
+    notes = [*on_runs(trial.runs)]
+    if trial.decision is None and end.failure is None:
+        notes += on_counters(end.verdict, trial.runs, trial.counters)
+    elif end.verdict is Verdict.PASS:
+        notes += on_passed_rates(trial.runs)
+    return Outcome(
+        verdict=end.verdict,
+        base=base,
+        head=head.name,
+        command=head.told_command,
+        script=script_file(head.command, head.folder),
+        runs=tuple(trial.runs),
+        counters_only=settings.counters_only,
+        unit=trial.runs[0].unit if trial.runs else "steps",
+        decision=trial.decision,
+        counters=trial.counters,
+        failure=end.failure,
+        stopped_by=end.stopped_by,
+        notes=tuple(notes),
+    )
+
+
+def _verdict(base: Base, trial: _Trial, settings: CheckSettings, tell: Tell) -> Verdict:
+    wanted = settings.first_pairs
+    number = 0
+    while number < wanted:
+        number += 1
+        left = time_left(trial.runs, wanted * base.runs_a_round)
+        tell(f"{base.round_name} {number} of {wanted}{left}")
+        for run in base.round(number):
+            trial.runs.append(run)
+            tell_run(run, tell)
+        was, now = base.work(trial.runs), Work.of(runs_of(Side.HEAD, trial.runs))
+        check_same_unit((was.unit, was.source), (now.unit, now.source))
+        if not settings.counters_only:
+            check_same_steps(was.steps, now.steps, (was.rates, now.rates))
+        trial.counters = compare_counters(
+            was.counters, now.counters, settings.tolerances, known=base.known_counters
+        )
+        verdict = _verdict_of_counters(trial.counters, number, settings)
+        if verdict is not None:
+            return verdict
+        if number == wanted:
+            trial.decision = base.decide(now, was, settings.decision)
+            wanted += _more(trial.decision, tell)
+    assert trial.decision is not None, "the last round is decided on"
+    return Verdict.of_state(trial.decision.state)
+
+
+def _verdict_of_counters(
+    counters: Sequence[CounterDifference], rounds: int, settings: CheckSettings
+) -> Verdict | None:
+    """None while they leave it to more runs or the rates."""
+    if any(it.fails for it in counters):
+        return Verdict.REGRESSION
+    named = {it.name for it in settings.tolerances}
+    is_known = rounds >= settings.first_pairs or all(
+        it.name in named or it.allowed is None for it in counters
+    )
+    return Verdict.PASS if settings.counters_only and is_known else None
+
+
+def _more(decision: Decision, tell: Tell) -> int:
+    """How many more rounds are wanted after ``decision``."""
+    if decision.more:
+        why = "slower: once more, to confirm" if decision.is_confirming else "not decided yet"
+        tell(f"{why}: {decision.more} more")
+    return decision.more
+
+
+def _end_by(why: MeasureError | Interrupted, runs: int) -> _End:
+    """The end that ``why`` made of a check, after so many runs."""
+    if isinstance(why, MeasureError):
+        return _End(Verdict.COULD_NOT_MEASURE, Failure.of(why))
+    name, after = signal.Signals(why.signum).name, counted(runs, "run", "runs")
+    failure = Failure(
+        slug="check-stopped",
+        message=f"{name} ended the check after {after}, before there was a verdict",
+        hint="shorter runs, fewer of them (--max-pairs), or more time for the job end in a verdict",
+    )
+    return _End(Verdict.COULD_NOT_MEASURE, failure, why.signum)
+
+
+def runs_of(side: Side, runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
+    return [run for run in runs if run.side is side]
+
+
+def tell_run(run: MeasuredRun, tell: Tell) -> None:
+    tell(f"  {run_in_words(run)}")
+
+
+def time_left(runs: Sequence[MeasuredRun], wanted: int) -> str:
+    """How long those to come take, if they take as long as those so far; empty before the first."""
+    if not runs:
+        return ""
+    left_us = 1e6 * fmean(run.wall_s for run in runs) * (wanted - len(runs))
+    return f" (about {duration(left_us)} left)"

@@ -1,0 +1,161 @@
+"""A base that is a baseline file, and the runs that such a file is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Final
+
+from rlprof.errors import MeasureError
+from rlprof.gate.baseline import Baseline
+from rlprof.gate.counters import RunCounters
+from rlprof.gate.decision import Decision, DecisionSettings, decide_unpaired
+from rlprof.gate.fingerprint import differences
+from rlprof.gate.judge import CheckSettings, Tell, Work, tell_run, time_left
+from rlprof.gate.measured_run import MeasuredRun
+from rlprof.gate.outcome import Outcome
+from rlprof.gate.program import Program
+from rlprof.gate.remarks import on_saved_command, on_unsaved_counters
+from rlprof.gate.running.runner import Runner
+from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
+from rlprof.model.recording import Note
+
+_COUNTED_ALWAYS: Final = frozenset(COST_COUNTERS) - TOLD_ON_DEMAND
+"""In every run, whether it was asked for or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedBase:
+    """The runs of a baseline file: head runs alone."""
+
+    baseline: Baseline
+    name: str
+    """The file, for people."""
+    head: Program
+    runner: Runner
+
+    round_name = "run"
+    runs_a_round = 1
+
+    @property
+    def known_counters(self) -> Collection[str]:
+        return self.baseline.counters_per_step.keys()
+
+    def check(self, settings: CheckSettings) -> None:
+        """Raise :class:`MeasureError` where the baseline lacks what is asked for."""
+        baseline, name = self.baseline, self.name
+        if not settings.counters_only and not baseline.sps:
+            raise MeasureError(
+                f"the baseline {name} has no rates",
+                slug="baseline-without-rates",
+                hint="save it again without --counters-only, or compare counters alone: --counters-only",
+            )
+        if settings.counters_only and not baseline.counters_per_step:
+            raise MeasureError(
+                f"the baseline {name} has no counters",
+                slug="baseline-lacks-counter",
+                hint="save it again: of a program that counts its steps, and whose Python has rlprof's agent",
+            )
+        for counter in settings.asked:
+            if counter not in baseline.counters_per_step:
+                too = f", with --counter {counter}=0 there too" if counter in TOLD_ON_DEMAND else ""
+                raise MeasureError(
+                    f"the baseline {name} does not tell {counter}",
+                    slug="baseline-lacks-counter",
+                    hint=f"save it again{too}",
+                )
+
+    def round(self, number: int) -> Iterator[MeasuredRun]:
+        yield self.runner.measure(self.head, number)
+
+    def work(self, _runs: Sequence[MeasuredRun]) -> Work:
+        """The same whatever has run since."""
+        baseline = self.baseline
+        return Work(baseline.unit, baseline.source, baseline.steps, baseline.sps, self._counters())
+
+    def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
+        return decide_unpaired(base.rates, head.rates, settings)
+
+    def told(self, outcome: Outcome) -> Outcome:
+        remarks = (
+            *on_saved_command(self.baseline, self.head),
+            *on_unsaved_counters(outcome.counters),
+        )
+        return replace(
+            outcome,
+            saved_sps=self.baseline.sps,
+            saved_counters=self._counters(),
+            notes=(*outcome.notes, *remarks),
+        )
+
+    def _counters(self) -> tuple[RunCounters, ...]:
+        """Of each of its runs, with the steps that it made."""
+        per_step = self.baseline.counters_per_step
+        return tuple(
+            RunCounters({counter: of[at] for counter, of in per_step.items()}, steps)
+            for at, steps in enumerate(self.baseline.steps)
+        )
+
+
+def measure_baseline(
+    head: Program,
+    runner: Runner,
+    *,
+    runs: int,
+    machine: Mapping[str, str],
+    commit: str,
+    tell: Tell,
+    counters_only: bool = False,
+) -> Baseline:
+    """Run ``head`` several times; raises :class:`MeasureError`.
+
+    Without rates where only counters were asked for, or a run has none.
+    """
+    measured: list[MeasuredRun] = []
+    for number in range(1, runs + 1):
+        tell(f"run {number} of {runs}{time_left(measured, runs)}")
+        measured.append(runner.measure(head, number))
+        tell_run(measured[-1], tell)
+    first = measured[0]
+    rates = [] if counters_only else [run.sps.median for run in measured if run.sps is not None]
+    return Baseline(
+        command=head.told_command,
+        commit=commit,
+        saved=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machine=machine,
+        unit=first.unit,
+        source=first.source,
+        sps=tuple(rates) if len(rates) == runs else (),
+        steps=tuple(run.steps for run in measured),
+        counters_per_step=_saved_counters([run.counters.per_step for run in measured]),
+    )
+
+
+def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """What each of ``runs`` counted, what was zero included."""
+    if not any(run.get(PROCESSES) for run in runs):
+        return {}  # No process carried the agent: what nobody counted is not zero.
+    names = _COUNTED_ALWAYS.union(*runs)
+    return {name: tuple(run.get(name, 0.0) for run in runs) for name in sorted(names)}
+
+
+def check_machine(
+    baseline: Baseline, path: Path, here: Mapping[str, str], *, is_relaxed: bool
+) -> tuple[Note, ...]:
+    """Raise :class:`MeasureError` when the baseline is of another machine than ``here``; if that is fine,
+    a note says so.
+    """
+    found = differences(baseline.machine, here)
+    if not found:
+        return ()
+    if not is_relaxed:
+        raise MeasureError(
+            f"the baseline {path} is of another machine ({'; '.join(found)})",
+            slug="baseline-other-machine",
+            hint="save one here with --save-baseline, compare with --base, which runs both here, or "
+            "accept what the machines differ by with --relax-machine",
+        )
+    text = f"The baseline is of another machine, which was accepted: {'; '.join(found)}."
+    return (Note("warning", "machine-relaxed", text),)
