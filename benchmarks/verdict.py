@@ -43,7 +43,7 @@ class Prediction:
     low: float
     high: float
     rank: int | None
-    """Of the right finding among the listed, from 1; None when it is not listed."""
+    """Of the right finding among the listed of its phase, from 1; None when it is not listed."""
     false: tuple[str, ...]
     """Listed causes that the program has not, with their shares, in words."""
     listed: tuple[str, ...]
@@ -59,7 +59,8 @@ def read_prediction(report: Mapping[str, Any], expected: Expectation) -> Predict
     for finding in [*listed, *quiet]:
         if finding["id"] == expected.finding:
             low, high = finding["saved_share"]["low"], finding["saved_share"]["high"]
-            rank = finding["rank"] if finding in listed else None
+            of_phase = [it for it in listed if it["phase"] == finding["phase"]]
+            rank = of_phase.index(finding) + 1 if finding in listed else None
             break
     return Prediction(
         low=low,

@@ -8,6 +8,7 @@ from math import prod
 from typing import Final
 
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
+from rlprof.model.profile import PhaseKind
 
 WORTH_LISTING: Final = 0.01
 """Saved share below which a finding is not worth a researcher's time."""
@@ -27,10 +28,14 @@ class Priced:
 def ranked(listed: Iterable[PricedFinding], also_seen: Iterable[PricedFinding]) -> Priced:
     """Both in the order of what they are worth, numbered through. What ``counted_in`` names must have a
     rank already, and only listed findings stay named.
+
+    Shares of two bases are not compared: known causes that cost steady time come first, then those of the start-up, which
+    is paid once.
     """
 
-    def by_worth(entry: PricedFinding) -> tuple[bool, bool, float]:
-        return worth(entry.finding, entry.saved_share)
+    def by_worth(entry: PricedFinding) -> tuple[bool, bool, bool, float]:
+        known, saves, share = worth(entry.finding, entry.saved_share)
+        return known, entry.finding.phase is PhaseKind.STEADY, saves, share
 
     first = sorted(listed, key=by_worth, reverse=True)
     entries = [*first, *also_seen]

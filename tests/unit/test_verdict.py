@@ -19,8 +19,9 @@ FREE_POLLING = Expectation("ipc-polling", allowed=frozenset(), worth_nothing=Tru
 HEALTHY = Expectation("", allowed=frozenset())
 
 
-def finding(name, low, high, confidence="measured"):
-    return {"id": name, "confidence": confidence, "saved_share": {"low": low, "high": high}}
+def finding(name, low, high, confidence="measured", phase="steady"):
+    share = {"low": low, "high": high}
+    return {"id": name, "confidence": confidence, "phase": phase, "saved_share": share}
 
 
 def report(*listed, also_seen=()):
@@ -49,6 +50,12 @@ def test_what_is_not_mentioned_is_predicted_to_save_next_to_nothing():
     prediction = read_prediction(report(finding("hot-spot", 0.0, 0.6)), POLLING)
 
     assert (prediction.low, prediction.high, prediction.rank) == (0.0, 0.01, None)
+
+
+def test_what_is_paid_once_is_ranked_by_itself():
+    told = report(finding("other", 0.2, 0.4), finding("ipc-polling", 0.3, 0.5, phase="start-up"))
+
+    assert read_prediction(told, POLLING).rank == 1
 
 
 def test_what_is_only_seen_has_a_price_but_no_rank():

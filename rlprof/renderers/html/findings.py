@@ -86,7 +86,8 @@ class FindingView:
 
 
 def finding_views(report: Report) -> list[FindingView]:
-    return [_view(priced, report) for priced in wording.known_causes(report)]
+    known = (*wording.known_causes(report), *wording.paid_once(report))
+    return [_view(priced, report) for priced in known]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from rlprof.documents.terminal import as_text
 from rlprof.errors import UsageError
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.terminal.findings import also_seen, finding, hot_lines
+from rlprof.renderers.terminal.findings import also_seen, finding, hot_lines, paid_once
 from rlprof.renderers.terminal.run import how_the_run_went, where_the_time_goes
 from rlprof.report import wording
 from rlprof.report.wording.crash import crash_line
@@ -89,6 +89,10 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
         yield Paragraph([Span(why, "yellow")])
     yield from (finding(priced, report) for priced in wording.known_causes(report))
     yield from hot_lines(wording.hot_lines(report), report)
+    if once := wording.paid_once(report):
+        yield Section(
+            "Paid once, at the start", [Paragraph([paid_once(it, report) for it in once])]
+        )
     if report.also_seen:
         seen = Paragraph([also_seen(priced, report) for priced in report.also_seen])
         yield Section("Also seen: worth knowing, but no steps per second", [seen])

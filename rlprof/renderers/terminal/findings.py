@@ -104,6 +104,16 @@ def _hot_line(priced: PricedFinding, report: Report) -> tuple[Inline, Inline]:
     return share, (what, *(Span(f"\n{line}", "dim") for line in below))
 
 
+def paid_once(priced: PricedFinding, report: Report) -> Span:
+    found = priced.finding
+    at = f" at {_place(found.locations[0], report)}" if found.locations else ""
+    return Span(
+        f"  {printable(found.title)}{at}: saves {wording.seconds_saved(priced)}. "
+        f"More: rlprof explain {found.detector}",
+        "",
+    )
+
+
 def also_seen(priced: PricedFinding, report: Report) -> Span:
     finding = priced.finding
     at = f" at {_place(finding.locations[0], report)}" if finding.locations else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final, Protocol
@@ -160,7 +160,17 @@ def gravest_first(notes: Iterable[Note]) -> list[Note]:
 
 
 def known_causes(report: Report) -> list[PricedFinding]:
-    return [f for f in report.findings if f.finding.confidence is not Confidence.SUSPECTED]
+    """Of lost steady time."""
+    return [it for it in _known(report) if it.finding.phase is not PhaseKind.START_UP]
+
+
+def paid_once(report: Report) -> list[PricedFinding]:
+    """Known causes of a long start-up: they have seconds, and make no step faster."""
+    return [it for it in _known(report) if it.finding.phase is PhaseKind.START_UP]
+
+
+def _known(report: Report) -> Iterator[PricedFinding]:
+    return (it for it in report.findings if it.finding.confidence is not Confidence.SUSPECTED)
 
 
 def is_spread_out(priced: PricedFinding) -> bool:
@@ -240,6 +250,8 @@ def advice(report: Report) -> str:
     known = known_causes(report)
     if known:
         return f"Fixing the first finding {_gain(known[0], rate_unit(report.throughput))}."
+    if once := paid_once(report):
+        return f"No known cause makes the steps slower; the start-up could be {seconds_saved(once[0])} shorter."
     if not has_samples(report):
         return "No samples were taken, so nothing can be said."
     if hot_lines(report):

@@ -229,10 +229,12 @@ def test_the_finding_that_counts_anothers_time_is_named_by_its_last_rank():
     first, second = (a_claim(profile, "both.py", detector=it) for it in ("first", "second"))
 
     priced = price([first, second], profile)
-    with_another = ranked([*priced.listed, price([start_up], profile).listed[0]], priced.also_seen)
+    another = replace(price([start_up], profile).listed[0], rank=0)
+    with_another = ranked([another, *priced.listed], priced.also_seen)
 
-    assert [entry.finding.detector for entry in with_another.listed] == ["for-a-test", "first"]
-    assert with_another.also_seen[0].counted_in == 2
+    # What costs steady time comes first: its share is of another whole.
+    assert [entry.finding.detector for entry in with_another.listed] == ["first", "for-a-test"]
+    assert with_another.also_seen[0].counted_in == 1
 
 
 def test_a_node_claimed_twice_in_one_finding_counts_once():

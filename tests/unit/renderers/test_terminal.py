@@ -11,6 +11,7 @@ from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Note
 from rlprof.names import columns
 from rlprof.renderers.terminal import RENDERER
+from rlprof.report import wording
 from tests.report_factories import (
     a_finding,
     a_flame,
@@ -39,12 +40,16 @@ def test_the_verdict_comes_first() -> None:
     )
 
 
-def test_a_finding_without_sps_after_is_priced_in_time() -> None:
-    report = a_report(
-        findings=[a_finding(phase=PhaseKind.START_UP, saves=(0.3, 0.4), sps_after=None)]
-    )
+def test_what_is_paid_once_stands_apart_in_one_line_with_its_seconds() -> None:
+    once = a_finding(phase=PhaseKind.START_UP, saves=(0.3, 0.4), sps_after=None)
+    seconds = wording.unglued(wording.seconds_saved(once))
+    text = shown(a_report(findings=[a_finding(), replace(once, rank=2)]), width="160")
 
-    assert "saves 30 to 40 % of the run" in first_line(shown(report))
+    apart = text.partition("Paid once, at the start\n")[2]
+    assert f": saves {seconds}. More: rlprof explain {once.finding.detector}" in apart
+    assert "2. " not in text
+    alone = shown(a_report(findings=[once]), width="160")
+    assert f"the start-up could be {seconds} shorter" in first_line(alone)
 
 
 def test_a_hot_function_is_not_shown_as_one_of_its_lines() -> None:

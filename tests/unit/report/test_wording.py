@@ -96,7 +96,8 @@ def test_the_verdict_counts_no_start_up_no_guess_and_no_run_without_steps():
     guess = saving(0.0, 0.5, confidence=Confidence.SUSPECTED)
 
     assert the_verdict(start_up) == (
-        "Bound by the learner. Fixing the first finding saves 50 to 60 % of the run."
+        "Bound by the learner. No known cause makes the steps slower; the start-up could be "
+        f"{wording.unglued(wording.seconds_saved(start_up))} shorter."
     )
     assert "×" not in the_verdict(guess)
     assert "×" not in the_verdict(saving(0.5, 0.6, sps_after=None), sps=None)
