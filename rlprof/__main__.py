@@ -15,6 +15,7 @@ def main() -> None:
     Clusters and vendored folders put modules of other versions on it. The target gets it as it is.
     """
     try:
+        _die_of_interrupts()
         from rlprof.cli import main as run
     except (ImportError, AttributeError, SyntaxError):
         if sys.flags.ignore_environment or "PYTHONPATH" not in os.environ:
@@ -32,6 +33,14 @@ def main() -> None:
             with suppress(OSError, ValueError, AttributeError):
                 stream.flush()
         os._exit(end.code)
+
+
+def _die_of_interrupts() -> None:
+    """Until the training runs, end by Ctrl-C as it would: no code tells a shell's loop to stop."""
+    import signal
+
+    if sys.argv[1:2] == ["run"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

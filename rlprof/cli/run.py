@@ -144,8 +144,9 @@ def run(
             give_back(run_file)
         _train_without(command, error)
     # Whatever happens from here on, the training's own exit code is what we end with.
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        if signal.getsignal(signum) is signal.SIG_DFL:
+            signal.signal(signum, signal.default_int_handler)
     try:
         _after(outcome, run_file, is_default_place=output is None, show_report=report)
     except RlprofError as error:

@@ -58,6 +58,15 @@ def ignored_before_python() -> frozenset[int]:
     return frozenset(signum for signum in IGNORED_BY_PYTHON if mask >> (signum - 1) & 1)
 
 
+def forget_handlers(signums: Iterable[int]) -> None:
+    """Put ``signums`` that have a handler at their defaults, as the start of a program will: one that comes before
+    that would be lost in the handler.
+    """
+    for signum in signums:
+        if signal.getsignal(signum) not in (signal.SIG_DFL, signal.SIG_IGN):
+            signal.signal(signum, signal.SIG_DFL)
+
+
 def hand_down(ignored: frozenset[int]) -> None:
     """Ignore ``ignored`` signals, and none that Python alone ignores, in what is about to become the target."""
     for forgotten in IGNORED_BY_PYTHON:

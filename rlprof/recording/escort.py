@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from types import FrameType
 
 from rlprof.recording.dispositions import forget_faults, hold_back_faults
 from rlprof.recording.output_tap import OutputTap
@@ -36,12 +37,13 @@ class Escort:
         self.taps: list[OutputTap] = []
         self._selector = selector
         self._target: Target | None = None
-        self._signals: list[int] = []
+        self._signals: list[tuple[int, float]] = []
+        """Those that have come, each with its time (monotonic clock)."""
         self._ignored: frozenset[int] = frozenset()
         self.was_continued = False
         """Whether SIGCONT has come: we were stopped, and may have been for long."""
         self._restore: list[Callable[[], object]] = []
-        self._wake_up = self._listen_to_signals()
+        self._wake_up, self._waking = self._listen_to_signals()
         self._adopt_orphans()
         self._blocked = hold_back_faults()
         self._restore.append(partial(forget_faults, self._blocked))
@@ -49,7 +51,12 @@ class Escort:
     @property
     def is_continued(self) -> bool:
         """Tell whether SIGCONT has come and was not handled yet."""
-        return signal.SIGCONT in self._signals
+        return any(signum == signal.SIGCONT for signum, _ in self._signals)
+
+    @property
+    def follows_a_window(self) -> bool:
+        """Tell whether :meth:`handle_signals` is to be called for the sake of a window's size."""
+        return any(tap.is_window for tap in self.taps)
 
     @property
     def has_target(self) -> bool:
@@ -91,17 +98,23 @@ class Escort:
         return self._target
 
     def handle_signals(self) -> None:
-        """Pass on what has been sent to us since the last call."""
-        while self._signals:
-            signum = self._signals.pop(0)
+        """Pass on what has been sent to us since the last call, and the size of a window."""
+        self._empty_wake_up()
+        # No more: some are waited for, and the target's output is not to wait for a flood of them.
+        for _ in range(len(self._signals)):
+            signum, came_s = self._signals.pop(0)
             if signum in FORWARDED:
-                self.target.forward(signum)
+                self.target.forward(signum, came_s)
             elif signum == signal.SIGCONT:
                 self.was_continued = True
-                self.target.continued()
-            elif signum == signal.SIGWINCH:
-                for tap in self.taps:
-                    tap.copy_window_size()
+                self.target.continued(came_s)
+        if self._signals:
+            with suppress(BlockingIOError):
+                os.write(self._waking, b"\0")
+        # SIGWINCH goes to the foreground alone, where the target may be without us.
+        resized = [tap.copy_window_size() for tap in self.taps]
+        if any(resized):
+            self.target.resized()
 
     def drain(self) -> None:
         """Take what the target wrote last, and no more: a child that lives on may write for ever."""
@@ -121,7 +134,7 @@ class Escort:
         for tap in self.taps:
             tap.stop_matching()
         with self._selector:
-            self._selector.register(self._wake_up, selectors.EVENT_READ, self._empty_wake_up)
+            self._selector.register(self._wake_up, selectors.EVENT_READ, _do_nothing)
             self._register_taps()
             while True:
                 self.handle_signals()
@@ -157,12 +170,12 @@ class Escort:
         adopt_orphans(True)
         self._restore.append(lambda: adopt_orphans(False))
 
-    def _listen_to_signals(self) -> int:
-        """The descriptor that becomes readable when one arrives."""
+    def _listen_to_signals(self) -> tuple[int, int]:
+        """The descriptor that becomes readable when one arrives, and that which makes it so."""
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
-        self._selector.register(reading, selectors.EVENT_READ, self._empty_wake_up)
+        self._selector.register(reading, selectors.EVENT_READ, _do_nothing)
         before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         self._restore += [
             lambda: os.close(reading),
@@ -172,12 +185,15 @@ class Escort:
         for signum in (*FORWARDED, signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH):
             if signum in FORWARDED and signal.getsignal(signum) is signal.SIG_IGN:
                 continue  # As nohup and background jobs want it; the target inherits that.
-            old = signal.signal(signum, lambda number, _frame: self._signals.append(number))
+            old = signal.signal(signum, self._note)
             if old is signal.SIG_IGN:
                 self._ignored |= {signum}
             # None is a handler in C, which Python cannot put back.
             self._restore.append(partial(signal.signal, signum, old or signal.SIG_DFL))
-        return reading
+        return reading, writing
+
+    def _note(self, signum: int, _frame: FrameType | None) -> None:
+        self._signals.append((signum, time.monotonic()))
 
     def _empty_wake_up(self) -> None:
         try:
@@ -247,6 +263,10 @@ class Escort:
                 self.target.witness_ended()
             if pid:
                 yield pid, os.waitstatus_to_exitcode(status)
+
+
+def _do_nothing() -> None:
+    """The wake-up itself is what was waited for."""
 
 
 def _readable(fd: int) -> bool:

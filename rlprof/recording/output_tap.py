@@ -39,6 +39,7 @@ class OutputTap:
         first that took part."""
         self.is_open = True
         self._is_terminal = os.isatty(ours)
+        self._size = b""
         if self._is_terminal:
             self.fd, self.target_end = os.openpty()
             # Our own terminal translates line ends; once is enough.
@@ -51,14 +52,24 @@ class OutputTap:
         """Once the target has it."""
         os.close(self.target_end)
 
-    def copy_window_size(self) -> None:
-        if not self._is_terminal:
-            return
+    @property
+    def is_window(self) -> bool:
+        """Tell whether there is a size to copy."""
+        return self._is_terminal and self.is_open
+
+    def copy_window_size(self) -> bool:
+        """Give the target's terminal the size of ours; whether that changed it."""
+        if not self.is_window:
+            return False
         try:
             size = fcntl.ioctl(self.ours, termios.TIOCGWINSZ, b"\0" * 8)
+            if size == self._size:
+                return False
             fcntl.ioctl(self.fd, termios.TIOCSWINSZ, size)
         except OSError:
-            pass  # A terminal without a size has none to copy.
+            return False  # A terminal without a size has none to copy.
+        self._size = size
+        return True
 
     def pump(self) -> None:
         """Pass on what has arrived, and look for the pattern in it."""

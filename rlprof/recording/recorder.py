@@ -227,6 +227,8 @@ class Recorder:
     def _timeout_s(self, due_s: float | None) -> float | None:
         """The time until something is due; None to wait for an event."""
         dues = [] if due_s is None else [due_s]
+        if self._escort.follows_a_window:
+            dues.append(SETTLED_READ_US / 1e6)
         if self._is_recording and not self._pauses.is_on:
             next_us = self._next_read_us
             if self._settings.duration_s is not None:

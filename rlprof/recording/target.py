@@ -17,11 +17,12 @@ from rlprof.recording import procfs
 from rlprof.recording.dispositions import (
     FAULTS,
     IGNORED_BY_PYTHON,
+    forget_handlers,
     hand_down,
     ignored_before_python,
 )
 from rlprof.recording.prctl import adopt_orphans
-from rlprof.recording.witness import GroupWitness, Stream
+from rlprof.recording.witness import GroupWitness, Sender, Stream
 
 _OTHERWISE_SEEN_TO = frozenset(
     {
@@ -38,8 +39,15 @@ FORWARDED = tuple(sorted(signal.valid_signals() - _OTHERWISE_SEEN_TO))
 
 _NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
+_BEYOND_REACH = (ProcessLookupError, PermissionError)
+"""The target has just ended, and its exit status is on the way; or it is another user's (``sudo``)."""
+
+SENDING_S = 0.02
+"""From a signal to us until the same to our group: ``timeout`` sends both, one after the other."""
+
 SAME_SIGNAL_S = 0.05
-"""Two of a kind within this time are one: sent to us and to our group (as ``timeout`` does)."""
+"""What was sent to our group comes to us, too, within this time; and again where it was sent to us as well (as
+``timeout`` does)."""
 
 
 class Target:
@@ -78,7 +86,8 @@ class Target:
         self._held_terminal = _hold_terminal() if self._leads else None
         self._terminal = self._held_terminal
         """The same while we are in its foreground."""
-        self._last_signals: dict[int, float] = {}
+        self._to_group_s: dict[int, float] = {}
+        """When each signal was last sent to our whole group."""
         self._witness = _group_witness(read_by_us)
         terminal = self._terminal
         leads = self._leads
@@ -89,9 +98,12 @@ class Target:
                 os.setpgid(0, 0)
             if terminal is not None:
                 _give_terminal(terminal, os.getpgrp())
+            forget_handlers(FORWARDED)
             hand_down(ignored)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
+        # Until the program has begun they wait: in its process they would run into our handlers.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
         try:
             process = subprocess.Popen(
                 list(command),
@@ -112,28 +124,46 @@ class Target:
             if reason == errno.E2BIG:
                 raise _too_long() from error
             raise _not_started(command, error) from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self._started_s = time.monotonic()
         self.pid = process.pid
         # From here on the recorder reaps every child by pid; Popen must not wait too.
         process.returncode = 0
         self._popen = process
 
-    def forward(self, signum: int) -> None:
-        """Pass on a signal that came to us."""
-        now = time.monotonic()
-        if now - self._last_signals.get(signum, -1.0) < SAME_SIGNAL_S:
-            if self._witness is not None:
-                self._witness.forget(signum)
-            return
-        self._last_signals[signum] = now
-        to_all = self._witness is not None and self._witness.heard(signum)
-        if to_all and not self._leads:
-            return  # The target has it, too.
-        # It has just ended, perhaps; its exit status is on the way.
-        with suppress(ProcessLookupError):
-            if to_all:
-                os.killpg(self.pid, signum)
-            else:
+    def forward(self, signum: int, came_s: float) -> None:
+        """Pass on a signal that came to us at ``came_s`` (monotonic clock)."""
+        with suppress(*_BEYOND_REACH):
+            if self._witness is None:
                 os.kill(self.pid, signum)
+            elif came_s <= self._started_s:
+                # Sent to the group it may have missed the target. Twice is as good as once, so early.
+                self._witness.forget(signum)
+                os.kill(self.pid, signum)
+            else:
+                self._forward_once(self._witness, signum, came_s)
+
+    def _forward_once(self, witness: GroupWitness, signum: int, came_s: float) -> None:
+        is_known = came_s < self._to_group_s.get(signum, -1.0) + SAME_SIGNAL_S
+        sender = witness.heard(signum, 0.0 if is_known else came_s + SENDING_S)
+        if sender is not None:
+            self._to_group_s[signum] = time.monotonic()
+            self._forward_to_group(signum, sender)
+        elif not is_known:
+            os.kill(self.pid, signum)
+
+    def _forward_to_group(self, signum: int, sender: Sender) -> None:
+        """Pass on what was sent to our group, where the target is in another."""
+        group = os.getpgid(self.pid)
+        if group == os.getpgrp():
+            return  # It has it, too.
+        if group == self.pid and os.getpgrp() == os.getpid():
+            # Without us it would lead our group, and could not leave it.
+            os.killpg(group, signum)
+        elif sender is Sender.PROCESS or os.getpgrp() == os.getpid():
+            # Perhaps sent to us as well, as `timeout` does; a terminal sends to the group alone.
+            os.kill(self.pid, signum)
 
     @property
     def witness_pid(self) -> int | None:
@@ -177,15 +207,29 @@ class Target:
             self.exit_code = os.WEXITSTATUS(status)
             self._take_terminal_back()
 
-    def continued(self) -> None:
-        """We were continued, by ``fg`` or ``bg``: so is a target with a group of its own."""
-        if not self._leads:
-            return
+    def continued(self, came_s: float) -> None:
+        """We were continued at ``came_s`` (monotonic clock), by ``fg`` or ``bg`` perhaps: so is the target."""
+        if self._leads:
+            self._continue_group()
+        else:
+            self.forward(signal.SIGCONT, came_s)
+        if self._witness is not None:
+            self._witness.wake_up()
+
+    def resized(self) -> None:
+        """Its window has another size than when the terminal told it so."""
+        with suppress(*_BEYOND_REACH):
+            if self._leads:
+                os.killpg(self.pid, signal.SIGWINCH)
+            else:
+                os.kill(self.pid, signal.SIGWINCH)
+
+    def _continue_group(self) -> None:
         held = self._held_terminal
         self._terminal = held if held is not None and _is_in_foreground(held) else None
         if self._terminal is not None:
             _give_terminal(self._terminal, self.pid)
-        with suppress(ProcessLookupError):
+        with suppress(*_BEYOND_REACH):
             os.killpg(self.pid, signal.SIGCONT)
 
     def _stop_with_target(self, signum: int) -> None:
@@ -197,7 +241,7 @@ class Target:
         os.kill(os.getpid(), signum if heeds_it else signal.SIGSTOP)
         if signum == signal.SIGTSTP:
             # Without a shell (`ssh -t`, a container) it stops nobody: then it may not stop the target either.
-            self.continued()
+            self._continue_group()
 
     def _take_terminal_back(self) -> None:
         if self._terminal is not None:

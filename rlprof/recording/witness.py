@@ -8,20 +8,28 @@ import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from enum import Enum
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from rlprof.recording.descriptors import close_all_but
 from rlprof.recording.prctl import end_with_parent
-
-SENDING_S = 0.02
-"""From a signal to us until the same to our group: ``timeout`` sends both, one after the other."""
 
 FORGETTING_S = 0.2
 """For the witness to take its signals; on a machine that is so crowded that it cannot, the next one of the same
 kind may count as the group's."""
 
-_FORGOTTEN = b"f"
+
+class Sender(Enum):
+    """Who sent a signal to our group; the value is the witness's answer."""
+
+    PROCESS = b"p"
+    KERNEL = b"k"
+    """For a terminal: somebody typed Ctrl-C, or has closed it."""
+
+
+_SI_KERNEL: Final = 0x80
+"""Of ``sigaction(2)``; the module ``signal`` does not have it."""
 
 _CLOSED = 128
 """Above the number of any signal: tells, with the place of a stream added, that nobody reads it any more."""
@@ -66,21 +74,32 @@ class GroupWitness:
             os.close(asked)
             os.close(answered)
 
-    def heard(self, signum: int) -> bool:
-        """Tell whether ``signum``, which has just come to us, was sent to the group, and forget it."""
-        if not self._is_pending(signum):
-            time.sleep(SENDING_S)
-            if not self._is_pending(signum):
-                return False
-        self.forget(signum)
-        return True
+    def heard(self, signum: int, until_s: float = 0.0) -> Sender | None:
+        """Tell who sent ``signum`` to the group, and forget it.
 
-    def forget(self, signum: int) -> None:
+        None where nobody has, and nobody does until ``until_s`` (monotonic clock).
+        """
+        if not self._is_pending(signum):
+            time.sleep(max(0.0, until_s - time.monotonic()))
+            if not self._is_pending(signum):
+                return None
+        return self.forget(signum)
+
+    def forget(self, signum: int) -> Sender:
         """Have the next ``signum`` tell anew."""
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
+            while select.select([self._answer], [], [], 0)[0]:
+                os.read(self._answer, 64)  # It comes too late.
             os.write(self._ask, bytes([signum]))
             if select.select([self._answer], [], [], FORGETTING_S)[0]:
-                os.read(self._answer, 1)
+                return Sender(os.read(self._answer, 1))
+        return Sender.PROCESS
+
+    def wake_up(self) -> None:
+        """Go on, should it have been stopped with the group where we alone were continued."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGCONT)
+        self.forget(signal.SIGCONT)
 
     def let_go_of(self, stream: Stream) -> None:
         """Have whoever writes to it see that nobody reads it."""
@@ -123,9 +142,11 @@ def _witness(asked: int, answered: int, streams: Sequence[Stream]) -> None:
             if question[0] >= _CLOSED:
                 streams[question[0] - _CLOSED].close()
                 continue
-            while signal.sigtimedwait(question, 0) is not None:
-                pass  # Real-time signals queue up.
-            os.write(answered, _FORGOTTEN)
+            codes = []
+            while (found := signal.sigtimedwait(question, 0)) is not None:
+                codes.append(found.si_code)  # Real-time signals queue up.
+            is_kernel = bool(codes) and all(code == _SI_KERNEL for code in codes)
+            os.write(answered, (Sender.KERNEL if is_kernel else Sender.PROCESS).value)
         for stream in streams:
             if stream.is_open:
                 stream.leave_behind()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.runfile.reader import read_run
-from tests.live_processes import Terminal, cli, is_alive, wait_until
+from tests.live_processes import DEADLINE_S, Terminal, cli, is_alive, wait_until
 
 COUNTS_SIGNALS = """
     import signal, sys, time
@@ -238,6 +238,19 @@ def test_ctrl_c_on_a_terminal_interrupts_the_target_once(write, terminal, tmp_pa
     assert run_file.exists()
     # The report comes after the target's last words.
     assert shown.index("cleaned up") < shown.rindex("train.py")
+
+
+def test_ctrl_c_while_rlprof_starts_ends_it_as_it_would_the_target(write, start, tmp_path):
+    """A shell's loop stops at a death by SIGINT, and goes on at any code."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "sqlite3.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    path = os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])
+
+    running = start(write("print('ran')"), env={"PYTHONPATH": path})
+    out, err = running.popen.communicate(timeout=DEADLINE_S)
+
+    assert (running.popen.returncode, out, err) == (-signal.SIGINT, b"", b"")
 
 
 def test_ctrl_c_ends_a_sweep_and_not_only_its_first_run(write, terminal, tmp_path):

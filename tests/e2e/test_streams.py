@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from contextlib import suppress
 
 import pytest
@@ -89,6 +92,32 @@ def test_a_terminal_looks_like_a_terminal(write, terminal, tmp_path, options):
 
     assert b"[True, True, True]" in session.shown
     assert session.shown == bare.shown
+
+
+@WITH_AND_WITHOUT_PATTERN
+def test_a_program_is_told_of_its_window_s_new_size(write, terminal, tmp_path, options):
+    script = write(
+        """
+        import os, signal, sys, time
+
+        def resized(number, frame):
+            if os.get_terminal_size(1) == os.get_terminal_size(2) == (132, 43):
+                print("resized")
+                sys.exit(7)
+
+        signal.signal(signal.SIGWINCH, resized)
+        print("ready", flush=True)
+        time.sleep(20)
+        """
+    )
+    run = cli("run", "--no-report", "-o", tmp_path / "run.rlprof", *options, script)
+    session: Terminal = terminal(run)
+    session.read_until(b"ready")
+
+    fcntl.ioctl(session.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 43, 132, 0, 0))
+
+    session.read_until(b"resized")
+    assert session.finish() == 7
 
 
 @WITH_AND_WITHOUT_PATTERN
