@@ -111,7 +111,7 @@ def start() -> None:
         from . import imported_files
 
         imported_files.install(os.environ["RLPROF_IMPORTS_DIR"])
-    in_child = held_signals.holding(_start_in_child)
+    in_child = held_signals.holding(_start_in_child, _forget_in_child)
     os.register_at_fork(after_in_child=aside.hook(in_child, _forget_in_child))
     # Last: one of the program's may be on already, and then all of that is aside.
     instruments.install(_probe)
