@@ -134,7 +134,14 @@ def test_a_child_of_subprocess_does_not_wait_for_an_agent_that_ends_with_it(writ
         os.write(2, b"announced")
 
     announce.announce = told
-    subprocess.run(["true"], preexec_fn=lambda: os.write(1, b"ran"))
+
+    def prepare():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGURG, signal.SIG_IGN)
+        os.write(1, b"ran")
+
+    subprocess.run(["true"], preexec_fn=prepare, check=True)
     """
     result = rlprof_run(write(FORKS + body))
 

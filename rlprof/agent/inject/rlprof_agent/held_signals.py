@@ -40,8 +40,8 @@ _coming: dict[int, Any] = {}
 """Timers by the signals that are to come again."""
 
 
-def holding(act: Callable[[], None], forget: Callable[[], Any]) -> Callable[[], None]:
-    """``act`` for a hook of a forked child; ``forget()()`` for one that becomes another program at once.
+def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[], None]:
+    """``act`` for a hook of a forked child; ``forget`` for one that becomes another program at once.
 
     Raises ImportError without ctypes.
     """
@@ -54,7 +54,7 @@ def holding(act: Callable[[], None], forget: Callable[[], Any]) -> Callable[[], 
     def in_child() -> None:
         _coming.clear()
         if forks.is_for_another_program(sys._getframe().f_back):
-            forget()()
+            forget()
             return
         begun_ns = time.monotonic_ns()
         library.pthread_sigmask(_SIG_BLOCK, None, before)
