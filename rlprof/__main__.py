@@ -12,12 +12,12 @@ from contextlib import suppress
 def main() -> None:
     """Run the command line; where its imports fail for the sake of PYTHONPATH, once more without it.
 
-    Clusters and vendored folders put modules of other versions on it. The target gets it as it is.
+    Clusters and vendored folders put modules of other versions on it, which may do anything. The target gets it as it is.
     """
     try:
         _die_of_interrupts()
         from rlprof.cli import main as run
-    except (ImportError, AttributeError, SyntaxError):
+    except (Exception, SystemExit):
         if sys.flags.ignore_environment or "PYTHONPATH" not in os.environ:
             raise
         start = "from rlprof.__main__ import main; main()"

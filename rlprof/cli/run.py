@@ -129,10 +129,11 @@ def run(
         torch_steps=torch_steps,
         steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
     )
-    from rlprof.cli.run_files import give_back, new_run_file
-
     run_file = None
     try:
+        _import_what_records()
+        from rlprof.cli.run_files import give_back, new_run_file
+
         run_file = new_run_file(output, name, force=force)
         if report:
             say(f"rlprof: recording into {run_file}; the report follows at the end")
@@ -153,7 +154,7 @@ def run(
         say(f"rlprof: no report: {error.message}\n  {error.hint}\n  {error.see}")
     except (KeyboardInterrupt, OSError):
         pass  # Nobody wants to read it, or stderr takes no more.
-    except Exception:
+    except (Exception, SystemExit):
         say(
             f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "
             f"program. The recording is in {run_file}."
@@ -161,6 +162,19 @@ def run(
     if outcome.exit_signal is not None:
         _die_of(outcome.exit_signal)
     raise typer.Exit(outcome.exit_code)
+
+
+def _import_what_records() -> None:
+    """Raises OutputError where the caller's PYTHONPATH hides what it needs."""
+    try:
+        import rlprof.cli.run_files
+        import rlprof.recording.recorder  # noqa: F401 - later ones find both
+    except (Exception, SystemExit) as error:
+        raise OutputError(
+            f"the recording could not begin: {type(error).__name__}: {error}",
+            slug="recording-not-begun",
+            hint="`python -E -m rlprof` runs it without your PYTHONPATH",
+        ) from error
 
 
 def _record(settings: RecordingSettings, only_the_targets: frozenset[int]) -> RunEnd:

@@ -13,10 +13,12 @@ from contextlib import suppress
 from functools import partial
 from types import FrameType
 
+from rlprof.model.recording import Note
 from rlprof.recording.dispositions import forget_faults, hold_back_faults
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.target import FORWARDED, Target
+from rlprof.units import size
 
 MAX_LAST_READS = 32
 """Reads of a stream after the target's end; a pipe holds much less."""
@@ -126,6 +128,19 @@ class Escort:
             while tap.is_behind and time.monotonic() < until:
                 select.select([], [tap.ours], [], 0.05)
                 tap.flush()
+
+    def notes(self) -> list[Note]:
+        """Remarks on output that could not be passed on."""
+        return [
+            Note(
+                "warning",
+                "output-not-written",
+                f"{size(tap.lost_bytes)} of the program's output are missing: {stream} did not take them "
+                f"({tap.lost_because}). With --sps-pattern the program is not told.",
+            )
+            for stream, tap in zip(("stdout", "stderr"), self.taps, strict=False)
+            if tap.lost_bytes
+        ]
 
     def see_to_the_end(self) -> int:
         """Stay with the target and do nothing else, after a bug in the recording; its exit code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import math
 import os
@@ -23,6 +24,10 @@ PIECE = 512
 anything."""
 
 
+_GONE = (errno.EPIPE, errno.ECONNRESET)
+"""What writing says where nobody reads any more."""
+
+
 class OutputTap:
     """Stands between one stream of the target and ours: a terminal for a terminal, else a pipe."""
 
@@ -30,6 +35,9 @@ class OutputTap:
         self.ours = ours
         self._never_blocks = stat.S_ISREG(os.fstat(ours).st_mode)
         self._unwritten = b""
+        self.lost_bytes = 0
+        """What the target wrote and ours did not take, on a full disk for example."""
+        self.lost_because = ""
         self._pattern: re.Pattern[bytes] | None = pattern
         self._line = b""
         self.steps: float | None = None
@@ -100,12 +108,20 @@ class OutputTap:
                 self._unwritten = self._unwritten[os.write(self.ours, piece) :]
             except BlockingIOError:
                 return  # Whoever started us shares a descriptor that does not block.
-            except OSError:
-                # Nobody reads our output any more: the target must see that as without us.
-                self._unwritten = b""
-                if self.is_open:
-                    self.close()
+            except OSError as error:
+                self._lose(error)
                 return
+
+    def _lose(self, error: OSError) -> None:
+        """Drop what cannot be written. What comes later is tried again: a full disk may have room by then."""
+        if error.errno in _GONE or self._is_terminal:
+            # Nobody reads our output any more: the target must see that as without us.
+            if self.is_open:
+                self.close()
+        else:
+            self.lost_bytes += len(self._unwritten)
+            self.lost_because = error.strerror or str(error)
+        self._unwritten = b""
 
     def close(self) -> None:
         """Read no more."""

@@ -398,6 +398,7 @@ class Recorder:
             notes=[
                 *self._notes,
                 *self._pauses.notes,
+                *self._escort.notes(),
                 *(self._gpus.notes if self._gpus is not None else ()),
                 *counting_notes(told, self._settings),
                 *self._traces.notes(told.torch_states),

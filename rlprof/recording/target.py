@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from pathlib import Path
+from typing import NoReturn, TypeVar
 
 from rlprof.errors import LaunchError, OutputError
 from rlprof.recording import procfs
@@ -44,6 +46,11 @@ _BEYOND_REACH = (ProcessLookupError, PermissionError)
 
 SENDING_S = 0.02
 """From a signal to us until the same to our group: ``timeout`` sends both, one after the other."""
+
+_LOOKED_AT = 512
+"""Bytes of a program that tell text from machine code."""
+
+_Started = TypeVar("_Started")
 
 SAME_SIGNAL_S = 0.05
 """What was sent to our group comes to us, too, within this time; and again where it was sent to us as well (as
@@ -92,8 +99,12 @@ class Target:
         terminal = self._terminal
         leads = self._leads
         ignored = ignored_before_python() | also_ignored
+        # Socket activation (systemd): the process with this number is to take the sockets.
+        takes_sockets = environment.get("LISTEN_PID") == str(os.getpid())
 
         def prepare() -> None:
+            if takes_sockets:
+                os.environ.update(environment, LISTEN_PID=str(os.getpid()))
             if leads:
                 os.setpgid(0, 0)
             if terminal is not None:
@@ -102,12 +113,10 @@ class Target:
             hand_down(ignored)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
-        # Until the program has begun they wait: in its process they would run into our handlers.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
-        try:
-            process = subprocess.Popen(
-                list(command),
-                env=dict(environment),
+        def start(words: Sequence[str]) -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                list(words),
+                env=None if takes_sockets else dict(environment),
                 stdout=stdout,
                 stderr=stderr,
                 preexec_fn=prepare,
@@ -115,6 +124,11 @@ class Target:
                 close_fds=False,
                 restore_signals=False,
             )
+
+        # Until the program has begun they wait: in its process they would run into our handlers.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+        try:
+            process = _or_by_shell(start, command)
         except (OSError, subprocess.SubprocessError) as error:
             self._take_terminal_back()
             self.close()
@@ -256,9 +270,25 @@ def become(command: Sequence[str]) -> NoReturn:
     adopt_orphans(False)
     hand_down(ignored_before_python())
     try:
-        os.execvp(command[0], list(command))
+        _or_by_shell(lambda words: os.execvp(words[0], list(words)), command)
     except OSError as error:
         raise _not_started(command, error) from error
+
+
+def _or_by_shell(start: Callable[[Sequence[str]], _Started], command: Sequence[str]) -> _Started:
+    """Start a script without ``#!`` as every shell does."""
+    try:
+        return start(command)
+    except OSError as error:
+        script = shutil.which(command[0])
+        if error.errno != errno.ENOEXEC or script is None or _is_binary(script):
+            raise
+        return start(["/bin/sh", script, *command[1:]])
+
+
+def _is_binary(program: str) -> bool:
+    with Path(program).open("rb") as file:
+        return b"\0" in file.read(_LOOKED_AT)
 
 
 def _no_process_left(error: Exception) -> OutputError:

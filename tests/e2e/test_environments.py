@@ -163,3 +163,36 @@ def test_a_root_that_shuts_the_agent_out(write, rlprof_run, option):
     assert result.root.start_method == "root"
     assert "without the agent" in result.root.note
     assert "work" in result.functions()
+
+
+def test_sockets_are_for_the_program(write, rlprof_run):
+    """As systemd gives them: to the process with the number in LISTEN_PID."""
+    script = write("import os; print(os.environ['LISTEN_PID'] == str(os.getpid()))")
+
+    result = rlprof_run(script, prefix=["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh"])
+
+    assert (result.code, result.out) == (0, b"True\n")
+    assert result.root.fate == "sampled"
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_a_script_that_names_no_interpreter_is_the_shell_s(write, start, tmp_path, is_recorded):
+    script = write("echo got $1; exit 6", "train")
+    script.chmod(0o700)
+    run_file = tmp_path / "run.rlprof" if is_recorded else tmp_path / "train" / "run.rlprof"
+
+    result = start("--", script, "this", run_file=run_file).finish()
+
+    assert (result.code, result.out) == (6, b"got this\n")
+    assert run_file.exists() == is_recorded
+
+
+def test_what_is_no_script_is_not_the_shell_s(write, rlprof_run):
+    program = write("", "train")
+    program.write_bytes(b"\x7fELF\0 of another machine")
+    program.chmod(0o700)
+
+    result = rlprof_run("--", program)
+
+    assert result.code == 70
+    assert "Exec format error" in result.err

@@ -72,3 +72,77 @@ def test_a_child_that_blocks_it_finds_it_pending(write, rlprof_run):
     result = rlprof_run(write(FORKS + body))
 
     assert (result.code, result.out, result.err) == (0, b"11\n", "")
+
+
+HANDLES_LATE = """
+    really_announce_late = announce.announce
+
+    def announce_slowly(*args, **keywords):
+        # The signal comes again as long after the hook as the hook takes: after exec.
+        time.sleep(0.5)
+        return really_announce_late(*args, **keywords)
+
+    announce.announce = announce_slowly
+    signal.signal(signal.SIGTERM, lambda *_: None)
+"""
+
+
+@pytest.mark.parametrize(
+    "become",
+    [
+        "os.execv('/bin/sleep', ['sleep', '30'])",
+        "os.execve('/bin/sleep', ['sleep', '30'], {})",
+        "os.environ['PATH'] = '/nowhere:' + os.environ['PATH']; os.execlp('sleep', 'sleep', '30')",
+    ],
+    ids=["execv", "execve", "execlp"],
+)
+def test_it_ends_the_program_that_the_child_becomes(write, rlprof_run, become):
+    body = f"""
+    child = os.fork()
+    if not child:
+        {become}
+    print(code_of(child))
+    """
+    result = rlprof_run(write(FORKS + HANDLES_LATE + body))
+
+    assert (result.code, result.out, result.err) == (0, b"-15\n", "")
+
+
+def test_a_child_that_cannot_become_another_program_handles_it(write, rlprof_run):
+    body = """
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(9))
+    child = os.fork()
+    if not child:
+        try:
+            os.execv("/nowhere/sleep", ["sleep", "30"])
+        except FileNotFoundError as error:
+            assert error.__traceback__.tb_next is None
+            time.sleep(30)
+            os._exit(1)
+    print(code_of(child))
+    """
+    result = rlprof_run(write(FORKS + HANDLES_LATE + body))
+
+    assert (result.code, result.out, result.err) == (0, b"9\n", "")
+
+
+def test_a_child_of_subprocess_does_not_wait_for_an_agent_that_ends_with_it(write, rlprof_run):
+    body = """
+    import subprocess
+
+    def told(*_, **__):
+        os.write(2, b"announced")
+
+    announce.announce = told
+
+    def prepare():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGURG, signal.SIG_IGN)
+        os.write(1, b"ran")
+
+    subprocess.run(["true"], preexec_fn=prepare, check=True)
+    """
+    result = rlprof_run(write(FORKS + body))
+
+    assert (result.code, result.out, result.err) == (0, b"ran", "")

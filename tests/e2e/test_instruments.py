@@ -190,7 +190,8 @@ def fault_handler():
 
 def looks():
     """None of this is an instrument, and all of it is as ever."""
-    import inspect, pickle
+    import inspect, pickle, tracemalloc
+    print(pickle.loads(pickle.dumps(tracemalloc.start)) is tracemalloc.start)
     for switch in (sys.settrace, sys.setprofile):
         print(switch, inspect.isbuiltin(switch), pickle.loads(pickle.dumps(switch)) is switch)
         for arguments in ((), (1, 2)):

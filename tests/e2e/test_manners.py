@@ -148,6 +148,40 @@ work(0.3)
     assert_unchanged(rlprof_run(script), bare_run(script))
 
 
+def test_a_look_a_frame_from_the_recursion_limit_raises_nothing(write, rlprof_run, each_python):
+    script = write(
+        """
+        import os, signal, sys
+
+        def descend(levels, signum):
+            if levels:
+                return descend(levels - 1, signum)
+            os.kill(os.getpid(), signum)
+            for number in range(100):
+                number += number
+            try:
+                forever()
+            except RecursionError:
+                return "limited"
+
+        def forever():
+            forever()
+
+        deepest = sys.getrecursionlimit() - 100
+        while True:
+            try:
+                descend(deepest + 1, 0)
+            except RecursionError:
+                break
+            deepest += 1
+        print({descend(deepest - left, signal.SIGURG) for left in range(1, 50)})
+        """
+    )
+    result = rlprof_run("--", each_python, script)
+
+    assert (result.code, result.out, result.err) == (0, b"{'limited'}\n", "")
+
+
 def test_recursion_to_the_limit_again_and_again(write, rlprof_run, bare_run):
     script = write(
         BUSY

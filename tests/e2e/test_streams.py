@@ -11,9 +11,11 @@ import subprocess
 import sys
 import termios
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from rlprof.runfile.reader import read_run
 from tests.live_processes import Terminal, cli, processes_with, wait_until
 
 STEPS = r"--sps-pattern=steps=(?P<steps>\d+)"
@@ -157,6 +159,24 @@ def test_the_report_goes_to_stderr_and_leaves_stdout_alone(write, rlprof_run):
 
     assert result.out == b"the answer\n"
     assert "train.py" in result.err
+
+
+def test_a_full_disk_does_not_end_a_target_that_is_read_along_with(write, tmp_path):
+    # More than a pipe holds: where nobody read it any more, the script would hear of that.
+    prints = "n=0; while [ $n -lt 20000 ]; do n=$((n + 1)); echo steps=$n; done"
+    script = write(f"{prints}; echo trained > result", "train.sh")
+    run_file = tmp_path / "run.rlprof"
+    command = cli("run", "-o", run_file, STEPS, "--", "sh", script)
+
+    with Path("/dev/full").open("wb") as full:
+        result = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "result").read_text() == "trained\n"
+    (note,) = [note for note in read_run(run_file).notes if note.slug == "output-not-written"]
+    assert "of the program's output are missing: stdout" in note.text
 
 
 def test_a_reader_that_goes_away_is_felt_by_the_target(write, start):

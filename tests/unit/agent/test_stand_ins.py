@@ -7,6 +7,7 @@ import inspect
 import math
 import sys
 import traceback
+import weakref
 
 import pytest
 
@@ -42,6 +43,10 @@ def test_it_looks_like_it(floor):
     assert inspect.signature(floor) == inspect.signature(math.floor)
     assert (floor.__doc__, floor.__name__) == (math.floor.__doc__, "floor")
     assert copy.copy(floor) is floor
+
+
+def test_it_may_be_held_weakly(floor):
+    assert weakref.ref(floor)() is floor
 
 
 def test_it_fails_like_it(floor):

@@ -102,6 +102,22 @@ def test_a_reader_that_is_gone_closes_the_tap(tapped):
         os.write(between.tap.target_end, b"more")
 
 
+def test_a_full_disk_costs_what_did_not_fit_and_nothing_else(tapped):
+    between = tapped(rb"x(\d+)")
+    place = os.dup(between.tap.ours)
+    full = os.open("/dev/full", os.O_WRONLY)
+
+    os.dup2(full, between.tap.ours)
+    between.prints(b"x1\n", b"x23\n")
+    os.dup2(place, between.tap.ours)
+    between.prints(b"x4\n")
+
+    assert between.tap.is_open
+    assert (between.tap.lost_bytes, between.tap.lost_because) == (7, "No space left on device")
+    assert between.passed_on() == b"x4\n"
+    assert between.tap.sps == 4
+
+
 def test_the_group_that_took_part_holds_the_rate(tapped):
     between = tapped(rb"SPS: (\d+)|fps=(\d+)|(done)?!")
 

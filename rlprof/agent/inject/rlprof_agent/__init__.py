@@ -111,7 +111,7 @@ def start() -> None:
         from . import imported_files
 
         imported_files.install(os.environ["RLPROF_IMPORTS_DIR"])
-    in_child = held_signals.holding(_start_in_child)
+    in_child = held_signals.holding(_start_in_child, _forget_before_exec)
     os.register_at_fork(after_in_child=aside.hook(in_child, _forget_in_child))
     # Last: one of the program's may be on already, and then all of that is aside.
     instruments.install(_probe)
@@ -124,6 +124,13 @@ def _probe() -> Any:
 def _forget_in_child() -> Any:
     """C code after which what a child counts is not told to its parent's recorder as the parent's."""
     return bool if _agent is None else _agent.mailbox.make_private
+
+
+def _forget_before_exec() -> None:
+    """Have no agent in a child that becomes another program next: the parent's timer is not there either."""
+    global _agent
+    _forget_in_child()()
+    _agent = None
 
 
 def _start_in_child() -> None:

@@ -1,17 +1,20 @@
 """Hold signals back while our hook runs in a forked child: Python loses what a handler raises in a hook.
 
 What came meanwhile comes again, as long after the hook as the hook has taken: about where the child would
-have been without us, and not in the midst of its start.
+have been without us, and not in the midst of its start. A child that becomes another program sooner gets it then.
 """
 
 from __future__ import annotations
 
+import os
 import struct
+import sys
 import time
 
 # The C module, without stubs.
-from _signal import getsignal  # type: ignore[import-not-found]
+from _signal import SIG_DFL, getsignal, signal  # type: ignore[import-not-found]
 
+from . import foreign_errors, forks, stand_ins
 from .cpu_timer import TIMES, timer_library
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -30,9 +33,18 @@ _SIGURG = 23
 
 _HELD = sum(1 << (number - 1) for number in range(1, _MOST_SIGNALS + 1) if number != _SIGURG)
 
+_EXECS = ("execv", "execve")
+"""Of ``os``: all its others call these."""
 
-def holding(act: Callable[[], None]) -> Callable[[], None]:
-    """``act`` for a hook of a forked child. Raises ImportError without ctypes."""
+_coming: dict[int, Any] = {}
+"""Timers by the signals that are to come again."""
+
+
+def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[], None]:
+    """``act`` for a hook of a forked child; ``forget`` for one that becomes another program at once.
+
+    Raises ImportError without ctypes.
+    """
     import ctypes
 
     # The functions of ``signal`` would run handlers at once.
@@ -40,6 +52,10 @@ def holding(act: Callable[[], None]) -> Callable[[], None]:
     held, before = _signals(_HELD), _signals(0)
 
     def in_child() -> None:
+        _coming.clear()
+        if forks.is_for_another_program(sys._getframe().f_back):
+            forget()
+            return
         begun_ns = time.monotonic_ns()
         library.pthread_sigmask(_SIG_BLOCK, None, before)
         try:
@@ -77,6 +93,55 @@ def _put_off(number: int, by_ns: int) -> None:
     library.sigtimedwait(_signals(1 << (number - 1)), None, at_once)
     first = divmod(by_ns, 1_000_000_000)
     library.timer_settime(timer, 0, TIMES.pack(0, 0, *first), None)
+    _coming[number] = timer
+    _watch_execs()
+
+
+def _watch_execs() -> None:
+    """Send what is still to come before this process becomes another program: a timer does not outlive that."""
+    for name in _EXECS:
+        real = getattr(os, name)
+        if type(real) is not stand_ins.StandIn:
+            stand_ins.replace(os, name, _choosing(real))
+
+
+def _choosing(real: Any) -> Callable[[], Any]:
+    def execute(*args: Any, **kwargs: Any) -> Any:
+        try:
+            _send_before(args[0] if args else kwargs["path"])
+        except BaseException as error:
+            if foreign_errors.goes_on(error):
+                raise
+        try:
+            return real(*args, **kwargs)
+        except BaseException as error:
+            foreign_errors.trim(error)
+            raise
+
+    return lambda: execute if _coming else real
+
+
+def _send_before(program: Any) -> None:
+    """Send what is still to come as it would come to ``program``, where handlers in Python are no more."""
+    # By its descriptor, or one of those that a search of PATH tries.
+    if not isinstance(program, int) and not (
+        os.path.isfile(program) and os.access(program, os.X_OK)
+    ):
+        return
+    import ctypes
+
+    left = ctypes.create_string_buffer(TIMES.size)
+    while _coming:
+        number, timer = _coming.popitem()
+        timer_library().timer_settime(timer, 0, TIMES.pack(0, 0, 0, 0), left)
+        if not any(TIMES.unpack(left.raw)):
+            continue  # It has come.
+        handler = getsignal(number)
+        if callable(handler):
+            signal(number, SIG_DFL)
+        os.kill(os.getpid(), number)
+        if callable(handler):
+            signal(number, handler)
 
 
 def _signals(members: int) -> Any:

@@ -132,8 +132,10 @@ def watch_memory(module: ModuleType) -> None:
             each.stop = stopping
         return real_start
 
+    # One for both: pickling looks for the function in the module that it names.
+    starting = stand_ins.StandIn(real_start, choose)
     for each in (own, c_module):
-        stand_ins.replace(each, "start", choose)
+        aside.Replaced(each, "start", starting)
 
 
 def watch_c_profiler(module: ModuleType) -> None:

@@ -40,6 +40,17 @@ if TYPE_CHECKING:
 NEAR_RECURSION_LIMIT = 0.75
 """Yield when a stack reaches this part of the recursion limit."""
 
+_ROOM = 60
+"""Frames that must be left for a look: one that met the limit would raise, and Python 3.9 lets a program that has
+met it go 50 frames further, and ends it there.
+"""
+
+_CHECKED_LIMITS = range(4 * _ROOM, 10_001)
+"""Below there is never room, beyond is no limit that anybody meets."""
+
+_NEAR_LIMIT = range(2 * _ROOM)
+"""One for each frame that may follow where there was no room; more follow if the limit was raised."""
+
 _MODULE_CALL = "_call_impl"
 """Through this method of ``torch.nn.Module`` goes every call of a network."""
 
@@ -63,6 +74,9 @@ class StackProbe:
         """Until it would have fired, when it was hushed."""
         self._interval_us = 0
         self._in_handler = False
+        self._with_room = range(0)
+        """One for each frame that a stack may have."""
+        self._recursion_limit = 0
         self._last_ns = 0
         self._stacks: dict[tuple[int, ...], int] = {}
         self._frames: dict[tuple[int, int], int] = {}
@@ -74,6 +88,7 @@ class StackProbe:
         self._gc_cell = mailbox.counter("gc_collections")
         # Those of the parent, in a forked child.
         self._gc_before = _full_collections()
+        self._heed_recursion_limit()
 
     def start(self, native_thread_id: int) -> None:
         """Arm the timer. Failing is no error: the state cell says why there is no probe."""
@@ -179,13 +194,41 @@ class StackProbe:
             self._interval_us = wanted
             self._timer.set_interval(wanted)
 
+    def _heed_recursion_limit(self) -> None:
+        limit = sys.getrecursionlimit()
+        if limit != self._recursion_limit:
+            self._recursion_limit = limit
+            self._with_room = range(limit - _ROOM if limit in _CHECKED_LIMITS else 0)
+
     def _on_timer(self, _signum: int, frame: Optional[FrameType]) -> None:
         # A timer faster than this handler would make it recurse into itself.
         if self._in_handler:
             return
         self._in_handler = True
         try:
+            # Neither calls nor comparisons until there is known to be room for them: Python counts both.
+            if self._with_room:
+                above = frame
+                for _ in self._with_room:
+                    if above is None:
+                        break
+                    above = above.f_back
+                else:
+                    for _ in _NEAR_LIMIT:
+                        if above is None:
+                            return
+                        above = above.f_back
+                    self._heed_recursion_limit()
+                    return
             self._take(frame)
+        except RecursionError as error:
+            is_theirs = False
+            try:
+                is_theirs = foreign_errors.goes_on(error)
+            except RecursionError:
+                pass  # No room even for that: ours.
+            if is_theirs:
+                raise
         except BaseException as error:
             # None of ours into the program. What was not written shows up as a lost stack.
             if foreign_errors.goes_on(error):
@@ -214,7 +257,8 @@ class StackProbe:
             key.append(frame.f_lasti)
             frame = frame.f_back
             depth += 1
-        if depth >= min(layout.MAX_FRAMES, NEAR_RECURSION_LIMIT * sys.getrecursionlimit()):
+        self._heed_recursion_limit()
+        if depth >= min(layout.MAX_FRAMES, NEAR_RECURSION_LIMIT * self._recursion_limit):
             self.give_up(layout.PROBE_DEEP_STACK)
             return
         cells = self._mailbox.cells

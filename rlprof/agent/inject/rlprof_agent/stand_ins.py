@@ -22,7 +22,7 @@ class StandIn:
     gave is running, ``choose`` has returned, and no frame of ours is on the stack.
     """
 
-    __slots__ = ("_choose", "_real")
+    __slots__ = ("__weakref__", "_choose", "_real")
 
     def __init__(self, real: Any, choose: Choose) -> None:
         _set_real(self, real)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sys
 
-from .. import aside
+from .. import aside, forks
 from ..counters import counter
 from ..stand_ins import StandIn, after, replace
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import FrameType, ModuleType
-    from typing import Any, Optional
+    from types import ModuleType
+    from typing import Any
 
 _CALLS = ("system", "posix_spawn", "posix_spawnp")
 
@@ -64,18 +64,9 @@ def _count_calls(name: str, original: Any, *owners: Any) -> Any:
 
 
 def _forked() -> None:
-    caller = sys._getframe().f_back
-    if not _has_counted(caller):
+    # Those have counted as calls already.
+    if not forks.is_for_another_program(sys._getframe().f_back):
         _count()
-
-
-def _has_counted(caller: Optional[FrameType]) -> bool:
-    """Tell whether ``subprocess`` forks, which tells of it only where it runs Python in the child."""
-    return (
-        caller is not None
-        and caller.f_code.co_name == "_execute_child"
-        and caller.f_globals.get("__name__") == "subprocess"
-    )
 
 
 def _count() -> None:
