@@ -49,6 +49,8 @@ def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[],
 
     # The functions of ``signal`` would run handlers at once.
     library = ctypes.CDLL(None)
+    # Looked up now: what comes before its first call in the child is lost as Python loses it.
+    set_mask = library.pthread_sigmask
     held, before = _signals(_HELD), _signals(0)
 
     def in_child() -> None:
@@ -57,14 +59,14 @@ def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[],
             forget()
             return
         begun_ns = time.monotonic_ns()
-        library.pthread_sigmask(_SIG_BLOCK, None, before)
+        set_mask(_SIG_BLOCK, None, before)
         try:
-            library.pthread_sigmask(_SIG_BLOCK, held, None)
+            set_mask(_SIG_BLOCK, held, None)
             act()
         finally:
             for number in _came(library, _HELD & ~before[0]):
                 _put_off(number, time.monotonic_ns() - begun_ns)
-            library.pthread_sigmask(_SIG_SETMASK, before, None)
+            set_mask(_SIG_SETMASK, before, None)
 
     return in_child
 
