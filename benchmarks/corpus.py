@@ -36,6 +36,12 @@ TRACES = ROOT.parent / "shared" / "traces"
 
 TIMEOUT_S = 300
 
+_START = (
+    "import runpy, sys; sys.path.pop(0); "
+    "runpy.run_module('rlprof', run_name='__main__', alter_sys=True)"
+)
+"""rlprof from PYTHONPATH: ``python -m`` would take the checkout in which it is started."""
+
 WIDTH = "120"
 
 UPDATING = (str(PROGRAMS / "updating.py"), "--seconds", "8")
@@ -222,7 +228,7 @@ class Asking:
         self, arguments: Sequence[str | Path], folder: Path
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "rlprof", *map(str, arguments)],
+            [sys.executable, "-c", _START, *map(str, arguments)],
             cwd=folder,
             env=self._environment,
             capture_output=True,

@@ -109,6 +109,9 @@ class Escort:
                 self.target.forward(signum, came_s)
             elif signum == signal.SIGCONT:
                 self.was_continued = True
+                if not self.target.leads:
+                    # Once it goes on it may end, and nobody tells any more that it was stopped.
+                    self.follow_target()
                 self.target.continued(came_s)
         if self._signals:
             with suppress(BlockingIOError):
@@ -249,6 +252,7 @@ class Escort:
             try:
                 pid, status = os.waitpid(self.target.pid, _CHANGES)
             except ChildProcessError:
+                self.target.lost()
                 return
             if pid == 0:
                 return

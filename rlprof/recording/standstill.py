@@ -37,6 +37,8 @@ class StandstillWatch:
         self._escort = escort
         self._last_s = self._judged_s = time.monotonic()
         self._cpu_us: dict[int, int] = {}
+        self._stops = 0
+        """How often the target had been stopped or continued by the last turn."""
 
     @property
     def last_s(self) -> float:
@@ -62,15 +64,16 @@ class StandstillWatch:
         took_long = now - self._judged_s > LONG_GAP_S
         if not took_long and not self._escort.is_continued:
             self._last_s = now
+            self._stops = self._escort.target.stops
 
     def note_cpu(self, pids: Iterable[int]) -> None:
         """Remember what the processes of the run had used by now."""
         self._cpu_us = {pid: cpu_us for pid in pids if (cpu_us := _cpu_us(pid)) is not None}
 
     def _target_was_stopped(self) -> bool:
-        before = self._escort.target.stops
         self._escort.follow_target()
-        return self._escort.target.stopped_at_s is not None or self._escort.target.stops > before
+        target = self._escort.target
+        return target.stopped_at_s is not None or target.stops > self._stops
 
     def _used_no_cpu(self, pids: Iterable[int], gap_s: float) -> bool:
         used = sum((_cpu_us(pid) or 0) - self._cpu_us[pid] for pid in pids if pid in self._cpu_us)

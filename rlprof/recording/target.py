@@ -221,6 +221,16 @@ class Target:
             self.exit_code = os.WEXITSTATUS(status)
             self._take_terminal_back()
 
+    def lost(self) -> None:
+        """A bug of ours has lost its exit status."""
+        self.exit_code = 1
+        self._take_terminal_back()
+
+    @property
+    def leads(self) -> bool:
+        """Whether it has a process group of its own, as a job of a shell has."""
+        return self._leads
+
     def continued(self, came_s: float) -> None:
         """We were continued at ``came_s`` (monotonic clock), by ``fg`` or ``bg`` perhaps: so is the target."""
         if self._leads:
