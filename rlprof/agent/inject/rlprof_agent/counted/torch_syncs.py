@@ -164,8 +164,8 @@ def counted_read(name: str, tensor: Any) -> CountedRead:
     """The method ``name`` of the class ``tensor``, counted.
 
     A small network reads more than ten tensors in an update, so each has to be cheap: ``__get__`` is made for its
-    one method, with all that it needs in variables of this function. By attributes of the object it takes half as
-    long again (``benchmarks/torch_cost.py``).
+    one method, with all that it needs in variables of this function: attributes of the object take longer to find.
+    ``benchmarks/torch_cost.py`` times a read.
     """
     stays, given_back, frame_above = stays_here, _given_back, _getframe
 
