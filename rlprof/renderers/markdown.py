@@ -60,7 +60,7 @@ class MarkdownRenderer:
         room = _Room(MOST_CHARACTERS - _ROOM_FOR_REMARKS)
         head = room.fitting(_head(report, places))
         tail = room.fitting(_tail(report, places))
-        details = room.leading(_detail(it, report, places) for it in _known(report))
+        details = room.leading(_detail(it, report, places) for it in wording.all_known(report))
         parts = [*head, *details, *_left_out(report, len(details), room), *tail]
         return "\n\n".join(parts) + "\n"
 
@@ -180,15 +180,11 @@ def _row(priced: PricedFinding, report: Report, places: _Places) -> tuple[str, .
     )
 
 
-def _known(report: Report) -> list[PricedFinding]:
-    return [*wording.known_causes(report), *wording.paid_once(report)]
-
-
 # --- what each finding says ----------------------------------------------------------------
 
 
 def _left_out(report: Report, written: int, room: _Room) -> Iterator[str]:
-    left = len(_known(report)) - written
+    left = len(wording.all_known(report)) - written
     if left or room.is_short:
         what = (
             f"the details of {left} {'finding' if left == 1 else 'findings'}" if left else "remarks"

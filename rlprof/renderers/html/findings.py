@@ -86,8 +86,7 @@ class FindingView:
 
 
 def finding_views(report: Report) -> list[FindingView]:
-    known = (*wording.known_causes(report), *wording.paid_once(report))
-    return [_view(priced, report) for priced in known]
+    return [_view(priced, report) for priced in wording.all_known(report)]
 
 
 @dataclass(frozen=True, slots=True)

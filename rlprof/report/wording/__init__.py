@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final, Protocol
@@ -161,16 +161,17 @@ def gravest_first(notes: Iterable[Note]) -> list[Note]:
 
 def known_causes(report: Report) -> list[PricedFinding]:
     """Of lost steady time."""
-    return [it for it in _known(report) if it.finding.phase is not PhaseKind.START_UP]
+    return [it for it in all_known(report) if it.finding.phase is not PhaseKind.START_UP]
 
 
 def paid_once(report: Report) -> list[PricedFinding]:
     """Known causes of a long start-up: they have seconds, and make no step faster."""
-    return [it for it in _known(report) if it.finding.phase is PhaseKind.START_UP]
+    return [it for it in all_known(report) if it.finding.phase is PhaseKind.START_UP]
 
 
-def _known(report: Report) -> Iterator[PricedFinding]:
-    return (it for it in report.findings if it.finding.confidence is not Confidence.SUSPECTED)
+def all_known(report: Report) -> list[PricedFinding]:
+    """Known causes of both, in their order: what is paid once comes last."""
+    return [it for it in report.findings if it.finding.confidence is not Confidence.SUSPECTED]
 
 
 def is_spread_out(priced: PricedFinding) -> bool:
