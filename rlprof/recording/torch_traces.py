@@ -71,6 +71,12 @@ _REMARKS: Final = {
         "There are fewer windows of torch's profiler than usual: a further one would have taken more "
         "than 1 % of the run up to then.",
     ),
+    layout.TORCH_OPEN_RANGE: Note(
+        "info",
+        "torch-range-open",
+        "There are fewer windows of torch's profiler than usual: one ended inside of an operation or of "
+        "compiled code that it had seen begin, and torch may crash where that ends in a later window.",
+    ),
     layout.TORCH_OTHER_THREAD: Note(
         "info",
         "torch-in-a-thread",

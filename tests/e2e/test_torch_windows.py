@@ -172,6 +172,38 @@ print(counts['aten::addmm'], counts['Optimizer.step#Adam.step'])
     assert windows(result) == [("plain", "given-up")]
 
 
+IN_RANGES_OF_A_WINDOW = """
+import contextlib
+from torch.profiler import record_function
+from rlprof_agent import torch_windows
+with contextlib.ExitStack() as stack:
+    train_in_an_open_window()
+    for name in ("epoch", "batch"):
+        stack.enter_context({begin})
+    while torch_windows._windows.is_open:
+        update()
+    # The next would be due after half a second.
+    train_for(2)
+    print(torch_windows._windows._number)
+train_for(2)
+print(torch_windows._windows._number)
+"""
+
+
+def test_no_window_begins_before_the_ranges_of_the_last_have_ended(train):
+    result = train(IN_RANGES_OF_A_WINDOW.format(begin="record_function(name)"))
+
+    assert (result.code, result.out) == (0, b"1\n3\n")
+
+
+def test_a_range_whose_end_nobody_tells_is_followed_by_no_window(train):
+    begin = "torch._C._profiler._RecordFunctionFast(name)"
+    result = train(IN_RANGES_OF_A_WINDOW.format(begin=begin))
+
+    assert (result.code, result.out) == (0, b"1\n1\n")
+    assert "torch-range-open" in result.note_slugs
+
+
 @pytest.mark.slow
 def test_a_thread_that_learns_is_left_alone_and_a_note_says_so(train):
     body = """

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _dynamo: list[ModuleType] = []
+_is_compiling = False
 
 
 def stay_out(module: ModuleType) -> None:
@@ -29,18 +30,30 @@ def stay_out(module: ModuleType) -> None:
 
 
 def count_compiles() -> None:
-    """By dynamo's own callback, which there is not in every version of torch."""
+    """By dynamo's own callbacks, which there are not in every version of torch."""
     compiles = counter("torch_compiles")
 
     # Called with one argument, or with none by older versions.
-    def compiled(*_: Any) -> None:
+    def begins(*_: Any) -> None:
+        global _is_compiling
+        _is_compiling = True
+
+    def ends(*_: Any) -> None:
+        global _is_compiling
+        _is_compiling = False
         compiles.cell[0] += 1
 
     try:
-        from torch._dynamo.callback import on_compile_end
+        from torch._dynamo.callback import on_compile_end, on_compile_start
     except ImportError:
         return  # A version of torch that does not tell.
-    on_compile_end(compiled)
+    on_compile_start(begins)
+    on_compile_end(ends)
+
+
+def is_compiling() -> bool:
+    """Whether a thread of this process compiles now, as far as torch tells."""
+    return _is_compiling
 
 
 def skip(own: ModuleType) -> None:

@@ -162,6 +162,8 @@ TORCH_NOT_SILENT = 11
 """Nothing in this torch keeps its profiler from printing to stderr."""
 TORCH_TOO_DEAR = 12
 """A window is due that would cost more than it may."""
+TORCH_OPEN_RANGE = 13
+"""A range that began in a window was open at its end, and nobody learns when it ends: no more windows."""
 
 
 def window_cell(number: int, which: int) -> int:

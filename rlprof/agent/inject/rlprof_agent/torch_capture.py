@@ -8,6 +8,7 @@ from _thread import get_ident
 
 from . import foreign_errors, layout, torch_trace
 from .torch_quiet import Silence
+from .torch_ranges import OpenRanges
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Capture:
         self.thread = get_ident()
         self.updates = 0
         self.was_given_up = False
+        self.ranges = OpenRanges()
         self.begun_ns = time.monotonic_ns()
         self._begun_cpu_ns = self._started_cpu_ns = time.thread_time_ns()
         self._recorded_cpu_ns = 0
@@ -74,6 +76,7 @@ class Capture:
         self._silence.begin()
         self._profile.start_trace()
         self._make_way_for_others()
+        self.ranges.watch()
         self.started_ns = self.stopped_ns = self._last_ns = time.monotonic_ns()
         self.deadline_ns = self.started_ns + self._longest_ns
         self._started_cpu_ns = time.thread_time_ns()
@@ -154,6 +157,7 @@ class Capture:
             self._restore()
 
     def _restore(self) -> None:
+        self.ranges.restore()
         module: Any = sys.modules["torch.autograd.profiler"]
         for name, original in list(self._restored.items()):
             setattr(module, name, original)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .mailbox import Mailbox
     from .stack_probe import StackProbe
     from .torch_capture import Capture
+    from .torch_ranges import OpenRanges
 
 _windows: Optional[TorchWindows] = None
 
@@ -74,6 +75,8 @@ class TorchWindows:
         self._always = os.environ.get("RLPROF_TORCH") == "always"
         self._plan = torch_plan.WindowPlan(always=self._always)
         self._capture: Optional[Capture] = None
+        self._left_open: Optional[OpenRanges] = None
+        """By the last window."""
         self.is_open = False
         """Also while a window is being opened or closed, when torch's profiler may trace already."""
         self._asleep_until = 0
@@ -176,14 +179,14 @@ class TorchWindows:
         if self._probe is None:
             self.stop(layout.TORCH_NO_PROBE)
             return
-        from . import torch_capture, torch_trace
+        from . import torch_capture, torch_ranges, torch_trace
 
         if not self._has_looked:
             # Once: it walks through all of their functions, and this may come after each update.
             self._has_looked = True
-            for module in (torch_capture, torch_trace):
+            for module in (torch_capture, torch_ranges, torch_trace):
                 dynamo.skip(module)
-        if torch_capture.is_bad_moment():
+        if torch_capture.is_bad_moment() or dynamo.is_compiling() or self._left_open:
             pass
         elif torch_capture.another_profiler_is_on():
             self.stop(layout.TORCH_OTHER_PROFILER)
@@ -248,6 +251,9 @@ class TorchWindows:
 
         descriptor = capture.close()
         try:
+            self._left_open = capture.ranges
+            if not capture.ranges.are_all(descriptor):
+                self.stop(layout.TORCH_OPEN_RANGE)
             announce.send_trace(*self._recorder, self._number, descriptor)
         finally:
             os.close(descriptor)
