@@ -8,21 +8,21 @@ import os
 import sys
 from contextlib import suppress
 
+TYPE_CHECKING = False  # ``typing`` is one of the modules that may be hidden.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NoReturn
+
+_OF_THE_START = ("__main__", "rlprof", "sitecustomize", "usercustomize")
+
 
 def main() -> None:
-    """Run the command line; where its imports fail for the sake of PYTHONPATH, once more without it.
+    """Run the command line."""
+    _die_of_interrupts()
+    with suppress(OSError):  # The working directory is gone.
+        _stay_clear_of_others()
+    from rlprof.cli import main as run
 
-    Clusters and vendored folders put modules of other versions on it, which may do anything. The target gets it as it is.
-    """
-    try:
-        _die_of_interrupts()
-        from rlprof.cli import main as run
-    except (Exception, SystemExit):
-        if sys.flags.ignore_environment or "PYTHONPATH" not in os.environ:
-            raise
-        start = "from rlprof.__main__ import main; main()"
-        safe_path = ["-P"] if sys.version_info >= (3, 11) else []
-        os.execv(sys.executable, [sys.executable, "-E", *safe_path, "-c", start, *sys.argv[1:]])
     try:
         run()
     except SystemExit as end:
@@ -33,6 +33,38 @@ def main() -> None:
             with suppress(OSError, ValueError, AttributeError):
                 stream.flush()
         os._exit(end.code)
+
+
+def _stay_clear_of_others() -> None:
+    """Look for modules in PYTHONPATH, and in the working directory of ``python -m``, after our own environment.
+
+    Clusters and vendored folders put modules of other versions there, which may do anything. The target gets PYTHONPATH
+    as it is.
+    """
+    given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    theirs = {os.path.abspath(path) for path in given}
+    if not sys.flags.ignore_environment and any(_brought_from(theirs)):
+        _start_again()
+    last = {*theirs, os.path.abspath(sys.path[0])}
+    ours = [path for path in sys.path if os.path.abspath(path) not in last]
+    sys.path[:] = [*ours, *sys.path[:1], *given]
+
+
+def _brought_from(folders: set[str]) -> Iterator[str]:
+    """Yield the modules there that a ``sitecustomize`` has imported already."""
+    for name, module in list(sys.modules.items()):
+        where = os.path.dirname(getattr(module, "__file__", None) or "")
+        if hasattr(module, "__path__"):
+            where = os.path.dirname(where)
+        if where in folders and "." not in name and name not in _OF_THE_START:
+            yield name
+
+
+def _start_again() -> NoReturn:
+    """With none of their modules."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    start = f"import sys; sys.path.append({root!r}); from rlprof.__main__ import main; main()"
+    os.execv(sys.executable, [sys.executable, "-E", "-c", start, *sys.argv[1:]])
 
 
 def _die_of_interrupts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -141,6 +142,7 @@ class Target:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._started_s = time.monotonic()
+        _lift_our_cpu_limit()
         self.pid = process.pid
         # From here on the recorder reaps every child by pid; Popen must not wait too.
         process.returncode = 0
@@ -337,6 +339,13 @@ def _leads_alone() -> bool:
     """Tell whether a shell with job control has given us a group of our own, in the foreground of its terminal."""
     is_leader = os.getpgrp() == os.getpid()
     return is_leader and _our_terminal() is not None and not _has_pipeline_peers()
+
+
+def _lift_our_cpu_limit() -> None:
+    """Leave the soft limit on CPU time to the target, which has it from us: SIGXCPU for our own would be passed on."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
 
 
 def _has_pipeline_peers() -> bool:

@@ -92,6 +92,27 @@ COMPILED = """
     print([rollout(torch.ones(8, 3)).tolist() for _ in range(3)])
 """
 
+STRICT = """
+    import dataclasses, gymnasium
+
+    @dataclasses.dataclass(frozen=True)
+    class Broken(Exception):
+        where: int
+
+    class Loud(type(gymnasium.Env)):
+        def __setattr__(cls, name, value):
+            print("set", name)
+            super().__setattr__(name, value)
+
+    class Maze(gymnasium.Env, metaclass=Loud):
+        def step(self, action): raise Broken(action)
+
+    try:
+        Maze().step(7)
+    except Broken as error:
+        print("broken at", error.where)
+"""
+
 
 @pytest.mark.parametrize(
     "program",
@@ -100,6 +121,7 @@ COMPILED = """
         pytest.param(MADE_ANEW, id="made-anew"),
         pytest.param(DECORATED, id="decorated"),
         pytest.param(COMPILED, id="compiled"),
+        pytest.param(STRICT, id="with-classes-that-guard-themselves"),
     ],
 )
 def test_it_is_stepped_as_without_rlprof(write, rlprof_run, bare_run, program):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,29 @@ def test_rlprof_ends_by_the_signal_to_the_group_that_ended_its_target(write, sta
     assert result.recording.run.complete
 
 
+def test_a_soft_limit_on_cpu_time_is_the_targets_alone(write, tmp_path):
+    script = write(
+        """\
+        import os, resource
+        print(resource.getrlimit(resource.RLIMIT_CPU)[0])
+        limits = open(f"/proc/{os.getppid()}/limits").read().splitlines()
+        print(*(line.split()[3] for line in limits if line.startswith("Max cpu time")))
+        """
+    )
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+
+    answer = subprocess.run(
+        cli("run", "--no-report", "-o", tmp_path / "run.rlprof", script),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1000, hard)),
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+
+    unlimited = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
+    assert answer.stdout.decode().split() == ["1000", unlimited]
+
+
 def test_a_fault_that_somebody_sends_to_rlprof_alone_ends_nobody(write, start):
     running = start(write(COUNTS_SIGNALS))
     running.wait_line("ready")
@@ -240,12 +265,24 @@ def test_ctrl_c_on_a_terminal_interrupts_the_target_once(write, terminal, tmp_pa
     assert shown.index("cleaned up") < shown.rindex("train.py")
 
 
+INTERRUPTED_AT_AN_IMPORT = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "sqlite3":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
 def test_ctrl_c_while_rlprof_starts_ends_it_as_it_would_the_target(write, start, tmp_path):
     """A shell's loop stops at a death by SIGINT, and goes on at any code."""
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    (hidden / "sqlite3.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    path = os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(INTERRUPTED_AT_AN_IMPORT)
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
 
     running = start(write("print('ran')"), env={"PYTHONPATH": path})
     out, err = running.popen.communicate(timeout=DEADLINE_S)

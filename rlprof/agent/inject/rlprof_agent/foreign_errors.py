@@ -23,7 +23,7 @@ def trim(error: BaseException) -> bool:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_FOLDER):
         traceback = traceback.tb_next
-    error.__traceback__ = traceback
+    BaseException.with_traceback(error, traceback)
     return traceback is not None
 
 

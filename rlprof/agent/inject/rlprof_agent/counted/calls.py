@@ -90,13 +90,15 @@ def _one_argument_call(original: Any, counter: Counter) -> Any:
                 # Another thread is inside a call of its own.
                 return elsewhere(self, argument)
             except BaseException as error:
-                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                BaseException.with_traceback(
+                    error, error.__traceback__ and error.__traceback__.tb_next
+                )
                 raise
         counter.owner = thread()
         try:
             result = original(self, argument)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         finally:
             counter.owner = 0
@@ -124,7 +126,7 @@ def _any_call(original: Any, counter: Counter) -> Any:
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         finally:
             if is_outermost:
@@ -147,7 +149,7 @@ def _awaited_call(original: Any, counter: Counter) -> Any:
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         counter.cell[0] += counter.size_of(args[0] if args else None)
         return result

@@ -48,7 +48,7 @@ class CountedMethods:
             for name in self._names:
                 ours = owner.__dict__.get(name)
                 if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
-                    setattr(owner, name, ours.__wrapped__)
+                    type.__setattr__(owner, name, ours.__wrapped__)
         self._classes.clear()
         hook, original = self._hooked
         if self._base.__dict__.get(_HOOK) is hook:
@@ -68,7 +68,7 @@ class CountedMethods:
                 # A library whose vector environments are environments: as such they count more.
                 original = original.__wrapped__
             try:
-                setattr(owner, name, counting(original, self._counter))
+                type.__setattr__(owner, name, counting(original, self._counter))
             except TypeError:
                 return  # A class of an extension module, whose attributes are fixed.
             self._classes.add(owner)
@@ -86,7 +86,9 @@ class CountedMethods:
                 else:
                     original.__get__(None, cls)(**kwargs)
             except BaseException as error:
-                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                BaseException.with_traceback(
+                    error, error.__traceback__ and error.__traceback__.tb_next
+                )
                 raise
             try:
                 count_in(cls)

@@ -68,7 +68,7 @@ def _looked_up(original: Any, counter: Counter) -> Any:
         try:
             result = original(self, key)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         if not within or thread() not in within:
             counter.cell[0] += 1
@@ -84,7 +84,7 @@ def _got(original: Any, counter: Counter) -> Any:
         try:
             result = original(self, key, default_value)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         if not within or thread() not in within:
             counter.cell[0] += 1
@@ -101,7 +101,7 @@ def _gone_through(original: Any, counter: Counter) -> Any:
         try:
             iterator = original(self)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         if not within or thread() not in within:
             content = self.__dict__.get("_content")
@@ -122,7 +122,7 @@ def _called(original: Any, counter: Counter) -> Any:
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         finally:
             if is_outermost:

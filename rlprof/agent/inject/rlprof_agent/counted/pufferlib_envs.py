@@ -52,7 +52,7 @@ def _without_counting(work: Any) -> Any:
         try:
             return work(*args, **kwargs)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
     return dressed(work_uncounted, work)

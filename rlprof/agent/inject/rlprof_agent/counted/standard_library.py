@@ -23,7 +23,7 @@ def count_messages(module: ModuleType) -> None:
         try:
             return send_bytes(self, buf)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
     module.Connection._send_bytes = dressed(counted, send_bytes)

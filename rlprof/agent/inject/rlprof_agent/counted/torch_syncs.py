@@ -71,7 +71,7 @@ def stay_out_of_graphs(module: ModuleType) -> None:
         try:
             return build(self, value.original if isinstance(value, CountedMethod) else value)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
     builder.__call__ = dressed(build_of_torchs_own, build)
@@ -152,7 +152,9 @@ class CountedRead(CountedMethod):
             try:
                 result = bound(*args, **kwargs)
             except BaseException as error:
-                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                BaseException.with_traceback(
+                    error, error.__traceback__ and error.__traceback__.tb_next
+                )
                 raise
             sites.add(sites.find(_above(1)), perf_counter_ns() - begun, tensor)
             return result
@@ -219,7 +221,9 @@ class CountedCopy(CountedMethod):
             try:
                 result = bound(*args, **kwargs)
             except BaseException as error:
-                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                BaseException.with_traceback(
+                    error, error.__traceback__ and error.__traceback__.tb_next
+                )
                 raise
             waited = perf_counter_ns() - begun
             source = args[0] if self._takes_source and args else tensor
