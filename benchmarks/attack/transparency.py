@@ -85,6 +85,14 @@ VARIANTS: Mapping[str, tuple[str, Start]] = {
             told="Be no Python and inherit blocked signals.",
         ),
     ),
+    "module-path-hides": (
+        "exit_code",
+        Start(
+            'mkdir hidden; for name in pydantic typing_extensions email sqlite3 rich; do echo "raise SystemExit(3)" '
+            '>hidden/$name.py; done; export PYTHONPATH=hidden; exec "$@"',
+            told="Have modules on PYTHONPATH that rlprof itself would import.",
+        ),
+    ),
     "shell-pipeline": (
         "",
         Start(
