@@ -229,11 +229,19 @@ class Terminal:
         self.pid = 0
         return code if code >= 0 else 128 - code
 
+    def hang_up(self) -> None:
+        """Close the terminal, and wait for the leader's end."""
+        os.close(self.fd)
+        self.fd = -1
+        wait_until(lambda: os.waitpid(self.pid, os.WNOHANG)[0], "the end of the session's leader")
+        self.pid = 0
+
     def close(self) -> None:
         if self.pid:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
-        os.close(self.fd)
+        if self.fd >= 0:
+            os.close(self.fd)
 
     def _read(self, deadline: float) -> bool:
         """False at the end of the session's output."""

@@ -55,6 +55,13 @@ def _interpreter(python: Path | None) -> str:
     return beside if os.access(beside, os.X_OK) else sys.executable
 
 
+def _working_directory() -> str:
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return "gone"
+
+
 def _check_script(script: Path) -> None:
     try:
         # Not a pipe, as in `rlprof run <(...)`: what is read here would be missing for Python.
@@ -66,7 +73,7 @@ def _check_script(script: Path) -> None:
         raise LaunchError(
             f"the script {script} does not exist",
             slug="script-missing",
-            hint=f"check the path (the working directory is {Path.cwd()}); "
+            hint=f"check the path (the working directory is {_working_directory()}); "
             "modules start with -m, other programs after --",
         ) from error
     except OSError as error:

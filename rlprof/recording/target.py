@@ -48,6 +48,9 @@ _BEYOND_REACH = (ProcessLookupError, PermissionError)
 SENDING_S = 0.02
 """From a signal to us until the same to our group: ``timeout`` sends both, one after the other."""
 
+LEADER_ENDS_S = 0.1
+"""For a shell to end once its terminal is gone; it saves its history first."""
+
 _LOOKED_AT = 512
 """Bytes of a program that tell text from machine code."""
 
@@ -157,8 +160,33 @@ class Target:
                 # Sent to the group it may have missed the target. Twice is as good as once, so early.
                 self._witness.forget(signum)
                 os.kill(self.pid, signum)
+            elif signum == signal.SIGHUP and self._is_hung_up():
+                self._hang_up(self._witness, came_s)
             else:
                 self._forward_once(self._witness, signum, came_s)
+
+    def _is_hung_up(self) -> bool:
+        """Tell whether the terminal is gone of which the target had the foreground."""
+        return self._terminal is not None and not _is_terminal(self._terminal)
+
+    def _hang_up(self, witness: GroupWitness, came_s: float) -> None:
+        """Pass on the SIGHUP of a terminal that is gone.
+
+        The kernel sends it to the leader of the session, and to the foreground when that leader ends, as a shell does
+        after it has told its jobs: then the target has it.
+        """
+        leader = os.getsid(0)
+        if leader == os.getpid():
+            # At once: what the target writes from now on fails.
+            os.kill(self.pid, signal.SIGHUP)
+            return
+        until_s = time.monotonic() + LEADER_ENDS_S
+        while procfs.living([leader]) and time.monotonic() < until_s:
+            time.sleep(0.001)
+        if procfs.living([leader]):
+            self._forward_once(witness, signal.SIGHUP, came_s)
+        else:
+            witness.forget(signal.SIGHUP)
 
     def _forward_once(self, witness: GroupWitness, signum: int, came_s: float) -> None:
         is_known = came_s < self._to_group_s.get(signum, -1.0) + SAME_SIGNAL_S
@@ -372,6 +400,15 @@ def _hold_terminal() -> int | None:
         return None if terminal is None else os.dup(terminal)
     except OSError as error:
         raise _no_process_left(error) from error
+
+
+def _is_terminal(descriptor: int) -> bool:
+    """Tell whether it is one still: after a hang-up it answers nothing."""
+    try:
+        os.tcgetpgrp(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _is_in_foreground(terminal: int) -> bool:

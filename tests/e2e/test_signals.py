@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -145,6 +146,39 @@ def test_rlprof_ends_by_the_signal_to_the_group_that_ended_its_target(write, sta
 
     assert running.popen.returncode == -signum
     assert result.recording.run.complete
+
+
+SAVES_AT_A_HANG_UP = """
+    import os, signal, sys, time
+    from pathlib import Path
+
+    log = Path("log")
+
+    def save(*_):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # A second one ends it at once.
+        log.write_text("saving")
+        time.sleep(0.5)
+        log.write_text("saved")
+        os._exit(0)
+
+    signal.signal(signal.SIGHUP, save)
+    print("ready", flush=True)
+    while True:
+        time.sleep(0.005)
+"""
+
+
+@pytest.mark.parametrize("starter", ["a-shell", "nobody"])
+def test_a_terminal_that_closes_hangs_the_target_up_once(write, terminal, tmp_path, starter):
+    words = cli("run", "--no-report", write(SAVES_AT_A_HANG_UP))
+    shell = ["bash", "--norc", "-ic", f"{shlex.join(words)}; echo after"]
+    session = terminal(shell if starter == "a-shell" else words)
+    session.read_until(b"ready")
+
+    session.hang_up()
+
+    log = tmp_path / "log"
+    wait_until(lambda: log.exists() and log.read_text() == "saved", "saved")
 
 
 def test_a_soft_limit_on_cpu_time_is_the_targets_alone(write, tmp_path):
