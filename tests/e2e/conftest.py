@@ -38,6 +38,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
 
 
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """End what a test leaves behind that ended half-way: a stopped job, orphans that wait."""
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if item.session.testsfailed and folder is not None:
+        _kill_all_with(str(folder))
+
+
+def _kill_all_with(text: str) -> None:
+    for pid in processes_with(text):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Writes a script, dedented, into the test's folder."""
@@ -60,9 +73,7 @@ def repository(tmp_path: Path) -> CheckedRepository:
 def mark(tmp_path: Path) -> Iterator[str]:
     """For command lines. What still has it, or names the test's folder, when the test ends is killed."""
     yield str(tmp_path / "mark")
-    for pid in processes_with(str(tmp_path)):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    _kill_all_with(str(tmp_path))
 
 
 @pytest.fixture
