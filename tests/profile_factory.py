@@ -11,7 +11,7 @@ from rlprof.model.finding import Finding, PricedFinding
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Recording
 from rlprof.profile.build import build_profile
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder
 
 BOOTSTRAP = "<frozen_importlib._bootstrap>"
@@ -62,9 +62,9 @@ def detect(detector: Detector, run: RunBuilder, *scripts: Script) -> list[Findin
 
 def ranked(run: RunBuilder, *scripts: Script) -> list[PricedFinding]:
     """What a report lists, of all detectors, the dearest first."""
-    priced, failures = find_and_price(profile_of(run, *scripts), discover_detectors())
+    sale, failures = sell_samples(profile_of(run, *scripts), discover_detectors())
     assert not [note for note in failures if note.slug == "detector-failed"]
-    return list(priced.listed)
+    return list(sale.ranking().listed)
 
 
 def lines_of(finding: Finding) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
@@ -25,26 +25,28 @@ class Priced:
     """Of a known cause, and worth (nearly) nothing."""
 
 
-def ranked(listed: Iterable[PricedFinding], also_seen: Iterable[PricedFinding]) -> Priced:
-    """Both in the order of what they are worth, numbered through. What ``counted_in`` names must have a
-    rank already, and only listed findings stay named.
+def is_worth_listing(entry: PricedFinding) -> bool:
+    return entry.saved_share.high >= WORTH_LISTING
 
-    Shares of two bases are not compared: known causes that cost steady time come first, then those of the start-up, which
-    is paid once.
-    """
 
-    def by_worth(entry: PricedFinding) -> tuple[bool, bool, bool, float]:
-        known, saves, share = worth(entry.finding, entry.saved_share)
-        return known, entry.finding.phase is PhaseKind.STEADY, saves, share
-
-    first = sorted(listed, key=by_worth, reverse=True)
-    entries = [*first, *also_seen]
-    new_ranks = {entry.rank: rank for rank, entry in enumerate(first, start=1) if entry.rank}
+def ranked(entries: Sequence[PricedFinding]) -> Priced:
+    """Numbered through. What ``counted_in`` names must have a rank already, and only listed findings stay named."""
+    listed = sorted(filter(is_worth_listing, entries), key=_by_worth, reverse=True)
+    also_seen = [entry for entry in entries if not is_worth_listing(entry)]
+    new_ranks = {entry.rank: rank for rank, entry in enumerate(listed, start=1)}
     numbered = [
         replace(entry, rank=rank, counted_in=new_ranks.get(entry.counted_in or 0))
-        for rank, entry in enumerate(entries, start=1)
+        for rank, entry in enumerate([*listed, *also_seen], start=1)
     ]
-    return Priced(tuple(numbered[: len(first)]), tuple(numbered[len(first) :]))
+    return Priced(tuple(numbered[: len(listed)]), tuple(numbered[len(listed) :]))
+
+
+def _by_worth(entry: PricedFinding) -> tuple[bool, bool, bool, float]:
+    """Shares of two bases are not compared: known causes that cost steady time come first, then those of the start-up,
+    which is paid once.
+    """
+    known, saves, share = worth(entry.finding, entry.saved_share)
+    return known, entry.finding.phase is PhaseKind.STEADY, saves, share
 
 
 def worth(finding: Finding, saved: Range) -> tuple[bool, bool, float]:

@@ -8,7 +8,6 @@ removes, is the share saved; and the rate after the fix is the rate now over wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
@@ -16,7 +15,7 @@ from typing import Final
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.pricing.ranking import WORTH_LISTING, Priced, clip, ranked, rate_after, worth
+from rlprof.pricing.ranking import clip, rate_after
 from rlprof.profile.critical import UNLOCATED
 
 DESIGN_EFFECT: Final = 2.0
@@ -42,7 +41,7 @@ _Z_95: Final = 1.96
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
+class Measure:
     """What shares of one phase are measured against."""
 
     tree: CallTree
@@ -64,69 +63,16 @@ class _Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Price:
+class Claim:
+    """What a finding would sell now."""
+
     saved: Range
-    claimed: frozenset[int]
+    """Of what its phase is measured against."""
+    nodes: frozenset[int]
+    """That nobody has sold before."""
 
 
-def price(findings: Sequence[Finding], profile: Profile) -> Priced:
-    """Price and rank ``findings``; a sample is sold once, to the dearest finding that claims it."""
-    sellers: dict[PhaseKind, dict[int, int]] = {phase: {} for phase in PhaseKind}
-    measures = {phase: _measure(profile, phase) for phase in PhaseKind}
-    rest = list(findings)
-    chosen: list[PricedFinding] = []
-    while rest:
-        sold = {phase: frozenset(nodes) for phase, nodes in sellers.items()}
-        prices = [
-            _price_of(finding, measures[finding.phase], sold[finding.phase]) for finding in rest
-        ]
-        best = max(range(len(rest)), key=lambda i: (*worth(rest[i], prices[i].saved), -i))
-        finding, found = rest.pop(best), prices[best]
-        measure, of_node = measures[finding.phase], sellers[finding.phase]
-        entry = _priced(finding, found, profile, measure)
-        seller = _seller(finding, of_node, measure.tree)
-        # Until all are ranked, findings are known by their place in the order of sale.
-        chosen.append(replace(entry, rank=len(chosen) + 1, counted_in=seller))
-        of_node.update(dict.fromkeys(found.claimed, len(chosen)))
-    return ranked(
-        [entry for entry in chosen if _is_listed(entry)],
-        [
-            entry
-            for entry in chosen
-            if not _is_listed(entry) and entry.finding.confidence is not Confidence.SUSPECTED
-        ],
-    )
-
-
-def _is_listed(entry: PricedFinding) -> bool:
-    return entry.saved_share.high >= WORTH_LISTING
-
-
-def _seller(finding: Finding, sellers: Mapping[int, int], tree: CallTree) -> int | None:
-    """Who sold most of the finding's time before it; None where less than half of it was sold."""
-    sold_us: dict[int, int] = {}
-    whole_us = 0
-    for node in _touched(finding):
-        wall_us = tree.self_cost(node).wall_us
-        whole_us += wall_us
-        if node in sellers:
-            sold_us[sellers[node]] = sold_us.get(sellers[node], 0) + wall_us
-    if not whole_us or 2 * sum(sold_us.values()) < whole_us:
-        return None
-    return max(sold_us, key=lambda it: (sold_us[it], -it))
-
-
-def claimed_nodes(priced: Priced, phase: PhaseKind) -> frozenset[int]:
-    """The nodes that listed findings of ``phase`` claim."""
-    return frozenset(
-        node
-        for entry in priced.listed
-        if entry.finding.phase is phase
-        for node in _touched(entry.finding)
-    )
-
-
-def _touched(finding: Finding) -> frozenset[int]:
+def touched(finding: Finding) -> frozenset[int]:
     """All nodes that the finding claims."""
     nodes = frozenset[int]().union(*(saving.nodes for saving in finding.savings))
     return nodes | finding.remainder.nodes if finding.remainder is not None else nodes
@@ -148,7 +94,7 @@ def samples_behind(profile: Profile) -> float:
     return profile.critical.wall_us / max(1, profile.critical.sample_interval_us)
 
 
-def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
+def measure_phase(profile: Profile, phase: PhaseKind) -> Measure:
     """Warm-up and shutdown are no measure of their own: a claim there is worth nothing."""
     critical = profile.critical
     if phase is PhaseKind.STEADY:
@@ -163,7 +109,7 @@ def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
         for node in tree.hot_nodes()
         if tree.frame(node).function in UNLOCATED and tree.self_cost(node).wall_us
     )
-    return _Measure(
+    return Measure(
         tree=tree,
         whole_us=whole,
         least_us=least,
@@ -176,7 +122,7 @@ def _measure(profile: Profile, phase: PhaseKind) -> _Measure:
     )
 
 
-def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Price:
+def claim_of(finding: Finding, measure: Measure, sold: frozenset[int]) -> Claim:
     if finding.remainder is not None:
         return _price_of_change(finding.remainder, measure, sold)
     claimed: set[int] = set(sold)
@@ -192,17 +138,17 @@ def _price_of(finding: Finding, measure: _Measure, sold: frozenset[int]) -> _Pri
         work_us += sum(it.busy_us for it in costs) * saving.removable.high
     own = frozenset(claimed - sold)
     if not claimed_us or not measure.whole_us:
-        return _Price(Range(0.0, 0.0), own)
+        return Claim(Range(0.0, 0.0), own)
     share = _observed_share(claimed_us, measure, own)
     low = share.low * low_us / claimed_us * measure.own_part
     high = share.high * high_us / claimed_us
     if measure.has_knock_on:
         # Of what was seen to work: waits fill no caches, nor does what cannot be told apart.
         high = 1 - (1 - high) * (1 - KNOCK_ON * clip(work_us / measure.least_us))
-    return _Price(Range(clip(low), clip(high)), own)
+    return Claim(Range(clip(low), clip(high)), own)
 
 
-def _price_of_change(change: Remainder, measure: _Measure, sold: frozenset[int]) -> _Price:
+def _price_of_change(change: Remainder, measure: Measure, sold: frozenset[int]) -> Claim:
     """What is left is a sum of measured parts, so it has the errors of a share of its own, which have
     nothing to do with how well the parts are known.
 
@@ -212,16 +158,16 @@ def _price_of_change(change: Remainder, measure: _Measure, sold: frozenset[int])
     touched = sum(measure.tree.self_cost(node).wall_us for node in change.nodes)
     unsold = sum(measure.tree.self_cost(node).wall_us for node in own)
     if not unsold or not measure.whole_us:
-        return _Price(Range(0.0, 0.0), own)
+        return Claim(Range(0.0, 0.0), own)
     part = unsold / touched
     most, least = clip(1 - change.left.low), clip(1 - change.left.high)
     middle, half = (most + least) / 2, (most - least) / 2
     low = middle - sqrt(half**2 + _error_of(least, measure) ** 2)
     high = middle + sqrt(half**2 + _error_of(most, measure) ** 2)
-    return _Price(Range(clip(low * part), clip(high * part)), own)
+    return Claim(Range(clip(low * part), clip(high * part)), own)
 
 
-def _error_of(share: float, measure: _Measure) -> float:
+def _error_of(share: float, measure: Measure) -> float:
     """Sampling and instrument error of a measured share, one side."""
     samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
     bounds = _wilson(share, samples)
@@ -229,7 +175,7 @@ def _error_of(share: float, measure: _Measure) -> float:
     return sqrt(spread**2 + _instrument_error(share, measure) ** 2)
 
 
-def _observed_share(claimed_us: float, measure: _Measure, own: frozenset[int]) -> Range:
+def _observed_share(claimed_us: float, measure: Measure, own: frozenset[int]) -> Range:
     """The claimed share with its errors; time of unknown lines may or may not be the claim's."""
     seen = min(1.0, claimed_us / measure.whole_us)
     unlocated_us = sum(measure.tree.self_cost(node).busy_us for node in measure.unlocated - own)
@@ -245,7 +191,7 @@ def _observed_share(claimed_us: float, measure: _Measure, own: frozenset[int]) -
     return Range(max(0.0, low), min(1.0, ceiling, high))
 
 
-def _instrument_error(share: float, measure: _Measure) -> float:
+def _instrument_error(share: float, measure: Measure) -> float:
     spread = share * (1 - share)
     probe = min(PROBE_ERROR_MOST, PROBE_ERROR * spread)
     clock = min(CLOCK_ERROR_MOST, CLOCK_ERROR * spread)
@@ -261,14 +207,14 @@ def _wilson(share: float, samples: float) -> Range:
     return Range(max(0.0, centre - half), min(1.0, centre + half))
 
 
-def _priced(finding: Finding, found: _Price, profile: Profile, measure: _Measure) -> PricedFinding:
-    """Not ranked yet."""
-    saved = found.saved
+def priced(finding: Finding, claim: Claim, profile: Profile, measure: Measure) -> PricedFinding:
+    """``finding`` at the price of its ``claim``, not ranked yet."""
+    saved = claim.saved
     sps = profile.throughput.steady_sps
     after = None
     if sps is not None and finding.phase is PhaseKind.STEADY:
         after = rate_after(sps.median, saved)
-    roles = {role for node in found.claimed for role in profile.node_roles.get(node, frozenset())}
+    roles = {role for node in claim.nodes for role in profile.node_roles.get(node, frozenset())}
     if measure.least_us < measure.whole_us and finding.confidence is Confidence.MEASURED:
         # How long a crowded team waits differs tenfold from run to run, and with what is fixed.
         finding = replace(finding, confidence=Confidence.BOUNDED)

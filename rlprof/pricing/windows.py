@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 from rlprof.detectors.base import Detector
 from rlprof.device.torch_windows import UPDATE_KINDS, WindowView
 from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
-from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
+from rlprof.model.finding import Finding, Location, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import TO_THE_GPU, Note, SyncSite
-from rlprof.pricing.ranking import WORTH_LISTING, Priced, ranked, rate_after
+from rlprof.pricing.ranking import rate_after
 from rlprof.pricing.traces import TraceFindings, find_in
 from rlprof.units import count, duration
 
@@ -27,12 +27,72 @@ MOST_SITES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """A finding of one window, as a share of the steady time."""
+class SeenInWindows:
+    """A finding of the windows of one process, on the scale of the run."""
 
     found: DeviceFinding
     window: WindowView
+    """The one that shows most of it."""
     share: Range
+    """Of the steady time that it would save, had nobody sold any."""
+
+    @property
+    def detector(self) -> str:
+        return self.found.detector
+
+    @property
+    def is_host_work(self) -> bool:
+        """Whether the GPU waits for what the host does."""
+        return bool({IdleCause.DATA, IdleCause.LAUNCH_BOUND} & set(self.found.causes))
+
+    def priced(self, share: Range, profile: Profile, sites: Sequence[SyncSite]) -> PricedFinding:
+        """It at the price of ``share``, not ranked yet."""
+        found, window = self.found, self.window.window
+        reads = _reads(window.process, sites) if found.is_of_reads else []
+        steady = profile.throughput.steady_sps
+        return PricedFinding(
+            finding=Finding(
+                detector=found.detector,
+                title=found.title,
+                phase=PhaseKind.STEADY,
+                savings=(),
+                locations=tuple(_read_locations(reads, profile) or self._locations()),
+                evidence=(
+                    self._where(),
+                    *(_read_text(site) for site in reads[:1]),
+                    *found.evidence,
+                ),
+                fix=found.fix,
+                confidence=found.confidence,
+            ),
+            rank=0,
+            saved_share=share,
+            sps_after=None if steady is None else rate_after(steady.median, share),
+            saved_us=Range(share.low * profile.steady_us, share.high * profile.steady_us),
+            process_roles=(profile.process_roles[window.process],),
+        )
+
+    def added_to(self, known: PricedFinding) -> PricedFinding:
+        """``known``, with this as one more evidence of the same cause."""
+        text = ": ".join([self._where(), *self.found.evidence[:1]])
+        finding = replace(known.finding, evidence=(*known.finding.evidence, text))
+        return replace(known, finding=finding)
+
+    def _where(self) -> str:
+        window, view = self.window.window, self.window.view
+        assert view is not None, "findings come from traces"
+        what = f"of {count(window.updates)} updates" if window.updates else "between updates"
+        length = duration(view.wall.length)
+        return f"seen in a window of torch's profiler {what}, {length} long"
+
+    def _locations(self) -> list[Location]:
+        view = self.window.view
+        length = view.wall.length if view is not None else 1.0
+        return [
+            Location(place.file, place.line, place.function, place.time_us / length)
+            for place in self.found.places
+            if place.file
+        ]
 
 
 class _LookedAt(NamedTuple):
@@ -42,37 +102,15 @@ class _LookedAt(NamedTuple):
     findings: TraceFindings
 
 
-def with_windows(
-    priced: Priced,
-    windows: Sequence[WindowView],
-    detectors: Sequence[Detector],
-    profile: Profile,
-    sites: Sequence[SyncSite],
-) -> tuple[Priced, tuple[Note, ...]]:
-    """``priced`` with what the windows add, ranked anew; and notes on detectors that failed."""
-    listed, also_seen = list(priced.listed), list(priced.also_seen)
-    sold = min(1.0, sum(_sold(entry) for entry in listed))
-    left = 1 - sold
+def look_at_windows(
+    windows: Sequence[WindowView], detectors: Sequence[Detector], profile: Profile
+) -> tuple[list[SeenInWindows], tuple[Note, ...]]:
+    """What detectors find in them, the heaviest first; and notes on detectors that failed."""
     looked_at = [_look_at(window, detectors) for window in windows]
-    for seen in _heaviest_of_each(looked_at, profile):
-        known = _entry_of(seen.found.detector, listed) or _entry_of(seen.found.detector, also_seen)
-        if known is not None:
-            # The same cause, priced from samples: the window is one more kind of evidence.
-            entries = listed if known in listed else also_seen
-            entries[entries.index(known)] = _with_evidence(known, seen)
-            continue
-        bound = min(left, seen.share.high - (sold if _is_host_work(seen.found) else 0.0))
-        bound = max(0.0, bound)
-        entry = _entry(seen, Range(min(seen.share.low, bound), bound), profile, sites)
-        if bound >= WORTH_LISTING:
-            listed.append(entry)
-            left -= bound
-        else:
-            also_seen.append(entry)
     failures: dict[str, Note] = {}
     for _, findings in looked_at:
         failures |= findings.failures
-    return ranked(listed, also_seen), tuple(failures.values())
+    return _heaviest_of_each(looked_at, profile), tuple(failures.values())
 
 
 def _look_at(window: WindowView, detectors: Sequence[Detector]) -> _LookedAt:
@@ -81,14 +119,9 @@ def _look_at(window: WindowView, detectors: Sequence[Detector]) -> _LookedAt:
     return _LookedAt(window, find_in(window.view, detectors))
 
 
-def _is_host_work(found: DeviceFinding) -> bool:
-    """Whether the GPU waits for what the host does: lines that samples may have sold already."""
-    return bool({IdleCause.DATA, IdleCause.LAUNCH_BOUND} & set(found.causes))
-
-
-def _heaviest_of_each(looked_at: Sequence[_LookedAt], profile: Profile) -> list[_Seen]:
+def _heaviest_of_each(looked_at: Sequence[_LookedAt], profile: Profile) -> list[SeenInWindows]:
     """Each finding once, of the process that would gain most: ranks of one training do the same."""
-    heaviest: dict[str, _Seen] = {}
+    heaviest: dict[str, SeenInWindows] = {}
     for process in dict.fromkeys(look.window.window.process for look in looked_at):
         for detector, seen in _by_detector(process, looked_at, profile).items():
             merged = _merged(seen)
@@ -98,19 +131,10 @@ def _heaviest_of_each(looked_at: Sequence[_LookedAt], profile: Profile) -> list[
     return sorted(heaviest.values(), key=lambda seen: (-seen.share.high, seen.found.detector))
 
 
-def _entry_of(detector: str, entries: Sequence[PricedFinding]) -> PricedFinding | None:
-    return next((entry for entry in entries if entry.finding.detector == detector), None)
-
-
-def _sold(entry: PricedFinding) -> float:
-    is_known = entry.finding.confidence is not Confidence.SUSPECTED
-    return entry.saved_share.high if is_known and entry.finding.phase is PhaseKind.STEADY else 0.0
-
-
 def _by_detector(
     process: int, looked_at: Sequence[_LookedAt], profile: Profile
-) -> Mapping[str, list[_Seen]]:
-    found: dict[str, list[_Seen]] = {}
+) -> Mapping[str, list[SeenInWindows]]:
+    found: dict[str, list[SeenInWindows]] = {}
     own = [look for look in looked_at if look.window.window.process == process]
     others = [look.window for look in looked_at if look.window.window.process != process]
     parts = _parts([look.window for look in own], profile)
@@ -124,7 +148,7 @@ def _by_detector(
             length = window.view.wall.length if window.view is not None else 0.0
             part = parts[window.window.kind] / length if is_worth_it else 0.0
             share = Range(each.saved_us.low * part, each.saved_us.high * part)
-            found.setdefault(each.detector, []).append(_Seen(each, window, share))
+            found.setdefault(each.detector, []).append(SeenInWindows(each, window, share))
     return found
 
 
@@ -154,7 +178,7 @@ def _parts(windows: Sequence[WindowView], profile: Profile) -> Mapping[str, floa
     return {"plain": updating, "stacks": updating, "rollout": 1 - updating, "timed": 1.0}
 
 
-def _merged(seen: Sequence[_Seen]) -> _Seen:
+def _merged(seen: Sequence[SeenInWindows]) -> SeenInWindows:
     """The windows of one process: those of updates beside each other, and rollouts besides."""
     kinds = {one.window.window.kind for one in seen}
     # Stacks make the host slower, and so the device idle for longer.
@@ -177,41 +201,10 @@ def _merged(seen: Sequence[_Seen]) -> _Seen:
     )
 
 
-def _best_places(seen: Sequence[_Seen]) -> tuple[TracePlace, ...]:
+def _best_places(seen: Sequence[SeenInWindows]) -> tuple[TracePlace, ...]:
     """Those with a line, which only stacks tell."""
     with_lines = [one.found.places for one in seen if any(place.file for place in one.found.places)]
     return with_lines[0] if with_lines else ()
-
-
-def _entry(seen: _Seen, share: Range, profile: Profile, sites: Sequence[SyncSite]) -> PricedFinding:
-    found, window = seen.found, seen.window.window
-    reads = _reads(window.process, sites) if found.is_of_reads else []
-    steady = profile.throughput.steady_sps
-    return PricedFinding(
-        finding=Finding(
-            detector=found.detector,
-            title=found.title,
-            phase=PhaseKind.STEADY,
-            savings=(),
-            locations=tuple(_read_locations(reads, profile) or _locations(seen)),
-            evidence=(_where(seen), *(_read_text(site) for site in reads[:1]), *found.evidence),
-            fix=found.fix,
-            confidence=found.confidence,
-        ),
-        rank=0,
-        saved_share=share,
-        sps_after=None if steady is None else rate_after(steady.median, share),
-        saved_us=Range(share.low * profile.steady_us, share.high * profile.steady_us),
-        process_roles=(profile.process_roles[window.process],),
-    )
-
-
-def _where(seen: _Seen) -> str:
-    window, view = seen.window.window, seen.window.view
-    assert view is not None, "findings come from traces"
-    what = f"of {count(window.updates)} updates" if window.updates else "between updates"
-    length = duration(view.wall.length)
-    return f"seen in a window of torch's profiler {what}, {length} long"
 
 
 def _reads(process: int, sites: Iterable[SyncSite]) -> list[SyncSite]:
@@ -249,19 +242,3 @@ def _read_locations(sites: Sequence[SyncSite], profile: Profile) -> list[Locatio
 def _line_of(text: str, line: int) -> str:
     lines = text.splitlines()
     return lines[line - 1].strip() if 0 < line <= len(lines) else ""
-
-
-def _locations(seen: _Seen) -> list[Location]:
-    view = seen.window.view
-    length = view.wall.length if view is not None else 1.0
-    return [
-        Location(place.file, place.line, place.function, place.time_us / length)
-        for place in seen.found.places
-        if place.file
-    ]
-
-
-def _with_evidence(known: PricedFinding, seen: _Seen) -> PricedFinding:
-    text = ": ".join([_where(seen), *seen.found.evidence[:1]])
-    finding = replace(known.finding, evidence=(*known.finding.evidence, text))
-    return replace(known, finding=finding)

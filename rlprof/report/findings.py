@@ -13,8 +13,9 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Recording
 from rlprof.pace.own_pace import at_own_pace
 from rlprof.pricing.ranking import Priced
-from rlprof.pricing.samples import claimed_nodes, price, without_nodes
-from rlprof.pricing.windows import with_windows
+from rlprof.pricing.sale import Sale
+from rlprof.pricing.samples import without_nodes
+from rlprof.pricing.windows import look_at_windows
 from rlprof.profile.build import build_profile
 from rlprof.report.crash import crash_of
 from rlprof.source.origin import Origin, installed_package, origin_of_file
@@ -40,18 +41,17 @@ def look_into(recording: Recording) -> Found:
     at_pace = at_own_pace(recording)
     profile = build_profile(at_pace)
     detectors = discover_detectors()
-    priced, notes = find_and_price(profile, detectors)
+    sale, notes = sell_samples(profile, detectors)
     windows = view_windows(recording.torch_windows)
-    priced, failures = with_windows(priced, windows, detectors, profile, recording.sync_sites)
+    seen, failures = look_at_windows(windows, detectors, profile)
+    sale.sell_windows(seen, recording.sync_sites)
     crash = crash_of(recording, profile)
-    if crash is not None and crash.before_steady:
-        priced = Priced((), ())
+    is_too_early = crash is not None and crash.before_steady
+    priced = Priced((), ()) if is_too_early else sale.ranking()
     return Found(at_pace, profile, priced, windows, (*notes, *failures), crash)
 
 
-def find_and_price(
-    profile: Profile, detectors: Iterable[Detector]
-) -> tuple[Priced, tuple[Note, ...]]:
+def sell_samples(profile: Profile, detectors: Iterable[Detector]) -> tuple[Sale, tuple[Note, ...]]:
     """Run ``detectors``; those that name only what nothing explains see what the others left."""
     profile = replace(profile, sources=_sources_to_read(profile))
     ordered = [
@@ -63,13 +63,17 @@ def find_and_price(
     known, failures = detect_all(
         ((id_, evidence.detect) for id_, evidence in able if not evidence.is_fallback), profile
     )
-    claimed = claimed_nodes(price(known, profile), PhaseKind.STEADY)
+    of_known = Sale(profile)
+    of_known.sell(known)
     unexplained, more_failures = detect_all(
         ((id_, evidence.detect) for id_, evidence in able if evidence.is_fallback),
-        without_nodes(profile, claimed),
+        without_nodes(profile, of_known.nodes_sold(PhaseKind.STEADY)),
     )
     notes = (*_skipped(ordered, profile), *failures.values(), *more_failures.values())
-    return price([*known, *unexplained], profile), notes
+    # All anew: one that nothing explains may be dearer than a known cause beside it.
+    sale = Sale(profile)
+    sale.sell([*known, *unexplained])
+    return sale, notes
 
 
 def _sources_to_read(profile: Profile) -> Mapping[str, str]:

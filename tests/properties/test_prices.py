@@ -25,7 +25,7 @@ from rlprof.model.recording import (
 )
 from rlprof.pace.steadiness import Segment, settled_rate, warm_up_length
 from rlprof.pricing.ranking import MOST_SAVED, worth
-from rlprof.pricing.samples import price
+from rlprof.pricing.sale import price
 from rlprof.profile.build import build_profile
 
 FILES = (

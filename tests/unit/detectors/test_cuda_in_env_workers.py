@@ -4,7 +4,7 @@ from rlprof.detectors.cuda_in_env_workers import DETECTOR, MIN_BYTES, SHOWN
 from rlprof.discovery import discover_detectors
 from rlprof.model import gauges
 from rlprof.model.finding import Finding
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import detect, profile_of
 
@@ -76,7 +76,9 @@ def test_silent_on_workers_that_learn():
 
 
 def test_no_steps_are_promised():
-    priced, _ = find_and_price(profile_of(a_training(300 * MIB, 500 * MIB)), discover_detectors())
+    priced = sell_samples(profile_of(a_training(300 * MIB, 500 * MIB)), discover_detectors())[
+        0
+    ].ranking()
 
     assert DETECTOR.id not in {it.finding.detector for it in priced.listed}
     (seen,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]

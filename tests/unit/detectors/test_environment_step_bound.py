@@ -3,7 +3,7 @@ from __future__ import annotations
 from rlprof.detectors.environment_step_bound import DETECTOR, MIN_SHARE
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, detect, lines_of, profile_of
 
@@ -61,7 +61,7 @@ def test_silent_on_a_healthy_run():
 
 
 def test_ranks_by_its_price_which_is_none():
-    priced, _ = find_and_price(profile_of(stepping(9.0), ENV), discover_detectors())
+    priced = sell_samples(profile_of(stepping(9.0), ENV), discover_detectors())[0].ranking()
 
     assert DETECTOR.id not in [entry.finding.detector for entry in priced.listed]
     (entry,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]

@@ -5,7 +5,7 @@ import pytest
 from rlprof.detectors.ipc_polling import DETECTOR, MIN_POLLING, MIN_QUESTIONS
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of, ranked
 
@@ -71,7 +71,7 @@ def found(run: RunBuilder) -> list[Finding]:
 
 
 def also_seen(run: RunBuilder) -> list[str]:
-    priced, _ = find_and_price(profile_of(run, TRAIN), discover_detectors())
+    priced = sell_samples(profile_of(run, TRAIN), discover_detectors())[0].ranking()
     return [entry.finding.detector for entry in priced.also_seen]
 
 

@@ -5,7 +5,7 @@ import pytest
 from rlprof.detectors.learner_starved import DETECTOR, MIN_WAITING, MIN_WORKING
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding, PricedFinding
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, profile_of
 
@@ -40,7 +40,7 @@ def found(run: RunBuilder) -> list[Finding]:
 
 
 def listed(run: RunBuilder) -> list[PricedFinding]:
-    priced, _ = find_and_price(profile_of(run, ENV), discover_detectors())
+    priced = sell_samples(profile_of(run, ENV), discover_detectors())[0].ranking()
     return [it for it in priced.listed if it.finding.detector == DETECTOR.id]
 
 

@@ -11,7 +11,7 @@ from rlprof.detectors.memory_growth import (
 from rlprof.discovery import discover_detectors
 from rlprof.model import gauges
 from rlprof.model.finding import Confidence, Finding, PricedFinding
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import Script, detect, lines_of, profile_of
 
@@ -55,7 +55,7 @@ def found(run: RunBuilder, script: Script = TRAIN) -> list[Finding]:
 
 
 def also_seen(run: RunBuilder) -> list[PricedFinding]:
-    priced, _ = find_and_price(profile_of(run, TRAIN), discover_detectors())
+    priced = sell_samples(profile_of(run, TRAIN), discover_detectors())[0].ranking()
     assert not [it for it in priced.listed if it.finding.detector == DETECTOR.id]
     return [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
 

@@ -16,7 +16,7 @@ from rlprof.model.finding import Finding, PricedFinding
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Process, Recording
 from rlprof.profile.build import build_profile
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import SECOND, RunBuilder, a_run
 from tests.profile_factory import BOOTSTRAP, SITE, STDLIB, Script, detect, lines_of, profile_of
 
@@ -99,7 +99,7 @@ def found_in(recording: Recording) -> list[Finding]:
 
 
 def listed(profile: Profile) -> list[PricedFinding]:
-    return list(find_and_price(profile, discover_detectors())[0].listed)
+    return list(sell_samples(profile, discover_detectors())[0].ranking().listed)
 
 
 def test_names_what_spawned_workers_import():

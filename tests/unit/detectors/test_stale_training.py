@@ -7,7 +7,7 @@ import pytest
 from rlprof.detectors.stale_training import DETECTOR, MOST_BESIDE, MOST_IN_TURNS
 from rlprof.model.finding import Finding, Range
 from rlprof.model.profile import Profile
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, profile_of
 
@@ -179,7 +179,7 @@ def test_silent_on_a_handful_of_updates():
 
 
 def test_ranks_by_its_price():
-    priced, _ = find_and_price(profile(actors_and_learner(), 20 * STEPS), [DETECTOR])
+    priced = sell_samples(profile(actors_and_learner(), 20 * STEPS), [DETECTOR])[0].ranking()
 
     # A third of the CPU time, of which most goes.
     (entry,) = priced.listed

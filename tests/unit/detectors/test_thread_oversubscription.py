@@ -17,7 +17,7 @@ from rlprof.model.finding import Finding, PricedFinding
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Gauge
 from rlprof.profile.build import build_profile
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, lines_of
 
@@ -70,7 +70,7 @@ def found(profile: Profile) -> list[Finding]:
 
 
 def listed(profile: Profile) -> list[PricedFinding]:
-    return list(find_and_price(profile, discover_detectors())[0].listed)
+    return list(sell_samples(profile, discover_detectors())[0].ranking().listed)
 
 
 def test_names_the_learners_whose_threads_share_too_few_cores():

@@ -15,7 +15,7 @@ from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
 from rlprof.model.recording import Gauge
 from rlprof.profile.build import build_profile
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of
 
@@ -96,7 +96,7 @@ def test_compute_threads_are_told_by_their_own_detector():
 
 
 def test_ranks_last_since_fewer_workers_do_the_same():
-    priced, _ = find_and_price(profile_of(a_training(), ENV), discover_detectors())
+    priced = sell_samples(profile_of(a_training(), ENV), discover_detectors())[0].ranking()
 
     (seen,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
     assert seen.saved_share == (0.0, 0.0)

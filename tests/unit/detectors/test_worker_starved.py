@@ -5,7 +5,7 @@ import pytest
 from rlprof.detectors.worker_starved import DETECTOR, MIN_WAITING, MIN_WORKING
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
-from rlprof.report.findings import find_and_price
+from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, profile_of
 
@@ -100,7 +100,7 @@ def test_costs_nothing_by_itself(waits_s):
     """What bounds the run are the learner's lines: they are priced where they are found."""
     profile = profile_of(a_training(learns_s=9.0, workers_wait_s=waits_s), TRAIN)
 
-    priced, _ = find_and_price(profile, discover_detectors())
+    priced = sell_samples(profile, discover_detectors())[0].ranking()
 
     (seen,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
     assert seen.saved_share == (0.0, 0.0)

@@ -6,8 +6,9 @@ import pytest
 
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder, Saving
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.pricing.ranking import MOST_SAVED, ranked
-from rlprof.pricing.samples import claimed_nodes, price, samples_behind, without_nodes
+from rlprof.pricing.ranking import MOST_SAVED
+from rlprof.pricing.sale import Sale, price
+from rlprof.pricing.samples import samples_behind, without_nodes
 from rlprof.profile.build import build_profile
 from tests.factories import RunBuilder, a_run
 
@@ -228,13 +229,14 @@ def test_the_finding_that_counts_anothers_time_is_named_by_its_last_rank():
     start_up = a_claim(profile, "set_up.py", phase=PhaseKind.START_UP)
     first, second = (a_claim(profile, "both.py", detector=it) for it in ("first", "second"))
 
-    priced = price([first, second], profile)
-    another = replace(price([start_up], profile).listed[0], rank=0)
-    with_another = ranked([another, *priced.listed], priced.also_seen)
+    sale = Sale(profile)
+    sale.sell([start_up])
+    sale.sell([first, second])
+    priced = sale.ranking()
 
     # What costs steady time comes first: its share is of another whole.
-    assert [entry.finding.detector for entry in with_another.listed] == ["first", "for-a-test"]
-    assert with_another.also_seen[0].counted_in == 1
+    assert [entry.finding.detector for entry in priced.listed] == ["first", "for-a-test"]
+    assert priced.also_seen[0].counted_in == 1
 
 
 def test_a_node_claimed_twice_in_one_finding_counts_once():
@@ -324,9 +326,10 @@ def test_a_phase_without_a_measure_sells_nothing():
 
 def test_what_the_listed_claim_is_left_out_of_the_rest():
     profile = profile_of(a_hot_line(0.5))
-    priced = price([a_claim(profile, "hot.py")], profile)
+    sale = Sale(profile)
+    sale.sell([a_claim(profile, "hot.py")])
 
-    rest = without_nodes(profile, claimed_nodes(priced, PhaseKind.STEADY))
+    rest = without_nodes(profile, sale.nodes_sold(PhaseKind.STEADY))
 
     assert rest.steady.total.wall_us == 30 * SECOND
     assert rest.critical == profile.critical

@@ -1,0 +1,119 @@
+"""The sale of a run's time: every finding is paid from what no other has sold.
+
+Findings of samples sell the self time of nodes of the call tree, each node once; what windows of torch's profiler show is
+paid from the part of the steady time that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import SyncSite
+from rlprof.pricing.ranking import Priced, is_worth_listing, ranked, worth
+from rlprof.pricing.samples import claim_of, measure_phase, priced, touched
+from rlprof.pricing.windows import SeenInWindows
+
+
+class Sale:
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._measures = {phase: measure_phase(profile, phase) for phase in PhaseKind}
+        self._sellers: dict[PhaseKind, dict[int, int]] = {phase: {} for phase in PhaseKind}
+        """The rank of who sold a node, by the node; 0 for one that is not shown."""
+        self._entries: list[PricedFinding] = []
+        """In the order of sale, which is their rank until all are sold."""
+
+    def sell(self, findings: Iterable[Finding]) -> None:
+        """The dearest of them first, each time anew: what one sells lessens the others."""
+        rest = list(findings)
+        while rest:
+            claims = [
+                claim_of(it, self._measures[it.phase], frozenset(self._sellers[it.phase]))
+                for it in rest
+            ]
+            best = max(range(len(rest)), key=lambda i: (*worth(rest[i], claims[i].saved), -i))
+            finding, claim = rest.pop(best), claims[best]
+            entry = priced(finding, claim, self._profile, self._measures[finding.phase])
+            rank = 0
+            if is_worth_listing(entry) or finding.confidence is not Confidence.SUSPECTED:
+                rank = self._enter(replace(entry, counted_in=self._seller_of(finding)))
+            self._sellers[finding.phase].update(dict.fromkeys(claim.nodes, rank))
+
+    def sell_windows(self, seen: Sequence[SeenInWindows], sites: Sequence[SyncSite]) -> None:
+        """``seen`` with the heaviest first. Of a cause that samples have sold it is one more kind of evidence."""
+        by_samples = self._sold()
+        left = 1 - by_samples
+        known = {entry.finding.detector: place for place, entry in self._from_last_to_first()}
+        for each in seen:
+            if each.detector in known:
+                place = known[each.detector]
+                self._entries[place] = each.added_to(self._entries[place])
+                continue
+            # Lines of the host that the GPU waits for may be sold already.
+            most = min(left, each.share.high - (by_samples if each.is_host_work else 0.0))
+            most = max(0.0, most)
+            entry = each.priced(Range(min(each.share.low, most), most), self._profile, sites)
+            self._enter(entry)
+            left -= most if is_worth_listing(entry) else 0.0
+
+    def ranking(self) -> Priced:
+        """What was sold so far."""
+        return ranked(self._entries)
+
+    def nodes_sold(self, phase: PhaseKind) -> frozenset[int]:
+        """Those that listed findings of ``phase`` claim, whoever sold them."""
+        return frozenset(
+            node
+            for entry in self._entries
+            if is_worth_listing(entry) and entry.finding.phase is phase
+            for node in touched(entry.finding)
+        )
+
+    def _enter(self, entry: PricedFinding) -> int:
+        rank = len(self._entries) + 1
+        self._entries.append(replace(entry, rank=rank))
+        return rank
+
+    def _from_last_to_first(self) -> Iterator[tuple[int, PricedFinding]]:
+        """Yield the entries from the last to the first of the ranking, each with its place in the sale."""
+        places = {id(entry.finding): place for place, entry in enumerate(self._entries)}
+        ranking = self.ranking()
+        for entry in reversed([*ranking.listed, *ranking.also_seen]):
+            yield places[id(entry.finding)], entry
+
+    def _sold(self) -> float:
+        """Part of the steady time that listed findings of a known cause have sold, at most."""
+        return min(
+            1.0,
+            sum(
+                entry.saved_share.high
+                for entry in self._entries
+                if is_worth_listing(entry)
+                and entry.finding.confidence is not Confidence.SUSPECTED
+                and entry.finding.phase is PhaseKind.STEADY
+            ),
+        )
+
+    def _seller_of(self, finding: Finding) -> int | None:
+        """Who sold most of the finding's time before it; None where less than half of it was sold."""
+        sellers, tree = self._sellers[finding.phase], self._measures[finding.phase].tree
+        sold_us: dict[int, int] = {}
+        whole_us = 0
+        for node in touched(finding):
+            wall_us = tree.self_cost(node).wall_us
+            whole_us += wall_us
+            if node in sellers:
+                sold_us[sellers[node]] = sold_us.get(sellers[node], 0) + wall_us
+        if not whole_us or 2 * sum(sold_us.values()) < whole_us:
+            return None
+        return max(sold_us, key=lambda it: (sold_us[it], -it))
+
+
+def price(findings: Iterable[Finding], profile: Profile) -> Priced:
+    """What ``findings`` of samples come to where nothing else is sold."""
+    sale = Sale(profile)
+    sale.sell(findings)
+    return sale.ranking()
