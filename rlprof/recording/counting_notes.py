@@ -46,8 +46,9 @@ def _target_notes(target: str, states: set[int]) -> list[Note]:
             f"No steps were counted from --steps-from {target}: "
             + {
                 layout.CUSTOM_MISSING: f"the module {module} has no {qualname}. Check the name.",
-                layout.CUSTOM_NOT_CALLABLE: f"{qualname} of the module {module} is not a function. "
-                "Name the function or method that makes the steps.",
+                layout.CUSTOM_NOT_CALLABLE: f"{qualname} of the module {module} is not a function "
+                "that can be counted. Name the function or method that makes the steps; of an object that is called, "
+                "its class with __call__.",
                 layout.CUSTOM_READ_ONLY: f"{qualname} of the module {module} cannot be replaced, as "
                 "that of an extension type cannot. Call rlprof.step(n) in the script.",
                 layout.CUSTOM_NOT_IMPORTED: f"no process imported the module {module}. Give the "

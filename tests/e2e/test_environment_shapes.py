@@ -92,6 +92,28 @@ COMPILED = """
     print([rollout(torch.ones(8, 3)).tolist() for _ in range(3)])
 """
 
+SCRIPTED = """
+    import gymnasium, torch
+
+    class Model(torch.nn.Module, gymnasium.Env):
+        __jit_ignored_attributes__ = [
+            "_np_random", "_np_random_seed", "np_random", "np_random_seed", "unwrapped", "metadata", "spec",
+            "render_mode", "action_space", "observation_space",
+        ]
+        __jit_unused_properties__ = ["unwrapped", "np_random", "np_random_seed"]
+
+        def step(self, action: torch.Tensor):
+            return torch.tanh(action) + 1
+
+        def forward(self, state: torch.Tensor):
+            for _ in range(5):
+                state = self.step(state)
+            return state
+
+    print(torch.jit.script(Model())(torch.zeros(2)).tolist())
+    print(Model.step.__globals__ is globals())
+"""
+
 STRICT = """
     import dataclasses, gymnasium
 
@@ -121,6 +143,7 @@ STRICT = """
         pytest.param(MADE_ANEW, id="made-anew"),
         pytest.param(DECORATED, id="decorated"),
         pytest.param(COMPILED, id="compiled"),
+        pytest.param(SCRIPTED, id="compiled-by-torchscript"),
         pytest.param(STRICT, id="with-classes-that-guard-themselves"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import gc
 import inspect
 import pickle
@@ -726,8 +727,24 @@ def envs_module() -> SimpleNamespace:
     def simulate(state):
         return state
 
+    @functools.lru_cache
+    def cached(state):
+        return state
+
+    def episodes(count):
+        yield from range(count)
+
     return SimpleNamespace(
-        Maze=Maze, Cave=Cave, simulate=simulate, LIMIT=5, partial=len, Plain=type("Plain", (), {})
+        Maze=Maze,
+        Cave=Cave,
+        maze=Maze(),
+        simulate=simulate,
+        LIMIT=5,
+        partial=len,
+        Plain=type("Plain", (), {}),
+        cached=cached,
+        policy=functools.partial(simulate, 1),
+        episodes=episodes,
     )
 
 
@@ -741,6 +758,7 @@ def envs_module() -> SimpleNamespace:
         ("Maze.solve", lambda m: m.Cave.solve(1), 16),
         ("Maze.advance", lambda m: m.Maze.advance(), 1),
         ("Maze.walk", lambda m: asyncio.run(m.Maze().walk(1)), 16),
+        ("maze.step", lambda m: m.maze.step(1), 16),
         ("simulate", lambda m: m.simulate(1), 1),
         ("simulate", lambda m: m.simulate(state=1), 1),
         ("partial", lambda m: m.partial("x"), 1),
@@ -770,6 +788,9 @@ def test_a_coroutine_function_stays_one():
         ("Labyrinth.step", layout.CUSTOM_MISSING),
         ("LIMIT", layout.CUSTOM_NOT_CALLABLE),
         ("Plain", layout.CUSTOM_NOT_CALLABLE),
+        ("cached", layout.CUSTOM_NOT_CALLABLE),
+        ("policy", layout.CUSTOM_NOT_CALLABLE),
+        ("episodes", layout.CUSTOM_NOT_CALLABLE),
     ],
 )
 def test_a_target_that_is_none_says_why(qualname, state):

@@ -18,7 +18,7 @@ from ..layout import COUNTED_FILE
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import CodeType
-    from typing import Any
+    from typing import Any, Optional
 
     from ..counters import Counter
 
@@ -43,7 +43,8 @@ def counting(original: Any, counter: Counter) -> Any:
         wrapper.__defaults__ = original.__defaults__
     else:
         wrapper = _any_call(original, counter)
-    wrapper = dressed(wrapper, original)
+    # They need no names themselves. Compilers (torch.jit, numba) look there for those that they read in the source.
+    wrapper = dressed(wrapper, original, getattr(original, "__globals__", None))
     # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
     wrapper._torchdynamo_inline = original
     return wrapper
@@ -157,14 +158,23 @@ def _awaited_call(original: Any, counter: Counter) -> Any:
     return counted
 
 
-def dressed(wrapper: Any, original: Any) -> Any:
-    """``wrapper``, looking like ``original``; one that takes its own frame off errors, as those here do."""
+def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None) -> Any:
+    """``wrapper``, looking like ``original``; one that takes its own frame off errors, as those here do.
+
+    ``names`` are its globals, unless they are to stay its own.
+    """
     # Here, not above: by the time that something is counted, the program has it imported.
     from functools import update_wrapper
 
-    wrapper.__code__ = of_counting(wrapper.__code__)
-    wrapper = _with_class_of(original, wrapper)
+    wrapper = FunctionType(
+        of_counting(wrapper.__code__),
+        wrapper.__globals__ if names is None else names,
+        wrapper.__name__,
+        wrapper.__defaults__,
+        _closure_of(wrapper, original),
+    )
     update_wrapper(wrapper, original)
+    wrapper.__kwdefaults__ = getattr(original, "__kwdefaults__", None)
     if wrapper.__code__.co_flags & _CO_VARARGS:
         from inspect import signature
 
@@ -176,18 +186,15 @@ def dressed(wrapper: Any, original: Any) -> Any:
     return wrapper
 
 
-def _with_class_of(original: Any, wrapper: Any) -> Any:
-    """``wrapper`` with the cell by which ``super()`` in ``original`` knows its class.
+def _closure_of(wrapper: Any, original: Any) -> tuple[Any, ...]:
+    """That of ``wrapper``, with the cell by which ``super()`` in ``original`` knows its class.
 
     attrs, and dataclasses with slots, make a class anew and then mend that cell, which they look for in the closures
     of what stands in the class. The wrappers here have a place for it, under the same name.
     """
     name, ours = "__class__", wrapper.__code__.co_freevars
     given = getattr(getattr(original, "__code__", None), "co_freevars", ())
-    if name not in given or name not in ours:
-        return wrapper
     cells = list(wrapper.__closure__)
-    cells[ours.index(name)] = original.__closure__[given.index(name)]
-    return FunctionType(
-        wrapper.__code__, wrapper.__globals__, wrapper.__name__, wrapper.__defaults__, tuple(cells)
-    )
+    if name in given and name in ours:
+        cells[ours.index(name)] = original.__closure__[given.index(name)]
+    return tuple(cells)

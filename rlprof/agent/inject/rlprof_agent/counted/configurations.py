@@ -135,5 +135,6 @@ def _called(original: Any, counter: Counter) -> Any:
 
 
 def _dressed(wrapper: Any, original: Any) -> Any:
-    dynamo.replace_in_graphs(dressed(wrapper, original), original)
+    wrapper = dressed(wrapper, original)
+    dynamo.replace_in_graphs(wrapper, original)
     return wrapper

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType, FunctionType
+
 from .. import layout
 from ..counters import counter, stated
 from ..stand_ins import MethodStandIn
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+_CO_GENERATORS = 32 | 512
+"""Those of ``async def`` too: what they are called for comes later."""
+
 
 def count_target(module: ModuleType, qualname: str) -> int:
     """Count the calls of ``qualname`` in ``module``; the state to tell the recorder.
@@ -23,18 +28,27 @@ def count_target(module: ModuleType, qualname: str) -> int:
     *path, name = qualname.split(".")
     for part in path:
         owner = getattr(owner, part, None)
+    if owner is not module and not isinstance(owner, type):
+        owner = type(owner)  # All objects of its class, then.
     found = getattr(owner, name, None)
     if isinstance(found, type) and hasattr(found, "step"):
         owner, name, found = found, "step", found.step
     if found is None:
         return layout.CUSTOM_MISSING
-    if not callable(found) or isinstance(found, type):
+    # An object that can be called (of a class, numba, functools) is more than its call.
+    is_possible = callable(found) if isinstance(owner, type) else _is_function(found)
+    if not is_possible or isinstance(found, type):
         return layout.CUSTOM_NOT_CALLABLE
     try:
         setattr(owner, name, _counted(_as_defined(owner, name), owner))
     except (TypeError, AttributeError):
         return layout.CUSTOM_READ_ONLY
     return layout.CUSTOM_COUNTED
+
+
+def _is_function(found: Any) -> bool:
+    is_generator = getattr(getattr(found, "__code__", None), "co_flags", 0) & _CO_GENERATORS
+    return type(found) in (FunctionType, BuiltinFunctionType) and not is_generator
 
 
 def _as_defined(owner: Any, name: str) -> Any:
