@@ -18,7 +18,8 @@ LOOP = f"{HOME}/train.py:40 train"
 STEP = f"{HOME}/train.py:12 step"
 LEARN = f"{HOME}/train.py:20 learn"
 ACT = f"{HOME}/train.py:30 act"
-DEEPCOPY = "/usr/lib/python3.11/copy.py:128 deepcopy"
+DEEPCOPY = f"{HOME}/.venv/lib/python3.11/site-packages/worlds/copy.py:128 deepcopy"
+"""A function that no detector knows: only the call tree tells of it."""
 OMEGACONF = f"{HOME}/.venv/lib/python3.11/site-packages/omegaconf/dictconfig.py:355 __getattr__"
 
 CHECK = jsonschema.Draft202012Validator(

@@ -76,11 +76,32 @@ def test_links_lead_somewhere(page):
 EXAMPLE = re.compile(r"^```python\n# (?P<path>\S+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+def examples_of_the_guide() -> dict[str, str]:
+    """By the path that each is to have."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return {example["path"]: example["text"] for example in EXAMPLE.finditer(text)}
+
+
+@pytest.mark.parametrize("path", examples_of_the_guide())
+# The modules of the guide are not there, so ruff takes them for another package's and sorts their imports anew.
+@pytest.mark.parametrize("check", [("check", "--ignore=I001"), ("format", "--diff")])
+def test_the_examples_of_the_guide_are_written_as_the_rest(path, check):
+    pytest.importorskip("ruff", reason="ruff is missing (pip install ruff)")
+
+    answer = subprocess.run(
+        [sys.executable, "-m", "ruff", *check, "--stdin-filename", ROOT / path, "-"],
+        input=examples_of_the_guide()[path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert answer.returncode == 0, answer.stdout
+
+
 def test_the_detector_of_the_guide_passes_its_own_tests(tmp_path):
-    examples = {
-        example["path"]: example["text"]
-        for example in EXAMPLE.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
-    }
+    examples = examples_of_the_guide()
     detector, its_test = sorted(path for path in examples if "/detectors/" in path)
     # Beside the package rather than in it: only the import path of the guide's detector differs.
     (tmp_path / "deepcopy_in_loop.py").write_text(examples[detector])

@@ -76,7 +76,8 @@ class Library:
     wrappers: str | None = None
     """Those of its files that wrap environments of others."""
     policy: str | None = None
-    """Networks and distributions: learning below a learner, else inference."""
+    """Networks and distributions: learning below a learner, else inference. A file that is of a policy and of a learner stands
+    here, and what calls its updates under ``learner``."""
     learner: str | None = None
     """Losses, gradients and optimizers."""
     data: str | None = None
@@ -91,7 +92,8 @@ class Library:
     transport: Mapping[str, Mapping[str, Transport]] = field(default_factory=dict)
     """What its functions, by pattern and name, do to get data to another process."""
     passes_on: str | None = None
-    """Code that passes messages on, and calls the work itself: what is below it is not transport."""
+    """Code that passes messages on, and calls the work itself: its own time is transport, what is below it is not. Not named
+    under ``transport``, which takes what is below, too."""
     waits: Mapping[str, Mapping[str, WaitKind]] = field(default_factory=dict)
     """What its functions, by pattern and name, wait for. Outside of the standard library only loops of the
     library's own that poll (``WaitKind.POLL``)."""

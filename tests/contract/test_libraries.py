@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import rlprof.agent
-from rlprof.libraries.base import EVERYTHING, Library
+from rlprof.agent.inject.rlprof_agent.counted import WATCHED
+from rlprof.libraries.base import ANY, EVERYTHING, Library
 from rlprof.libraries.known import LIBRARIES, file_pattern
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 
@@ -69,6 +70,15 @@ def test_each_sample_is_of_a_pattern(library):
         assert any(re.search(file_pattern(library, each), file) for each in patterns), sample
 
 
+def test_what_passes_messages_on_is_not_transport_as_a_whole(library):
+    whole = [pattern for pattern, functions in library.transport.items() if ANY in functions]
+    for sample in library.samples if library.passes_on else ():
+        file = file_of(library, sample)
+        if re.search(file_pattern(library, library.passes_on), file):
+            both = [each for each in whole if re.search(file_pattern(library, each), file)]
+            assert not both, f"{sample} passes on, so what it calls is no transport: {both}"
+
+
 def test_its_patterns_match_no_file_of_another_package(library):
     if names_of(library):
         for pattern in patterns_of(library):
@@ -96,6 +106,20 @@ def test_step_sources_are_what_the_agent_counts_and_each_has_its_rank():
     assert len({source.rank for source in SOURCES}) == len(SOURCES)
     assert len({source.words for source in SOURCES}) == len(SOURCES)
     assert all(STEP_SOURCES[source.counter] == source.words for source in SOURCES)
+
+
+def test_each_file_that_counts_steps_is_called_for_a_module():
+    called = {file for file, _ in WATCHED.values()}
+    for file in COUNTED.glob("*_envs.py"):
+        assert file.stem in called, f"name {file.name} in WATCHED of counted/__init__.py"
+
+
+def test_each_source_of_steps_is_documented():
+    text = (Path(__file__).parents[2] / "docs" / "run-file.md").read_text(encoding="utf-8")
+    for source in SOURCES:
+        assert f"`{source.counter}`" in text, (
+            f"docs/run-file.md does not say what {source.counter} counts"
+        )
 
 
 def test_a_vector_env_is_counted_before_the_environments_in_it():

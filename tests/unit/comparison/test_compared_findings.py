@@ -214,7 +214,7 @@ def test_the_worst_news_comes_first():
 
 
 def test_copies_in_a_training_are_no_finding_here():
-    # deepcopy has no detector: the tree says it alone.
+    # No detector knows it: the tree says it alone.
     found = compared(a_training(), a_training(copying_s=5))
 
     assert found.findings == ()

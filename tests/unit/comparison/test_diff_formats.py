@@ -115,7 +115,7 @@ def test_what_changed_below_a_line_of_ones_own_is_told_with_that_line(form):
 def test_a_narrow_terminal_keeps_the_line_in_sight():
     text = as_text(comparison_document(SLOWER), width=64, colored=False)
 
-    assert re.search(r"deepcopy  copy\.py\n +from step \(train\.py:12\)\n", text)
+    assert re.search(r"deepcopy  worlds/copy\.py\n +from step \(train\.py:12\)\n", text)
 
 
 def test_of_two_runs_alike_nothing_is_claimed():
