@@ -15,7 +15,7 @@ _HASHES = re.compile(r"'sha256-[^']+'")
 
 def check_golden(name: str, text: str) -> None:
     expected = GOLDEN / name
-    actual = GOLDEN / f"{name}.actual"
+    actual = GOLDEN / f"{expected.name}.actual"
     if os.environ.get("RLPROF_ACCEPT_GOLDEN"):
         expected.write_text(text, encoding="utf-8")
     if not expected.exists() or expected.read_text(encoding="utf-8") != text:

@@ -47,7 +47,8 @@ def comparison_as_json(found: Comparison) -> str:
             "notes": [
                 {"level": note.level, "slug": note.slug, "text": note.text} for note in found.notes
             ],
-        }
+        },
+        is_rounded=True,
     )
 
 

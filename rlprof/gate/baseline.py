@@ -67,7 +67,7 @@ def baseline_as_json(baseline: Baseline) -> str:
             for name in sorted(baseline.counters_per_step)
         },
     }
-    return as_json_text(document)
+    return as_json_text(document, is_rounded=True)
 
 
 def _one_or_all(values: Sequence[float]) -> Json:

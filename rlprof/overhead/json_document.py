@@ -35,7 +35,8 @@ def cost_as_json(cost: Cost) -> str:
             "recorded": number(cost.recorded),
             "own_cpu": _own(cost.own),
             "pairs": [_pair(pair) for pair in cost.pairs],
-        }
+        },
+        is_rounded=True,
     )
 
 

@@ -31,7 +31,8 @@ def study_as_json(study: Study) -> str:
             "notes": [
                 {"level": note.level, "slug": note.slug, "text": note.text} for note in study.notes
             ],
-        }
+        },
+        is_rounded=True,
     )
 
 

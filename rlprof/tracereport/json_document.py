@@ -71,7 +71,8 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
                 {"level": note.level, "slug": note.slug, "text": note.text}
                 for note in (*findings.failures.values(), *view.notes)
             ],
-        }
+        },
+        is_rounded=True,
     )
 
 

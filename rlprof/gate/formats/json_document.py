@@ -55,7 +55,8 @@ def outcome_as_json(outcome: Outcome, *, on_inconclusive: OnInconclusive | None)
             else _pair(outcome, outcome.comparison),
             "failure": None if outcome.failure is None else dict(outcome.failure._asdict()),
             "notes": [_note(it) for it in outcome.notes],
-        }
+        },
+        is_rounded=True,
     )
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from rlprof.model import recording
 
 _DIGITS: Final = 6
 """Significant digits of a measured value: more than any measurement here has."""
@@ -15,28 +20,77 @@ _UNUSUAL = re.compile(r"[^\n\x20-\x7e]")
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
+Number = float | None
+"""A measured value. It is written as null where it is not finite, too."""
 
-def as_json_text(document: Mapping[str, Json], *, indent: int = 2) -> str:
-    """``document`` as text that strict readers take; with ``indent`` 0 on one line."""
-    text = json.dumps(document, indent=indent or None, ensure_ascii=False, allow_nan=False)
+
+def means(description: str) -> Meta:
+    """What a key means, for its schema."""
+    return Meta(description=description)
+
+
+def one_of(*values: str) -> Meta:
+    """Texts that a key may have, for its schema."""
+    return Meta(extra_json_schema={"enum": [*values]})
+
+
+class Note(Struct, frozen=True):
+    level: Annotated[str, one_of("info", "warning", "error")]
+    slug: Annotated[str, means("Anchor in docs/messages.md.")]
+    text: str
+
+
+class Interval(Struct, frozen=True):
+    """A 95 % interval around the best guess."""
+
+    median: float
+    low: float
+    high: Annotated[Number, means("Null where it has no upper end.")]
+
+
+def notes_of(notes: Iterable[recording.Note]) -> list[Note]:
+    return [Note(note.level, note.slug, note.text) for note in notes]
+
+
+def as_json_text(
+    document: Struct | Mapping[str, Json], *, indent: int = 2, is_rounded: bool = False
+) -> str:
+    """``document`` as text that strict readers take; with ``indent`` 0 on one line.
+
+    Its numbers are rounded, unless they are already.
+    """
+    values = msgspec.to_builtins(document)
+    if not is_rounded:
+        values = _rounded(values)
+    text = json.dumps(values, indent=indent or None, ensure_ascii=False, allow_nan=False)
     return _UNUSUAL.sub(_spelled_out, text) + "\n"
 
 
-def seconds(us: float) -> Json:
-    return number(us / 1_000_000)
+def seconds(us: float) -> float:
+    return us / 1_000_000
 
 
 def known(value: float | None) -> Json:
     return None if value is None else number(value)
 
 
-def number(value: float) -> Json:
+def number(value: float) -> float | None:
     """``value`` rounded to what can be known; whole numbers stay whole; infinite ones are null."""
     if not math.isfinite(value):
         return None
     if value == int(value):
         return int(value)
     return float(f"{value:.{_DIGITS}g}")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return {key: _rounded(it) for key, it in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(it) for it in value]
+    return value
 
 
 def _spelled_out(match: re.Match[str]) -> str:
