@@ -10,12 +10,14 @@ import jsonschema
 import msgspec
 import pytest
 
+from rlprof.comparison.json_document import DiffDocument
 from rlprof.renderers.json_report.document import ReportDocument
 from tests.golden_files import check_golden
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {
     "rlprof/renderers/report.schema.json": ReportDocument,
+    "rlprof/comparison/diff.schema.json": DiffDocument,
 }
 
 

@@ -41,7 +41,7 @@ class Note(Struct, frozen=True):
 
 
 class Interval(Struct, frozen=True):
-    """A 95 % interval around the best guess."""
+    """A best guess, and the interval that it lies in."""
 
     median: float
     low: float
@@ -61,7 +61,7 @@ def as_json_text(
     """
     values = msgspec.to_builtins(document)
     if not is_rounded:
-        values = _rounded(values)
+        values = _as_written(values)
     text = json.dumps(values, indent=indent or None, ensure_ascii=False, allow_nan=False)
     return _UNUSUAL.sub(_spelled_out, text) + "\n"
 
@@ -75,21 +75,22 @@ def known(value: float | None) -> Json:
 
 
 def number(value: float) -> float | None:
-    """``value`` rounded to what can be known; whole numbers stay whole; infinite ones are null."""
-    if not math.isfinite(value):
-        return None
-    if value == int(value):
-        return int(value)
-    return float(f"{value:.{_DIGITS}g}")
+    """``value`` as it is written: rounded, and null where it is not finite."""
+    return rounded(value) if math.isfinite(value) else None
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: float) -> float:
+    """``value``, which is finite, to what can be known; whole numbers stay whole."""
+    return int(value) if value == int(value) else float(f"{value:.{_DIGITS}g}")
+
+
+def _as_written(value: Any) -> Any:
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):
-        return {key: _rounded(it) for key, it in value.items()}
+        return {key: _as_written(it) for key, it in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_rounded(it) for it in value]
+        return [_as_written(it) for it in value]
     return value
 
 
