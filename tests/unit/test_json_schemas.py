@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from rlprof.comparison.json_document import DiffDocument
+from rlprof.gate.formats.json_document import CheckDocument
 from rlprof.renderers.json_report.document import ReportDocument
 from tests.golden_files import check_golden
 
@@ -18,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMAS = {
     "rlprof/renderers/report.schema.json": ReportDocument,
     "rlprof/comparison/diff.schema.json": DiffDocument,
+    "rlprof/gate/check.schema.json": CheckDocument,
 }
 
 
