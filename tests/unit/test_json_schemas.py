@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from rlprof.comparison.json_document import DiffDocument
+from rlprof.gate.baseline import BaselineDocument
 from rlprof.gate.formats.json_document import CheckDocument
 from rlprof.renderers.json_report.document import ReportDocument
 from tests.golden_files import check_golden
@@ -20,6 +21,7 @@ SCHEMAS = {
     "rlprof/renderers/report.schema.json": ReportDocument,
     "rlprof/comparison/diff.schema.json": DiffDocument,
     "rlprof/gate/check.schema.json": CheckDocument,
+    "rlprof/gate/baseline.schema.json": BaselineDocument,
 }
 
 
