@@ -70,10 +70,6 @@ def seconds(us: float) -> float:
     return us / 1_000_000
 
 
-def known(value: float | None) -> Json:
-    return None if value is None else number(value)
-
-
 def number(value: float) -> float | None:
     """``value`` as it is written: rounded, and null where it is not finite."""
     return rounded(value) if math.isfinite(value) else None
