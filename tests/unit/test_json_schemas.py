@@ -56,4 +56,4 @@ def test_the_schema_is_that_of_the_struct(file, document):
     schema = schema_of(document, file)
 
     jsonschema.Draft202012Validator.check_schema(schema)
-    check_golden(str(ROOT / file), json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
+    check_golden(ROOT / file, json.dumps(schema, indent=2, ensure_ascii=False) + "\n")

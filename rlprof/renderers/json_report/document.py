@@ -15,7 +15,7 @@ from rlprof.model.finding import Confidence
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report.values import Note, Number, means, one_of
 
-Positive = Annotated[float, Meta(ge=0)] | None
+NotNegative = Annotated[float, Meta(ge=0)] | None
 Rank = Annotated[int, Meta(ge=1)]
 
 
@@ -58,7 +58,7 @@ class Run(Struct, frozen=True):
     started: Annotated[
         str, means("UTC, ISO 8601."), Meta(extra_json_schema={"format": "date-time"})
     ]
-    wall_s: Positive
+    wall_s: NotNegative
     exit_code: Annotated[
         int | None,
         means("The target's own, 128+n for signal n; null when rlprof did not live to see it."),
@@ -96,7 +96,7 @@ class Throughput(Struct, frozen=True):
     steady_sps: Annotated[
         Interval | None, means("Steps per second of the steady phase; null when it is not known.")
     ]
-    total_steps: Positive
+    total_steps: NotNegative
     series: Sequence[Rate]
     phases: Sequence[Phase]
 

@@ -21,16 +21,16 @@ _UNUSUAL = re.compile(r"[^\n\x20-\x7e]")
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 Number = float | None
-"""A measured value. It is written as null where it is not finite, too."""
+"""A measured value; None where it could not be measured. What is not finite is written as null, too."""
 
 
 def means(description: str) -> Meta:
-    """What a key means, for its schema."""
+    """Describe a key, for its schema."""
     return Meta(description=description)
 
 
 def one_of(*values: str) -> Meta:
-    """Texts that a key may have, for its schema."""
+    """List the texts that a key may have, for its schema."""
     return Meta(extra_json_schema={"enum": [*values]})
 
 
@@ -57,7 +57,7 @@ def as_json_text(
 ) -> str:
     """``document`` as text that strict readers take; with ``indent`` 0 on one line.
 
-    Its numbers are rounded, unless they are already.
+    Its numbers are written as ``number`` has them. With ``is_rounded`` they stay what they are.
     """
     values = msgspec.to_builtins(document)
     if not is_rounded:
