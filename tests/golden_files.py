@@ -13,9 +13,10 @@ _FROM_DOCS = re.compile(r"(<pre class=\"(?:before|after)\"[^>]*>).+?(</pre>)", r
 _HASHES = re.compile(r"'sha256-[^']+'")
 
 
-def check_golden(name: str, text: str) -> None:
+def check_golden(name: str | Path, text: str) -> None:
+    """Compare ``text`` with the golden file of that name, or with another file by its whole path."""
     expected = GOLDEN / name
-    actual = GOLDEN / f"{name}.actual"
+    actual = GOLDEN / f"{expected.name}.actual"
     if os.environ.get("RLPROF_ACCEPT_GOLDEN"):
         expected.write_text(text, encoding="utf-8")
     if not expected.exists() or expected.read_text(encoding="utf-8") != text:

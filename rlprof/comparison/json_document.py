@@ -1,164 +1,315 @@
-"""A comparison as JSON. ``diff.schema.json`` describes it; within a version keys are only added."""
+"""A comparison as JSON: its keys, in order, and their values. ``diff.schema.json`` is made from these.
+
+Within a version keys are only added.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Final
+from typing import Annotated, Final, Literal
+
+from msgspec import Struct
 
 import rlprof
-from rlprof.comparison.calltree import ChangeBox, ChangeTree, Cost, FunctionChange
-from rlprof.comparison.compare import Comparison, CounterChange
-from rlprof.comparison.findings import FindingChange
+from rlprof.comparison import calltree
+from rlprof.comparison.calltree import ChangeBox, ChangeTree, FunctionChange
+from rlprof.comparison.compare import METRICS, Comparison, CounterChange
+from rlprof.comparison.findings import Fate, FindingChange
+from rlprof.comparison.flamecolumns import KINDS
 from rlprof.comparison.outline import drawn
-from rlprof.model.finding import PricedFinding, Range
-from rlprof.model.profile import Interval
+from rlprof.model import finding
+from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.report import Report
 from rlprof.pace.rates import RateChange
-from rlprof.renderers.json_report.values import Json, as_json_text, known, number
+from rlprof.renderers.json_report.values import (
+    Interval,
+    Note,
+    Number,
+    as_json_text,
+    means,
+    notes_of,
+    one_of,
+)
 from rlprof.report import wording
-
-FORMAT: Final = "rlprof-diff"
-FORMAT_VERSION: Final = 1
-"""1: the first."""
 
 MOST_FUNCTIONS: Final = 200
 THINNEST_SHARE: Final = 0.001
 """Of the root: the document is for programs that say what changed, not for drawing."""
 
+UNITS: Final = {"step": "us_per_step", "share": "share", "run": "us"}
+"""Of the cost of a finding."""
+
+_PLACE: Final = means(
+    "The file, from the project or the package on; empty for roles and what is no function."
+)
+_NOISE: Final = means("Half-width of the band around no change in which nothing is claimed.")
+_IS_CLEAR: Final = means("Whether the change is outside of that band.")
+
+
+class Range(Struct, frozen=True):
+    low: float
+    high: float
+
+
+class Run(Struct, frozen=True):
+    id: str
+    file: str | None
+    label: str | None
+    git: str | None
+    command: Sequence[str]
+    started: str
+    exit_code: int | None
+    complete: bool
+    host: Mapping[str, str]
+    unit: str
+    steady_sps: Interval | None
+    why_no_sps: str | None
+
+
+class Rate(Struct, frozen=True):
+    ratio: Interval
+    crowding_ratio: Annotated[
+        float, means("What other programs on the machine explain of the ratio.")
+    ]
+    is_clear: Annotated[
+        bool, means("Whether the ratio is more than noise, crowding, and five per cent.")
+    ]
+
+
+class Place(Struct, frozen=True):
+    file: str
+    line: int
+    function: str
+
+
+class Priced(Struct, frozen=True):
+    title: str
+    phase: str
+    confidence: Confidence
+    cost: Annotated[Range, means("What its fix would save, in the finding's unit.")]
+    saved_share: Range
+    locations: Sequence[Place]
+
+
+class Finding(Struct, frozen=True):
+    fate: Fate
+    id: str
+    unit: Annotated[str, one_of(*UNITS.values())]
+    base: Priced | None
+    new: Priced | None
+
+
+class Counter(Struct, frozen=True):
+    name: str
+    base: Number
+    new: Number
+    is_clear: bool
+
+
+class Quantity(Struct, frozen=True):
+    name: str
+    unit: Annotated[str, one_of("us", "bytes", "cores")]
+    base: Number
+    new: Number
+
+
+class Cost(Struct, frozen=True):
+    """µs per step (or per second), and the part of it that is waiting."""
+
+    us: float
+    waiting_us: float
+
+
+class Box(Struct, frozen=True):
+    parent: Annotated[int, means("Place in this list; -1 for the root.")]
+    label: str
+    place: Annotated[str, _PLACE]
+    kind: Annotated[str, one_of(*KINDS)]
+    base: Cost
+    new: Cost
+    noise_us: Annotated[float, _NOISE]
+    is_clear: Annotated[bool, _IS_CLEAR]
+
+
+class Function(Struct, frozen=True):
+    label: str
+    place: Annotated[str, _PLACE]
+    kind: Annotated[str, one_of(*KINDS)]
+    base: Cost
+    new: Cost
+    noise_us: Annotated[float, _NOISE]
+    is_clear: Annotated[bool, _IS_CLEAR]
+    is_waiting: bool
+
+
+class Tree(Struct, frozen=True):
+    per: Annotated[
+        str,
+        one_of("step", "second"),
+        means(
+            "What the costs are for: a step, or a second of steady time where steps are not known in both."
+        ),
+    ]
+    common_ratio: Annotated[
+        float, means("New over base of what all functions have in common, and none is blamed for.")
+    ]
+    pruned_share: float
+    boxes: Annotated[
+        Sequence[Box],
+        means(
+            "Preorder; costs include what is called. Boxes under a thousandth of the root are left out."
+        ),
+    ]
+    functions: Annotated[
+        Sequence[Function],
+        means(
+            f"Own time, in all places together; the most changed first, at most {MOST_FUNCTIONS}."
+        ),
+    ]
+
+
+class DiffDocument(Struct, frozen=True):
+    """What `rlprof diff --format json` writes. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+
+    format: Literal["rlprof-diff"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    metric: Annotated[str, one_of(*METRICS)]
+    base: Run
+    new: Run
+    rate: Annotated[
+        Rate | None,
+        means("Steps per second, new over base; null unless both are known and count the same."),
+    ]
+    findings: Sequence[Finding]
+    counters_per_step: Sequence[Counter]
+    quantities: Sequence[Quantity]
+    calltree: Annotated[
+        Tree | None,
+        means("Of the steady phase, processes of a role and lines of a function merged."),
+    ]
+    notes: Sequence[Note]
+
 
 def comparison_as_json(found: Comparison) -> str:
     return as_json_text(
-        {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "rlprof": rlprof.__version__,
-            "metric": found.metric,
-            "base": _run(found.base),
-            "new": _run(found.new),
-            "rate": None if found.rate is None else _rate(found.rate),
-            "findings": [_finding(it) for it in found.findings],
-            "counters_per_step": [_counter(it) for it in found.counters],
-            "quantities": [
-                {"name": it.name, "unit": it.unit, "base": known(it.base), "new": known(it.new)}
-                for it in found.quantities
+        DiffDocument(
+            format="rlprof-diff",
+            version=1,
+            rlprof=rlprof.__version__,
+            metric=found.metric,
+            base=_run(found.base),
+            new=_run(found.new),
+            rate=None if found.rate is None else _rate(found.rate),
+            findings=[_finding(change) for change in found.findings],
+            counters_per_step=[_counter(change) for change in found.counters],
+            quantities=[
+                Quantity(figure.name, figure.unit, figure.base, figure.new)
+                for figure in found.quantities
             ],
-            "calltree": None if found.tree is None else _tree(found.tree),
-            "notes": [
-                {"level": note.level, "slug": note.slug, "text": note.text} for note in found.notes
-            ],
-        }
+            calltree=None if found.tree is None else _tree(found.tree),
+            notes=notes_of(found.notes),
+        )
     )
 
 
-def _run(report: Report) -> dict[str, Json]:
+def _run(report: Report) -> Run:
     run = report.run
     started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
     sps = report.throughput.steady_sps
-    return {
-        "id": run.id,
-        "file": report.run_file or None,
-        "label": run.label,
-        "git": run.git,
-        "command": list(run.command),
-        "started": started.isoformat(timespec="seconds"),
-        "exit_code": run.exit_code,
-        "complete": run.complete,
-        "host": dict(run.host),
-        "unit": report.throughput.unit,
-        "steady_sps": None if sps is None else _interval(sps),
-        "why_no_sps": wording.unglued(wording.lack_of_rate(report.throughput)) or None,
-    }
+    return Run(
+        id=run.id,
+        file=report.run_file or None,
+        label=run.label,
+        git=run.git,
+        command=run.command,
+        started=started.isoformat(timespec="seconds"),
+        exit_code=run.exit_code,
+        complete=run.complete,
+        host=dict(run.host),
+        unit=report.throughput.unit,
+        steady_sps=None if sps is None else Interval(*sps),
+        why_no_sps=wording.unglued(wording.lack_of_rate(report.throughput)) or None,
+    )
 
 
-def _rate(rate: RateChange) -> dict[str, Json]:
-    return {
-        "ratio": _interval(rate.ratio),
-        "crowding_ratio": number(rate.crowding_ratio),
-        "is_clear": rate.is_clear,
-    }
+def _rate(rate: RateChange) -> Rate:
+    return Rate(Interval(*rate.ratio), rate.crowding_ratio, rate.is_clear)
 
 
-def _finding(change: FindingChange) -> dict[str, Json]:
-    return {
-        "fate": change.fate.value,
-        "id": change.shown.finding.detector,
-        "unit": {"step": "us_per_step", "share": "share", "run": "us"}[change.unit],
-        "base": _priced(change.base, change.base_cost),
-        "new": _priced(change.new, change.new_cost),
-    }
+def _finding(change: FindingChange) -> Finding:
+    return Finding(
+        fate=change.fate,
+        id=change.shown.finding.detector,
+        unit=UNITS[change.unit],
+        base=_priced(change.base, change.base_cost),
+        new=_priced(change.new, change.new_cost),
+    )
 
 
-def _priced(priced: PricedFinding | None, cost: Range | None) -> Json:
+def _priced(priced: PricedFinding | None, cost: finding.Range | None) -> Priced | None:
     if priced is None or cost is None:
         return None
-    return {
-        "title": priced.finding.title,
-        "phase": priced.finding.phase.value,
-        "confidence": priced.finding.confidence.value,
-        "cost": _range(cost),
-        "saved_share": _range(priced.saved_share),
-        "locations": [
-            {"file": it.file, "line": it.line, "function": it.function}
-            for it in priced.finding.locations
+    return Priced(
+        title=priced.finding.title,
+        phase=priced.finding.phase.value,
+        confidence=priced.finding.confidence,
+        cost=_range(cost),
+        saved_share=_range(priced.saved_share),
+        locations=[
+            Place(place.file, place.line, place.function) for place in priced.finding.locations
         ],
-    }
+    )
 
 
-def _counter(change: CounterChange) -> dict[str, Json]:
-    return {
-        "name": change.name,
-        "base": known(change.base),
-        "new": known(change.new),
-        "is_clear": change.is_clear,
-    }
+def _counter(change: CounterChange) -> Counter:
+    return Counter(change.name, change.base, change.new, change.is_clear)
 
 
-def _tree(tree: ChangeTree) -> dict[str, Json]:
+def _tree(tree: ChangeTree) -> Tree:
     shown = drawn(tree, THINNEST_SHARE)
-    return {
-        "per": tree.per,
-        "common_ratio": number(tree.common_ratio),
-        "pruned_share": number(shown.pruned_share),
-        "boxes": [_box(it) for it in shown.boxes],
-        "functions": [_function(it) for it in tree.functions[:MOST_FUNCTIONS]],
-    }
+    return Tree(
+        per=tree.per,
+        common_ratio=tree.common_ratio,
+        pruned_share=shown.pruned_share,
+        boxes=[_box(box) for box in shown.boxes],
+        functions=[_function(function) for function in tree.functions[:MOST_FUNCTIONS]],
+    )
 
 
-def _box(box: ChangeBox) -> dict[str, Json]:
-    return {
-        "parent": box.parent,
-        "label": box.label,
-        "place": box.place,
-        "kind": box.kind,
-        "base": _cost(box.base),
-        "new": _cost(box.new),
-        "noise_us": number(box.noise_us),
-        "is_clear": box.is_clear,
-    }
+def _box(box: ChangeBox) -> Box:
+    return Box(
+        parent=box.parent,
+        label=box.label,
+        place=box.place,
+        kind=box.kind,
+        base=_cost(box.base),
+        new=_cost(box.new),
+        noise_us=box.noise_us,
+        is_clear=box.is_clear,
+    )
 
 
-def _function(function: FunctionChange) -> dict[str, Json]:
-    return {
-        "label": function.label,
-        "place": function.place,
-        "kind": function.kind,
-        "base": _cost(function.base),
-        "new": _cost(function.new),
-        "noise_us": number(function.noise_us),
-        "is_clear": function.is_clear,
-        "is_waiting": function.is_waiting,
-    }
+def _function(function: FunctionChange) -> Function:
+    return Function(
+        label=function.label,
+        place=function.place,
+        kind=function.kind,
+        base=_cost(function.base),
+        new=_cost(function.new),
+        noise_us=function.noise_us,
+        is_clear=function.is_clear,
+        is_waiting=function.is_waiting,
+    )
 
 
-def _cost(cost: Cost) -> dict[str, Json]:
-    return {"us": number(cost.us), "waiting_us": number(cost.idle_us)}
+def _cost(cost: calltree.Cost) -> Cost:
+    return Cost(cost.us, cost.idle_us)
 
 
-def _interval(value: Interval) -> dict[str, Json]:
-    return {"median": number(value.median), "low": number(value.low), "high": number(value.high)}
-
-
-def _range(value: Range) -> dict[str, Json]:
+def _range(value: finding.Range) -> Range:
     assert math.isfinite(value.high), "prices are bounded"
-    return {"low": number(value.low), "high": number(value.high)}
+    return Range(*value)

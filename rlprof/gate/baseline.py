@@ -7,16 +7,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct
 
 import rlprof
 from rlprof.errors import MeasureError, RlprofError, UsageError
+from rlprof.gate.fingerprint import fingerprint
 from rlprof.inputs import read_input
-from rlprof.renderers.json_report.values import Json, as_json_text, number
+from rlprof.renderers.json_report.values import as_json_text, means, one_of, rounded
 
 FORMAT: Final = "rlprof-baseline"
 FORMAT_VERSION: Final = 1
 """1: the first."""
+
+Count = Annotated[float, Meta(ge=0)]
 
 _MOST_BYTES: Final = 16 << 20
 """Of the file: those that are written have a few kB."""
@@ -48,32 +53,71 @@ class Baseline:
     """Totals over steps, of each run. What was counted and did not occur is 0; of what is left out nobody knows."""
 
 
+class BaselineDocument(Struct, frozen=True):
+    """What `rlprof check --save-baseline FILE` writes and `--baseline FILE` reads. Within a version keys are only ever added: ignore those you do not know."""
+
+    format: Literal["rlprof-baseline"]
+    version: Literal[1]
+    rlprof: str
+    saved: Annotated[str, means("ISO 8601, UTC.")]
+    commit: Annotated[
+        str | None,
+        means(
+            "With +changes when the working tree differed from it; null outside a git repository."
+        ),
+    ]
+    command: Sequence[str]
+    machine: Annotated[
+        Mapping[str, str],
+        Meta(extra_json_schema={"required": sorted(fingerprint({}, {}))}),
+        means("What must be the same for speeds to be comparable."),
+    ]
+    unit: Annotated[str, one_of("steps", "updates")]
+    source: Annotated[str, means("What counted the steps.")]
+    sps: Annotated[
+        Sequence[Annotated[float, Meta(gt=0)]],
+        means(
+            "Steady steps per second, one value a run; empty when it was saved with --counters-only."
+        ),
+    ]
+    steps: Annotated[
+        Sequence[Count],
+        Meta(min_length=1),
+        means("All steps of each run; 0 where the program prints its rate alone."),
+    ]
+    counters_per_step: Annotated[
+        Mapping[str, Count | Annotated[Sequence[Count], Meta(min_length=1)]],
+        means(
+            "Totals of a run over its steps: one value where all runs agree, else one a run. 0 is what was counted and did not occur; what is left out is not known."
+        ),
+    ]
+
+
 def baseline_as_json(baseline: Baseline) -> str:
     """One value a line and everything in order, so that a diff shows what changed."""
-    document: dict[str, Json] = {
-        "format": FORMAT,
-        "version": FORMAT_VERSION,
-        "rlprof": rlprof.__version__,
-        "saved": baseline.saved,
-        "commit": baseline.commit or None,
-        "command": list(baseline.command),
-        "machine": {name: baseline.machine[name] for name in sorted(baseline.machine)},
-        "unit": baseline.unit,
-        "source": baseline.source,
-        "sps": [number(value) for value in baseline.sps],
-        "steps": [number(value) for value in baseline.steps],
-        "counters_per_step": {
-            name: _one_or_all(baseline.counters_per_step[name])
-            for name in sorted(baseline.counters_per_step)
+    document = BaselineDocument(
+        format=FORMAT,
+        version=FORMAT_VERSION,
+        rlprof=rlprof.__version__,
+        saved=baseline.saved,
+        commit=baseline.commit or None,
+        command=baseline.command,
+        machine=dict(sorted(baseline.machine.items())),
+        unit=baseline.unit,
+        source=baseline.source,
+        sps=[rounded(value) for value in baseline.sps],
+        steps=[rounded(value) for value in baseline.steps],
+        counters_per_step={
+            name: _one_or_all(values) for name, values in sorted(baseline.counters_per_step.items())
         },
-    }
-    return as_json_text(document)
+    )
+    return as_json_text(document, is_rounded=True)
 
 
-def _one_or_all(values: Sequence[float]) -> Json:
+def _one_or_all(values: Sequence[float]) -> float | Sequence[float]:
     """Most counters are the same in all runs: then one value is easier to read."""
     # Not rounded further: what is the same must be equal.
-    return values[0] if len(set(values)) == 1 else list(values)
+    return values[0] if len(set(values)) == 1 else values
 
 
 def read_baseline(path: Path) -> Baseline:

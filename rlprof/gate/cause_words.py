@@ -20,7 +20,7 @@ MOST_FUNCTIONS: Final = 3
 MOST_ALONE: Final = 5
 """Findings of head alone; they come by cost."""
 
-_WORSE: Final = (Fate.APPEARED, Fate.GREW)
+WORSE: Final = (Fate.APPEARED, Fate.GREW)
 _NAME_LIMIT: Final = 80
 
 _TOLD_INSTEAD: Final = "no-common-rate"
@@ -124,7 +124,7 @@ def worse_findings(outcome: Outcome) -> list[FindingChange]:
     """Findings that appeared in head, or grew."""
     if outcome.comparison is None:
         return []
-    return [it for it in outcome.comparison.findings if it.fate in _WORSE]
+    return [it for it in outcome.comparison.findings if it.fate in WORSE]
 
 
 def in_head_only(outcome: Outcome) -> list[FindingChange]:

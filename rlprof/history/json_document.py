@@ -2,70 +2,104 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
 
 import rlprof
-from rlprof.history.rows import Gain, History, Row
+from rlprof.history import rows
+from rlprof.history.rows import History, Row
 from rlprof.model.finding import PricedFinding
-from rlprof.renderers.json_report import crash_as_json
-from rlprof.renderers.json_report.values import Json, as_json_text, number
+from rlprof.model.profile import PhaseKind
+from rlprof.renderers.json_report import crash_of
+from rlprof.renderers.json_report.document import Crash, Range
+from rlprof.renderers.json_report.values import Interval, Number, as_json_text, seconds
 
-FORMAT: Final = "rlprof-history"
-FORMAT_VERSION: Final = 1
-"""1: the first."""
+
+class Gain(Struct, frozen=True):
+    times: Number
+    is_clear: bool
+
+
+class Bottleneck(Struct, frozen=True):
+    id: str
+    title: str
+    phase: PhaseKind
+    saved_share: Range
+
+
+class Run(Struct, frozen=True):
+    file: str
+    id: str
+    started: str
+    label: str | None
+    git: str | None
+    script: str
+    command: Sequence[str]
+    wall_s: Number
+    exit_code: int | None
+    complete: bool
+    crash: Crash | None
+    sps: Interval | None
+    why_no_sps: str | None
+    gain_over_previous: Gain | None
+    gain_over_first: Gain | None
+    bottleneck: Bottleneck | None
+
+
+class Unread(Struct, frozen=True):
+    file: str
+    reason: str
+
+
+class HistoryDocument(Struct, frozen=True):
+    format: Literal["rlprof-history"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    runs: Sequence[Run]
+    unread: Sequence[Unread]
 
 
 def history_as_json(history: History) -> str:
     return as_json_text(
-        {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "rlprof": rlprof.__version__,
-            "runs": [_row(row) for row in history.rows],
-            "unread": [{"file": unread.file, "reason": unread.reason} for unread in history.unread],
-        }
+        HistoryDocument(
+            format="rlprof-history",
+            version=1,
+            rlprof=rlprof.__version__,
+            runs=[_run(row) for row in history.rows],
+            unread=[Unread(unread.file, unread.reason) for unread in history.unread],
+        )
     )
 
 
-def _row(row: Row) -> dict[str, Json]:
+def _run(row: Row) -> Run:
     run = row.run
-    return {
-        "file": row.file,
-        "id": run.id,
-        "started": row.started.isoformat(timespec="seconds"),
-        "label": run.label,
-        "git": run.git,
-        "script": run.script,
-        "command": list(run.command),
-        "wall_s": number(run.wall_us / 1e6),
-        "exit_code": run.exit_code,
-        "complete": run.complete,
-        "crash": crash_as_json(row.crash),
-        "sps": None
-        if row.sps is None
-        else {
-            "median": number(row.sps.median),
-            "low": number(row.sps.low),
-            "high": number(row.sps.high),
-        },
-        "why_no_sps": row.why_no_sps or None,
-        "gain_over_previous": _gain(row.over_previous),
-        "gain_over_first": _gain(row.over_first),
-        "bottleneck": None if row.top is None else _bottleneck(row.top),
-    }
+    return Run(
+        file=row.file,
+        id=run.id,
+        started=row.started.isoformat(timespec="seconds"),
+        label=run.label,
+        git=run.git,
+        script=run.script,
+        command=run.command,
+        wall_s=seconds(run.wall_us),
+        exit_code=run.exit_code,
+        complete=run.complete,
+        crash=crash_of(row.crash),
+        sps=None if row.sps is None else Interval(*row.sps),
+        why_no_sps=row.why_no_sps or None,
+        gain_over_previous=_gain(row.over_previous),
+        gain_over_first=_gain(row.over_first),
+        bottleneck=None if row.top is None else _bottleneck(row.top),
+    )
 
 
-def _gain(gain: Gain | None) -> Json:
-    return None if gain is None else {"times": number(gain.times), "is_clear": gain.is_clear}
+def _gain(gain: rows.Gain | None) -> Gain | None:
+    return None if gain is None else Gain(gain.times, gain.is_clear)
 
 
-def _bottleneck(priced: PricedFinding) -> dict[str, Json]:
-    return {
-        "id": priced.finding.detector,
-        "title": priced.finding.title,
-        "phase": priced.finding.phase.value,
-        "saved_share": {
-            "low": number(priced.saved_share.low),
-            "high": number(priced.saved_share.high),
-        },
-    }
+def _bottleneck(priced: PricedFinding) -> Bottleneck:
+    finding = priced.finding
+    return Bottleneck(finding.detector, finding.title, finding.phase, Range(*priced.saved_share))

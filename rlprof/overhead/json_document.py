@@ -2,57 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
 
 import rlprof
-from rlprof.overhead.cost import CONFIDENCE, Cost, OwnCpu, Pair
-from rlprof.renderers.json_report.values import Json, as_json_text, known, number
+from rlprof.overhead import cost as costs
+from rlprof.overhead.cost import CONFIDENCE, Basis, Cost
+from rlprof.renderers.json_report.values import Number, as_json_text
 
-FORMAT: Final = "rlprof-overhead"
-FORMAT_VERSION: Final = 1
-"""1: the first."""
+
+class Loss(Struct, frozen=True):
+    median: Number
+    low: Number
+    high: Number
+    confidence: Number
+
+
+class OwnCpu(Struct, frozen=True):
+    cores: Number
+    cores_per_process: Number
+    parts: Mapping[str, Number]
+    processes: Number
+    wall_s: Number
+
+
+class Pair(Struct, frozen=True):
+    bare: Number
+    recorded: Number
+    loss: Number
+    own_cpu: OwnCpu
+
+
+class OverheadDocument(Struct, frozen=True):
+    format: Literal["rlprof-overhead"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    command: Sequence[str]
+    basis: Basis
+    why_wall: str | None
+    unit: str
+    source: str | None
+    loss: Loss
+    bare: Number
+    recorded: Number
+    own_cpu: OwnCpu
+    pairs: Sequence[Pair]
 
 
 def cost_as_json(cost: Cost) -> str:
     loss = cost.loss
+    confidence = None if loss.low is None else CONFIDENCE
     return as_json_text(
-        {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "rlprof": rlprof.__version__,
-            "command": list(cost.command),
-            "basis": cost.basis.value,
-            "why_wall": cost.why_wall or None,
-            "unit": cost.pairs[0].unit,
-            "source": cost.pairs[0].source or None,
-            "loss": {
-                "median": number(loss.middle),
-                "low": known(loss.low),
-                "high": known(loss.high),
-                "confidence": None if loss.low is None else CONFIDENCE,
-            },
-            "bare": number(cost.bare),
-            "recorded": number(cost.recorded),
-            "own_cpu": _own(cost.own),
-            "pairs": [_pair(pair) for pair in cost.pairs],
-        }
+        OverheadDocument(
+            format="rlprof-overhead",
+            version=1,
+            rlprof=rlprof.__version__,
+            command=cost.command,
+            basis=cost.basis,
+            why_wall=cost.why_wall or None,
+            unit=cost.pairs[0].unit,
+            source=cost.pairs[0].source or None,
+            loss=Loss(loss.middle, loss.low, loss.high, confidence),
+            bare=cost.bare,
+            recorded=cost.recorded,
+            own_cpu=_own(cost.own),
+            pairs=[
+                Pair(pair.bare, pair.recorded, pair.loss, _own(pair.own)) for pair in cost.pairs
+            ],
+        )
     )
 
 
-def _pair(pair: Pair) -> Json:
-    return {
-        "bare": number(pair.bare),
-        "recorded": number(pair.recorded),
-        "loss": number(pair.loss),
-        "own_cpu": _own(pair.own),
-    }
-
-
-def _own(own: OwnCpu) -> Json:
-    return {
-        "cores": number(own.cores),
-        "cores_per_process": number(own.per_process),
-        "parts": {part: number(cores) for part, cores in own.parts.items()},
-        "processes": number(own.processes),
-        "wall_s": number(own.wall_s),
-    }
+def _own(own: costs.OwnCpu) -> OwnCpu:
+    return OwnCpu(own.cores, own.per_process, dict(own.parts), own.processes, own.wall_s)

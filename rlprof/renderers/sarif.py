@@ -17,7 +17,7 @@ from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.json_report.values import Json, as_json_text, number
+from rlprof.renderers.json_report.values import Json, as_json_text
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.resources import detector_page
@@ -144,7 +144,7 @@ def _results(
             "ruleId": printable(detector),
             "ruleIndex": rules.index(detector),
             "level": _level(priced),
-            "rank": number(100 * min(1.0, max(0.0, priced.saved_share.high))),
+            "rank": 100 * min(1.0, max(0.0, priced.saved_share.high)),
             "message": {"text": _message(priced, report)},
             "locations": [_location(main, path)],
             "relatedLocations": [
@@ -206,11 +206,11 @@ def _price(priced: PricedFinding) -> Json:
     price: dict[str, Json] = {
         "confidence": priced.finding.confidence.value,
         "phase": priced.finding.phase.value,
-        "savedShare": [number(bound) for bound in priced.saved_share],
-        "savedSeconds": [number(bound / 1e6) for bound in priced.saved_us],
+        "savedShare": list(priced.saved_share),
+        "savedSeconds": [bound / 1e6 for bound in priced.saved_us],
     }
     if priced.sps_after is not None:
-        price["spsAfter"] = [number(bound) for bound in priced.sps_after]
+        price["spsAfter"] = list(priced.sps_after)
     return price
 
 

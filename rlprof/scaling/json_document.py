@@ -2,89 +2,132 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
 
 import rlprof
-from rlprof.model.profile import Interval
-from rlprof.pace.scaling import Fit
-from rlprof.renderers.json_report.values import Json, as_json_text, number
-from rlprof.scaling.ladder import LadderRun, Rung
+from rlprof.pace import scaling
+from rlprof.renderers.json_report.values import Interval, Note, Number, as_json_text, notes_of
+from rlprof.scaling import ladder
 from rlprof.scaling.study import Study
 
-FORMAT: Final = "rlprof-scale"
-FORMAT_VERSION: Final = 1
-"""1: the first."""
+
+class Run(Struct, frozen=True):
+    workers: int
+    round: int
+    run_file: str
+    exit_code: int | None
+    sps: Interval | None
+    why_no_sps: str | None
+    processes: int
+    cpu_share: Number
+    taken_share: Number
+    bounded_by: str | None
+
+
+class Rung(Struct, frozen=True):
+    workers: int
+    sps: Interval
+    speed_up: Number
+    efficiency: Number
+    fitted_sps: Number
+
+
+class Fit(Struct, frozen=True):
+    per_worker_sps: Number
+    contention: Interval
+    coherency: Interval
+    peak_workers: Number
+    ceiling_sps: Number
+    relative_error: Number
+
+
+class Fits(Struct, frozen=True):
+    amdahl: Fit | None
+    usl: Fit | None
+
+
+class Best(Struct, frozen=True):
+    workers: int
+    as_fast_within_spread: int
+    bounded_by: str
+    profile_bounded_by: str | None
+
+
+class ScaleDocument(Struct, frozen=True):
+    format: Literal["rlprof-scale"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    command: Sequence[str]
+    usable_cores: Number
+    runs: Sequence[Run]
+    rungs: Sequence[Rung]
+    fits: Fits
+    best: Best | None
+    notes: Sequence[Note]
 
 
 def study_as_json(study: Study) -> str:
     return as_json_text(
-        {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "rlprof": rlprof.__version__,
-            "command": list(study.command),
-            "usable_cores": number(study.usable_cores),
-            "runs": [_run(run) for run in study.runs],
-            "rungs": [_rung(rung, study) for rung in study.rungs],
-            "fits": {"amdahl": _fit(study.amdahl), "usl": _fit(study.usl)},
-            "best": _best(study),
-            "notes": [
-                {"level": note.level, "slug": note.slug, "text": note.text} for note in study.notes
-            ],
-        }
+        ScaleDocument(
+            format="rlprof-scale",
+            version=1,
+            rlprof=rlprof.__version__,
+            command=study.command,
+            usable_cores=study.usable_cores,
+            runs=[_run(run) for run in study.runs],
+            rungs=[_rung(rung, study) for rung in study.rungs],
+            fits=Fits(_fit(study.amdahl), _fit(study.usl)),
+            best=_best(study),
+            notes=notes_of(study.notes),
+        )
     )
 
 
-def _run(run: LadderRun) -> dict[str, Json]:
-    return {
-        "workers": run.workers,
-        "round": run.round,
-        "run_file": run.run_file,
-        "exit_code": run.exit_code,
-        "sps": None if run.sps is None else _interval(run.sps),
-        "why_no_sps": run.why_no_sps or None,
-        "processes": run.processes,
-        "cpu_share": number(run.cpu_share),
-        "taken_share": number(run.taken_share),
-        "bounded_by": run.bound or None,
-    }
+def _run(run: ladder.LadderRun) -> Run:
+    return Run(
+        workers=run.workers,
+        round=run.round,
+        run_file=run.run_file,
+        exit_code=run.exit_code,
+        sps=None if run.sps is None else Interval(*run.sps),
+        why_no_sps=run.why_no_sps or None,
+        processes=run.processes,
+        cpu_share=run.cpu_share,
+        taken_share=run.taken_share,
+        bounded_by=run.bound or None,
+    )
 
 
-def _rung(rung: Rung, study: Study) -> dict[str, Json]:
+def _rung(rung: ladder.Rung, study: Study) -> Rung:
     first = study.rungs[0]
     speed_up = rung.sps.median / first.sps.median
-    return {
-        "workers": rung.workers,
-        "sps": _interval(rung.sps),
-        "speed_up": number(speed_up),
-        "efficiency": number(speed_up * first.workers / rung.workers),
-        "fitted_sps": None if study.fit is None else number(study.fit.law.sps(rung.workers)),
-    }
+    return Rung(
+        workers=rung.workers,
+        sps=Interval(*rung.sps),
+        speed_up=speed_up,
+        efficiency=speed_up * first.workers / rung.workers,
+        fitted_sps=None if study.fit is None else study.fit.law.sps(rung.workers),
+    )
 
 
-def _fit(fit: Fit | None) -> Json:
+def _fit(fit: scaling.Fit | None) -> Fit | None:
     if fit is None:
         return None
-    return {
-        "per_worker_sps": number(fit.law.per_worker_sps),
-        "contention": _interval(fit.contention),
-        "coherency": _interval(fit.coherency),
-        "peak_workers": number(fit.law.peak),
-        "ceiling_sps": number(fit.law.ceiling_sps),
-        "relative_error": number(fit.error),
-    }
+    return Fit(
+        per_worker_sps=fit.law.per_worker_sps,
+        contention=Interval(*fit.contention),
+        coherency=Interval(*fit.coherency),
+        peak_workers=fit.law.peak,
+        ceiling_sps=fit.law.ceiling_sps,
+        relative_error=fit.error,
+    )
 
 
-def _best(study: Study) -> Json:
+def _best(study: Study) -> Best | None:
     if study.best is None or study.enough is None:
         return None
-    return {
-        "workers": study.best.workers,
-        "as_fast_within_spread": study.enough.workers,
-        "bounded_by": study.bound,
-        "profile_bounded_by": study.profile_bound or None,
-    }
-
-
-def _interval(value: Interval) -> dict[str, Json]:
-    return {"median": number(value.median), "low": number(value.low), "high": number(value.high)}
+    return Best(study.best.workers, study.enough.workers, study.bound, study.profile_bound or None)

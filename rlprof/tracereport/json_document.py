@@ -2,142 +2,244 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
 
 import rlprof
 from rlprof.device.timeline import DeviceTimeline
-from rlprof.device.transfers import Transfer
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
+from rlprof.model.finding import Confidence
 from rlprof.pricing.traces import TraceFindings
-from rlprof.renderers.json_report.values import Json, as_json_text, number, seconds
+from rlprof.renderers.json_report.document import Range
+from rlprof.renderers.json_report.values import Note, Number, as_json_text, notes_of, seconds
 
-FORMAT: Final = "rlprof-trace"
-FORMAT_VERSION: Final = 1
-"""1: the first."""
+
+class Device(Struct, frozen=True):
+    id: int
+    name: str
+    wall_s: Number
+    busy_s: Number
+    idle_share: Number
+    span_s: Number
+    kernels: int
+    short_kernel_share: Number
+    streams: int
+
+
+class BlockingSite(Struct, frozen=True):
+    file: str
+    line: int
+    function: str
+    op: str
+    call: str
+    count: int
+    wait_s: Number
+    recoverable_s: Number
+
+
+class BlockingCalls(Struct, frozen=True):
+    count: int
+    wait_s: Number
+    recoverable_s: Number
+    sites: Sequence[BlockingSite]
+
+
+class Copies(Struct, frozen=True):
+    direction: str
+    memory: str
+    count: int
+    bytes: int
+    host_s: Number
+    device_s: Number
+
+
+class Kernels(Struct, frozen=True):
+    count: int
+    launches: int
+    lost_launches: int
+    median_us: Number
+    short_share: Number
+    median_launch_delay_us: Number
+    families: Mapping[str, Number]
+
+
+class Optimizer(Struct, frozen=True):
+    name: str
+    kind: str
+    steps: int
+    host_s: Number
+    launches_per_step: Number
+
+
+class Compile(Struct, frozen=True):
+    compiling_s: Number
+    regions: int
+    regions_per_call: Number
+    recompiled: int
+
+
+class Place(Struct, frozen=True):
+    file: str
+    line: int
+    function: str
+    op: str
+    count: int
+    time_s: Number
+
+
+class Finding(Struct, frozen=True):
+    id: str
+    rank: int
+    listed: bool
+    title: str
+    confidence: Confidence
+    saved_share: Range
+    saved_s: Range
+    locations: Sequence[Place]
+    evidence: Sequence[str]
+    fix: str
+
+
+class TraceDocument(Struct, frozen=True):
+    format: Literal["rlprof-trace"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    wall_s: Number
+    steps: int
+    devices: Sequence[Device]
+    blocking_calls: BlockingCalls
+    copies: Sequence[Copies]
+    idle_causes: Mapping[str, Number]
+    kernels: Kernels
+    optimizer: Optimizer | None
+    compile: Compile
+    findings: Sequence[Finding]
+    notes: Sequence[Note]
 
 
 def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
     every = (*findings.listed, *findings.also_seen)
     return as_json_text(
-        {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "rlprof": rlprof.__version__,
-            "wall_s": seconds(view.wall.length),
-            "steps": view.step_count,
-            "devices": [_device(device, view) for device in view.devices],
-            "blocking_calls": {
-                "count": len(view.blocking.calls),
-                "wait_s": seconds(view.blocking.wait_us),
-                "recoverable_s": seconds(view.blocking.recoverable_us),
-                "sites": [
-                    {
-                        "file": it.site.file,
-                        "line": it.site.line,
-                        "function": it.site.function,
-                        "op": it.site.outer_op,
-                        "call": it.calls[0].name,
-                        "count": len(it.calls),
-                        "wait_s": seconds(it.wait_us),
-                        "recoverable_s": seconds(it.recoverable_us),
-                    }
-                    for it in view.waits
-                ],
-            },
-            "copies": [_transfer(it) for it in view.transfers],
-            "idle_causes": {cause.value: seconds(view.idle_us(cause)) for cause in IdleCause},
-            "kernels": {
-                "count": view.kernels.count,
-                "launches": view.kernels.launches,
-                "lost_launches": view.kernels.lost_launches,
-                "median_us": number(view.kernels.median_us),
-                "short_share": number(view.kernels.short_share),
-                "median_launch_delay_us": number(view.kernels.median_delay_us),
-                "families": {name: number(part) for name, part in view.kernels.families.items()},
-            },
-            "optimizer": _optimizer(view),
-            "compile": {
-                "compiling_s": seconds(view.compiling.compiling_us),
-                "regions": view.compiling.regions,
-                "regions_per_call": number(view.compiling.regions_per_call),
-                "recompiled": view.compiling.recompiled,
-            },
-            "findings": [
-                _finding(it, rank, view, is_listed=rank <= len(findings.listed))
-                for rank, it in enumerate(every, start=1)
+        TraceDocument(
+            format="rlprof-trace",
+            version=1,
+            rlprof=rlprof.__version__,
+            wall_s=seconds(view.wall.length),
+            steps=view.step_count,
+            devices=[_device(device, view) for device in view.devices],
+            blocking_calls=_blocking(view),
+            copies=[
+                Copies(
+                    direction=copies.direction,
+                    memory=copies.memory,
+                    count=copies.count,
+                    bytes=copies.bytes,
+                    host_s=seconds(copies.host_us),
+                    device_s=seconds(copies.device_us),
+                )
+                for copies in view.transfers
             ],
-            "notes": [
-                {"level": note.level, "slug": note.slug, "text": note.text}
-                for note in (*findings.failures.values(), *view.notes)
+            idle_causes={cause.value: seconds(view.idle_us(cause)) for cause in IdleCause},
+            kernels=Kernels(
+                count=view.kernels.count,
+                launches=view.kernels.launches,
+                lost_launches=view.kernels.lost_launches,
+                median_us=view.kernels.median_us,
+                short_share=view.kernels.short_share,
+                median_launch_delay_us=view.kernels.median_delay_us,
+                families=dict(view.kernels.families),
+            ),
+            optimizer=_optimizer(view),
+            compile=Compile(
+                compiling_s=seconds(view.compiling.compiling_us),
+                regions=view.compiling.regions,
+                regions_per_call=view.compiling.regions_per_call,
+                recompiled=view.compiling.recompiled,
+            ),
+            findings=[
+                _finding(finding, rank, view, is_listed=rank <= len(findings.listed))
+                for rank, finding in enumerate(every, start=1)
             ],
-        }
+            notes=notes_of((*findings.failures.values(), *view.notes)),
+        )
     )
 
 
-def _device(device: DeviceTimeline, view: TraceView) -> dict[str, Json]:
+def _device(device: DeviceTimeline, view: TraceView) -> Device:
     wall = view.wall.length
-    return {
-        "id": device.id,
-        "name": device.name,
-        "wall_s": seconds(wall),
-        "busy_s": seconds(device.busy_us),
-        "idle_share": number(1 - device.busy_us / wall if wall else 0.0),
-        "span_s": seconds(device.span.length),
-        "kernels": device.kernels,
-        "short_kernel_share": number(device.short_kernels / max(1, device.kernels)),
-        "streams": device.streams,
-    }
+    return Device(
+        id=device.id,
+        name=device.name,
+        wall_s=seconds(wall),
+        busy_s=seconds(device.busy_us),
+        idle_share=1 - device.busy_us / wall if wall else 0.0,
+        span_s=seconds(device.span.length),
+        kernels=device.kernels,
+        short_kernel_share=device.short_kernels / max(1, device.kernels),
+        streams=device.streams,
+    )
 
 
-def _transfer(it: Transfer) -> dict[str, Json]:
-    return {
-        "direction": it.direction,
-        "memory": it.memory,
-        "count": it.count,
-        "bytes": it.bytes,
-        "host_s": seconds(it.host_us),
-        "device_s": seconds(it.device_us),
-    }
+def _blocking(view: TraceView) -> BlockingCalls:
+    return BlockingCalls(
+        count=len(view.blocking.calls),
+        wait_s=seconds(view.blocking.wait_us),
+        recoverable_s=seconds(view.blocking.recoverable_us),
+        sites=[
+            BlockingSite(
+                file=wait.site.file,
+                line=wait.site.line,
+                function=wait.site.function,
+                op=wait.site.outer_op,
+                call=wait.calls[0].name,
+                count=len(wait.calls),
+                wait_s=seconds(wait.wait_us),
+                recoverable_s=seconds(wait.recoverable_us),
+            )
+            for wait in view.waits
+        ],
+    )
 
 
-def _optimizer(view: TraceView) -> dict[str, Json] | None:
+def _optimizer(view: TraceView) -> Optimizer | None:
     facts = view.optimizer
     if facts is None:
         return None
-    return {
-        "name": facts.name,
-        "kind": facts.kind.value,
-        "steps": facts.steps,
-        "host_s": seconds(facts.host_us),
-        "launches_per_step": number(facts.launches_per_step),
-    }
+    return Optimizer(
+        name=facts.name,
+        kind=facts.kind.value,
+        steps=facts.steps,
+        host_s=seconds(facts.host_us),
+        launches_per_step=facts.launches_per_step,
+    )
 
 
-def _finding(it: DeviceFinding, rank: int, view: TraceView, *, is_listed: bool) -> dict[str, Json]:
+def _finding(finding: DeviceFinding, rank: int, view: TraceView, *, is_listed: bool) -> Finding:
     wall = view.wall.length
-    return {
-        "id": it.detector,
-        "rank": rank,
-        "listed": is_listed,
-        "title": it.title,
-        "confidence": it.confidence.value,
-        "saved_share": {
-            "low": number(it.saved_us.low / wall),
-            "high": number(it.saved_us.high / wall),
-        },
-        "saved_s": {"low": seconds(it.saved_us.low), "high": seconds(it.saved_us.high)},
-        "locations": [
-            {
-                "file": place.file,
-                "line": place.line,
-                "function": place.function,
-                "op": place.op,
-                "count": place.count,
-                "time_s": seconds(place.time_us),
-            }
-            for place in it.places
+    low, high = finding.saved_us
+    return Finding(
+        id=finding.detector,
+        rank=rank,
+        listed=is_listed,
+        title=finding.title,
+        confidence=finding.confidence,
+        saved_share=Range(low / wall, high / wall),
+        saved_s=Range(seconds(low), seconds(high)),
+        locations=[
+            Place(
+                file=place.file,
+                line=place.line,
+                function=place.function,
+                op=place.op,
+                count=place.count,
+                time_s=seconds(place.time_us),
+            )
+            for place in finding.places
         ],
-        "evidence": list(it.evidence),
-        "fix": it.fix,
-    }
+        evidence=finding.evidence,
+        fix=finding.fix,
+    )

@@ -1,149 +1,307 @@
-"""A check as JSON. ``check.schema.json`` describes it; within a version keys are only added."""
+"""A check as JSON: its keys, in order, and their values. ``check.schema.json`` is made from these.
+
+Within a version keys are only added.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
 
 import rlprof
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.grown import GrownFunction
-from rlprof.gate import cause_words, words
+from rlprof.gate import cause_words, decision, program, words
 from rlprof.gate.counters import CounterDifference
-from rlprof.gate.decision import Decision, State
+from rlprof.gate.decision import State
 from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome, exit_code
-from rlprof.gate.program import Side
+from rlprof.gate.outcome import Outcome, Verdict, exit_code
 from rlprof.gate.read_sites import MoreReads
-from rlprof.model.profile import Interval
-from rlprof.model.recording import Note
-from rlprof.renderers.json_report.values import Json, as_json_text, known, number
+from rlprof.renderers.json_report.values import (
+    Interval,
+    Note,
+    Number,
+    as_json_text,
+    means,
+    notes_of,
+    one_of,
+)
 
-FORMAT: Final = "rlprof-check"
-FORMAT_VERSION: Final = 1
-"""1: the first."""
+
+def _verdict(verdict: Verdict) -> str:
+    return verdict.value.replace(" ", "-")
+
+
+class Side(Struct, frozen=True):
+    name: Annotated[str, means("Commit, command or baseline file.")]
+    sps: Annotated[
+        Interval | None, means("Over its runs: their median, with a range that holds all of them.")
+    ]
+
+
+class Decision(Struct, frozen=True):
+    ratio: Annotated[Interval, means("Rate of head over that of base.")]
+    asked_effect: Annotated[
+        float,
+        means(
+            "Smallest slowdown that matters (0.05 is 5 %): a pass has shown that there is none as large."
+        ),
+    ]
+    min_effect: Annotated[
+        float,
+        means(
+            "Slowdown beyond which the interval must lie for a failure: more than asked_effect in much noise."
+        ),
+    ]
+    minimum_detectable_effect: Number
+    noise: Annotated[Number, means("Standard deviation of the ratio of one pair.")]
+    pairs: Annotated[int, Meta(ge=1)]
+    confirmed: Annotated[bool, means("Whether it is a regression: fresh pairs showed it too.")]
+    reasons: Sequence[str]
+
+
+class Run(Struct, frozen=True):
+    pair: Annotated[int, Meta(ge=1)]
+    side: program.Side
+    sps: Interval | None
+    steps: float
+    source: str
+    wall_s: float
+
+
+class Counter(Struct, frozen=True):
+    name: str
+    base: Number
+    head: Number
+    allowed: Annotated[
+        Number,
+        means(
+            "The most that head may have in as many steps as it made; null where the counter is not judged."
+        ),
+    ]
+    fails: bool
+    reason: str
+
+
+class Finding(Struct, frozen=True):
+    fate: Annotated[str, one_of(*(fate.value for fate in cause_words.WORSE))]
+    id: str
+    text: str
+
+
+class FindingInHead(Struct, frozen=True):
+    id: str
+    text: str
+
+
+class SlowerFunction(Struct, frozen=True):
+    function: str
+    file: Annotated[str, means("From the folder of the run on, or from the package on.")]
+    line: Annotated[
+        int,
+        means(
+            "The one that calls `inside`; without that the one that surely takes longer. 0 where no line is known."
+        ),
+    ]
+    inside: Annotated[
+        str,
+        means("The function that it calls in which it takes longer; empty for none in particular."),
+    ]
+    per: Annotated[
+        str,
+        one_of("step", "second"),
+        means("What the costs are for: a step, or a second of steady time."),
+    ]
+    base_us: Annotated[float, means("0 where it was not seen: it may have been too brief.")]
+    head_us: float
+    waits: Annotated[bool, means("Whether most of it is waiting.")]
+    text: str
+
+
+class Read(Struct, frozen=True):
+    counter: str
+    file: str
+    line: int
+    function: str
+    method: str
+    base: float
+    head: float
+    text: str
+
+
+class RecordedPair(Struct, frozen=True):
+    is_comparable: Annotated[bool, means("Whether both runs were long enough for a steady rate.")]
+    text: Annotated[Sequence[str], means("Sentences that begin what is told of it.")]
+    slower_functions: Annotated[
+        Sequence[SlowerFunction],
+        means(
+            "The few that clearly take longer in head, with what they call; empty where findings explain it."
+        ),
+    ]
+    findings_in_head_only: Annotated[
+        Sequence[FindingInHead],
+        means("Where the pair is not comparable: what base has nothing like."),
+    ]
+    reads: Annotated[
+        Sequence[Read],
+        means("Lines of head behind a failing counter of reads of tensors, per step."),
+    ]
+    notes: Annotated[Sequence[Note], means("What to know before believing it; the gravest first.")]
+
+
+class Failure(Struct, frozen=True):
+    slug: str
+    message: str
+    hint: str
+
+
+class CheckDocument(Struct, frozen=True):
+    """What `rlprof check --json FILE` writes. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+
+    format: Literal["rlprof-check"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    verdict: Annotated[str, one_of(*map(_verdict, Verdict))]
+    text: Annotated[str, means("The verdict in a sentence.")]
+    exit_code: Annotated[
+        int, Meta(ge=0, le=255), means("0, 1, 3 or 4; 128 + n where signal n ended the check.")
+    ]
+    command: Sequence[str]
+    unit: Annotated[str, one_of("steps", "updates")]
+    base: Side
+    head: Side
+    decision: Annotated[
+        Decision | None,
+        means("On the rates; null where counters decided alone, or nothing could be measured."),
+    ]
+    runs: Sequence[Run]
+    counters_per_step: Sequence[Counter]
+    findings: Annotated[
+        Sequence[Finding], means("Those that appeared in head or grew; empty without --profile.")
+    ]
+    recorded_pair: Annotated[
+        RecordedPair | None,
+        means("Of the pair that was recorded in full, beside findings; null without one."),
+    ]
+    failure: Annotated[Failure | None, means("Why nothing could be measured.")]
+    notes: Sequence[Note]
 
 
 def outcome_as_json(outcome: Outcome, *, on_inconclusive: OnInconclusive | None) -> str:
+    found = outcome.comparison
     return as_json_text(
-        {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "rlprof": rlprof.__version__,
-            "verdict": outcome.verdict.value.replace(" ", "-"),
-            "text": words.verdict(outcome),
-            "exit_code": exit_code(outcome, on_inconclusive=on_inconclusive),
-            "command": list(outcome.command),
-            "unit": outcome.unit,
-            "base": _side(outcome, Side.BASE, outcome.base),
-            "head": _side(outcome, Side.HEAD, outcome.head),
-            "decision": None
-            if outcome.decision is None
-            else _decision(outcome.decision, words.reasons(outcome)),
-            "runs": [_run(run) for run in outcome.runs],
-            "counters_per_step": [_counter(it) for it in outcome.counters],
-            "findings": [
-                {
-                    "fate": it.fate.value,
-                    "id": it.shown.finding.detector,
-                    "text": cause_words.finding(it, outcome),
-                }
-                for it in cause_words.worse_findings(outcome)
+        CheckDocument(
+            format="rlprof-check",
+            version=1,
+            rlprof=rlprof.__version__,
+            verdict=_verdict(outcome.verdict),
+            text=words.verdict(outcome),
+            exit_code=exit_code(outcome, on_inconclusive=on_inconclusive),
+            command=outcome.command,
+            unit=outcome.unit,
+            base=_side(outcome, program.Side.BASE, outcome.base),
+            head=_side(outcome, program.Side.HEAD, outcome.head),
+            decision=None if outcome.decision is None else _decision(outcome, outcome.decision),
+            runs=[_run(run) for run in outcome.runs],
+            counters_per_step=[_counter(counter) for counter in outcome.counters],
+            findings=[
+                Finding(
+                    change.fate.value,
+                    change.shown.finding.detector,
+                    cause_words.finding(change, outcome),
+                )
+                for change in cause_words.worse_findings(outcome)
             ],
-            "recorded_pair": None
-            if outcome.comparison is None
-            else _pair(outcome, outcome.comparison),
-            "failure": None if outcome.failure is None else dict(outcome.failure._asdict()),
-            "notes": [_note(it) for it in outcome.notes],
-        }
+            recorded_pair=None if found is None else _pair(outcome, found),
+            failure=None if outcome.failure is None else Failure(*outcome.failure),
+            notes=notes_of(outcome.notes),
+        )
     )
 
 
-def _side(outcome: Outcome, side: Side, name: str) -> dict[str, Json]:
+def _side(outcome: Outcome, side: program.Side, name: str) -> Side:
     sps = outcome.sps(side)
-    return {"name": name, "sps": None if sps is None else _interval(sps)}
+    return Side(name, None if sps is None else Interval(*sps))
 
 
-def _decision(decision: Decision, reasons: list[str]) -> dict[str, Json]:
-    return {
-        "ratio": _interval(decision.ratio),
-        "asked_effect": number(decision.asked),
-        "min_effect": number(decision.min_effect),
-        "minimum_detectable_effect": known(decision.mde),
-        "noise": known(decision.noise),
-        "pairs": decision.pairs,
-        "confirmed": decision.state is State.REGRESSION,
-        "reasons": [*reasons],
-    }
+def _decision(outcome: Outcome, made: decision.Decision) -> Decision:
+    return Decision(
+        ratio=Interval(*made.ratio),
+        asked_effect=made.asked,
+        min_effect=made.min_effect,
+        minimum_detectable_effect=made.mde,
+        noise=made.noise,
+        pairs=made.pairs,
+        confirmed=made.state is State.REGRESSION,
+        reasons=words.reasons(outcome),
+    )
 
 
-def _run(run: MeasuredRun) -> dict[str, Json]:
-    return {
-        "pair": run.pair,
-        "side": run.side.value,
-        "sps": None if run.sps is None else _interval(run.sps),
-        "steps": number(run.steps),
-        "source": run.source,
-        "wall_s": number(run.wall_s),
-    }
+def _run(run: MeasuredRun) -> Run:
+    return Run(
+        pair=run.pair,
+        side=run.side,
+        sps=None if run.sps is None else Interval(*run.sps),
+        steps=run.steps,
+        source=run.source,
+        wall_s=run.wall_s,
+    )
 
 
-def _counter(it: CounterDifference) -> dict[str, Json]:
-    return {
-        "name": it.name,
-        "base": known(it.base),
-        "head": known(it.head),
-        "allowed": known(it.allowed),
-        "fails": it.fails,
-        "reason": it.reason,
-    }
+def _counter(counter: CounterDifference) -> Counter:
+    return Counter(
+        name=counter.name,
+        base=counter.base,
+        head=counter.head,
+        allowed=counter.allowed,
+        fails=counter.fails,
+        reason=counter.reason,
+    )
 
 
-def _pair(outcome: Outcome, found: Comparison) -> dict[str, Json]:
-    return {
-        "is_comparable": found.rate is not None,
-        "text": [told.heading for told in cause_words.causes(outcome)],
-        "slower_functions": [_function(it, found) for it in cause_words.slower_functions(outcome)],
-        "findings_in_head_only": [
-            {"id": it.shown.finding.detector, "text": cause_words.alone_in_words(it, found)}
-            for it in cause_words.in_head_only(outcome)
+def _pair(outcome: Outcome, found: Comparison) -> RecordedPair:
+    return RecordedPair(
+        is_comparable=found.rate is not None,
+        text=[told.heading for told in cause_words.causes(outcome)],
+        slower_functions=[
+            _function(function, found) for function in cause_words.slower_functions(outcome)
         ],
-        "reads": [_read(it, found) for it in cause_words.reads_of(outcome)],
-        "notes": [_note(it) for it in found.notes],
-    }
+        findings_in_head_only=[
+            FindingInHead(change.shown.finding.detector, cause_words.alone_in_words(change, found))
+            for change in cause_words.in_head_only(outcome)
+        ],
+        reads=[_read(more, found) for more in cause_words.reads_of(outcome)],
+        notes=notes_of(found.notes),
+    )
 
 
-def _function(it: GrownFunction, found: Comparison) -> dict[str, Json]:
+def _function(function: GrownFunction, found: Comparison) -> SlowerFunction:
     assert found.tree is not None, "functions come from a tree"
-    return {
-        "function": it.label,
-        "file": it.place,
-        "line": it.line,
-        "inside": it.inside,
-        "per": found.tree.per,
-        "base_us": number(it.base_us),
-        "head_us": number(it.new_us),
-        "waits": it.waits,
-        "text": cause_words.function(it, found),
-    }
+    return SlowerFunction(
+        function=function.label,
+        file=function.place,
+        line=function.line,
+        inside=function.inside,
+        per=found.tree.per,
+        base_us=function.base_us,
+        head_us=function.new_us,
+        waits=function.waits,
+        text=cause_words.function(function, found),
+    )
 
 
-def _read(it: MoreReads, found: Comparison) -> dict[str, Json]:
-    return {
-        "counter": it.counter,
-        "file": it.file,
-        "line": it.line,
-        "function": it.function,
-        "method": it.method,
-        "base": number(it.base),
-        "head": number(it.head),
-        "text": cause_words.read(it, found),
-    }
-
-
-def _note(it: Note) -> dict[str, Json]:
-    return {"level": it.level, "slug": it.slug, "text": it.text}
-
-
-def _interval(value: Interval) -> dict[str, Json]:
-    return {"median": number(value.median), "low": number(value.low), "high": number(value.high)}
+def _read(more: MoreReads, found: Comparison) -> Read:
+    return Read(
+        counter=more.counter,
+        file=more.file,
+        line=more.line,
+        function=more.function,
+        method=more.method,
+        base=more.base,
+        head=more.head,
+        text=cause_words.read(more, found),
+    )

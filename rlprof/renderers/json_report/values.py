@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from rlprof.model import recording
 
 _DIGITS: Final = 6
 """Significant digits of a measured value: more than any measurement here has."""
@@ -15,28 +20,74 @@ _UNUSUAL = re.compile(r"[^\n\x20-\x7e]")
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
+Number = float | None
+"""A measured value; None where it could not be measured. What is not finite is written as null, too."""
 
-def as_json_text(document: Mapping[str, Json], *, indent: int = 2) -> str:
-    """``document`` as text that strict readers take; with ``indent`` 0 on one line."""
-    text = json.dumps(document, indent=indent or None, ensure_ascii=False, allow_nan=False)
+
+def means(description: str) -> Meta:
+    """Describe a key, for its schema."""
+    return Meta(description=description)
+
+
+def one_of(*values: str) -> Meta:
+    """List the texts that a key may have, for its schema."""
+    return Meta(extra_json_schema={"enum": [*values]})
+
+
+class Note(Struct, frozen=True):
+    level: Annotated[str, one_of("info", "warning", "error")]
+    slug: Annotated[str, means("Anchor in docs/messages.md.")]
+    text: str
+
+
+class Interval(Struct, frozen=True):
+    """A best guess, and the interval that it lies in."""
+
+    median: float
+    low: float
+    high: Annotated[Number, means("Null where it has no upper end.")]
+
+
+def notes_of(notes: Iterable[recording.Note]) -> list[Note]:
+    return [Note(note.level, note.slug, note.text) for note in notes]
+
+
+def as_json_text(
+    document: Struct | Mapping[str, Json], *, indent: int = 2, is_rounded: bool = False
+) -> str:
+    """``document`` as text that strict readers take; with ``indent`` 0 on one line.
+
+    Its numbers are written as ``number`` has them. With ``is_rounded`` they stay what they are.
+    """
+    values = msgspec.to_builtins(document)
+    if not is_rounded:
+        values = _as_written(values)
+    text = json.dumps(values, indent=indent or None, ensure_ascii=False, allow_nan=False)
     return _UNUSUAL.sub(_spelled_out, text) + "\n"
 
 
-def seconds(us: float) -> Json:
-    return number(us / 1_000_000)
+def seconds(us: float) -> float:
+    return us / 1_000_000
 
 
-def known(value: float | None) -> Json:
-    return None if value is None else number(value)
+def number(value: float) -> float | None:
+    """``value`` as it is written: rounded, and null where it is not finite."""
+    return rounded(value) if math.isfinite(value) else None
 
 
-def number(value: float) -> Json:
-    """``value`` rounded to what can be known; whole numbers stay whole; infinite ones are null."""
-    if not math.isfinite(value):
-        return None
-    if value == int(value):
-        return int(value)
-    return float(f"{value:.{_DIGITS}g}")
+def rounded(value: float) -> float:
+    """``value``, which is finite, to what can be known; whole numbers stay whole."""
+    return int(value) if value == int(value) else float(f"{value:.{_DIGITS}g}")
+
+
+def _as_written(value: Any) -> Any:
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return {key: _as_written(it) for key, it in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_written(it) for it in value]
+    return value
 
 
 def _spelled_out(match: re.Match[str]) -> str:

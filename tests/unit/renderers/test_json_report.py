@@ -34,58 +34,8 @@ def as_json(report: Any) -> Any:
     return json.loads(RENDERER.render(report, {}), parse_constant=refuse)
 
 
-def undocumented_keys(value: Any, schema: Any, path: str = "report") -> list[str]:
-    """Keys of ``value`` that the schema has no word about."""
-    while "$ref" in schema:
-        schema = SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[1]]
-    for option in schema.get("oneOf", ()):
-        if option.get("type") != "null" and value is not None:
-            return undocumented_keys(value, option, path)
-    if isinstance(value, list):
-        return [k for item in value for k in undocumented_keys(item, schema["items"], path)]
-    if not isinstance(value, dict) or "additionalProperties" in schema:
-        return []
-    known = schema["properties"]
-    strange = [f"{path}.{key}" for key in value if key not in known]
-    return strange + [
-        found
-        for key in value.keys() & known.keys()
-        for found in undocumented_keys(value[key], known[key], f"{path}.{key}")
-    ]
-
-
-def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
-
-def test_a_report_fits_its_schema_and_has_no_key_it_leaves_out() -> None:
-    document = as_json(a_story())
-
-    VALIDATOR.validate(document)
-    assert undocumented_keys(document, SCHEMA) == []
-
-
-def test_keys_of_version_1_are_all_there() -> None:
-    document = as_json(a_story())
-
-    assert document["format"] == "rlprof-report"
-    assert document["version"] == 1
-    assert set(document) >= {
-        "format", "version", "rlprof", "run", "throughput", "processes", "findings",
-        "counters_per_step", "quality",
-    }  # fmt: skip
-    assert set(document["run"]) >= {
-        "id", "command", "started", "wall_s", "exit_code", "label", "git", "host",
-    }  # fmt: skip
-    assert set(document["throughput"]) >= {"unit", "source", "steady_sps", "phases"}
-    assert set(document["processes"][0]) >= {
-        "pid", "ppid", "role", "python", "sampled", "wall_s", "cpu_s", "requested_hz",
-        "achieved_hz", "note",
-    }  # fmt: skip
-    assert set(document["findings"][0]) >= {
-        "id", "rank", "title", "phase", "confidence", "process_roles", "saved_share",
-        "sps_after", "saved_s", "locations", "evidence", "fix", "docs",
-    }  # fmt: skip
+def test_a_report_fits_its_schema() -> None:
+    VALIDATOR.validate(as_json(a_story()))
 
 
 def test_prices_are_the_findings_own() -> None:
@@ -125,7 +75,6 @@ def test_gpus_of_the_steady_phase() -> None:
     document = as_json(a_report_with_gpus(a_gpu(), a_gpu(1, power_w=None, process_bytes=())))
 
     VALIDATOR.validate(document)
-    assert undocumented_keys(document, SCHEMA) == []
     first, second = document["resources"]["gpus"]
     assert (first["index"], first["utilisation"], first["power_w"]) == (0, 0.37, 310.4)
     assert first["processes"] == [{"pid": 1000, "role": "main", "memory_bytes": 11 * 2**30}]

@@ -1,0 +1,399 @@
+"""The JSON report: its keys, in order. ``report.schema.json`` in the folder above is made from these.
+
+Within a format version keys are only ever added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from rlprof.model.activity import BoundBy
+from rlprof.model.finding import Confidence
+from rlprof.model.profile import PhaseKind
+from rlprof.renderers.json_report.values import Note, Number, means, one_of
+
+NotNegative = Annotated[float, Meta(ge=0)] | None
+Rank = Annotated[int, Meta(ge=1)]
+
+
+class Interval(Struct, frozen=True):
+    """A 95 % interval around the best guess."""
+
+    median: Number
+    low: Number
+    high: Number
+
+
+class Range(Struct, frozen=True):
+    low: Number
+    high: Number
+
+
+# --- The run -------------------------------------------------------------------------------
+
+
+class DeadWorker(Struct, frozen=True):
+    pid: int
+    role: str
+    exit_code: Annotated[int, means("128+n for signal n.")]
+    ended_s: Number
+
+
+class Crash(Struct, frozen=True):
+    exit_code: Annotated[int | None, means("Of the program; null where only workers died.")]
+    workers: Annotated[Sequence[DeadWorker], means("In the order in which they died.")]
+    before_steady: Annotated[
+        bool, means("Whether nothing was steady before it: then there are no findings.")
+    ]
+
+
+class Run(Struct, frozen=True):
+    id: str
+    command: Annotated[Sequence[str], means("The target's argv.")]
+    script: Annotated[str, means("Empty when the command is not a script.")]
+    cwd: str
+    started: Annotated[
+        str, means("UTC, ISO 8601."), Meta(extra_json_schema={"format": "date-time"})
+    ]
+    wall_s: NotNegative
+    exit_code: Annotated[
+        int | None,
+        means("The target's own, 128+n for signal n; null when rlprof did not live to see it."),
+    ]
+    complete: Annotated[bool, means("False when the recording was cut off.")]
+    crash: Annotated[
+        Crash | None, means("How the run ended badly; null when it ended well or was stopped.")
+    ]
+    label: str | None
+    git: str | None
+    host: Mapping[str, str]
+    file: Annotated[str | None, means("The run file, when known.")]
+
+
+class Rate(Struct, frozen=True):
+    start_s: Number
+    end_s: Number
+    sps: Number
+
+
+class Phase(Struct, frozen=True):
+    name: PhaseKind
+    start_s: Number
+    end_s: Number
+
+
+class Throughput(Struct, frozen=True):
+    unit: Annotated[
+        str,
+        means(
+            "`steps`; `updates` where optimizer steps stand in for steps that nothing counted (the sps fields are then updates per second); `none` when nothing was counted."
+        ),
+    ]
+    source: Annotated[str, means("What counted the steps; `none` when nothing did.")]
+    steady_sps: Annotated[
+        Interval | None, means("Steps per second of the steady phase; null when it is not known.")
+    ]
+    total_steps: NotNegative
+    series: Sequence[Rate]
+    phases: Sequence[Phase]
+
+
+class Process(Struct, frozen=True):
+    pid: int
+    ppid: int
+    role: str
+    command: str
+    python: Annotated[str, means("Empty when not a Python process, or not known.")]
+    sampled: bool
+    wall_s: Number
+    cpu_s: Number
+    requested_hz: Number
+    achieved_hz: Number
+    note: str
+    phases: Annotated[
+        Sequence[Phase], means("Its own start-up, then those phases of the run that it lives in.")
+    ]
+
+
+# --- Findings ------------------------------------------------------------------------------
+
+
+class Location(Struct, frozen=True):
+    file: str
+    line: Annotated[int, Meta(ge=0)]
+    function: str
+    share: Annotated[Number, means("Of the critical time; of the run for a start-up finding.")]
+    source: Annotated[str, means("Text of the line; empty when it is not in the run file.")]
+
+
+class Finding(Struct, frozen=True):
+    id: Annotated[str, means("Id of the detector: `rlprof explain ID` tells more.")]
+    rank: Rank
+    title: str
+    phase: PhaseKind
+    confidence: Confidence
+    process_roles: Sequence[str]
+    saved_share: Annotated[
+        Range, means("Of steady wall time per step; of the whole run for a start-up finding.")
+    ]
+    sps_after: Annotated[
+        Range | None,
+        means(
+            "Steps per second with the fix; null when sps is not known or not what the fix changes."
+        ),
+    ]
+    counted_in: Annotated[
+        Rank | None,
+        means(
+            "Rank of the finding in `findings` whose price holds most of this one's time; null where that time is its own."
+        ),
+    ]
+    saved_s: Annotated[
+        Number, means("Seconds of this run that the fix saves: the middle of saved_s_range.")
+    ]
+    saved_s_range: Range
+    locations: Annotated[Sequence[Location], means("The heaviest first.")]
+    evidence: Sequence[str]
+    fix: str
+    docs: Annotated[str, means("The detector's page, from the root of the project.")]
+
+
+# --- Where time and memory went ------------------------------------------------------------
+
+
+class Bound(Struct, frozen=True):
+    kind: BoundBy
+    pids: Sequence[int]
+    share: Number
+    text: str
+
+
+class Component(Struct, frozen=True):
+    name: str
+    marked: bool
+    share: Annotated[float, means("Of the critical time.")]
+    cpu_per_step_s: Annotated[Number, means("CPU time of all processes together per step.")]
+    parallel: Annotated[float, means("Threads that do it side by side, at most the cores.")]
+    ceiling_sps: Annotated[Number, means("Steps per second if all else were free.")]
+
+
+class WaitedFor(Struct, frozen=True):
+    pid: int
+    role: str
+    part: Annotated[float, means("Part of the wait in which it worked.")]
+
+
+class Wait(Struct, frozen=True):
+    pid: int
+    role: str
+    thread: Annotated[str, means("Empty for a main thread.")]
+    kind: str
+    share: Annotated[float, means("Of the steady phase.")]
+    on: Sequence[WaitedFor]
+
+
+class RoleUse(Struct, frozen=True):
+    role: str
+    processes: int
+    cores: Number
+
+
+class GpuProcess(Struct, frozen=True):
+    pid: int
+    role: str
+    memory_bytes: Number
+
+
+class Gpu(Struct, frozen=True):
+    index: Annotated[int, means("As the driver counts, in the order of PCI addresses.")]
+    name: str
+    utilisation: Annotated[
+        Number, means("Part of the steady phase in which some kernel ran, 0 to 1.")
+    ]
+    memory_bytes: Annotated[Number, means("Taken by all its users and by the driver.")]
+    memory_total_bytes: Number
+    power_w: Number
+    power_limit_w: Number
+    clock_share: Annotated[Number, means("Mean clock over the highest, 0 to 1.")]
+    temperature_c: Number
+    throttled_by_heat: Annotated[
+        Number, means("Part of the steady phase in which the clock was lowered, 0 to 1.")
+    ]
+    throttled_by_power: Annotated[
+        Number, means("Part of the steady phase in which the clock was lowered, 0 to 1.")
+    ]
+    processes: Sequence[GpuProcess]
+
+
+class Resources(Struct, frozen=True):
+    cores: Number
+    used_cores: Number
+    queued_threads: Number
+    native_cores: Number
+    saturated: bool
+    by_role: Sequence[RoleUse]
+    gpus: Annotated[
+        Sequence[Gpu], means("GPUs in the steady phase; empty where none could be asked.")
+    ]
+
+
+class Trend(Struct, frozen=True):
+    """Growth over the steady phase; null where it cannot be told."""
+
+    bytes_per_hour: Number
+    low: Number
+    high: Number
+    steady: Annotated[bool, means("Whether it grew all along and did not level off.")]
+
+
+class ProcessMemory(Struct, frozen=True):
+    pid: int
+    role: str
+    peak_rss_bytes: Number
+    peak_pss_bytes: Number
+    growth: Trend | None
+
+
+class GrownLine(Struct, frozen=True):
+    file: str
+    line: int
+    function: str
+    source: str
+    grown_bytes: int
+    share_of_growth: Number
+
+
+class Memory(Struct, frozen=True):
+    peak_bytes: Annotated[float, means("Most of all processes together.")]
+    shared_counted_once: Annotated[bool, means("If not, peak_bytes is an upper bound.")]
+    growth: Trend | None
+    bytes_per_step: Number
+    processes: Sequence[ProcessMemory]
+    lines: Annotated[
+        Sequence[GrownLine], means("The user's lines on which memory was seen to have grown.")
+    ]
+
+
+# --- torch ---------------------------------------------------------------------------------
+
+
+class Operation(Struct, frozen=True):
+    name: str
+    calls: Annotated[int, Meta(ge=1)]
+    time_s: Number
+
+
+class TorchWindow(Struct, frozen=True):
+    pid: int
+    role: str
+    kind: Annotated[str, one_of("plain", "stacks", "rollout", "timed")]
+    fate: Annotated[str, one_of("written", "given-up", "failed", "lost", "unreadable")]
+    begun_s: Number
+    cost_s: Annotated[Number, means("Until its trace was written.")]
+    left_out: Annotated[bool, means("Of every figure of the report.")]
+    updates: int
+    wall_s: Annotated[Number, means("Of the trace, as are the keys that follow.")]
+    ops: int
+    kernel_launches: int
+    gpu_busy_share: Annotated[Number, means("Of the busiest GPU; null without rows of one.")]
+    optimizer: str
+    compiling_s: Number
+    gpu_idle: Annotated[
+        Mapping[str, Number],
+        means(
+            "Part of the trace for which the busiest GPU had nothing to do, by cause; empty without rows of one."
+        ),
+    ]
+    heaviest_ops: Annotated[
+        Sequence[Operation],
+        means("Operations that the program called itself, by the host's time in them."),
+    ]
+    heaviest_kernels: Annotated[Sequence[Operation], means("By the time of the GPU in them.")]
+
+
+class Compute(Struct, frozen=True):
+    flops_per_update: Number
+    flops_per_s: Number
+    precision: str
+    device: str
+    utilisation: Annotated[
+        Number, means("Of the GPU's highest rate (MFU), 0 to 1; null where that is not known.")
+    ]
+
+
+class SyncSite(Struct, frozen=True):
+    pid: int
+    role: str
+    file: str
+    line: int
+    function: str
+    method: str
+    device: Annotated[
+        str, one_of("gpu", "cpu"), means("cpu: nothing was waited for; on a GPU it would be.")
+    ]
+    calls: int
+    per_step: Annotated[Number, means("null without counted steps.")]
+    wait_s: Annotated[Number, means("In the calls. Waiting is not what could be saved.")]
+    bytes: int
+
+
+# --- The whole -----------------------------------------------------------------------------
+
+
+class Overhead(Struct, frozen=True):
+    samplers_cpu_s: Number
+    recorder_cpu_s: Number
+    probe_cpu_s: Number
+    torch_windows_cpu_s: Number
+    share_of_cores: Annotated[Number, means("CPU of rlprof over wall time times usable cores.")]
+
+
+class Quality(Struct, frozen=True):
+    overhead: Overhead
+    notes: Sequence[Note]
+
+
+class ReportDocument(Struct, frozen=True):
+    """What `rlprof report --format json` writes. Within a version keys are only ever added: ignore those you do not know. Durations are in seconds, shares run from 0 to 1; a value that could not be measured is null."""
+
+    format: Literal["rlprof-report"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: Annotated[str, means("Version of rlprof that recorded the run.")]
+    run: Run
+    throughput: Throughput
+    processes: Sequence[Process]
+    findings: Annotated[Sequence[Finding], means("What is worth fixing, the dearest first.")]
+    also_seen: Annotated[Sequence[Finding], means("Seen, and priced at nearly nothing.")]
+    bound_by: Annotated[Bound, means("What keeps the steady rate from being higher, in words too.")]
+    components: Annotated[
+        Sequence[Component],
+        means(
+            "Parts of training in the steady phase; those that the program marked by rlprof.phase first."
+        ),
+    ]
+    waits: Annotated[
+        Sequence[Wait], means("The wait graph of the steady phase, the longest first.")
+    ]
+    resources: Annotated[
+        Resources | None, means("CPU in the steady phase, in cores; null without one.")
+    ]
+    memory: Annotated[Memory | None, means("Memory of the run; null where no gauge told it.")]
+    torch_windows: Annotated[
+        Sequence[TorchWindow], means("Short stretches under torch's profiler.")
+    ]
+    compute: Annotated[
+        Compute | None,
+        means("Floating-point operations of updates; null without a window that has shapes."),
+    ]
+    sync_sites: Annotated[
+        Sequence[SyncSite],
+        means(
+            "Lines that read tensors on the host or copy them to a GPU, the longest waits first."
+        ),
+    ]
+    counters_per_step: Mapping[str, Number]
+    quality: Quality
