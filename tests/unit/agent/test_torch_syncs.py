@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent import layout, sync_sites
+from rlprof.agent.inject.rlprof_agent import held_codes, layout
 from rlprof.agent.inject.rlprof_agent.counted import torch_syncs
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.model.recording import SyncSite
@@ -198,7 +198,7 @@ def test_a_counted_method_is_equal_to_the_one_it_stands_for(mailbox):
 
 
 def test_places_that_come_and_go_are_forgotten(reader, monkeypatch):
-    monkeypatch.setattr(sync_sites, "MAX_CODES", 10)
+    monkeypatch.setattr(held_codes, "MOST_CODES", 10)
     for number in range(50):
         code = compile("tensor.item()", f"cell{number}.py", "exec")
         exec(code, {"tensor": Tensor()})

@@ -28,11 +28,12 @@ from _thread import get_ident
 
 from . import aside, foreign_errors, layout
 from .cpu_timer import CpuTimer
+from .held_codes import HeldCodes
 from .mailbox import Mailbox
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import CodeType, FrameType
+    from types import FrameType
     from typing import Optional
 
     from .torch_windows import TorchWindows
@@ -80,7 +81,7 @@ class StackProbe:
         self._last_ns = 0
         self._stacks: dict[tuple[int, ...], int] = {}
         self._frames: dict[tuple[int, int], int] = {}
-        self._codes: dict[int, CodeType] = {}
+        self._codes = HeldCodes()
         self.windows: Optional[TorchWindows] = None
         """Those of torch's profiler in this process, which end in time by these looks."""
         self._saw_torch = False
@@ -282,7 +283,7 @@ class StackProbe:
 
     def _define(self, key: tuple[int, ...], frame: Optional[FrameType]) -> int:
         """Write the definition of a stack not seen before; its id, or -1 without room."""
-        if len(self._stacks) >= MAX_STACKS:
+        if len(self._stacks) >= MAX_STACKS or self._codes.are_too_many:
             if not self._mailbox.write(bytes([layout.TAG_RESET])):
                 return -1
             self._stacks.clear()
@@ -323,8 +324,7 @@ class StackProbe:
         if not self._mailbox.write(head + file + function):
             return -1
         self._frames[key] = number
-        # Held, so that its id is not given to another code object while we know it.
-        self._codes[id(code)] = code
+        self._codes.hold(code)
         return number
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import foreign_errors, layout
+from .held_codes import HeldCodes
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ _LIBRARY = "/torch/"
 _ON_THE_CPU_ANYWAY = ("/torch/optim/", "/torch/utils/data/")
 """What these read stays on the CPU wherever the training is: step counts, orders of samples."""
 
-MAX_CODES = 10_000
-"""Code objects remembered before the tables start anew: a program may make ever new ones."""
-
 
 class SyncSites:
     """The sites of one method on one kind of device: code locations, each with its cells."""
@@ -30,8 +28,8 @@ class SyncSites:
         those functions of torch's whose callers are what counts."""
         self._method = method
         self._device = device
-        self._codes: dict[int, CodeType] = {}
-        """Those seen, held so that their ids are not given to others while they are known."""
+        self._codes = HeldCodes()
+        """Those seen."""
         self._in_library: set[int] = set()
         self._stays_here: set[int] = set()
         """Of those in the library, the ones whose reads are on the CPU anyway."""
@@ -48,7 +46,7 @@ class SyncSites:
         spare = layout.CELLS_PER_SITE * layout.SPARE_SITE
         if frame is None:
             return spare
-        if len(self._codes) >= MAX_CODES:
+        if self._codes.are_too_many:
             self._codes.clear()
             self._in_library.clear()
             self._stays_here.clear()
@@ -84,7 +82,7 @@ class SyncSites:
             # A sparse tensor, or one that has no data yet, does not say.
 
     def _classify(self, code: CodeType) -> None:
-        self._codes[id(code)] = code
+        self._codes.hold(code)
         if _LIBRARY in code.co_filename:
             self._in_library.add(id(code))
             if self._device == "cpu" and any(it in code.co_filename for it in _ON_THE_CPU_ANYWAY):

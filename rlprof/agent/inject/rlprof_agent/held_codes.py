@@ -1,0 +1,37 @@
+"""Code objects that are known by their ``id``, held so that it is not given to another one meanwhile."""
+
+from __future__ import annotations
+
+from sys import getsizeof
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import CodeType
+
+MOST_CODES = 10_000
+MOST_BYTES = 16 << 20
+"""Of their constants. A program may make ever new code, and put its data there."""
+
+
+class HeldCodes:
+    def __init__(self) -> None:
+        self._codes: dict[int, CodeType] = {}
+        self._bytes = 0
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._codes
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether to :meth:`clear` them, and with them all that is known by their numbers."""
+        return len(self._codes) >= MOST_CODES or self._bytes >= MOST_BYTES
+
+    def hold(self, code: CodeType) -> None:
+        if id(code) not in self._codes:
+            self._codes[id(code)] = code
+            for constant in code.co_consts:
+                self._bytes += getsizeof(constant)
+
+    def clear(self) -> None:
+        self._codes.clear()
+        self._bytes = 0

@@ -1,0 +1,46 @@
+"""Code objects that the agent holds, and when there are too many."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlprof.agent.inject.rlprof_agent import held_codes
+from rlprof.agent.inject.rlprof_agent.held_codes import HeldCodes
+
+
+def a_code(constant: object = None):
+    code = compile("None", "made", "eval")
+    return code.replace(co_consts=(*code.co_consts, constant))
+
+
+def test_a_code_that_is_held_is_known_by_its_number():
+    codes, one, other = HeldCodes(), a_code(), a_code()
+
+    codes.hold(one)
+
+    assert id(one) in codes
+    assert id(other) not in codes
+
+
+def test_they_are_too_many_by_their_number(monkeypatch):
+    monkeypatch.setattr(held_codes, "MOST_CODES", 2)
+    codes, made = HeldCodes(), [a_code(), a_code()]
+
+    codes.hold(made[0])
+    codes.hold(made[0])
+    assert not codes.are_too_many
+    codes.hold(made[1])
+    assert codes.are_too_many
+
+
+@pytest.mark.parametrize("kind", [bytes, str])
+def test_they_are_too_many_by_the_data_in_them(kind):
+    codes = HeldCodes()
+
+    codes.hold(
+        a_code(b"x" * held_codes.MOST_BYTES if kind is bytes else "x" * held_codes.MOST_BYTES)
+    )
+    assert codes.are_too_many
+
+    codes.clear()
+    assert not codes.are_too_many
