@@ -63,7 +63,7 @@ def _brought_from(folders: set[str]) -> Iterator[str]:
 def _start_again() -> NoReturn:
     """With none of their modules."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    start = f"import sys; sys.path.append({root!r}); from rlprof.__main__ import main; main()"
+    start = f"import sys; sys.path[0] = {root!r}; from rlprof.__main__ import main; main()"
     os.execv(sys.executable, [sys.executable, "-E", "-c", start, *sys.argv[1:]])
 
 
