@@ -141,21 +141,23 @@ def test_a_recorder_that_cannot_begin_trains(write, tmp_path):
     assert not list(Path(tmp_path / ".rlprof").glob("*.rlprof"))
 
 
+HIDDEN = ("typer", "rich", "sqlite3", "pydantic", "typing_extensions", "email")
+"""Modules that rlprof imports, sooner or later."""
+
+
 @pytest.mark.parametrize("fault", ["pass", "raise SystemExit(3)"])
-@pytest.mark.parametrize(
-    "hidden", ["typer", "rich", "sqlite3", "pydantic", "typing_extensions", "email"]
-)
 @pytest.mark.parametrize("by", ["PYTHONPATH", "sitecustomize"])
 def test_a_module_path_that_hides_what_rlprof_needs_is_the_targets_alone(
-    write, tmp_path, hidden, fault, by
+    write, tmp_path, fault, by
 ):
     hiding = tmp_path / "old"
     hiding.mkdir()
-    (hiding / f"{hidden}.py").write_text(fault)
+    for name in HIDDEN:
+        (hiding / f"{name}.py").write_text(fault)
     if by == "sitecustomize":
-        imported = f"try: import {hidden}\nexcept BaseException: pass\n"
-        (hiding / "sitecustomize.py").write_text(imported)
-    script = write(f"import importlib.util; print(importlib.util.find_spec({hidden!r}).origin)")
+        imports = [f"try: import {name}\nexcept BaseException: pass\n" for name in HIDDEN]
+        (hiding / "sitecustomize.py").write_text("".join(imports))
+    script = write("import importlib.util; print(importlib.util.find_spec('typer').origin)")
 
     answer = subprocess.run(
         cli("run", "-o", "run.rlprof", script),
@@ -166,5 +168,5 @@ def test_a_module_path_that_hides_what_rlprof_needs_is_the_targets_alone(
         check=False,
     )
 
-    assert (answer.returncode, answer.stdout) == (0, f"{hiding / hidden}.py\n".encode())
+    assert (answer.returncode, answer.stdout) == (0, f"{hiding / 'typer'}.py\n".encode())
     assert read_run(tmp_path / "run.rlprof").run.complete
