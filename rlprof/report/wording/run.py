@@ -45,7 +45,7 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
     if throughput.steady_sps is not None:
         interval = Range(throughput.steady_sps.low, throughput.steady_sps.high)
         yield (
-            "Steps",
+            throughput.unit.capitalize(),
             f"{wording.count(throughput.total_steps)} counted by {throughput.source}; steady "
             f"{wording.speed(report)} "
             f"({wording.between(interval, wording.rate_unit(throughput))})",
@@ -76,14 +76,14 @@ def _phases(report: Report) -> str:
 
 
 def _other_rates(throughput: Throughput) -> str:
-    """Updates and batches per second, where they were counted."""
+    """Updates and batches per second, where they were counted beside what the rate is of."""
     parts = [
         f"{wording.count(rate.median)} {what}/s"
         for rate, what in (
             (throughput.updates_per_s, "updates"),
             (throughput.batches_per_s, "batches"),
         )
-        if rate is not None
+        if rate is not None and what != throughput.unit
     ]
     return ", ".join(parts)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rlprof.model.activity import Component
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
+from rlprof.model.profile import Interval, Throughput
 from rlprof.model.report import Resources, WaitRow
 from rlprof.report import wording
 from rlprof.report.wording.run import LEAST_PART, parts_of_a_step, run_facts, spread, wait_lines
@@ -84,6 +85,18 @@ def test_counters_are_told_in_words():
 
     assert told["Sent in messages"] == "2.0 KiB per step"
     assert told["CPU tensors read"] == "0.5 per step"
+
+
+def test_updates_that_the_rate_is_of_are_not_told_once_more():
+    rate = Interval(257.0, 250.0, 264.0)
+    updates = Throughput("updates", "optimizer steps", rate, total_steps=5_500, updates_per_s=rate)
+    steps = replace(updates, unit="steps")
+
+    told, beside = (dict(run_facts(replace(a_report(), throughput=it))) for it in (updates, steps))
+
+    assert "counted by optimizer steps" in told["Updates"]
+    assert "Also" not in told
+    assert "updates/s" in beside["Also"]
 
 
 def test_values_that_read_the_same_are_one_figure():
