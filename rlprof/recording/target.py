@@ -8,7 +8,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from rlprof.recording.dispositions import (
     ignored_before_python,
 )
 from rlprof.recording.prctl import adopt_orphans
+from rlprof.recording.terminals import give_terminal, is_in_foreground, is_terminal, our_terminal
 from rlprof.recording.witness import GroupWitness, Sender, Stream
 
 _OTHERWISE_SEEN_TO = frozenset(
@@ -112,7 +112,7 @@ class Target:
             if leads:
                 os.setpgid(0, 0)
             if terminal is not None:
-                _give_terminal(terminal, os.getpgrp())
+                give_terminal(terminal, os.getpgrp())
             forget_handlers(FORWARDED)
             hand_down(ignored)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
@@ -167,7 +167,7 @@ class Target:
 
     def _is_hung_up(self) -> bool:
         """Tell whether the terminal is gone of which the target had the foreground."""
-        return self._terminal is not None and not _is_terminal(self._terminal)
+        return self._terminal is not None and not is_terminal(self._terminal)
 
     def _hang_up(self, witness: GroupWitness, came_s: float) -> None:
         """Pass on the SIGHUP of a terminal that is gone.
@@ -280,9 +280,9 @@ class Target:
 
     def _continue_group(self) -> None:
         held = self._held_terminal
-        self._terminal = held if held is not None and _is_in_foreground(held) else None
+        self._terminal = held if held is not None and is_in_foreground(held) else None
         if self._terminal is not None:
-            _give_terminal(self._terminal, self.pid)
+            give_terminal(self._terminal, self.pid)
         with suppress(*_BEYOND_REACH):
             os.killpg(self.pid, signal.SIGCONT)
 
@@ -299,7 +299,7 @@ class Target:
 
     def _take_terminal_back(self) -> None:
         if self._terminal is not None:
-            _give_terminal(self._terminal, os.getpgrp())
+            give_terminal(self._terminal, os.getpgrp())
 
 
 def become(command: Sequence[str]) -> NoReturn:
@@ -366,7 +366,7 @@ def _group_witness(streams: Sequence[Stream]) -> GroupWitness | None:
 def _leads_alone() -> bool:
     """Tell whether a shell with job control has given us a group of our own, in the foreground of its terminal."""
     is_leader = os.getpgrp() == os.getpid()
-    return is_leader and _our_terminal() is not None and not _has_pipeline_peers()
+    return is_leader and our_terminal() is not None and not _has_pipeline_peers()
 
 
 def _lift_our_cpu_limit() -> None:
@@ -382,48 +382,10 @@ def _has_pipeline_peers() -> bool:
     return not ours.issuperset(procfs.group_members(os.getpgrp()))
 
 
-def _our_terminal() -> int | None:
-    """A descriptor of the terminal, if we are in its foreground."""
-    for stream in (sys.__stdin__, sys.__stderr__, sys.__stdout__):
-        try:
-            if stream is not None and _is_in_foreground(stream.fileno()):
-                return stream.fileno()
-        except ValueError:
-            continue
-    return None
-
-
 def _hold_terminal() -> int | None:
     """A descriptor of the terminal for ourselves: our streams may be let go of once the target runs."""
-    terminal = _our_terminal()
+    terminal = our_terminal()
     try:
         return None if terminal is None else os.dup(terminal)
     except OSError as error:
         raise _no_process_left(error) from error
-
-
-def _is_terminal(descriptor: int) -> bool:
-    """Tell whether it is one still: after a hang-up it answers nothing."""
-    try:
-        os.tcgetpgrp(descriptor)
-    except OSError:
-        return False
-    return True
-
-
-def _is_in_foreground(terminal: int) -> bool:
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-
-
-def _give_terminal(terminal: int, group: int) -> None:
-    """Make ``group`` the foreground group; a background caller must ignore SIGTTOU for that."""
-    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    try:
-        os.tcsetpgrp(terminal, group)
-    except OSError:
-        pass  # The terminal is gone (hang-up); nobody is left to give it to.
-    finally:
-        signal.signal(signal.SIGTTOU, before)
