@@ -6,19 +6,21 @@ from typing import Final
 
 from rlprof.libraries.base import Library
 
-LIBRARY: Final = Library(
-    name="other packages",
-    packages=(
-        "PIL",
-        "datasets",
-        "einops",
-        "imageio",
-        "matplotlib",
-        "optax",
-        "psutil",
-        "pydantic",
-        "torchvision",
-        "triton",
-        "zmq",
+LIBRARIES: Final = (
+    Library(
+        name="other packages",
+        packages=(
+            "PIL",
+            "datasets",
+            "einops",
+            "imageio",
+            "matplotlib",
+            "optax",
+            "psutil",
+            "pydantic",
+            "torchvision",
+            "triton",
+            "zmq",
+        ),
     ),
 )

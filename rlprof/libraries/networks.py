@@ -1,0 +1,79 @@
+"""Frameworks that networks are made of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof.libraries.base import ANY, EVERYTHING, Library, Sink, Transport
+
+LIBRARIES: Final = (
+    # Without jaxlib, which starts no one's code.
+    Library(
+        name="JAX",
+        packages=("jax",),
+        is_launcher=True,
+        is_framework=True,
+        does_callers_work=True,
+        has_thread_teams=True,
+    ),
+    Library(
+        name="Flax, Haiku and Equinox",
+        packages=("flax",),
+        also=("equinox", "haiku"),
+        samples=("training/checkpoints.py",),
+        policy=EVERYTHING,
+        saving=r"training/checkpoints\.py$",
+        is_framework=True,
+    ),
+    Library(
+        name="Keras",
+        also=("keras",),
+        drives=EVERYTHING,
+        is_framework=True,
+    ),
+    Library(
+        name="TensorDict",
+        packages=("tensordict",),
+        samples=("nn/common.py",),
+        policy="nn/",
+        is_framework=True,
+    ),
+    Library(
+        name="TensorFlow",
+        packages=("tensorflow",),
+        is_framework=True,
+        has_thread_teams=True,
+    ),
+    Library(
+        name="tinygrad",
+        also=("tinygrad",),
+        is_framework=True,
+    ),
+    Library(
+        name="PyTorch",
+        packages=("torch",),
+        samples=(
+            "_tensor.py",
+            "_tensor_str.py",
+            "multiprocessing/reductions.py",
+            "nn/modules/linear.py",
+            "optim/adam.py",
+            "serialization.py",
+            "utils/data/dataloader.py",
+            "utils/tensorboard/writer.py",
+        ),
+        policy="(nn|distributions|_inductor|_dynamo)/",
+        learner=r"(optim|autograd)/|_tensor\.py$",
+        data="utils/data/",
+        transfer="multiprocessing/",
+        logging="utils/tensorboard/",
+        transport={r"multiprocessing/reductions\.py$": {ANY: Transport.PICKLING}},
+        sinks={Sink.METRICS: "utils/tensorboard/"},
+        saving=r"serialization\.py$",
+        makes_text=r"_tensor_str\.py$",
+        is_launcher=True,
+        is_framework=True,
+        does_callers_work=True,
+        has_thread_teams=True,
+    ),
+)
