@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
-from rlprof.detectors.recognisers.rollouts import steps_environment
 from rlprof.device.host import call_sites, outermost
 from rlprof.device.places import place
 from rlprof.device.view import TraceView
@@ -20,6 +21,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
 from rlprof.source.gradients import switches_off_for_good, without_gradients
 from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.module import PARSED_FILES, called_name, parse
 from rlprof.source.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, percent
 
@@ -181,6 +183,48 @@ def _forward(trace: Trace) -> Iterator[Row]:
             around[op.thread] = (op.end, is_backward)
         if not is_backward:
             yield op
+
+
+# --- functions of a source file that step an environment ------------------------------------
+
+
+_NO_ENVIRONMENT: Final = re.compile(
+    r"optim|\bopt\b|_opt\b|sched|scaler|prof|accelerator|\bself$", re.I
+)
+"""What else has a ``step``."""
+
+
+def steps_environment(text: str, line: int) -> bool:
+    """Whether the function that ``line`` is in, or the module's own level, calls an environment's ``step``."""
+    module = parse(text)
+    statement = module.statement_at(line) if module else None
+    if statement is None:
+        return False
+    name = statement.function.qualname if statement.function else ""
+    return name in _stepping(text)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _stepping(text: str) -> frozenset[str]:
+    """The functions that do, by qualified name; the module's own level is ``""``."""
+    module = parse(text) if ".step(" in text else None
+    try:
+        return frozenset(
+            it.function.qualname if it.function else ""
+            for it in (module.statements if module else ())
+            if any(isinstance(call, ast.Call) and _is_step(call) for call in it.walk())
+        )
+    except RecursionError:
+        return frozenset()  # An expression so deep is generated, not written.
+
+
+def _is_step(call: ast.Call) -> bool:
+    return (
+        called_name(call) == "step"
+        and isinstance(call.func, ast.Attribute)
+        and bool(call.args)
+        and not _NO_ENVIRONMENT.search(ast.unparse(call.func.value))
+    )
 
 
 DETECTOR: Final = Detector(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.optimizers import OptimizerCall, optimizer_calls
 from rlprof.device.steps import OptimizerKind
 from rlprof.device.view import TraceView
 from rlprof.model.calltree import CallTree
@@ -17,6 +19,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
+from rlprof.source.module import PARSED_FILES, called_name, parse
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
@@ -145,6 +148,43 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         fix=f"{optimizer.name}(..., fused=True), or foreach=True where there is no fused kernel.",
         confidence=Confidence.BOUNDED,
         causes=(IdleCause.LAUNCH_BOUND,),
+    )
+
+
+# --- the optimizers that a source file makes ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerCall:
+    """``torch.optim.Adam(policy.parameters(), lr=3e-4)``."""
+
+    name: str
+    line: int
+    options: Mapping[str, ast.expr]
+    """What is given by keyword."""
+
+    def says(self, option: str) -> bool:
+        """Whether an option is given, and not as nothing, zero or False."""
+        value = self.options.get(option)
+        return value is not None and not (isinstance(value, ast.Constant) and not value.value)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
+    """The optimizers that ``text`` makes, by line; none when it cannot be read."""
+    module = parse(text) if "torch" in text else None
+    if module is None:
+        return ()
+    calls = [
+        it
+        for it in ast.walk(module.tree)
+        if isinstance(it, ast.Call) and called_name(it) in ("Adam", "AdamW", "SGD", "Adagrad")
+    ]
+    return tuple(
+        OptimizerCall(
+            called_name(it), it.lineno, {word.arg: word.value for word in it.keywords if word.arg}
+        )
+        for it in sorted(calls, key=lambda call: call.lineno)
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.tensor_lists import TensorOfList, tensors_of_lists
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02
@@ -72,6 +75,107 @@ def detect(profile: Profile) -> Iterable[Finding]:
         "(buffer[t] = observation) and use torch.from_numpy(buffer).",
         confidence=Confidence.MEASURED,
     )
+
+
+# --- the statements of a source file that make a tensor of a list ---------------------------
+
+
+_TORCH: Final = frozenset({"torch", "th"})
+_MAKES: Final = frozenset(
+    {"tensor", "as_tensor", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
+)
+_CHEAP: Final = frozenset(
+    {
+        "to",
+        "float",
+        "long",
+        "bool",
+        "unsqueeze",
+        "squeeze",
+        "view",
+        "reshape",
+        "len",
+        "append",
+        "int",
+    }
+)
+"""Calls on such a line that take a microsecond, whatever the list."""
+
+FEW: Final = 4
+"""Items of a list that is written out, up to which making an array first gains nothing."""
+
+
+class TensorOfList(NamedTuple):
+    """One such statement."""
+
+    name: str
+    """What is made into a tensor, as written."""
+    is_alone: bool
+    """Whether nothing else is called on its lines that takes time."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def tensors_of_lists(text: str) -> Mapping[int, TensorOfList]:
+    """The statements by line number; empty when ``text`` cannot be read."""
+    module = parse(text)
+    if module is None or "torch" not in text:
+        return {}
+    by_function: dict[int, list[Statement]] = defaultdict(list)
+    for statement in module.statements:
+        by_function[id(statement.function)].append(statement)
+    found: dict[int, TensorOfList] = {}
+    for statements in by_function.values():
+        lists = _lists(statements)
+        for statement in statements:
+            made = _made(statement, lists)
+            if made is not None:
+                found |= dict.fromkeys(range(statement.first_line, statement.last_line + 1), made)
+    return found
+
+
+def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
+    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    makers = [
+        call
+        for call in calls
+        if called_name(call) in _MAKES
+        and root_name(call.func) in _TORCH
+        and call.args
+        and _is_long_list(call.args[0], lists)
+    ]
+    if not makers:
+        return None
+    others = {called_name(call) for call in calls if call not in makers} - _CHEAP
+    return TensorOfList(ast.unparse(makers[0].args[0])[:60], not others)
+
+
+def _is_long_list(argument: ast.expr, lists: frozenset[str]) -> bool:
+    if isinstance(argument, ast.List):
+        return len(argument.elts) > FEW
+    return isinstance(argument, ast.ListComp) or ast.unparse(argument) in lists
+
+
+def _lists(statements: Iterable[Statement]) -> frozenset[str]:
+    """Names that hold lists in one function: made as one there, or added to there."""
+    names: set[str] = set()
+    for statement in statements:
+        node = statement.node
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                names.update(_list_targets(target, node.value))
+        for call in statement.walk():
+            match call:
+                case ast.Call(func=ast.Attribute(value=container, attr="append")):
+                    names.add(ast.unparse(container))
+    return frozenset(names)
+
+
+def _list_targets(target: ast.expr, value: ast.expr) -> Iterable[str]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for part, given in zip(target.elts, value.elts, strict=False):
+            yield from _list_targets(part, given)
+    elif isinstance(value, ast.List | ast.ListComp):
+        yield ast.unparse(target)
 
 
 DETECTOR: Final = Detector(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.grads_in_rollout import steps_environment
 from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
-from rlprof.detectors.recognisers.rollouts import steps_environment
 from rlprof.source.gradients import switches_off_for_good, without_gradients
 
 

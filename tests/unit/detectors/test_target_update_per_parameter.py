@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.target_updates import MovedBy, target_updates
 from rlprof.detectors.target_update_per_parameter import (
     CALLS_REMOVABLE,
     DETECTOR,
     MIN_SHARE,
     ONE_CALL_REMOVABLE,
     REMOVABLE,
+    MovedBy,
+    target_updates,
 )
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run

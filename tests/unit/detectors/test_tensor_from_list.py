@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.tensor_lists import tensors_of_lists
-from rlprof.detectors.tensor_from_list import BESIDE_OTHERS, DETECTOR, MIN_SHARE, REMOVABLE
+from rlprof.detectors.tensor_from_list import (
+    BESIDE_OTHERS,
+    DETECTOR,
+    MIN_SHARE,
+    REMOVABLE,
+    tensors_of_lists,
+)
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import Script, detect, lines_of, ranked
