@@ -21,6 +21,7 @@ from rlprof.cli.explain import explain
 from rlprof.cli.export import export
 from rlprof.cli.flame import flame
 from rlprof.cli.history import history
+from rlprof.cli.output import unbreakable
 from rlprof.cli.overhead import overhead
 from rlprof.cli.report import report
 from rlprof.cli.run import run
@@ -28,7 +29,6 @@ from rlprof.cli.scale import scale
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.cli.trace import trace
-from rlprof.cli.unbreakable import unbreakable
 from rlprof.errors import EXIT_ERROR, RlprofError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 

@@ -8,9 +8,14 @@ from typing import Final
 
 from rlprof.comparison.calltree import ChangeTree, Scale, compare_trees
 from rlprof.comparison.findings import FindingChange, finding_changes
-from rlprof.comparison.rates import comparable_steps, crowding_between, rate_change
 from rlprof.comparison.remarks import remarks
-from rlprof.comparison.sides import BASE_AND_NEW, Sides
+from rlprof.comparison.sides import (
+    BASE_AND_NEW,
+    Sides,
+    comparable_steps,
+    crowding_between,
+    rate_change,
+)
 from rlprof.comparison.stacks import FEWEST_BLOCKS, Stacks, roles_to_compare, steady_stacks
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Note

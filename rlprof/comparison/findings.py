@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from rlprof.comparison.calltree import ChangeTree
-from rlprof.comparison.rates import crowding_between
+from rlprof.comparison.sides import crowding_between
 from rlprof.comparison.stacks import Stacks
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import PhaseKind

@@ -14,13 +14,14 @@ from rlprof.comparison import words
 from rlprof.comparison.calltree import ChangeTree, Cost, FunctionChange
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import Fate, FindingChange
-from rlprof.comparison.flamecolumns import document_of
 from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.browser_scripts import bundle
 from rlprof.renderers.html.document import carried, environment
 from rlprof.renderers.html.drawings import Part, bar
+from rlprof.renderers.json_report.values import Json, number
+from rlprof.renderers.svg.shapes import KINDS
 from rlprof.report import wording
 from rlprof.resources import asset
 from rlprof.units import LEAST_PERCENT
@@ -234,5 +235,38 @@ def _figures(found: Comparison) -> list[dict[str, Any]]:
 
 def _data(tree: ChangeTree, shown: Drawn) -> Markup:
     """JSON that cannot end its element: no ``<`` in it."""
-    text = json.dumps(document_of(tree, shown), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(_columns(tree, shown), separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c"))
+
+
+# --- the flamegraph of both runs as columns of numbers --------------------------------------
+
+
+def _columns(tree: ChangeTree, shown: Drawn) -> dict[str, Json]:
+    """The ``data`` of ``difftrees.js``."""
+    strings: dict[str, int] = {}
+
+    def text(value: str) -> int:
+        return strings.setdefault(printable(value), len(strings))
+
+    boxes = shown.boxes
+    columns: dict[str, Json] = {
+        "parent": [it.parent for it in boxes],
+        "label": [text(it.label) for it in boxes],
+        "file": [text(it.place) for it in boxes],
+        "line": [it.line for it in boxes],
+        "kind": [KINDS.index(it.kind) if it.kind in KINDS else len(KINDS) - 1 for it in boxes],
+        "base": [number(it.base.us) for it in boxes],
+        "new": [number(it.new.us) for it in boxes],
+        "baseIdle": [number(it.base.idle_us) for it in boxes],
+        "newIdle": [number(it.new.idle_us) for it in boxes],
+        "noise": [number(it.noise_us) for it in boxes],
+        "clear": [int(it.is_clear) for it in boxes],
+    }
+    return {
+        "per": tree.per,
+        "metric": tree.metric,
+        "kinds": list(KINDS),
+        "strings": list(strings),
+        "columns": columns,
+    }

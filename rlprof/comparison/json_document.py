@@ -17,7 +17,6 @@ from rlprof.comparison import calltree
 from rlprof.comparison.calltree import ChangeBox, ChangeTree, FunctionChange
 from rlprof.comparison.compare import METRICS, Comparison, CounterChange
 from rlprof.comparison.findings import Fate, FindingChange
-from rlprof.comparison.flamecolumns import KINDS
 from rlprof.comparison.outline import drawn
 from rlprof.model import finding
 from rlprof.model.finding import Confidence, PricedFinding
@@ -32,6 +31,7 @@ from rlprof.renderers.json_report.values import (
     notes_of,
     one_of,
 )
+from rlprof.renderers.svg.shapes import KINDS
 from rlprof.report import wording
 
 MOST_FUNCTIONS: Final = 200

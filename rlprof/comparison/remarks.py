@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rlprof.comparison.calltree import ChangeTree
-from rlprof.comparison.rates import crowding_of
-from rlprof.comparison.sides import Sides
+from rlprof.comparison.sides import Sides, crowding_of
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable

@@ -1,17 +1,23 @@
-"""What both formats of austin share: its header, and how its stacks are booked."""
+"""What austin writes, in both of its formats: its header, and how its stacks are booked."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO, Final
 
+from rlprof.errors import RlprofError, RunFileError
 from rlprof.foreign import remarks
-from rlprof.foreign.base import without_time
+from rlprof.foreign.base import ForeignFormat, damaged, without_time
+from rlprof.foreign.opening import blocks, blocks_of_lines
 from rlprof.foreign.recorded import Told, recording_of
 from rlprof.foreign.sums import GC_FRAME, NO_STACK_FRAME, TORN_FRAME, StackSums
 from rlprof.model.recording import Note, Recording
 from rlprof.recording.samplers.base import ClockStack, ClockTime, StackReader
+from rlprof.recording.samplers.mojo import MAGIC, VERSION, MojoReader
+from rlprof.recording.samplers.text import TextReader
 
 
 @dataclass
@@ -117,3 +123,113 @@ class AustinStacks:
             yield remarks.waits_left_out("austin left idle threads out (-s)")
         elif self.header.mode != "full" and not self._has_idle:
             yield remarks.waits_unknown("austin was not asked which threads were idle (-f)")
+
+
+# --- its binary format, MOJO ----------------------------------------------------------------
+
+
+_HEADER_BYTES: Final = 4096
+_FACT: Final = re.compile(rb"\x01(austin|interval|mode)\x00([^\x00]{1,40})\x00")
+
+
+def _is_mojo(head: bytes) -> bool:
+    return head.startswith(MAGIC)
+
+
+def _read_mojo(file: BinaryIO, path: Path) -> Recording:
+    reader = MojoReader()
+    stacks = AustinStacks(reader, _pid_in_mojo)
+    _check_version(file, path)
+    try:
+        for number, block in enumerate(blocks(file, path)):
+            if number == 0:
+                _read_header(block, stacks)
+            reader.feed(block)
+            stacks.fold()
+        reader.finish()
+        stacks.fold()
+    except RunFileError:
+        raise
+    except RlprofError as error:
+        raise damaged(path, error.message) from error
+    # A stack of frames that were never described, or an id that is no number.
+    except (KeyError, ValueError) as error:
+        raise damaged(path, f"its records do not fit together ({error!r})") from error
+    return stacks.recording(path, "as MOJO")
+
+
+def _check_version(file: BinaryIO, path: Path) -> None:
+    version = file.read(len(MAGIC) + 1)[len(MAGIC) :]
+    file.seek(0)
+    if version and version[0] != VERSION:
+        raise damaged(path, f"it is MOJO of version {version[0]}, and only {VERSION} is read")
+
+
+def _read_header(block: bytes, stacks: AustinStacks) -> None:
+    # The reader skips remarks; those that matter here stand first.
+    for key, value in _FACT.findall(block[:_HEADER_BYTES]):
+        stacks.header.facts.setdefault(key.decode(), value.decode("utf-8", "replace"))
+
+
+def _pid_in_mojo(key: Hashable) -> int:
+    assert isinstance(key, tuple)
+    return int(key[0])
+
+
+MOJO: Final = ForeignFormat("austin's MOJO", _is_mojo, _read_mojo)
+
+
+# --- its text, in every mode that measures time, and what mojo2austin makes -----------------
+
+
+_BEGINS: Final = re.compile(rb"# austin: |P\d+;T[^; \n]+[; ]")
+_REMARK: Final = re.compile(rb"^# (\w+): *(.*)$", re.MULTILINE)
+
+_TIME_ALONE: Final = re.compile(rb"^(P[^\n]* \d{1,18})$(?=\n)", re.MULTILINE)
+"""A line of the modes that write no other metric; its end must be there, or the number may be cut."""
+
+_BARE_THREAD: Final = re.compile(
+    rb"^(P\d{1,18};T)(0x[0-9a-fA-F]{1,16}|\d{1,18})(?=[; ])", re.MULTILINE
+)
+"""A thread without its interpreter, as older versions write it."""
+
+
+def _is_text(head: bytes) -> bool:
+    lines = head.split(b"\n", 20)
+    return any(_BEGINS.match(line) for line in lines[:20])
+
+
+def _read_text(file: BinaryIO, path: Path) -> Recording:
+    reader = TextReader()
+    stacks = AustinStacks(reader, _pid_in_text)
+    for block in blocks_of_lines(file, path):
+        lines = block.replace(b"\r\n", b"\n")
+        for key, value in _REMARK.findall(lines):
+            stacks.header.facts[key.decode()] = value.decode("utf-8", "replace").strip()
+        reader.feed(_with_all_metrics(lines))
+        try:
+            stacks.fold()
+        # Numbers of thousands of digits.
+        except ValueError as error:
+            raise damaged(path, f"a line has a number that is none ({error})") from error
+    reader.finish()
+    bad = [remarks.bad_lines(reader.bad_lines)] if reader.bad_lines else []
+    return stacks.recording(path, "as text", *bad)
+
+
+def _with_all_metrics(lines: bytes) -> bytes:
+    """``lines`` as the reader knows them, which wants those of full metrics."""
+    lines = _TIME_ALONE.sub(rb"\1,0,0", lines)
+    return _BARE_THREAD.sub(_named_thread, lines)
+
+
+def _named_thread(match: re.Match[bytes]) -> bytes:
+    return b"%s0:%d" % (match[1], int(match[2], 0))
+
+
+def _pid_in_text(key: Hashable) -> int:
+    assert isinstance(key, bytes)
+    return int(key[1 : key.index(b";")])
+
+
+TEXT: Final = ForeignFormat("austin's text", _is_text, _read_text)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import RunFileError
-from rlprof.foreign import austin_mojo, austin_text, collapsed
+from rlprof.foreign import austin, collapsed
 from rlprof.foreign.opening import head_with_a_line, opened
 from rlprof.model.recording import Recording
 
-FORMATS: Final = (austin_mojo.FORMAT, austin_text.FORMAT, collapsed.FORMAT)
+FORMATS: Final = (austin.MOJO, austin.TEXT, collapsed.FORMAT)
 """In this order: each line of austin's text is a collapsed stack too."""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from rlprof.documents.blocks import Block, Cell, Column, Detail, Item, Items, Paragraph, Span, Table
-from rlprof.history import words
-from rlprof.history.rows import History, Row
+from rlprof.history.rows import Gain, History, Row
+from rlprof.model.profile import PhaseKind
 from rlprof.names import printable
 from rlprof.report import wording
 
@@ -25,26 +25,48 @@ _COLUMNS: Final = (
     Column(under="stage", style="yellow"),
 )
 
+_LEGEND: Final = (
+    "gain: over the run before and over the first; ≈ where noise, or other programs on the machine, "
+    "explain as much"
+)
+_NOTHING: Final = "–"
+_NAME_LIMIT: Final = 60
+
 
 def history_document(history: History) -> Iterator[Block]:
     if history.rows:
         yield Table(_COLUMNS, [_cells(row) for row in history.rows])
     if len(history.rows) > 1:
-        yield Detail(Paragraph([Span(words.LEGEND, "dim")]))
+        yield Detail(Paragraph([Span(_LEGEND, "dim")]))
     yield Items([Item(printable(it.reason, 300), "not read:", "yellow") for it in history.unread])
 
 
 def _cells(row: Row) -> list[Cell]:
     return [
         (f"{row.started:%Y-%m-%d}", Span(f"\n{row.started:%H:%M}", "dim")),
-        words.stage(row),
-        words.command(row),
-        words.rate(row),
-        words.rate_range(row),
-        words.gain(row.over_previous),
-        words.gain(row.over_first),
-        words.bottleneck(row),
-        words.saving(row),
+        printable(row.stage, _NAME_LIMIT) or _NOTHING,
+        printable(wording.typed(row.run.command), _NAME_LIMIT),
+        _NOTHING if row.sps is None else wording.rate(row.sps.median),
+        "" if row.sps is None else wording.rate_range(row.sps),
+        _gain(row.over_previous),
+        _gain(row.over_first),
+        _NOTHING if row.top is None else row.top.finding.detector,
+        _saving(row),
         wording.duration(row.run.wall_us),
-        words.remarks(row),
+        printable("; ".join(row.remarks)),
     ]
+
+
+def _gain(value: Gain | None) -> str:
+    """``8.9×``; ``≈1.02×`` where the rates do not tell the runs apart."""
+    if value is None:
+        return _NOTHING
+    return f"{'' if value.is_clear else '≈'}{value.times:.3g}×"
+
+
+def _saving(row: Row) -> str:
+    if row.top is None:
+        return ""
+    share = wording.share_range(row.top.saved_share)
+    is_steady = row.top.finding.phase is PhaseKind.STEADY
+    return share if is_steady else f"{share} of {wording.of_what(row.top)}"

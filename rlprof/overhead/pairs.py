@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,10 @@ from typing import Final
 
 from rlprof.errors import MeasureError, RunFileError
 from rlprof.gate.measured_run import MeasuredRun
+from rlprof.gate.processes.process_session import ProcessSession, last_lines
 from rlprof.gate.program import Counting, Program, Side
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.running.runner import Runner, timed_out
 from rlprof.model.recording import Recording
-from rlprof.overhead.bare_run import seconds_of
 from rlprof.overhead.cost import Basis, Pair, own_cpu
 from rlprof.overhead.document import pair_in_words
 from rlprof.runfile.reader import read_run
@@ -148,3 +149,38 @@ def _read(run_file: Path) -> Recording:
         return read_run(run_file)
     except RunFileError as error:
         raise error.told_as(MeasureError) from error
+
+
+# --- a run with nothing of rlprof in it or beside it ----------------------------------------
+
+
+def seconds_of(program: Program, number: int, log: Path, *, timeout_s: float) -> float:
+    """Run ``program`` to its end. Raises :class:`MeasureError` when it cannot be started, fails or takes too long."""
+    name = program.run_name(number)
+    session = ProcessSession(
+        program.command,
+        # As runs with rlprof have it: the order of a set changes how fast a program is.
+        environment={"PYTHONHASHSEED": str(number), **program.environment},
+        folder=program.folder,
+        log=log,
+    )
+    started = time.monotonic()
+    try:
+        with session:
+            code = session.wait(timeout_s)
+            taken_s = time.monotonic() - started
+    except OSError as error:
+        raise MeasureError(
+            f"cannot start {program.command[0]}: {error.strerror or error}",
+            slug="target-not-started",
+            hint=f"check that {os.fspath(program.command[0])} exists and can be executed",
+        ) from error
+    if code is None:
+        raise timed_out(name, log, timeout_s)
+    if code:
+        raise MeasureError(
+            f"{name} failed with exit code {code if code > 0 else 128 - code}\n{last_lines(log)}",
+            slug="program-failed",
+            hint="run it by itself to see why",
+        )
+    return taken_s

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rlprof.model.profile import Phase, PhaseKind
 from rlprof.model.recording import Recording, RunInfo, Samples, Window
-from rlprof.report.slices import by_slice, cut_slices
+from rlprof.report.detail import by_slice, cut_slices
 
 LENGTHS = st.lists(st.integers(1, 4_000_000), min_size=1, max_size=60)
 KINDS = list(PhaseKind)

@@ -13,10 +13,9 @@ from rlprof import units
 from rlprof.model.detail import Detail
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.chrome.boxes import thinnest_share
+from rlprof.renderers.chrome.boxes import sample_tracks, thinnest_share
 from rlprof.renderers.chrome.events import Numbers
 from rlprof.renderers.chrome.run_tracks import all_process_tracks, run_tracks
-from rlprof.renderers.chrome.sample_tracks import sample_tracks
 from rlprof.renderers.chrome.torch_tracks import placed_windows, read_windows, torch_tracks
 from rlprof.report.thread_stacks import caveats, threads_with_time, wants
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import Final, NamedTuple
 
-from rlprof.model.detail import Slice
+from rlprof.model.detail import Detail, Slice
 from rlprof.model.recording import NO_PARENT, Node
-from rlprof.renderers.chrome.clock import Clock
-from rlprof.report.thread_stacks import StackTime, ThreadStacks
+from rlprof.names import printable, short_path
+from rlprof.renderers.chrome.events import Clock, Event, Numbers, complete, thread_named
+from rlprof.report.thread_stacks import StackTime, ThreadStacks, frame_title
 
 THINNEST: Final = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Of a slice: the first is a few ms, less than a sample; the others are for runs of very many stacks."""
@@ -143,3 +144,34 @@ def _tree(number: int, times: Iterable[StackTime], nodes: Sequence[Node]) -> _Tr
     for siblings in children.values():
         siblings.reverse()
     return _Tree(number, sums, children, sum(sums[it][0] for it in children[NO_PARENT]))
+
+
+# --- boxes as events ------------------------------------------------------------------------
+
+
+def sample_tracks(
+    threads: Iterable[ThreadStacks],
+    detail: Detail,
+    cwd: str,
+    clock: Clock,
+    numbers: Numbers,
+    *,
+    thinnest: float,
+) -> Iterator[Event]:
+    for position, thread in enumerate(threads):
+        pid, tid = thread.process.pid, numbers.another()
+        yield from thread_named(pid, tid, f"{thread.name}: samples", 10 + position)
+        drawn = boxes(thread, detail.nodes, detail.slices, clock, thinnest)
+        # Callers before what they call: of two boxes of one length readers take the first for the outer.
+        for box in sorted(drawn, key=lambda it: (it.start, -it.end, it.node)):
+            yield _event(box, detail.nodes, cwd, pid, tid)
+
+
+def _event(box: Box, nodes: Sequence[Node], cwd: str, pid: int, tid: int) -> Event:
+    frame = nodes[box.node].frame
+    args: dict[str, object] = {"wall_us": box.wall_us, "cpu_us": box.cpu_us}
+    if box.idle_us:
+        args["waiting_us"] = box.idle_us
+    if frame.file:
+        args["place"] = f"{printable(short_path(frame.file, cwd))}:{frame.line}"
+    return complete(frame_title(frame, cwd), "samples", box.start, box.end, pid, tid, **args)

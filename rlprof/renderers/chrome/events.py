@@ -1,9 +1,9 @@
-"""Events of Chrome's trace format, and the numbers of the tracks that they lie on."""
+"""Events of Chrome's trace format: the tracks that they lie on, and their clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
 
 Event: TypeAlias = dict[str, Any]
 
@@ -56,3 +56,26 @@ def thread_named(pid: int, tid: int, name: str, position: int = 0) -> Iterator[E
 
 def _about(pid: int, tid: int, what: str, **args: object) -> Event:
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": args}
+
+
+# --- the clock: that of the report, with room for what the report leaves out ----------------
+
+
+class Inset(NamedTuple):
+    """Time that is put in at a moment of the report's clock; all that comes later moves back."""
+
+    at_us: int
+    length_us: int
+
+
+class Clock:
+    def __init__(self, insets: Iterable[Inset] = ()) -> None:
+        self._insets = sorted(insets)
+
+    def start(self, us: float) -> int:
+        """When that which begins at ``us`` begins: after what is put in at that moment."""
+        return round(us) + sum(it.length_us for it in self._insets if it.at_us <= us)
+
+    def end(self, us: float) -> int:
+        """When that which ends at ``us`` ends: before what is put in at that moment."""
+        return round(us) + sum(it.length_us for it in self._insets if it.at_us < us)

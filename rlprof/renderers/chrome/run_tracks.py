@@ -9,9 +9,9 @@ from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import Phase
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
-from rlprof.renderers.chrome.clock import Clock
 from rlprof.renderers.chrome.events import (
     RUN,
+    Clock,
     Event,
     Numbers,
     complete,

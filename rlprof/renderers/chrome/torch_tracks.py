@@ -14,8 +14,7 @@ import msgspec
 from rlprof.model.detail import TorchTrace
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.chrome.clock import Clock, Inset
-from rlprof.renderers.chrome.events import Event, Numbers, process_named, thread_named
+from rlprof.renderers.chrome.events import Clock, Event, Inset, Numbers, process_named, thread_named
 from rlprof.tracefile.packing import content_in
 from rlprof.tracefile.repair import NotATraceError, repaired
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.errors import RunFileError
-from rlprof.foreign.frames import frame_of
+from rlprof.foreign.collapsed import frame_of
 from rlprof.foreign.opening import HEAD_BYTES
 from rlprof.foreign.reading import read_foreign
 from rlprof.model.recording import Frame, Recording

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.comparison.rates import crowding_of
-from rlprof.history import words
+from rlprof.comparison.sides import crowding_of
 from rlprof.history.rows import Row, Unread, history_of, read_row, run_files
+from rlprof.report import wording
 from rlprof.report.build import build_report
 from tests.factories import a_run
 from tests.history_factory import a_row
@@ -44,7 +44,7 @@ def test_a_run_is_read_with_its_rate(tmp_path):
     assert row.sps is not None
     assert row.sps.median == pytest.approx(500)
     assert row.remarks == ()
-    assert words.command(row) == "train.py"
+    assert wording.typed(row.run.command) == "train.py"
 
 
 def test_a_run_without_steps_says_why_it_has_no_rate(tmp_path):

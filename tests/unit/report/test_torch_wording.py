@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlprof.model.report import Compute, SyncSiteRow, TorchWindowRow
 from rlprof.report.wording import unglued
-from rlprof.report.wording.torch import torch_lines
+from rlprof.report.wording.run import torch_lines
 from tests.report_factories import a_report, a_sync_site, a_torch_window
 
 

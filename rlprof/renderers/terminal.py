@@ -1,0 +1,302 @@
+"""The report as text, for a terminal and for a CI log.
+
+Read from the top: the verdict, what to fix in which order, and only then how the run went
+and what was not seen. Colour adds nothing that the words do not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.documents.blocks import (
+    Block,
+    Cell,
+    Column,
+    Inline,
+    Item,
+    Items,
+    Paragraph,
+    RangeBar,
+    Remarks,
+    Section,
+    Span,
+    Table,
+    fact_table,
+    figures,
+)
+from rlprof.documents.terminal import as_text
+from rlprof.errors import UsageError
+from rlprof.model.activity import Component
+from rlprof.model.finding import Location, PricedFinding
+from rlprof.model.report import ProcessRow, Report
+from rlprof.names import cut_middle, printable, short_path
+from rlprof.report import wording
+from rlprof.report.wording.crash import crash_line
+from rlprof.report.wording.run import parts_of_a_step, run_facts, spread, wait_lines
+
+DEFAULT_WIDTH: Final = 80
+MIN_WIDTH: Final = 40
+
+
+@dataclass(frozen=True)
+class TerminalRenderer:
+    name: str = "terminal"
+    suffixes: tuple[str, ...] = (".txt",)
+    options: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "width": f"columns (default {DEFAULT_WIDTH})",
+            "color": "always or never (default never)",
+        }
+    )
+    is_export: bool = False
+    needs_detail: bool = False
+
+    def render(self, report: Report, options: Mapping[str, str]) -> str:
+        return as_text(_document(report), width=_width(options), colored=_is_colored(options))
+
+
+def _width(options: Mapping[str, str]) -> int:
+    text = options.get("width", str(DEFAULT_WIDTH))
+    if not text.isdecimal():
+        raise UsageError(
+            f"the option width of the terminal report is {text!r}",
+            slug="bad-render-option",
+            hint="give a number of columns, for example -p width=100",
+        )
+    return max(MIN_WIDTH, int(text))
+
+
+def _is_colored(options: Mapping[str, str]) -> bool:
+    text = options.get("color", "never")
+    if text not in ("always", "never"):
+        raise UsageError(
+            f"the option color of the terminal report is {text!r}",
+            slug="bad-render-option",
+            hint="give -p color=always or -p color=never",
+        )
+    return text == "always"
+
+
+def _document(report: Report) -> Iterator[Block]:
+    crash = report.crash
+    head: list[Inline] = []
+    if crash is not None:
+        head.append(Span(crash_line(crash, report.run.wall_us), "bold red"))
+    is_early = crash is not None and crash.before_steady
+    if is_early:
+        # What there is of a run that crashed too early to say more of it.
+        yield Paragraph([*head, _run_line(report), wording.NO_ADVICE])
+    else:
+        yield from _advice(report, head)
+    yield from how_the_run_went(report)
+    yield Remarks("What to know about this recording", wording.gravest_first(report.notes))
+    if is_early and report.run_file:
+        yield Paragraph([f"The recording is in {printable(report.run_file)}."])
+
+
+def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
+    """The verdict, and what to fix in which order."""
+    bound = [f"Bound by {printable(report.bound.text)}."] if report.bound.text else []
+    yield Paragraph([*head, _verdict(report), _run_line(report), *bound])
+    yield from where_the_time_goes(report)
+    if why := wording.why_no_speed(report):
+        yield Paragraph([Span(why, "yellow")])
+    yield from (finding(priced, report) for priced in wording.known_causes(report))
+    yield from hot_lines(wording.hot_lines(report), report)
+    if once := wording.paid_once(report):
+        yield Section(
+            "Paid once, at the start", [Paragraph([paid_once(it, report) for it in once])]
+        )
+    if report.also_seen:
+        seen = Paragraph([also_seen(priced, report) for priced in report.also_seen])
+        yield Section("Also seen: worth knowing, but no steps per second", [seen])
+
+
+def _verdict(report: Report) -> Inline:
+    speed = wording.speed(report)
+    style = "bold green" if wording.known_causes(report) else "bold"
+    return Span(f"{speed}. " if speed else "", "bold"), Span(wording.advice(report), style)
+
+
+def _run_line(report: Report) -> Span:
+    run = report.run
+    parts = [
+        wording.command(report),
+        wording.duration(run.wall_us),
+        wording.counted(len(report.processes), "process", "processes"),
+    ]
+    if run.label:
+        parts.append(printable(run.label))
+    if run.exit_code:
+        parts.append(f"exit code {run.exit_code}")
+    if not run.complete:
+        parts.append("recording was cut off")
+    return Span(" · ".join(parts), "dim")
+
+
+# --- findings: priced causes, hot lines, and what costs nothing -----------------------------
+
+
+_EVIDENCE_LINES: Final = 3
+_HOT_LINES: Final = 5
+_SOURCE_LIMIT: Final = 160
+"""Characters of a source line shown; what is longer is generated, or data."""
+
+
+def finding(priced: PricedFinding, report: Report) -> Section:
+    found = priced.finding
+    evidence = [Item(printable(text)) for text in found.evidence[:_EVIDENCE_LINES]]
+    fix = Item(printable(found.fix), "Fix:", "bold green")
+    return Section(
+        f"{priced.rank}. {printable(found.title)}",
+        [
+            Paragraph([_price(priced, report), Span(_certainty(priced), "dim")]),
+            *(_location(location, report) for location in found.locations[:1]),
+            *_other_places(found.locations[1:], report),
+            Items([*evidence, fix]),
+            Paragraph([Span(f"More: rlprof explain {found.detector}", "dim")]),
+        ],
+        indent=3,
+    )
+
+
+def _price(priced: PricedFinding, report: Report) -> Inline:
+    bar = RangeBar(*priced.saved_share)
+    saves = f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
+    steady = report.throughput.steady_sps
+    if priced.sps_after is None or steady is None:
+        return bar, saves
+    after = wording.between(priced.sps_after, wording.rate_unit(report.throughput))
+    now = f" (now {wording.count(steady.median)})"
+    return bar, f"{saves}\n-> ", Span(after, "bold green"), now
+
+
+def _certainty(priced: PricedFinding) -> str:
+    roles = ", ".join(priced.process_roles)
+    where = f" in {roles}" if roles and roles != "main" else ""
+    confidence = wording.CERTAINTY[priced.finding.confidence]
+    return f"{wording.seconds_saved(priced)} of this run{where}; {confidence}"
+
+
+def _location(location: Location, report: Report) -> Block:
+    at = Span(_place(location, report), "cyan"), f" in {printable(location.function)}"
+    if not location.source:
+        return Paragraph([at])
+    source = Span(printable(location.source, _SOURCE_LIMIT), "bold")
+    return Section(at, [Paragraph([source])], indent=4)
+
+
+def _other_places(locations: Sequence[Location], report: Report) -> Iterator[Block]:
+    shown = locations[:2]
+    if not shown:
+        return
+    more = len(locations) - len(shown)
+    places = ", ".join(f"{_place(at, report)} ({wording.percent(at.share)})" for at in shown)
+    yield Paragraph([Span(f"also {places}" + (f" and {more} more" if more else ""), "dim")])
+
+
+def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterator[Block]:
+    if not findings:
+        return
+    blocks: list[Block] = [fact_table([_hot_line(it, report) for it in findings[:_HOT_LINES]])]
+    if len(findings) > _HOT_LINES:
+        blocks.append(Paragraph([Span(f"and {len(findings) - _HOT_LINES} more", "dim")]))
+    yield Section("Hot lines with no known cause", blocks)
+
+
+def _hot_line(priced: PricedFinding, report: Report) -> tuple[Inline, Inline]:
+    location = next(iter(priced.finding.locations), None)
+    if location is None:
+        return "", printable(priced.finding.title)
+    at = _place(location, report)
+    what = f"{at} in {printable(location.function)}"
+    if wording.is_spread_out(priced):
+        most = wording.percent(location.share)
+        what = f"{printable(location.function)}, over many lines; most, {most}, on {at}"
+    below = [printable(evidence) for evidence in priced.finding.evidence[1:]]
+    if location.source:
+        below.insert(0, printable(location.source, _SOURCE_LIMIT))
+    share = Span(wording.share_of_spot(priced), "dim")
+    return share, (what, *(Span(f"\n{line}", "dim") for line in below))
+
+
+def paid_once(priced: PricedFinding, report: Report) -> Span:
+    found = priced.finding
+    at = f" at {_place(found.locations[0], report)}" if found.locations else ""
+    return Span(
+        f"  {printable(found.title)}{at}: saves {wording.seconds_saved(priced)}. "
+        f"More: rlprof explain {found.detector}",
+        "",
+    )
+
+
+def also_seen(priced: PricedFinding, report: Report) -> Span:
+    finding = priced.finding
+    at = f" at {_place(finding.locations[0], report)}" if finding.locations else ""
+    price = wording.price_of_seen(priced)
+    return Span(f"  {printable(finding.title)}{at}: {price}", "dim")
+
+
+def _place(location: Location, report: Report) -> str:
+    path = printable(short_path(location.file, report.run.cwd))
+    return f"{cut_middle(path, 60)}:{location.line}"
+
+
+# --- how the run went -----------------------------------------------------------------------
+
+
+def where_the_time_goes(report: Report) -> Iterator[Section]:
+    """Components of training, the program's own phases first, and how far each is from what it could do alone."""
+    rows = parts_of_a_step(report)
+    if not rows:
+        return
+    counted = any(row.per_step_us for row in rows)
+    names = ("of the time", *(("CPU per step", "alone it would do") if counted else ()))
+    cells = [_cells(row)[: 1 + len(names)] for row in rows]
+    yield Section("Where the time goes", [Table([Column(name="part"), *figures(*names)], cells)])
+
+
+def _cells(row: Component) -> list[Cell]:
+    ceiling = row.ceiling_sps
+    return [
+        f"phase {printable(row.name)}" if row.is_marked else row.name,
+        wording.percent(row.share),
+        wording.duration(row.per_step_us) if row.per_step_us else "",
+        f"{wording.count(float(f'{ceiling:.3g}'))} sps" if ceiling else "",
+    ]
+
+
+def how_the_run_went(report: Report) -> Iterator[Block]:
+    yield Section("The run", [fact_table(list(run_facts(report)))])
+    if report.processes:
+        yield _processes(report.processes)
+    if lines := wait_lines(report):
+        waits = [(who, what, Span(whom, "dim")) for who, what, whom in lines]
+        yield Section("Who waits for whom", [fact_table(waits, columns=3)])
+
+
+def _processes(rows: Sequence[ProcessRow]) -> Table:
+    """One line for each kind of process: what is alike is folded, with the range of its times."""
+    alike: dict[tuple[str, str, bool, str], list[ProcessRow]] = {}
+    for row in rows:
+        alike.setdefault((row.role, row.python, row.sampled, row.note), []).append(row)
+    cells = [
+        (
+            wording.named(role, [row.pid for row in group]),
+            spread([row.wall_s for row in group], "{:.1f}"),
+            spread([row.start_up_s for row in group], "{:.1f}"),
+            spread([row.cpu_s for row in group], "{:.1f}"),
+            spread([row.achieved_hz for row in group], "{:.0f}")
+            if sampled
+            else Span("not sampled", "yellow"),
+            Span(printable(note), "dim"),
+        )
+        for (role, _, sampled, note), group in alike.items()
+    ]
+    names = figures("wall s", "start-up s", "CPU s", "samples/s")
+    return Table([Column(name="process"), *names, Column()], cells)
+
+
+RENDERER: Final = TerminalRenderer()
