@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.model.detail import Detail
 from rlprof.model.recording import Frame
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
+from rlprof.renderers.base import Renderer
 from rlprof.report.thread_stacks import (
     LINES_HELP,
     METRIC_HELP,
@@ -24,25 +24,11 @@ from rlprof.report.thread_stacks import (
 )
 
 
-@dataclass(frozen=True)
-class CollapsedRenderer:
-    name: str = "collapsed"
-    suffixes: tuple[str, ...] = (".collapsed", ".folded")
-    options: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "metric": METRIC_HELP,
-            "lines": LINES_HELP,
-            "notes": "yes (default): what was not seen, as lines that begin with #; or no",
-        }
-    )
-    is_export: bool = True
-    needs_detail: bool = True
-
-    def render(self, report: Report, options: Mapping[str, str]) -> str:
-        metric = chosen_metric(options)
-        lines = list(_stacks(report, metric, with_lines=wants_lines(options)))
-        remarks = list(_remarks(report, metric)) if wants("notes", options) else []
-        return "".join(f"{line}\n" for line in (*remarks, *lines))
+def _render(report: Report, options: Mapping[str, str]) -> str:
+    metric = chosen_metric(options)
+    lines = list(_stacks(report, metric, with_lines=wants_lines(options)))
+    remarks = list(_remarks(report, metric)) if wants("notes", options) else []
+    return "".join(f"{line}\n" for line in (*remarks, *lines))
 
 
 def _remarks(report: Report, metric: str) -> Iterator[str]:
@@ -86,4 +72,15 @@ def _cell(text: str) -> str:
     return printable(text).replace(";", ",")
 
 
-RENDERER: Final = CollapsedRenderer()
+RENDERER: Final = Renderer(
+    name="collapsed",
+    suffixes=(".collapsed", ".folded"),
+    render=_render,
+    options={
+        "metric": METRIC_HELP,
+        "lines": LINES_HELP,
+        "notes": "yes (default): what was not seen, as lines that begin with #; or no",
+    },
+    is_export=True,
+    needs_detail=True,
+)

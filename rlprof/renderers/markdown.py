@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
@@ -13,6 +13,7 @@ from rlprof.errors import UsageError
 from rlprof.model.finding import Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable, short_path
+from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.report.wording.crash import crash_line
@@ -41,28 +42,15 @@ _SIGNS: Final = {"error": "❌", "warning": "⚠️"}
 """The level in a word would be lost among those of the note."""
 
 
-@dataclass(frozen=True)
-class MarkdownRenderer:
-    name: str = "markdown"
-    suffixes: tuple[str, ...] = (".md",)
-    options: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "source-url": "what links to lines start with, such as https://github.com/OWNER/REPOSITORY/blob/COMMIT",
-            "root": ROOT_OPTION,
-        }
-    )
-    is_export: bool = False
-    needs_detail: bool = True
-
-    def render(self, report: Report, options: Mapping[str, str]) -> str:
-        places = _Places(report, root_of(report, options), _source_url(options))
-        # What stands last goes before the details, of which the first tell most.
-        room = _Room(MOST_CHARACTERS - _ROOM_FOR_REMARKS)
-        head = room.fitting(_head(report, places))
-        tail = room.fitting(_tail(report, places))
-        details = room.leading(_detail(it, report, places) for it in wording.all_known(report))
-        parts = [*head, *details, *_left_out(report, len(details), room), *tail]
-        return "\n\n".join(parts) + "\n"
+def _render(report: Report, options: Mapping[str, str]) -> str:
+    places = _Places(report, root_of(report, options), _source_url(options))
+    # What stands last goes before the details, of which the first tell most.
+    room = _Room(MOST_CHARACTERS - _ROOM_FOR_REMARKS)
+    head = room.fitting(_head(report, places))
+    tail = room.fitting(_tail(report, places))
+    details = room.leading(_detail(it, report, places) for it in wording.all_known(report))
+    parts = [*head, *details, *_left_out(report, len(details), room), *tail]
+    return "\n\n".join(parts) + "\n"
 
 
 def _source_url(options: Mapping[str, str]) -> str:
@@ -328,4 +316,13 @@ def _folded(summary: str, text: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
-RENDERER: Final = MarkdownRenderer()
+RENDERER: Final = Renderer(
+    name="markdown",
+    suffixes=(".md",),
+    render=_render,
+    options={
+        "source-url": "what links to lines start with, such as https://github.com/OWNER/REPOSITORY/blob/COMMIT",
+        "root": ROOT_OPTION,
+    },
+    needs_detail=True,
+)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.errors import RlprofError
@@ -17,6 +16,7 @@ from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
+from rlprof.renderers.base import Renderer
 from rlprof.renderers.json_report.values import Json, as_json_text
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
@@ -44,31 +44,23 @@ _CERTAINTY: Final = {
 }
 
 
-@dataclass(frozen=True)
-class SarifRenderer:
-    name: str = "sarif"
-    suffixes: tuple[str, ...] = (".sarif",)
-    options: Mapping[str, str] = field(default_factory=lambda: {"root": ROOT_OPTION})
-    is_export: bool = False
-    needs_detail: bool = False
-
-    def render(self, report: Report, options: Mapping[str, str]) -> str:
-        root = root_of(report, options)
-        placed: list[PricedFinding] = []
-        placeless: list[PricedFinding] = []
-        for priced in report.findings:
-            (placed if _own_places(priced, root) else placeless).append(priced)
-        rules = sorted({priced.finding.detector for priced in placed})
-        run: dict[str, Json] = {
-            "tool": {"driver": _driver(report, rules)},
-            "automationDetails": {"id": f"rlprof/{printable(report.run.script)}/"},
-            "invocations": [_invocation(report, placeless)],
-            "columnKind": "unicodeCodePoints",
-            "results": list(_results(placed, rules, report, root)),
-        }
-        if root:
-            run["originalUriBaseIds"] = {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}}
-        return as_json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+def _render(report: Report, options: Mapping[str, str]) -> str:
+    root = root_of(report, options)
+    placed: list[PricedFinding] = []
+    placeless: list[PricedFinding] = []
+    for priced in report.findings:
+        (placed if _own_places(priced, root) else placeless).append(priced)
+    rules = sorted({priced.finding.detector for priced in placed})
+    run: dict[str, Json] = {
+        "tool": {"driver": _driver(report, rules)},
+        "automationDetails": {"id": f"rlprof/{printable(report.run.script)}/"},
+        "invocations": [_invocation(report, placeless)],
+        "columnKind": "unicodeCodePoints",
+        "results": list(_results(placed, rules, report, root)),
+    }
+    if root:
+        run["originalUriBaseIds"] = {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}}
+    return as_json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _own_places(priced: PricedFinding, root: str) -> list[tuple[Location, str]]:
@@ -249,4 +241,9 @@ def _notification(note: Note) -> Json:
     }
 
 
-RENDERER: Final = SarifRenderer()
+RENDERER: Final = Renderer(
+    name="sarif",
+    suffixes=(".sarif",),
+    render=_render,
+    options={"root": ROOT_OPTION},
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +11,7 @@ from rlprof.model.detail import Detail
 from rlprof.model.recording import Frame
 from rlprof.model.report import Report
 from rlprof.names import printable
+from rlprof.renderers.base import Renderer
 from rlprof.report.thread_stacks import (
     LINES_HELP,
     METRIC_HELP,
@@ -27,37 +27,27 @@ from rlprof.report.thread_stacks import (
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 
 
-@dataclass(frozen=True)
-class SpeedscopeRenderer:
-    name: str = "speedscope"
-    suffixes: tuple[str, ...] = (".speedscope.json",)
-    options: Mapping[str, str] = field(
-        default_factory=lambda: {"metric": METRIC_HELP, "lines": LINES_HELP}
-    )
-    is_export: bool = True
-    needs_detail: bool = True
-
-    def render(self, report: Report, options: Mapping[str, str]) -> str:
-        metric = chosen_metric(options)
-        frames = _Frames(report.run.cwd, with_lines=wants_lines(options))
-        threads = list(threads_with_time(report))
-        profiles = [
-            profile
-            for thread in threads
-            if (profile := _profile(thread, metric, report.detail or Detail(), frames))["samples"]
-        ]
-        name = printable(report.run.label or report.run.script) or "a run"
-        document = {
-            "$schema": SCHEMA,
-            "version": "0.0.1",
-            "exporter": f"rlprof@{printable(report.run.rlprof_version)}",
-            "name": name if metric == "wall" else f"{name}: {metric} time",
-            "activeProfileIndex": _bound_by(report, profiles),
-            # The format has no place for remarks: readers pass over keys that they do not know.
-            "rlprof": {"notes": caveats(report)},
-        }
-        # speedscope refuses a file without profiles.
-        return _written(document, frames, profiles or [_nothing(report)])
+def _render(report: Report, options: Mapping[str, str]) -> str:
+    metric = chosen_metric(options)
+    frames = _Frames(report.run.cwd, with_lines=wants_lines(options))
+    threads = list(threads_with_time(report))
+    profiles = [
+        profile
+        for thread in threads
+        if (profile := _profile(thread, metric, report.detail or Detail(), frames))["samples"]
+    ]
+    name = printable(report.run.label or report.run.script) or "a run"
+    document = {
+        "$schema": SCHEMA,
+        "version": "0.0.1",
+        "exporter": f"rlprof@{printable(report.run.rlprof_version)}",
+        "name": name if metric == "wall" else f"{name}: {metric} time",
+        "activeProfileIndex": _bound_by(report, profiles),
+        # The format has no place for remarks: readers pass over keys that they do not know.
+        "rlprof": {"notes": caveats(report)},
+    }
+    # speedscope refuses a file without profiles.
+    return _written(document, frames, profiles or [_nothing(report)])
 
 
 class _Frames:
@@ -146,4 +136,11 @@ def _written(document: dict[str, Any], frames: _Frames, profiles: list[dict[str,
     )
 
 
-RENDERER: Final = SpeedscopeRenderer()
+RENDERER: Final = Renderer(
+    name="speedscope",
+    suffixes=(".speedscope.json",),
+    render=_render,
+    options={"metric": METRIC_HELP, "lines": LINES_HELP},
+    is_export=True,
+    needs_detail=True,
+)

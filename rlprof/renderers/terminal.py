@@ -7,7 +7,6 @@ and what was not seen. Colour adds nothing that the words do not say.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.documents.blocks import (
@@ -32,6 +31,7 @@ from rlprof.model.activity import Component
 from rlprof.model.finding import Location, PricedFinding
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import cut_middle, printable, short_path
+from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.wording.crash import crash_line
 from rlprof.report.wording.run import parts_of_a_step, run_facts, spread, wait_lines
@@ -40,21 +40,8 @@ DEFAULT_WIDTH: Final = 80
 MIN_WIDTH: Final = 40
 
 
-@dataclass(frozen=True)
-class TerminalRenderer:
-    name: str = "terminal"
-    suffixes: tuple[str, ...] = (".txt",)
-    options: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "width": f"columns (default {DEFAULT_WIDTH})",
-            "color": "always or never (default never)",
-        }
-    )
-    is_export: bool = False
-    needs_detail: bool = False
-
-    def render(self, report: Report, options: Mapping[str, str]) -> str:
-        return as_text(_document(report), width=_width(options), colored=_is_colored(options))
+def _render(report: Report, options: Mapping[str, str]) -> str:
+    return as_text(_document(report), width=_width(options), colored=_is_colored(options))
 
 
 def _width(options: Mapping[str, str]) -> int:
@@ -299,4 +286,12 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
     return Table([Column(name="process"), *names, Column()], cells)
 
 
-RENDERER: Final = TerminalRenderer()
+RENDERER: Final = Renderer(
+    name="terminal",
+    suffixes=(".txt",),
+    render=_render,
+    options={
+        "width": f"columns (default {DEFAULT_WIDTH})",
+        "color": "always or never (default never)",
+    },
+)

@@ -7,25 +7,22 @@ flamegraph, the timeline and the table of functions are drawn in the browser fro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.model.report import Report
+from rlprof.renderers.base import Renderer
 
 
-@dataclass(frozen=True)
-class HtmlRenderer:
-    name: str = "html"
-    suffixes: tuple[str, ...] = (".html", ".htm")
-    options: Mapping[str, str] = field(default_factory=dict)
-    is_export: bool = False
-    needs_detail: bool = True
+def _render(report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG001 - every renderer takes them
+    # Every command that lists formats comes by here: templates are loaded for a page alone.
+    from rlprof.renderers.html.page import page
 
-    def render(self, report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG002 - every renderer takes them
-        # Every command that lists formats comes by here: templates are loaded for a page alone.
-        from rlprof.renderers.html.page import page
-
-        return page(report)
+    return page(report)
 
 
-RENDERER: Final = HtmlRenderer()
+RENDERER: Final = Renderer(
+    name="html",
+    suffixes=(".html", ".htm"),
+    render=_render,
+    needs_detail=True,
+)

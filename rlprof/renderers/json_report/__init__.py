@@ -7,7 +7,6 @@ spelled out, since strict readers refuse them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Final
 
@@ -27,23 +26,14 @@ from rlprof.model.report import (
     TorchWindowRow,
     WaitRow,
 )
+from rlprof.renderers.base import Renderer
 from rlprof.renderers.json_report import document
 from rlprof.renderers.json_report.values import as_json_text, notes_of, seconds
 
 
-@dataclass(frozen=True)
-class JsonRenderer:
-    name: str = "json"
-    suffixes: tuple[str, ...] = (".json",)
-    options: Mapping[str, str] = field(
-        default_factory=lambda: {"indent": "spaces per level, 0 for one line (default 2)"}
-    )
-    is_export: bool = False
-    needs_detail: bool = False
-
-    def render(self, report: Report, options: Mapping[str, str]) -> str:
-        indent = _indent(options.get("indent", "2"))
-        return as_json_text(report_as_json(report), indent=indent)
+def _render(report: Report, options: Mapping[str, str]) -> str:
+    indent = _indent(options.get("indent", "2"))
+    return as_json_text(report_as_json(report), indent=indent)
 
 
 def report_as_json(report: Report) -> document.ReportDocument:
@@ -328,4 +318,9 @@ def sync_site(row: SyncSiteRow) -> document.SyncSite:
     )
 
 
-RENDERER: Final = JsonRenderer()
+RENDERER: Final = Renderer(
+    name="json",
+    suffixes=(".json",),
+    render=_render,
+    options={"indent": "spaces per level, 0 for one line (default 2)"},
+)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.model.detail import Detail
 from rlprof.model.recording import Frame
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
+from rlprof.renderers.base import Renderer
 from rlprof.renderers.pprof import wire
 from rlprof.report import wording
 from rlprof.report.thread_stacks import (
@@ -28,17 +28,9 @@ _NS: Final = 1_000
 """Per µs."""
 
 
-@dataclass(frozen=True)
-class PprofRenderer:
-    name: str = "pprof"
-    suffixes: tuple[str, ...] = (".pb.gz",)
-    options: Mapping[str, str] = field(default_factory=dict)
-    is_export: bool = True
-    needs_detail: bool = True
-
-    def render(self, report: Report, options: Mapping[str, str]) -> bytes:  # noqa: ARG002 - every renderer takes them
-        # A time of making in the file's head would make every file another one.
-        return gzip.compress(_profile(report), mtime=0)
+def _render(report: Report, options: Mapping[str, str]) -> bytes:  # noqa: ARG001 - every renderer takes them
+    # A time of making in the file's head would make every file another one.
+    return gzip.compress(_profile(report), mtime=0)
 
 
 def _profile(report: Report) -> bytes:
@@ -178,4 +170,10 @@ class Locations:
         )
 
 
-RENDERER: Final = PprofRenderer()
+RENDERER: Final = Renderer(
+    name="pprof",
+    suffixes=(".pb.gz",),
+    render=_render,
+    is_export=True,
+    needs_detail=True,
+)

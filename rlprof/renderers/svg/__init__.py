@@ -8,39 +8,31 @@ grows the page at its end instead of pushing the start out of view.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof import units
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable
+from rlprof.renderers.base import Renderer
 from rlprof.renderers.svg.document import LINE_CHARACTERS, Drawing, svg_document
 from rlprof.report import wording
 
 _NOTES: Final = 3
 
 
-@dataclass(frozen=True)
-class SvgRenderer:
-    name: str = "svg"
-    suffixes: tuple[str, ...] = (".svg",)
-    options: Mapping[str, str] = field(default_factory=dict)
-    is_export: bool = False
-    needs_detail: bool = False
-
-    def render(self, report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG002 - every renderer takes them
-        flame = report.flame
-        return svg_document(
-            Drawing(
-                title=flame.title,
-                subtitle=_subtitle(report),
-                alerts=tuple(_not_seen(report)),
-                frames=flame.frames,
-                metric=flame.metric,
-                cwd=report.run.cwd,
-                pruned_share=flame.pruned_share,
-            )
+def _render(report: Report, options: Mapping[str, str]) -> str:  # noqa: ARG001 - every renderer takes them
+    flame = report.flame
+    return svg_document(
+        Drawing(
+            title=flame.title,
+            subtitle=_subtitle(report),
+            alerts=tuple(_not_seen(report)),
+            frames=flame.frames,
+            metric=flame.metric,
+            cwd=report.run.cwd,
+            pruned_share=flame.pruned_share,
         )
+    )
 
 
 def _subtitle(report: Report) -> str:
@@ -64,4 +56,8 @@ def _not_seen(report: Report) -> Iterable[str]:
         yield "No samples: there is nothing to draw."
 
 
-RENDERER: Final = SvgRenderer()
+RENDERER: Final = Renderer(
+    name="svg",
+    suffixes=(".svg",),
+    render=_render,
+)
