@@ -13,10 +13,11 @@ from rlprof.cli.loading import load_report
 from rlprof.cli.output import (
     LATEST,
     Force,
+    NotTheTerminal,
     check_output,
+    hand_out,
     in_words,
     run_path,
-    show,
     write_output,
 )
 from rlprof.errors import UsageError
@@ -67,12 +68,7 @@ def diff(
         bool,
         typer.Option("--html", help="Write one HTML page, by itself; without -o to diff.html."),
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to FILE instead of the terminal."
-        ),
-    ] = None,
+    output: NotTheTerminal = None,
     metric: Annotated[
         Metric, typer.Option(help="What is compared by function: wall time, or time on a CPU.")
     ] = Metric.WALL,
@@ -94,12 +90,11 @@ def diff(
 
     reports = [load_report(path, detailed=True) for path in paths]
     document = _document(compare(*reports, metric=metric.value), form, to_terminal=output is None)
-    if output is None:
-        show(document)
-        return
-    write_output(output, document, force=force, is_private=is_private)
-    where = f" (open it: {output.resolve().as_uri()})" if html else ""
-    typer.echo(f"wrote {output}{where}")
+    if html and output is not None:
+        write_output(output, document, force=force, is_private=is_private)
+        typer.echo(f"wrote {output} (open it: {output.resolve().as_uri()})")
+    else:
+        hand_out(document, output, force=force)
 
 
 def _format_of(format_: Format | None, output: Path | None, *, is_page: bool) -> Format:

@@ -9,7 +9,7 @@ import typer
 
 from rlprof.cli.formats import by_name, by_suffix, parse_options
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import Force, check_output, run_path, show, write_output
+from rlprof.cli.output import Force, RunFile, check_output, hand_out, run_path
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,13 +27,7 @@ def _complete(beginning: str) -> list[str]:
 
 
 def export(
-    run: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[RUN]",
-            help="Run file, or a profile by austin or py-spy. Without one: .rlprof/latest.",
-        ),
-    ] = None,
+    run: RunFile = None,
     format_name: Annotated[
         str | None,
         typer.Option(
@@ -82,12 +76,7 @@ def export(
     if output is not None:
         check_output(output, force=force)
     report = load_report(run_path(run), detailed=renderer.needs_detail)
-    document = renderer.render(report, options)
-    if output is not None:
-        write_output(output, document, force=force)
-        typer.echo(f"wrote {output}")
-    else:
-        show(document)
+    hand_out(renderer.render(report, options), output, force=force)
 
 
 def _chosen(format_name: str | None, output: Path | None) -> Renderer:

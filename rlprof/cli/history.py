@@ -18,9 +18,8 @@ from rlprof.cli.output import (
     Force,
     OutputFile,
     check_output,
+    hand_out,
     in_words,
-    show,
-    write_output,
 )
 from rlprof.errors import UsageError
 
@@ -59,11 +58,7 @@ def history(
     if output is not None:
         check_output(output, force=force)
     text = _document(_read(_files(places or [LATEST.parent])), format_, to_terminal=output is None)
-    if output is None:
-        show(text)
-    else:
-        write_output(output, text, force=force)
-        typer.echo(f"wrote {output}")
+    hand_out(text, output, force=force)
 
 
 def _files(places: list[Path]) -> list[Path]:

@@ -21,9 +21,20 @@ if TYPE_CHECKING:
 LATEST: Final = Path(".rlprof/latest")
 """A link to the newest run file of this working directory."""
 
+RunFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[RUN]",
+        help="Run file, or a profile by austin or py-spy. Without one: .rlprof/latest.",
+    ),
+]
 OutputFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead."),
+]
+NotTheTerminal: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of the terminal."),
 ]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
 
@@ -86,6 +97,15 @@ def write_output(
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def hand_out(document: str | bytes, output: Path | None, *, force: bool) -> None:
+    """Print ``document``, or write it to ``output`` and say so; raises what :func:`show` and :func:`write_output` raise."""
+    if output is None:
+        show(document)
+        return
+    write_output(output, document, force=force)
+    typer.echo(f"wrote {output}")
 
 
 def check_output(path: Path, *, force: bool) -> None:

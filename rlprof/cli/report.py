@@ -10,7 +10,16 @@ import typer
 
 from rlprof.cli.formats import by_name, by_suffix, parse_options
 from rlprof.cli.loading import FileKind, kind_of, load_report, show_trace
-from rlprof.cli.output import Force, check_output, run_path, show, terminal_options, write_output
+from rlprof.cli.output import (
+    Force,
+    NotTheTerminal,
+    RunFile,
+    check_output,
+    hand_out,
+    run_path,
+    terminal_options,
+    write_output,
+)
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,13 +30,7 @@ PAGE_FORMAT = "html"
 
 
 def report(
-    run: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[RUN]",
-            help="Run file, or a profile by austin or py-spy. Without one: .rlprof/latest.",
-        ),
-    ] = None,
+    run: RunFile = None,
     format_name: Annotated[
         str | None,
         typer.Option(
@@ -48,12 +51,7 @@ def report(
     open_page: Annotated[
         bool, typer.Option("--open", help="As --html, and open the page in the browser.")
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to FILE instead of the terminal."
-        ),
-    ] = None,
+    output: NotTheTerminal = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,15 +79,14 @@ def report(
         show_trace(path, renderer.name, output, force=force)
         return
     priced = load_report(path, detailed=renderer.needs_detail)
-    if output is not None:
-        write_output(output, renderer.render(priced, options), force=force, is_private=is_private)
-        if is_page:
-            _hand_over(output, is_opened=open_page)
-        else:
-            typer.echo(f"wrote {output}")
+    if output is None and renderer.name == DEFAULT_FORMAT:
+        options = {**terminal_options(sys.stdout), **options}
+    document = renderer.render(priced, options)
+    if is_page and output is not None:
+        write_output(output, document, force=force, is_private=is_private)
+        _hand_over(output, is_opened=open_page)
     else:
-        defaults = terminal_options(sys.stdout) if renderer.name == DEFAULT_FORMAT else {}
-        show(renderer.render(priced, {**defaults, **options}))
+        hand_out(document, output, force=force)
 
 
 def page_beside(run: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlprof.cli.output import Force, OutputFile, check_output, in_words, show, write_output
+from rlprof.cli.output import Force, OutputFile, check_output, hand_out, in_words
 
 if TYPE_CHECKING:
     from rlprof.device.view import TraceView
@@ -46,11 +46,7 @@ def trace(
     if output is not None:
         check_output(output, force=force)
     text = _document(view_trace(read_trace(path)), path, format_, to_terminal=output is None)
-    if output is None:
-        show(text)
-    else:
-        write_output(output, text, force=force)
-        typer.echo(f"wrote {output}")
+    hand_out(text, output, force=force)
 
 
 def _document(view: TraceView, path: Path, format_: Format, *, to_terminal: bool) -> str:
