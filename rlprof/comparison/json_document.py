@@ -15,7 +15,7 @@ from msgspec import Struct
 import rlprof
 from rlprof.comparison import calltree
 from rlprof.comparison.calltree import ChangeBox, ChangeTree, FunctionChange
-from rlprof.comparison.compare import METRICS, Comparison, CounterChange
+from rlprof.comparison.compare import METRICS, Comparison
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import drawn
 from rlprof.model import finding
@@ -27,6 +27,7 @@ from rlprof.renderers.json_report.values import (
     Note,
     Number,
     as_json_text,
+    filled,
     means,
     notes_of,
     one_of,
@@ -205,11 +206,8 @@ def comparison_as_json(found: Comparison) -> str:
             new=_run(found.new),
             rate=None if found.rate is None else _rate(found.rate),
             findings=[_finding(change) for change in found.findings],
-            counters_per_step=[_counter(change) for change in found.counters],
-            quantities=[
-                Quantity(figure.name, figure.unit, figure.base, figure.new)
-                for figure in found.quantities
-            ],
+            counters_per_step=[filled(Counter, change) for change in found.counters],
+            quantities=[filled(Quantity, figure) for figure in found.quantities],
             calltree=None if found.tree is None else _tree(found.tree),
             notes=notes_of(found.notes),
         )
@@ -220,15 +218,11 @@ def _run(report: Report) -> Run:
     run = report.run
     started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
     sps = report.throughput.steady_sps
-    return Run(
-        id=run.id,
+    return filled(
+        Run,
+        run,
         file=report.run_file or None,
-        label=run.label,
-        git=run.git,
-        command=run.command,
         started=started.isoformat(timespec="seconds"),
-        exit_code=run.exit_code,
-        complete=run.complete,
         host=dict(run.host),
         unit=report.throughput.unit,
         steady_sps=None if sps is None else Interval(*sps),
@@ -253,20 +247,13 @@ def _finding(change: FindingChange) -> Finding:
 def _priced(priced: PricedFinding | None, cost: finding.Range | None) -> Priced | None:
     if priced is None or cost is None:
         return None
-    return Priced(
-        title=priced.finding.title,
-        phase=priced.finding.phase.value,
-        confidence=priced.finding.confidence,
+    return filled(
+        Priced,
+        priced.finding,
         cost=_range(cost),
         saved_share=_range(priced.saved_share),
-        locations=[
-            Place(place.file, place.line, place.function) for place in priced.finding.locations
-        ],
+        locations=[filled(Place, place) for place in priced.finding.locations],
     )
-
-
-def _counter(change: CounterChange) -> Counter:
-    return Counter(change.name, change.base, change.new, change.is_clear)
 
 
 def _tree(tree: ChangeTree) -> Tree:
@@ -281,29 +268,11 @@ def _tree(tree: ChangeTree) -> Tree:
 
 
 def _box(box: ChangeBox) -> Box:
-    return Box(
-        parent=box.parent,
-        label=box.label,
-        place=box.place,
-        kind=box.kind,
-        base=_cost(box.base),
-        new=_cost(box.new),
-        noise_us=box.noise_us,
-        is_clear=box.is_clear,
-    )
+    return filled(Box, box, base=_cost(box.base), new=_cost(box.new))
 
 
 def _function(function: FunctionChange) -> Function:
-    return Function(
-        label=function.label,
-        place=function.place,
-        kind=function.kind,
-        base=_cost(function.base),
-        new=_cost(function.new),
-        noise_us=function.noise_us,
-        is_clear=function.is_clear,
-        is_waiting=function.is_waiting,
-    )
+    return filled(Function, function, base=_cost(function.base), new=_cost(function.new))
 
 
 def _cost(cost: calltree.Cost) -> Cost:

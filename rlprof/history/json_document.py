@@ -14,7 +14,7 @@ from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report import crash_of
 from rlprof.renderers.json_report.document import Crash, Range
-from rlprof.renderers.json_report.values import Interval, Number, as_json_text, seconds
+from rlprof.renderers.json_report.values import Interval, Number, as_json_text, filled, seconds
 
 
 class Gain(Struct, frozen=True):
@@ -69,24 +69,18 @@ def history_as_json(history: History) -> str:
             version=1,
             rlprof=rlprof.__version__,
             runs=[_run(row) for row in history.rows],
-            unread=[Unread(unread.file, unread.reason) for unread in history.unread],
+            unread=[Unread(*unread) for unread in history.unread],
         )
     )
 
 
 def _run(row: Row) -> Run:
-    run = row.run
-    return Run(
+    return filled(
+        Run,
+        row.run,
         file=row.file,
-        id=run.id,
         started=row.started.isoformat(timespec="seconds"),
-        label=run.label,
-        git=run.git,
-        script=run.script,
-        command=run.command,
-        wall_s=seconds(run.wall_us),
-        exit_code=run.exit_code,
-        complete=run.complete,
+        wall_s=seconds(row.run.wall_us),
         crash=crash_of(row.crash),
         sps=None if row.sps is None else Interval(*row.sps),
         why_no_sps=row.why_no_sps or None,
@@ -97,9 +91,9 @@ def _run(row: Row) -> Run:
 
 
 def _gain(gain: rows.Gain | None) -> Gain | None:
-    return None if gain is None else Gain(gain.times, gain.is_clear)
+    return None if gain is None else Gain(*gain)
 
 
 def _bottleneck(priced: PricedFinding) -> Bottleneck:
-    finding = priced.finding
-    return Bottleneck(finding.detector, finding.title, finding.phase, Range(*priced.saved_share))
+    share = Range(*priced.saved_share)
+    return filled(Bottleneck, priced.finding, id=priced.finding.detector, saved_share=share)

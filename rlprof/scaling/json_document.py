@@ -9,7 +9,14 @@ from msgspec import Struct
 
 import rlprof
 from rlprof.pace import scaling
-from rlprof.renderers.json_report.values import Interval, Note, Number, as_json_text, notes_of
+from rlprof.renderers.json_report.values import (
+    Interval,
+    Note,
+    Number,
+    as_json_text,
+    filled,
+    notes_of,
+)
 from rlprof.scaling import ladder
 from rlprof.scaling.study import Study
 
@@ -88,16 +95,11 @@ def study_as_json(study: Study) -> str:
 
 
 def _run(run: ladder.LadderRun) -> Run:
-    return Run(
-        workers=run.workers,
-        round=run.round,
-        run_file=run.run_file,
-        exit_code=run.exit_code,
+    return filled(
+        Run,
+        run,
         sps=None if run.sps is None else Interval(*run.sps),
         why_no_sps=run.why_no_sps or None,
-        processes=run.processes,
-        cpu_share=run.cpu_share,
-        taken_share=run.taken_share,
         bounded_by=run.bound or None,
     )
 

@@ -14,7 +14,14 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence
 from rlprof.pricing.traces import TraceFindings
 from rlprof.renderers.json_report.document import Range
-from rlprof.renderers.json_report.values import Note, Number, as_json_text, notes_of, seconds
+from rlprof.renderers.json_report.values import (
+    Note,
+    Number,
+    as_json_text,
+    filled,
+    notes_of,
+    seconds,
+)
 
 
 class Device(Struct, frozen=True):
@@ -133,32 +140,24 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
             devices=[_device(device, view) for device in view.devices],
             blocking_calls=_blocking(view),
             copies=[
-                Copies(
-                    direction=copies.direction,
-                    memory=copies.memory,
-                    count=copies.count,
-                    bytes=copies.bytes,
+                filled(
+                    Copies,
+                    copies,
                     host_s=seconds(copies.host_us),
                     device_s=seconds(copies.device_us),
                 )
                 for copies in view.transfers
             ],
             idle_causes={cause.value: seconds(view.idle_us(cause)) for cause in IdleCause},
-            kernels=Kernels(
-                count=view.kernels.count,
-                launches=view.kernels.launches,
-                lost_launches=view.kernels.lost_launches,
-                median_us=view.kernels.median_us,
-                short_share=view.kernels.short_share,
+            kernels=filled(
+                Kernels,
+                view.kernels,
                 median_launch_delay_us=view.kernels.median_delay_us,
                 families=dict(view.kernels.families),
             ),
             optimizer=_optimizer(view),
-            compile=Compile(
-                compiling_s=seconds(view.compiling.compiling_us),
-                regions=view.compiling.regions,
-                regions_per_call=view.compiling.regions_per_call,
-                recompiled=view.compiling.recompiled,
+            compile=filled(
+                Compile, view.compiling, compiling_s=seconds(view.compiling.compiling_us)
             ),
             findings=[
                 _finding(finding, rank, view, is_listed=rank <= len(findings.listed))
@@ -171,16 +170,14 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
 
 def _device(device: DeviceTimeline, view: TraceView) -> Device:
     wall = view.wall.length
-    return Device(
-        id=device.id,
-        name=device.name,
+    return filled(
+        Device,
+        device,
         wall_s=seconds(wall),
         busy_s=seconds(device.busy_us),
         idle_share=1 - device.busy_us / wall if wall else 0.0,
         span_s=seconds(device.span.length),
-        kernels=device.kernels,
         short_kernel_share=device.short_kernels / max(1, device.kernels),
-        streams=device.streams,
     )
 
 
@@ -190,10 +187,9 @@ def _blocking(view: TraceView) -> BlockingCalls:
         wait_s=seconds(view.blocking.wait_us),
         recoverable_s=seconds(view.blocking.recoverable_us),
         sites=[
-            BlockingSite(
-                file=wait.site.file,
-                line=wait.site.line,
-                function=wait.site.function,
+            filled(
+                BlockingSite,
+                wait.site,
                 op=wait.site.outer_op,
                 call=wait.calls[0].name,
                 count=len(wait.calls),
@@ -209,37 +205,19 @@ def _optimizer(view: TraceView) -> Optimizer | None:
     facts = view.optimizer
     if facts is None:
         return None
-    return Optimizer(
-        name=facts.name,
-        kind=facts.kind.value,
-        steps=facts.steps,
-        host_s=seconds(facts.host_us),
-        launches_per_step=facts.launches_per_step,
-    )
+    return filled(Optimizer, facts, kind=facts.kind.value, host_s=seconds(facts.host_us))
 
 
 def _finding(finding: DeviceFinding, rank: int, view: TraceView, *, is_listed: bool) -> Finding:
     wall = view.wall.length
     low, high = finding.saved_us
-    return Finding(
+    return filled(
+        Finding,
+        finding,
         id=finding.detector,
         rank=rank,
         listed=is_listed,
-        title=finding.title,
-        confidence=finding.confidence,
         saved_share=Range(low / wall, high / wall),
         saved_s=Range(seconds(low), seconds(high)),
-        locations=[
-            Place(
-                file=place.file,
-                line=place.line,
-                function=place.function,
-                op=place.op,
-                count=place.count,
-                time_s=seconds(place.time_us),
-            )
-            for place in finding.places
-        ],
-        evidence=finding.evidence,
-        fix=finding.fix,
+        locations=[filled(Place, place, time_s=seconds(place.time_us)) for place in finding.places],
     )

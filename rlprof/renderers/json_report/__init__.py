@@ -18,17 +18,15 @@ from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryTrend, MemoryView
 from rlprof.model.profile import Phase, Throughput
 from rlprof.model.report import (
-    Compute,
     ProcessRow,
     Report,
     Resources,
-    SyncSiteRow,
     TorchWindowRow,
     WaitRow,
 )
 from rlprof.renderers.base import Renderer
 from rlprof.renderers.json_report import document
-from rlprof.renderers.json_report.values import as_json_text, notes_of, seconds
+from rlprof.renderers.json_report.values import as_json_text, filled, notes_of, seconds
 
 
 def _render(report: Report, options: Mapping[str, str]) -> str:
@@ -52,9 +50,9 @@ def report_as_json(report: Report) -> document.ReportDocument:
         waits=[_wait(row) for row in report.waits],
         resources=None if report.resources is None else _resources(report.resources, rows),
         memory=None if report.memory is None else _memory(report.memory, rows),
-        torch_windows=[torch_window(row) for row in report.torch_windows],
-        compute=compute_of(report.compute),
-        sync_sites=[sync_site(row) for row in report.sync_sites],
+        torch_windows=[_torch_window(row) for row in report.torch_windows],
+        compute=None if report.compute is None else filled(document.Compute, report.compute),
+        sync_sites=[filled(document.SyncSite, row) for row in report.sync_sites],
         counters_per_step=dict(report.counters_per_step),
         quality=_quality(report),
     )
@@ -73,18 +71,12 @@ def _indent(text: str) -> int:
 def _run(report: Report) -> document.Run:
     run = report.run
     started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
-    return document.Run(
-        id=run.id,
-        command=run.command,
-        script=run.script,
-        cwd=run.cwd,
+    return filled(
+        document.Run,
+        run,
         started=started.isoformat(timespec="seconds"),
         wall_s=seconds(run.wall_us),
-        exit_code=run.exit_code,
-        complete=run.complete,
         crash=crash_of(report.crash),
-        label=run.label,
-        git=run.git,
         host=dict(run.host),
         file=report.run_file or None,
     )
@@ -123,20 +115,7 @@ def _phases(phases: Sequence[Phase]) -> list[document.Phase]:
 
 
 def _process(row: ProcessRow) -> document.Process:
-    return document.Process(
-        pid=row.pid,
-        ppid=row.ppid,
-        role=row.role,
-        command=row.command,
-        python=row.python,
-        sampled=row.sampled,
-        wall_s=row.wall_s,
-        cpu_s=row.cpu_s,
-        requested_hz=row.requested_hz,
-        achieved_hz=row.achieved_hz,
-        note=row.note,
-        phases=_phases(row.phases),
-    )
+    return filled(document.Process, row, phases=_phases(row.phases))
 
 
 def _finding(priced: PricedFinding) -> document.Finding:
@@ -170,14 +149,8 @@ def _bound(bound: Bound, rows: Sequence[ProcessRow]) -> document.Bound:
 
 
 def _component(row: Component) -> document.Component:
-    return document.Component(
-        name=row.name,
-        marked=row.is_marked,
-        share=row.share,
-        cpu_per_step_s=seconds(row.per_step_us),
-        parallel=row.parallel,
-        ceiling_sps=row.ceiling_sps,
-    )
+    per_step_s = seconds(row.per_step_us)
+    return filled(document.Component, row, marked=row.is_marked, cpu_per_step_s=per_step_s)
 
 
 def _wait(row: WaitRow) -> document.Wait:
@@ -198,123 +171,53 @@ def _resources(resources: Resources, rows: Sequence[ProcessRow]) -> document.Res
 
 
 def _gpu(gpu: GpuUse, rows: Sequence[ProcessRow]) -> document.Gpu:
-    return document.Gpu(
-        index=gpu.index,
-        name=gpu.name,
-        utilisation=gpu.utilisation,
-        memory_bytes=gpu.memory_bytes,
-        memory_total_bytes=gpu.memory_total_bytes,
-        power_w=gpu.power_w,
-        power_limit_w=gpu.power_limit_w,
-        clock_share=gpu.clock_share,
-        temperature_c=gpu.temperature_c,
-        throttled_by_heat=gpu.throttled_by_heat,
-        throttled_by_power=gpu.throttled_by_power,
-        processes=[
-            document.GpuProcess(rows[process].pid, rows[process].role, held)
-            for process, held in gpu.process_bytes
-        ],
-    )
+    processes = [
+        document.GpuProcess(rows[process].pid, rows[process].role, held)
+        for process, held in gpu.process_bytes
+    ]
+    return filled(document.Gpu, gpu, processes=processes)
 
 
 def _memory(memory: MemoryView, rows: Sequence[ProcessRow]) -> document.Memory:
-    return document.Memory(
-        peak_bytes=memory.peak_bytes,
+    return filled(
+        document.Memory,
+        memory,
         shared_counted_once=memory.is_shared_out,
         growth=_trend(memory.trend),
-        bytes_per_step=memory.bytes_per_step,
         processes=[
-            document.ProcessMemory(
+            filled(
+                document.ProcessMemory,
+                used,
                 pid=rows[used.process].pid,
-                role=used.role,
-                peak_rss_bytes=used.peak_rss_bytes,
-                peak_pss_bytes=used.peak_pss_bytes,
                 growth=_trend(used.trend),
             )
             for used in memory.processes
         ],
-        lines=[
-            document.GrownLine(
-                file=line.file,
-                line=line.line,
-                function=line.function,
-                source=line.source,
-                grown_bytes=line.grown_bytes,
-                share_of_growth=line.share_of_growth,
-            )
-            for line in memory.lines
-        ],
+        lines=[filled(document.GrownLine, line) for line in memory.lines],
     )
 
 
 def _trend(trend: MemoryTrend | None) -> document.Trend | None:
-    if trend is None:
-        return None
-    return document.Trend(trend.bytes_per_hour, trend.low, trend.high, trend.is_steady)
+    return None if trend is None else filled(document.Trend, trend, steady=trend.is_steady)
 
 
 def _quality(report: Report) -> document.Quality:
-    cost = report.overhead
-    overhead = document.Overhead(
-        samplers_cpu_s=cost.samplers_cpu_s,
-        recorder_cpu_s=cost.recorder_cpu_s,
-        probe_cpu_s=cost.probe_cpu_s,
-        torch_windows_cpu_s=cost.torch_windows_cpu_s,
-        share_of_cores=cost.share_of_cores,
-    )
-    return document.Quality(overhead, notes_of(report.notes))
+    return document.Quality(filled(document.Overhead, report.overhead), notes_of(report.notes))
 
 
 # --- torch: windows of its profiler, reads of tensors, operations ---------------------------
 
 
-def torch_window(row: TorchWindowRow) -> document.TorchWindow:
-    return document.TorchWindow(
-        pid=row.pid,
-        role=row.role,
-        kind=row.kind,
-        fate=row.fate,
-        begun_s=row.begun_s,
-        cost_s=row.cost_s,
+def _torch_window(row: TorchWindowRow) -> document.TorchWindow:
+    return filled(
+        document.TorchWindow,
+        row,
         left_out=row.is_left_out,
-        updates=row.updates,
-        wall_s=row.wall_s,
-        ops=row.ops,
         kernel_launches=row.launches,
         gpu_busy_share=row.busy_share,
-        optimizer=row.optimizer,
-        compiling_s=row.compiling_s,
         gpu_idle=dict(row.idle),
         heaviest_ops=[document.Operation(*op) for op in row.top_ops],
         heaviest_kernels=[document.Operation(*op) for op in row.top_kernels],
-    )
-
-
-def compute_of(compute: Compute | None) -> document.Compute | None:
-    if compute is None:
-        return None
-    return document.Compute(
-        flops_per_update=compute.flops_per_update,
-        flops_per_s=compute.flops_per_s,
-        precision=compute.precision,
-        device=compute.device,
-        utilisation=compute.utilisation,
-    )
-
-
-def sync_site(row: SyncSiteRow) -> document.SyncSite:
-    return document.SyncSite(
-        pid=row.pid,
-        role=row.role,
-        file=row.file,
-        line=row.line,
-        function=row.function,
-        method=row.method,
-        device=row.device,
-        calls=row.calls,
-        per_step=row.per_step,
-        wait_s=row.wait_s,
-        bytes=row.bytes,
     )
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,6 +22,15 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 Number = float | None
 """A measured value; None where it could not be measured. What is not finite is written as null, too."""
+
+
+StructT = TypeVar("StructT", bound=Struct)
+
+
+def filled(kind: type[StructT], source: object, **own: object) -> StructT:
+    """A ``kind`` of what ``source`` has under the names of its keys, but for those that are given."""
+    keys = (key for key in kind.__struct_fields__ if key not in own)
+    return kind(**{key: getattr(source, key) for key in keys}, **own)
 
 
 def means(description: str) -> Meta:
