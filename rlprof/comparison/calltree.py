@@ -63,47 +63,17 @@ class Cost(NamedTuple):
         return self.idle_us * 2 > self.us
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeBox:
-    """A function below one caller in both runs. Costs include what it calls."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """A function in both runs."""
 
-    parent: int
-    depth: int
     label: str
     place: str
-    line: int
-    """The hottest, of the new run where that has the box."""
     kind: str
     base: Cost
     new: Cost
     noise_us: float
     """Half-width of the band around no change in which nothing is claimed."""
-    line_share: float = 0.0
-    """Part of its time in ``line``."""
-    called_on: int = 0
-    """The line of the nearest caller of the user's that most of it was called from, of the same run as
-    ``line``; 0 without such a caller.
-    """
-
-    @property
-    def change_us(self) -> float:
-        return self.new.us - self.base.us
-
-    @property
-    def is_clear(self) -> bool:
-        return abs(self.change_us) > self.noise_us
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionChange:
-    """A function in all its places: its own time, without what it calls."""
-
-    label: str
-    place: str
-    kind: str
-    base: Cost
-    new: Cost
-    noise_us: float
 
     @property
     def change_us(self) -> float:
@@ -117,6 +87,27 @@ class FunctionChange:
     def is_waiting(self) -> bool:
         """Whether most of its time is waiting, in the run in which it costs more."""
         return max(self.base, self.new).is_waiting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeBox(_Change):
+    """A function below one caller. Costs include what it calls."""
+
+    parent: int
+    depth: int
+    line: int
+    """The hottest, of the new run where that has the box."""
+    line_share: float = 0.0
+    """Part of its time in ``line``."""
+    called_on: int = 0
+    """The line of the nearest caller of the user's that most of it was called from, of the same run as
+    ``line``; 0 without such a caller.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionChange(_Change):
+    """A function in all its places: its own time, without what it calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +157,8 @@ def compare_trees(
         least_us=MIN_SHARE * totals,
     )
     judged = (
-        FunctionChange(*key, was, now, noise.of(key.label, was, now)) for key, was, now in functions
+        FunctionChange(**key._asdict(), base=was, new=now, noise_us=noise.of(key.label, was, now))
+        for key, was, now in functions
     )
     return ChangeTree(
         metric=metric,

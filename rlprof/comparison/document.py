@@ -168,23 +168,8 @@ def _function_name(function: FunctionChange) -> Inline:
 
 
 def _figures(found: Comparison) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            it.name,
-            words.quantity(it, it.base),
-            words.quantity(it, it.new),
-            "" if it.base is None or it.new is None else words.change(it.base, it.new),
-        )
-        for it in found.quantities
+    rows = [
+        (it.name, it.base, it.new, Span(it.change, "bold") if it.is_clear else it.change)
+        for it in words.figures(found)
     ]
-    for counter in found.counters:
-        change = words.change(counter.base or 0.0, counter.new or 0.0)
-        rows.append(
-            (
-                words.counter_name(counter),
-                words.counter(counter, counter.base),
-                words.counter(counter, counter.new),
-                Span(change, "bold") if counter.is_clear else change,
-            )
-        )
     return Table([Column(), *figures("BASE", "NEW", "change")], rows)

@@ -148,7 +148,7 @@ def _grown(named: ChangeBox, measured: ChangeBox, inside: ChangeBox | None) -> G
         inside="" if inside is None else inside.label,
         base_us=measured.base.us,
         new_us=measured.new.us,
-        waits=max(measured.base, measured.new).is_waiting,
+        waits=measured.is_waiting,
     )
 
 

@@ -87,7 +87,7 @@ def comparison_as_html(found: Comparison, occasion: Occasion | None = None) -> s
             unchanged=words.finding_names(found, Fate.UNCHANGED),
             unclear=words.finding_names(found, Fate.UNCLEAR),
             tree=None if tree is None or shown is None else _tree(tree, shown),
-            figures=_figures(found),
+            figures=words.figures(found),
             notes=found.notes,
         )
     )
@@ -206,31 +206,7 @@ def change_bar(change: float, largest: float) -> Markup:
     return bar((Part(0.5, 0.5 + part, "more"), middle), "change")
 
 
-# --- figures and data ----------------------------------------------------------------------
-
-
-def _figures(found: Comparison) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = [
-        {
-            "name": it.name,
-            "base": words.quantity(it, it.base),
-            "new": words.quantity(it, it.new),
-            "change": "" if it.base is None or it.new is None else words.change(it.base, it.new),
-            "is_clear": False,
-        }
-        for it in found.quantities
-    ]
-    rows += [
-        {
-            "name": words.counter_name(it),
-            "base": words.counter(it, it.base),
-            "new": words.counter(it, it.new),
-            "change": words.change(it.base or 0.0, it.new or 0.0),
-            "is_clear": it.is_clear,
-        }
-        for it in found.counters
-    ]
-    return rows
+# --- data -----------------------------------------------------------------------------------
 
 
 def _data(tree: ChangeTree, shown: Drawn) -> Markup:

@@ -84,7 +84,7 @@ def outline(tree: ChangeTree, most: int, *, waits: bool = False) -> tuple[Outlin
     clear = [
         at
         for at, box in enumerate(tree.boxes)
-        if box.is_clear and box.kind not in ("root", "process") and (waits or not _waits(box))
+        if box.is_clear and box.kind not in ("root", "process") and (waits or not box.is_waiting)
     ]
     if not clear:
         return ()
@@ -115,10 +115,6 @@ def _own_caller(tree: ChangeTree, at: int, row_above: int) -> ChangeBox | None:
     caller = -1 if tree.boxes[at].kind == "yours" else nearest_own(tree, at)
     # In preorder, what is nearer has the larger number.
     return tree.boxes[caller] if caller > row_above else None
-
-
-def _waits(box: ChangeBox) -> bool:
-    return max(box.base, box.new).is_waiting
 
 
 def _without_parts_of_the_gone(tree: ChangeTree, kept: set[int]) -> set[int]:

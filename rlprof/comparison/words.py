@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timezone
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof import units
 from rlprof.comparison.calltree import ChangeTree
@@ -206,7 +206,27 @@ def finding_unit(it: FindingChange) -> str:
     return {"step": "per step", "share": "of steady time", "run": "of the run"}[it.unit]
 
 
-def quantity(it: Quantity, value: float | None) -> str:
+class Figure(NamedTuple):
+    """A figure of both runs, in words."""
+
+    name: str
+    base: str
+    new: str
+    change: str
+    is_clear: bool
+
+
+def figures(found: Comparison) -> list[Figure]:
+    """Quantities and counters per step."""
+    return [*map(_of_quantity, found.quantities), *map(_of_counter, found.counters)]
+
+
+def _of_quantity(it: Quantity) -> Figure:
+    told = "" if it.base is None or it.new is None else change(it.base, it.new)
+    return Figure(it.name, _amount(it, it.base), _amount(it, it.new), told, is_clear=False)
+
+
+def _amount(it: Quantity, value: float | None) -> str:
     if value is None:
         return NOTHING
     if it.unit == "bytes":
@@ -216,9 +236,10 @@ def quantity(it: Quantity, value: float | None) -> str:
     return small_duration(value)
 
 
-def counter_name(it: CounterChange) -> str:
-    return f"{facts.counter_name(it.name)} per step"
-
-
-def counter(it: CounterChange, value: float | None) -> str:
-    return NOTHING if value is None else facts.counter_value(it.name, value)
+def _of_counter(it: CounterChange) -> Figure:
+    base, new = (
+        NOTHING if value is None else facts.counter_value(it.name, value)
+        for value in (it.base, it.new)
+    )
+    name = f"{facts.counter_name(it.name)} per step"
+    return Figure(name, base, new, change(it.base or 0.0, it.new or 0.0), it.is_clear)

@@ -40,12 +40,16 @@ def test_a_unit_is_said_once_where_both_ends_have_it():
     assert said(0.0, 0.0014) == "up to 1.4 ms"
 
 
+def a_box(*, label: str, kind: str, place: str = "", line: int = 0) -> ChangeBox:
+    return ChangeBox(
+        label=label, place=place, kind=kind, base=Cost(), new=Cost(), noise_us=0.0,
+        parent=0, depth=1, line=line,
+    )  # fmt: skip
+
+
 def test_of_callers_left_out_the_readers_own_is_named():
     def through(*kinds: str) -> OutlineRow:
-        callers = tuple(
-            ChangeBox(0, 1, f"{kind}_{at}", "", 0, kind, Cost(), Cost(), 0.0)
-            for at, kind in enumerate(kinds)
-        )
+        callers = tuple(a_box(label=f"{kind}_{at}", kind=kind) for at, kind in enumerate(kinds))
         return OutlineRow(0, 0, callers[0], callers)
 
     assert words.callers(through("library", "yours", "yours")) == "yours_1 › … › "
@@ -53,7 +57,7 @@ def test_of_callers_left_out_the_readers_own_is_named():
 
 
 def test_a_function_of_nobody_in_sight_has_its_nearest_caller_of_ones_own():
-    own = ChangeBox(0, 1, "Env.step", "envs.py", 26, "yours", Cost(), Cost(), 0.0)
+    own = a_box(label="Env.step", place="envs.py", line=26, kind="yours")
     copying = replace(own, label="deepcopy", place="copy.py", kind="stdlib", called_on=29)
     row = OutlineRow(0, 0, copying, (own,), own_caller=own)
 
