@@ -59,3 +59,8 @@ def short_path(file: str, cwd: str) -> str:
     # Paths are text here, perhaps of another machine, and not to be normalised by pathlib.
     parts = file.rsplit("/", maxsplit=3)
     return file if parts[0].count("/") == 0 else "/".join(["…", *parts[1:]])
+
+
+def short_line(file: str, line: int, cwd: str, limit: int = MAX_NAME) -> str:
+    """``bandit/env.py:42``: a line by the short path of its file, fit to show."""
+    return f"{cut_middle(printable(short_path(file, cwd)), limit)}:{line}"

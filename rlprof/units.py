@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-MicroSeconds = int
-"""A duration in µs. Every duration in the run file is one."""
-
 Share = float
 """A part of a whole, 0 to 1."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from typing import Annotated, Final, Literal
 
 from msgspec import Struct
@@ -216,13 +215,12 @@ def comparison_as_json(found: Comparison) -> str:
 
 def _run(report: Report) -> Run:
     run = report.run
-    started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
     sps = report.throughput.steady_sps
     return filled(
         Run,
         run,
         file=report.run_file or None,
-        started=started.isoformat(timespec="seconds"),
+        started=run.started.isoformat(timespec="seconds"),
         host=dict(run.host),
         unit=report.throughput.unit,
         steady_sps=None if sps is None else Interval(*sps),

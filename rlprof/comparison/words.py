@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timezone
 from typing import Final, NamedTuple
 
 from rlprof import units
@@ -94,8 +93,7 @@ def rate_of(report: Report) -> str:
 def run_of(report: Report) -> str:
     """What tells the run from others: label, commit, time."""
     run = report.run
-    started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
-    parts = [run.label, run.git, f"{started:%Y-%m-%d %H:%M} UTC", report.run_file]
+    parts = [run.label, run.git, f"{run.started:%Y-%m-%d %H:%M} UTC", report.run_file]
     return " · ".join(printable(it, _NAME_LIMIT) for it in parts if it)
 
 

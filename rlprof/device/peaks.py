@@ -10,60 +10,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 
 
-@dataclass(frozen=True, slots=True)
-class Peak:
-    """The most that one device does, at its highest clock."""
-
-    flops_per_s: Mapping[Precision, float]
-    """Of multiplications of matrices, sums kept in fp32; what the device cannot do is left out."""
-    bytes_per_s: float
-    """To and from its memory."""
+Peak = Mapping[Precision, float]
+"""FLOP/s at the highest clock, of multiplications of matrices, sums kept in fp32; what the device cannot do
+is left out."""
 
 
-def _peak(*, fp32: float, tf32: float = 0, bf16: float = 0, fp16: float, gb_per_s: float) -> Peak:
+def _peak(*, fp32: float, tf32: float = 0, bf16: float = 0, fp16: float) -> Peak:
     """Rates in TFLOP/s; 0 for what the device has no units for."""
     rates: dict[Precision, float] = {"fp32": fp32, "tf32": tf32, "bf16": bf16, "fp16": fp16}
-    return Peak({name: rate * 1e12 for name, rate in rates.items() if rate}, gb_per_s * 1e9)
+    return {name: rate * 1e12 for name, rate in rates.items() if rate}
 
 
 # NVIDIA's fp32 is that of its CUDA cores, AMD's that of its matrix cores: what a matrix product gets.
 _PEAKS: Final = (
-    (r"Tesla V100-(SXM2|DGXS)-\d+GB", _peak(fp32=15.7, fp16=125, gb_per_s=900)),
-    (r"Tesla V100-PCIE-\d+GB", _peak(fp32=14, fp16=112, gb_per_s=900)),
-    (
-        r"NVIDIA A100-(SXM4|PCIE)-40GB",
-        _peak(fp32=19.5, tf32=156, bf16=312, fp16=312, gb_per_s=1555),
-    ),
-    (r"NVIDIA A100-SXM4-80GB", _peak(fp32=19.5, tf32=156, bf16=312, fp16=312, gb_per_s=2039)),
-    (r"NVIDIA A100 80GB PCIe", _peak(fp32=19.5, tf32=156, bf16=312, fp16=312, gb_per_s=1935)),
-    (
-        r"NVIDIA H100 80GB HBM3",
-        _peak(fp32=66.9, tf32=494.7, bf16=989.4, fp16=989.4, gb_per_s=3350),
-    ),
-    (r"NVIDIA H100 PCIe", _peak(fp32=51, tf32=378, bf16=756, fp16=756, gb_per_s=2000)),
-    (r"NVIDIA H200", _peak(fp32=66.9, tf32=494.7, bf16=989.4, fp16=989.4, gb_per_s=4800)),
-    (r"NVIDIA L4", _peak(fp32=30.3, tf32=60, bf16=121, fp16=121, gb_per_s=300)),
-    (r"NVIDIA L40S", _peak(fp32=91.6, tf32=183, bf16=362, fp16=362, gb_per_s=864)),
-    (r"NVIDIA A10", _peak(fp32=31.2, tf32=62.5, bf16=125, fp16=125, gb_per_s=600)),
-    (r"Tesla T4", _peak(fp32=8.1, fp16=65, gb_per_s=320)),
-    (r"NVIDIA GeForce RTX 3090", _peak(fp32=35.6, tf32=35.6, bf16=71, fp16=71, gb_per_s=936)),
-    (
-        r"NVIDIA GeForce RTX 4090",
-        _peak(fp32=82.6, tf32=82.6, bf16=165.2, fp16=165.2, gb_per_s=1008),
-    ),
-    (r"AMD Instinct MI210", _peak(fp32=45.3, bf16=181, fp16=181, gb_per_s=1638)),
+    (r"Tesla V100-(SXM2|DGXS)-\d+GB", _peak(fp32=15.7, fp16=125)),
+    (r"Tesla V100-PCIE-\d+GB", _peak(fp32=14, fp16=112)),
+    (r"NVIDIA A100-(SXM4|PCIE)-40GB", _peak(fp32=19.5, tf32=156, bf16=312, fp16=312)),
+    (r"NVIDIA A100-SXM4-80GB", _peak(fp32=19.5, tf32=156, bf16=312, fp16=312)),
+    (r"NVIDIA A100 80GB PCIe", _peak(fp32=19.5, tf32=156, bf16=312, fp16=312)),
+    (r"NVIDIA H100 80GB HBM3", _peak(fp32=66.9, tf32=494.7, bf16=989.4, fp16=989.4)),
+    (r"NVIDIA H100 PCIe", _peak(fp32=51, tf32=378, bf16=756, fp16=756)),
+    (r"NVIDIA H200", _peak(fp32=66.9, tf32=494.7, bf16=989.4, fp16=989.4)),
+    (r"NVIDIA L4", _peak(fp32=30.3, tf32=60, bf16=121, fp16=121)),
+    (r"NVIDIA L40S", _peak(fp32=91.6, tf32=183, bf16=362, fp16=362)),
+    (r"NVIDIA A10", _peak(fp32=31.2, tf32=62.5, bf16=125, fp16=125)),
+    (r"Tesla T4", _peak(fp32=8.1, fp16=65)),
+    (r"NVIDIA GeForce RTX 3090", _peak(fp32=35.6, tf32=35.6, bf16=71, fp16=71)),
+    (r"NVIDIA GeForce RTX 4090", _peak(fp32=82.6, tf32=82.6, bf16=165.2, fp16=165.2)),
+    (r"AMD Instinct MI210", _peak(fp32=45.3, bf16=181, fp16=181)),
     # A board is two devices, and the sheet is of the board.
-    (r"AMD Instinct MI250X", _peak(fp32=47.9, bf16=191.5, fp16=191.5, gb_per_s=1638)),
-    (
-        r"AMD Instinct MI300X",
-        _peak(fp32=163.4, tf32=653.7, bf16=1307.4, fp16=1307.4, gb_per_s=5300),
-    ),
+    (r"AMD Instinct MI250X", _peak(fp32=47.9, bf16=191.5, fp16=191.5)),
+    (r"AMD Instinct MI300X", _peak(fp32=163.4, tf32=653.7, bf16=1307.4, fp16=1307.4)),
 )
 """By the whole name that the driver and torch give the device: its kin are often cut down."""
 
@@ -79,5 +61,5 @@ def mfu(flops_per_s: float, device: str, precision: Precision) -> float | None:
     None where the device is not known or has no units for ``precision``.
     """
     peak = find_peak(device)
-    most = peak.flops_per_s.get(precision) if peak is not None else None
+    most = peak.get(precision) if peak is not None else None
     return flops_per_s / most if most else None

@@ -43,7 +43,7 @@ def history_document(history: History) -> Iterator[Block]:
 
 def _cells(row: Row) -> list[Cell]:
     return [
-        (f"{row.started:%Y-%m-%d}", Span(f"\n{row.started:%H:%M}", "dim")),
+        (f"{row.run.started:%Y-%m-%d}", Span(f"\n{row.run.started:%H:%M}", "dim")),
         printable(row.stage, _NAME_LIMIT) or _NOTHING,
         printable(wording.typed(row.run.command), _NAME_LIMIT),
         _NOTHING if row.sps is None else wording.rate(row.sps.median),

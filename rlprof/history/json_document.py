@@ -79,7 +79,7 @@ def _run(row: Row) -> Run:
         Run,
         row.run,
         file=row.file,
-        started=row.started.isoformat(timespec="seconds"),
+        started=row.run.started.isoformat(timespec="seconds"),
         wall_s=seconds(row.run.wall_us),
         crash=crash_of(row.crash),
         sps=None if row.sps is None else Interval(*row.sps),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,10 +48,6 @@ class Row:
     def stage(self) -> str:
         """What tells the run from others: its label, else its commit; empty without either."""
         return self.run.label or self.run.git or ""
-
-    @property
-    def started(self) -> datetime:
-        return datetime.fromtimestamp(self.run.started_unix_s, tz=timezone.utc)
 
     @property
     def remarks(self) -> tuple[str, ...]:

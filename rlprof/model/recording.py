@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Final, NamedTuple
 
 NO_PARENT: Final = -1
@@ -61,6 +62,10 @@ class RunInfo:
     """Of the target, the variables in ``THREAD_SETTINGS`` alone; older files hold more."""
     settings: Mapping[str, str] = field(default_factory=dict)
     rlprof_version: str = ""
+
+    @property
+    def started(self) -> datetime:
+        return datetime.fromtimestamp(self.started_unix_s, tz=timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,6 @@ class ProcessThreads:
         """Threads that run no Python: BLAS, OpenMP and torch pools, above all."""
         return max(0.0, self.threads - self.python)
 
-    @property
-    def native_cpu_us(self) -> int:
-        return max(0, self.cpu_us - self.python_cpu_us)
-
 
 @dataclass(frozen=True, slots=True)
 class ThreadUse:

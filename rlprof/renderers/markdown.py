@@ -12,7 +12,7 @@ from rlprof.documents.markdown import code, fenced, in_html, prose, table, unbro
 from rlprof.errors import UsageError
 from rlprof.model.finding import Location, PricedFinding
 from rlprof.model.report import Report
-from rlprof.names import cut_middle, printable, short_path
+from rlprof.names import cut_middle, printable, short_line
 from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
@@ -96,7 +96,7 @@ class _Places:
     url: str
 
     def linked(self, place: Location) -> str:
-        name = f"{printable(short_path(place.file, self.report.run.cwd))}:{place.line}"
+        name = short_line(place.file, place.line, self.report.run.cwd)
         shown = code(cut_middle(name, _LINE_LIMIT))
         path = own_path(place.file, self.root)
         if not self.url or path is None or place.line < 1:

@@ -30,7 +30,7 @@ from rlprof.errors import UsageError
 from rlprof.model.activity import Component
 from rlprof.model.finding import Location, PricedFinding
 from rlprof.model.report import ProcessRow, Report
-from rlprof.names import cut_middle, printable, short_path
+from rlprof.names import printable, short_line
 from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.wording.crash import crash_line
@@ -227,8 +227,7 @@ def also_seen(priced: PricedFinding, report: Report) -> Span:
 
 
 def _place(location: Location, report: Report) -> str:
-    path = printable(short_path(location.file, report.run.cwd))
-    return f"{cut_middle(path, 60)}:{location.line}"
+    return short_line(location.file, location.line, report.run.cwd, 60)
 
 
 # --- how the run went -----------------------------------------------------------------------

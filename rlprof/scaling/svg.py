@@ -12,6 +12,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from rlprof.names import printable
+from rlprof.renderers.svg.shapes import px
 from rlprof.report import wording
 from rlprof.scaling.ladder import Rung
 from rlprof.scaling.study import Study
@@ -58,10 +59,10 @@ class _Axes:
     most_sps: float
 
     def x(self, workers: float) -> str:
-        return _px(LEFT + workers / self.most_workers * (WIDTH - LEFT - RIGHT))
+        return px(LEFT + workers / self.most_workers * (WIDTH - LEFT - RIGHT))
 
     def y(self, sps: float) -> str:
-        return _px(HEIGHT - BOTTOM - sps / self.most_sps * (HEIGHT - TOP - BOTTOM))
+        return px(HEIGHT - BOTTOM - sps / self.most_sps * (HEIGHT - TOP - BOTTOM))
 
 
 def study_as_svg(study: Study) -> str:
@@ -131,12 +132,12 @@ def _curve(name: str, sps_of: Callable[[float], float], axes: _Axes) -> str:
 
 def _point(rung: Rung, axes: _Axes) -> str:
     x, low, high = float(axes.x(rung.workers)), axes.y(rung.sps.low), axes.y(rung.sps.high)
-    left, right = _px(x - CAP), _px(x + CAP)
+    left, right = px(x - CAP), px(x + CAP)
     words = f"{rung.workers} workers: {count(rung.sps.median)} sps ({count(rung.sps.low)} to {count(rung.sps.high)})"
     return (
         f"<g><title>{escape(words)}</title>"
-        f'<path class="range" d="M{left} {low}H{right}M{left} {high}H{right}M{_px(x)} {low}V{high}"/>'
-        f'<circle class="point" cx="{_px(x)}" cy="{axes.y(rung.sps.median)}" r="4.5"/></g>'
+        f'<path class="range" d="M{left} {low}H{right}M{left} {high}H{right}M{px(x)} {low}V{high}"/>'
+        f'<circle class="point" cx="{px(x)}" cy="{axes.y(rung.sps.median)}" r="4.5"/></g>'
     )
 
 
@@ -157,7 +158,7 @@ def _legend(study: Study) -> Iterator[str]:
 
 def _text(x: float, y: float, words: str, name: str = "", *, anchor: str = "start") -> str:
     kind = f' class="{name}"' if name else ""
-    return f'<text{kind} x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}">{escape(words)}</text>'
+    return f'<text{kind} x="{px(x)}" y="{px(y)}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 def _cut(words: str) -> str:
@@ -168,7 +169,3 @@ def _round_step(value: float) -> float:
     """The next 1, 2 or 5 times a power of ten."""
     power: float = 10.0 ** floor(log10(value))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= value)
-
-
-def _px(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")

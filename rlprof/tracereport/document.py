@@ -18,20 +18,12 @@ from rlprof.documents.blocks import (
     Table,
     fact_table,
 )
-from rlprof.model.device import DeviceFinding, IdleCause, TracePlace
+from rlprof.model.device import DeviceFinding, TracePlace
 from rlprof.names import cut_middle, printable
 from rlprof.pricing.traces import TraceFindings
 from rlprof.report.wording import count, counted, duration, percent, size
+from rlprof.report.wording.facts import IDLE_CAUSES
 
-_CAUSES: Final = {
-    IdleCause.SYNC: "after a wait for a result",
-    IdleCause.BLOCKING_COPY: "after a blocking copy",
-    IdleCause.ALLOCATOR: "allocating device memory",
-    IdleCause.DATA: "data, environments, Python outside of torch",
-    IdleCause.COMPILE: "compiling",
-    IdleCause.LAUNCH_BOUND: "the host inside of torch, launching",
-    IdleCause.OTHER: "other",
-}
 _SHOWN_KERNELS: Final = 3
 _LEAST_SHOWN: Final = 0.001
 """Part of the trace: what is less is not worth a line."""
@@ -82,7 +74,7 @@ def _devices(view: TraceView) -> Table:
 
 
 def _idle(view: TraceView) -> Table:
-    parts = [(view.idle_us(cause), words) for cause, words in _CAUSES.items()]
+    parts = [(view.idle_us(cause), words) for cause, words in IDLE_CAUSES.items()]
     whole = view.wall.length
     return fact_table(
         [

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from rlprof.model.detail import Detail, Slice
 from rlprof.model.recording import NO_PARENT, Node
-from rlprof.names import printable, short_path
+from rlprof.names import short_line
 from rlprof.renderers.chrome.events import Clock, Event, Numbers, complete, thread_named
 from rlprof.report.thread_stacks import StackTime, ThreadStacks, frame_title
 
@@ -173,5 +173,5 @@ def _event(box: Box, nodes: Sequence[Node], cwd: str, pid: int, tid: int) -> Eve
     if box.idle_us:
         args["waiting_us"] = box.idle_us
     if frame.file:
-        args["place"] = f"{printable(short_path(frame.file, cwd))}:{frame.line}"
+        args["place"] = short_line(frame.file, frame.line, cwd)
     return complete(frame_title(frame, cwd), "samples", box.start, box.end, pid, tid, **args)

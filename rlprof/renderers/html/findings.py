@@ -13,7 +13,7 @@ from markupsafe import Markup
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
-from rlprof.names import cut_middle, printable, short_path
+from rlprof.names import printable, short_line
 from rlprof.renderers.html.drawings import price_bar
 from rlprof.report import wording
 from rlprof.resources import detector_page
@@ -148,8 +148,7 @@ def also_seen(report: Report) -> list[SeenView]:
 
 
 def place_of(location: Location, report: Report) -> str:
-    path = printable(short_path(location.file, report.run.cwd))
-    return f"{cut_middle(path, 80)}:{location.line}"
+    return short_line(location.file, location.line, report.run.cwd, 80)
 
 
 def _view(priced: PricedFinding, report: Report) -> FindingView:

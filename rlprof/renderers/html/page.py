@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -96,12 +95,11 @@ def _interval(report: Report) -> str:
 
 def _head_facts(report: Report) -> list[str]:
     run = report.run
-    started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
     number = len(report.processes)
     facts = [
         f"ran {wording.duration(run.wall_us)}",
         f"{number} process{'' if number == 1 else 'es'}",
-        f"{started:%Y-%m-%d %H:%M} UTC",
+        f"{run.started:%Y-%m-%d %H:%M} UTC",
     ]
     if run.git:
         facts.append(f"git {printable(run.git, 60)}")

@@ -10,28 +10,12 @@ from typing import Final
 from markupsafe import Markup
 
 from rlprof.model.report import Report, SyncSiteRow, TorchOp, TorchWindowRow
-from rlprof.names import cut_middle, printable, short_path
+from rlprof.names import cut_middle, printable, short_line
 from rlprof.renderers.html.drawings import Part, bar
 from rlprof.report import wording
+from rlprof.report.wording.facts import IDLE_CAUSES, WINDOW_FATES
 
-CAUSES: Final = {
-    "sync": "after a wait for a result",
-    "blocking_copy": "after a blocking copy",
-    "allocator": "allocating device memory",
-    "data": "data, environments, Python outside of torch",
-    "compile": "compiling",
-    "launch_bound": "the host inside of torch, launching",
-    "other": "other",
-}
-"""Why a device had nothing to do, by ``model/device.py``'s names."""
-
-FATES: Final = {
-    "written": "read",
-    "given-up": "given up: the program started a profiler of its own",
-    "failed": "failed",
-    "lost": "lost: the process ended in it",
-    "unreadable": "not readable",
-}
+_CAUSES: Final = {cause.value: words for cause, words in IDLE_CAUSES.items()}
 
 KINDS: Final = {
     "plain": "updates",
@@ -69,7 +53,7 @@ def window_views(report: Report) -> list[WindowView]:
 
 def legend() -> list[tuple[str, str]]:
     """(class, words) of the colours in the bars of windows."""
-    return [("busy", "busy"), *((_look(cause), words) for cause, words in CAUSES.items())]
+    return [("busy", "busy"), *((_look(cause), words) for cause, words in _CAUSES.items())]
 
 
 def _look(cause: str) -> str:
@@ -83,11 +67,11 @@ def _window(row: TorchWindowRow) -> WindowView:
         kind=KINDS.get(row.kind, row.kind),
         begun=wording.duration(row.begun_s * 1e6),
         length=wording.duration(row.wall_s * 1e6) if row.wall_s else "",
-        fate=FATES.get(row.fate, row.fate),
+        fate="read" if row.fate == "written" else WINDOW_FATES.get(row.fate, row.fate),
         busy=wording.percent(row.busy_share) if row.busy_share is not None else "",
         bar=_bar(row) if row.busy_share is not None else None,
         causes=tuple(
-            (CAUSES.get(cause, cause), wording.percent(share))
+            (_CAUSES.get(cause, cause), wording.percent(share))
             for cause, share in idle
             if share >= LEAST_CAUSE
         ),
@@ -175,9 +159,8 @@ def site_views(report: Report) -> list[SiteView]:
 
 
 def _site(row: SyncSiteRow, report: Report) -> SiteView:
-    path = cut_middle(printable(short_path(row.file, report.run.cwd)), _PATH_LIMIT)
     return SiteView(
-        at=f"{path}:{row.line}",
+        at=short_line(row.file, row.line, report.run.cwd, _PATH_LIMIT),
         function=row.function,
         method=row.method,
         process=f"{row.role} {row.pid}",

@@ -7,7 +7,6 @@ spelled out, since strict readers refuse them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from typing import Final
 
 from rlprof.errors import UsageError
@@ -70,11 +69,10 @@ def _indent(text: str) -> int:
 
 def _run(report: Report) -> document.Run:
     run = report.run
-    started = datetime.fromtimestamp(run.started_unix_s, tz=timezone.utc)
     return filled(
         document.Run,
         run,
-        started=started.isoformat(timespec="seconds"),
+        started=run.started.isoformat(timespec="seconds"),
         wall_s=seconds(run.wall_us),
         crash=crash_of(report.crash),
         host=dict(run.host),

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from rlprof import units
 from rlprof.model.flame import FlameFrame
-from rlprof.names import columns, printable, short_path
+from rlprof.names import columns, printable, short_line
 from rlprof.profile.flame import width_of
 
 WIDTH: Final = 1200
@@ -95,7 +95,7 @@ def _placed(drawn: Frames, top: float) -> Iterator[_Placed]:
 def _box(box: _Placed, drawn: Frames) -> str:
     names = _names(box, drawn)
     shape = (
-        f'x="{_px(box.left)}" y="{_px(box.top)}" width="{_px(max(box.width - GAP, 0.3))}"'
+        f'x="{px(box.left)}" y="{px(box.top)}" width="{px(max(box.width - GAP, 0.3))}"'
         f' height="{ROW - 1}"'
     )
     hatch = f'<rect class="hatch" {shape}/>' if names.endswith(" waiting") else ""
@@ -145,7 +145,7 @@ def _shade(frame: FlameFrame) -> int:
 def _label(box: _Placed, drawn: Frames) -> str:
     room = int((box.width - 2 * TEXT_INSET) / CHARACTER)
     name, place = printable(box.frame.label), _place(box.frame, drawn.cwd)
-    at = f'x="{_px(box.left + TEXT_INSET)}" y="{_px(box.top + BASELINE)}"'
+    at = f'x="{px(box.left + TEXT_INSET)}" y="{px(box.top + BASELINE)}"'
     if place and columns(name) + 2 + columns(place) <= room:
         return f'<text {at}>{escape(name)}<tspan class="place">  {escape(place)}</tspan></text>'
     if name == "<module>" and place:
@@ -188,10 +188,8 @@ def _change_words(box: _Placed, drawn: Frames) -> str:
 
 
 def _place(frame: FlameFrame, cwd: str) -> str:
-    if not frame.file:
-        return ""
-    return f"{printable(short_path(frame.file, cwd))}:{frame.line}"
+    return short_line(frame.file, frame.line, cwd) if frame.file else ""
 
 
-def _px(value: float) -> str:
+def px(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")

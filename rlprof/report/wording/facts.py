@@ -1,10 +1,11 @@
-"""Counters and facts of the machine in words; JSON keeps their own names."""
+"""Counters, facts of the machine and what befell torch in words; JSON keeps their own names."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from rlprof.model import counters
+from rlprof.model.device import IdleCause
 from rlprof.names import printable
 from rlprof.report import wording
 
@@ -44,6 +45,24 @@ _GPU: Final = {
     "max_clock_mhz": "highest clock (MHz)",
     "power_limit_w": "power limit (W)",
 }
+
+IDLE_CAUSES: Final = {
+    IdleCause.SYNC: "after a wait for a result",
+    IdleCause.BLOCKING_COPY: "after a blocking copy",
+    IdleCause.ALLOCATOR: "allocating device memory",
+    IdleCause.DATA: "data, environments, Python outside of torch",
+    IdleCause.COMPILE: "compiling",
+    IdleCause.LAUNCH_BOUND: "the host inside of torch, launching",
+    IdleCause.OTHER: "other",
+}
+
+WINDOW_FATES: Final = {
+    "given-up": "given up: the program started a profiler of its own",
+    "failed": "failed",
+    "lost": "lost: the process ended in it",
+    "unreadable": "not readable",
+}
+"""Of windows of torch's profiler that were not read."""
 
 _NAME_LIMIT: Final = 40
 

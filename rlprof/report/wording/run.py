@@ -12,9 +12,9 @@ from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryView
 from rlprof.model.profile import Throughput
 from rlprof.model.report import Compute, Report, Resources, SyncSiteRow, TorchWindowRow, WaitRow
-from rlprof.names import cut_middle, printable, short_path
+from rlprof.names import printable, short_line
 from rlprof.report import wording
-from rlprof.report.wording.facts import counter_name, counter_value
+from rlprof.report.wording.facts import WINDOW_FATES, counter_name, counter_value
 
 LEAST_PART: Final = 0.005
 """Of the critical time, from which on a part of training is shown."""
@@ -147,7 +147,7 @@ def _memory(memory: MemoryView, report: Report) -> str:
         parts.append(grown + (f", {wording.size(per_step)} a step" if per_step else ""))
         telling = [it for it in memory.lines if it.stands_out]
         parts += [
-            f"{printable(short_path(it.file, report.run.cwd))}:{it.line} "
+            f"{short_line(it.file, it.line, report.run.cwd)} "
             f"{wording.percent(it.share_of_growth)} of the growth"
             for it in telling[:LARGEST]
         ]
@@ -228,13 +228,6 @@ MOST_SITES: Final = 3
 LEAST_PER_STEP: Final = 0.001
 """Reads per step below which they are of the logging."""
 
-_FATES: Final = {
-    "given-up": "given up: the program started a profiler of its own",
-    "failed": "failed",
-    "lost": "lost: the process ended in it",
-    "unreadable": "not readable",
-}
-
 
 def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
     """Yield (name, text) of the rows; none for a run without torch."""
@@ -260,7 +253,7 @@ def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
     if not all(row.is_left_out for row in rows):
         figures = "in the figures, for the run is short: its own pace is higher"
     parts = [f"{number} of its profiler, {wording.duration(cost * 1e6)}, {figures}"]
-    parts += [_FATES[row.fate] for row in rows if row.fate in _FATES]
+    parts += [WINDOW_FATES[row.fate] for row in rows if row.fate in WINDOW_FATES]
     told = next((row for row in rows if row.updates and row.ops), None)
     if told is not None:
         each = f"{wording.count(round(told.ops / told.updates))} ops"
@@ -296,9 +289,9 @@ def _reads(rows: list[SyncSiteRow], report: Report) -> str:
 
 
 def _read(row: SyncSiteRow, report: Report) -> str:
-    path = cut_middle(printable(short_path(row.file, report.run.cwd)), 40)
+    at = short_line(row.file, row.line, report.run.cwd, 40)
     often = wording.counted(row.calls, "time", "times")
     if row.per_step is not None:
         often = f"{wording.count(float(f'{row.per_step:.2g}'))} per step"
     waited = f", {wording.duration(row.wait_s * 1e6)} in all" if row.wait_s else ""
-    return f"{path}:{row.line} {printable(row.method)} ({often}{waited})"
+    return f"{at} {printable(row.method)} ({often}{waited})"

@@ -32,17 +32,6 @@ def test_half_of_the_peak_is_half(device, precision, tflops):
 
 
 @pytest.mark.parametrize(
-    ("device", "terabytes_per_s"),
-    [("NVIDIA A100-PCIE-40GB", 1.555), ("NVIDIA A100-SXM4-80GB", 2.039), ("NVIDIA H200", 4.8)],
-)
-def test_memory_bandwidth(device, terabytes_per_s):
-    peak = find_peak(device)
-
-    assert peak is not None
-    assert peak.bytes_per_s == pytest.approx(terabytes_per_s * 1e12)
-
-
-@pytest.mark.parametrize(
     "device",
     ["", "NVIDIA A10G", "NVIDIA L40", "NVIDIA H200 NVL", "NVIDIA A100-PG509-200", "Quadro GP100"],
 )
