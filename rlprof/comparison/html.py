@@ -17,7 +17,7 @@ from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.browser_scripts import bundle
+from rlprof.renderers.browser_scripts import Strings, bundle
 from rlprof.renderers.html.document import carried, environment
 from rlprof.renderers.html.drawings import Part, bar
 from rlprof.renderers.json_report.values import Json, number
@@ -220,16 +220,12 @@ def _data(tree: ChangeTree, shown: Drawn) -> Markup:
 
 def _columns(tree: ChangeTree, shown: Drawn) -> dict[str, Json]:
     """The ``data`` of ``difftrees.js``."""
-    strings: dict[str, int] = {}
-
-    def text(value: str) -> int:
-        return strings.setdefault(printable(value), len(strings))
-
+    strings = Strings()
     boxes = shown.boxes
     columns: dict[str, Json] = {
         "parent": [it.parent for it in boxes],
-        "label": [text(it.label) for it in boxes],
-        "file": [text(it.place) for it in boxes],
+        "label": [strings.number(it.label) for it in boxes],
+        "file": [strings.number(it.place) for it in boxes],
         "line": [it.line for it in boxes],
         "kind": [KINDS.index(it.kind) if it.kind in KINDS else len(KINDS) - 1 for it in boxes],
         "base": [number(it.base.us) for it in boxes],
@@ -243,6 +239,6 @@ def _columns(tree: ChangeTree, shown: Drawn) -> dict[str, Json]:
         "per": tree.per,
         "metric": tree.metric,
         "kinds": list(KINDS),
-        "strings": list(strings),
+        "strings": [*strings],
         "columns": columns,
     }

@@ -7,8 +7,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.torch_time import torch_time
-from rlprof.device.host import call_sites
-from rlprof.device.places import SHOWN_PLACES, place
+from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import loops_over_tensors
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
@@ -89,9 +88,7 @@ def _places(
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
-    loops = sorted(
-        loops_over_tensors(view.outermost_ops, FEWEST_TURNS), key=lambda it: -it.span.length
-    )
+    loops = list(loops_over_tensors(view.outermost_ops, FEWEST_TURNS))
     held = sum(it.span.length for it in loops)
     if not loops or held < MIN_TRACE_SHARE * view.wall.length:
         return
@@ -99,7 +96,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     ops = sum(it.ops for it in loops)
     # What one turn takes is left: the same ops over all items at once.
     idle = view.idle_in(it.span for it in loops) * (1 - len(loops) / turns)
-    shown = loops[:SHOWN_PLACES]
     yield DeviceFinding(
         detector=DETECTOR.id,
         title="a Python loop takes a tensor apart, item by item",
@@ -112,12 +108,7 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         "at once, or torch.compile.",
         confidence=Confidence.BOUNDED,
         causes=(IdleCause.LAUNCH_BOUND, IdleCause.OTHER, IdleCause.SYNC),
-        places=tuple(
-            place(site, loop.turns, loop.span.length)
-            for site, loop in zip(
-                call_sites(view.trace, [it.first for it in shown]), shown, strict=True
-            )
-        ),
+        places=places_of_repeats(view, loops),
     )
 
 

@@ -11,9 +11,8 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.torch_time import torch_time
-from rlprof.device.host import call_sites
 from rlprof.device.intervals import Measure, union
-from rlprof.device.places import SHOWN_PLACES, place
+from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import averages_by_parameter
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
@@ -112,7 +111,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         return
     parameters = sum(it.turns for it in updates)
     idle = view.idle_in(it.span for it in updates) * (1 - len(updates) / parameters)
-    shown = sorted(updates, key=lambda it: -it.span.length)[:SHOWN_PLACES]
     yield DeviceFinding(
         detector=DETECTOR.id,
         title="parameters are averaged one by one",
@@ -126,12 +124,7 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         "torch.no_grad(): a few launches for all.",
         confidence=Confidence.SUSPECTED,
         causes=(IdleCause.LAUNCH_BOUND, IdleCause.OTHER),
-        places=tuple(
-            place(site, it.turns, it.span.length)
-            for site, it in zip(
-                call_sites(view.trace, [it.first for it in shown]), shown, strict=True
-            )
-        ),
+        places=places_of_repeats(view, updates),
     )
 
 

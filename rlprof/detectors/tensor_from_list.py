@@ -120,11 +120,8 @@ def tensors_of_lists(text: str) -> Mapping[int, TensorOfList]:
     module = parse(text)
     if module is None or "torch" not in text:
         return {}
-    by_function: dict[int, list[Statement]] = defaultdict(list)
-    for statement in module.statements:
-        by_function[id(statement.function)].append(statement)
     found: dict[int, TensorOfList] = {}
-    for statements in by_function.values():
+    for statements in module.by_function():
         lists = _lists(statements)
         for statement in statements:
             made = _made(statement, lists)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rlprof.device.host import CallSite
+from rlprof.device.host import CallSite, call_sites
+from rlprof.device.repeats import Repeat
 from rlprof.device.view import SiteWait, TraceView
 from rlprof.model.device import TracePlace
 
@@ -13,6 +14,15 @@ SHOWN_PLACES = 4
 
 def places_of(waits: Iterable[SiteWait]) -> tuple[TracePlace, ...]:
     return tuple(place(wait.site, len(wait.calls), wait.wait_us) for wait in waits)[:SHOWN_PLACES]
+
+
+def places_of_repeats(view: TraceView, repeats: Iterable[Repeat]) -> tuple[TracePlace, ...]:
+    """Where the longest begin."""
+    shown = sorted(repeats, key=lambda it: -it.span.length)[:SHOWN_PLACES]
+    sites = call_sites(view.trace, [it.first for it in shown])
+    return tuple(
+        place(site, it.turns, it.span.length) for site, it in zip(sites, shown, strict=True)
+    )
 
 
 def place(site: CallSite, count: int, time_us: float) -> TracePlace:

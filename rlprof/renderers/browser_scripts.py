@@ -1,4 +1,6 @@
-"""ES modules of ``flamegraph_assets`` as one script: a file opened from disk cannot import another."""
+"""ES modules of ``flamegraph_assets`` as one script, since a file opened from disk cannot import another; and the texts
+that scripts are given.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from rlprof.names import printable
 from rlprof.resources import asset
 
 _IMPORT: Final = re.compile(
@@ -33,6 +36,19 @@ class _Module:
     """(names as a destructuring pattern, module)."""
     exported: tuple[str, ...]
     body: str
+
+
+class Strings:
+    """Every text once, fit to show; the rest of what a script gets refers to it by number."""
+
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self._number.setdefault(printable(text), len(self._number))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._number)
 
 
 def bundle(entry: str, read: Callable[[str], str] = asset) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -93,6 +94,13 @@ class SourceModule:
             for line in range(statement.first_line, statement.last_line + 1):
                 self._by_line[line] = statement
         self._function_starts = [function.first_line for function in self.functions]
+
+    def by_function(self) -> Collection[list[Statement]]:
+        """The statements of each function, and those of the module's own level."""
+        found: dict[int, list[Statement]] = defaultdict(list)
+        for statement in self.statements:
+            found[id(statement.function)].append(statement)
+        return found.values()
 
     def statement_at(self, line: int) -> Statement | None:
         """The innermost statement one of whose own lines ``line`` is."""

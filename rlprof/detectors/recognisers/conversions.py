@@ -7,7 +7,6 @@ that may be an array already costs nothing and is not one of these places.
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -76,10 +75,7 @@ def find_conversions(module: SourceModule) -> tuple[Conversion, ...]:
     calls a function that has another one: ``argmax(dict(enumerate(means)))``.
     """
     attributes = types_of([it.node for it in module.statements], attributes=True)
-    by_function: dict[int, list[Statement]] = defaultdict(list)
-    for statement in module.statements:
-        by_function[id(statement.function)].append(statement)
-    found = [it for own in by_function.values() for it in _in_function(own, attributes)]
+    found = [it for own in module.by_function() for it in _in_function(own, attributes)]
     converting = {it.function for it in found if it.kind is not Kind.HANDLING}
     names = {it.node.name for it in converting if it is not None}
     return tuple(

@@ -154,10 +154,7 @@ def publishing_lines(text: str) -> Mapping[int, str]:
     lines: dict[int, str] = {}
     if module is None:
         return lines
-    by_function: dict[int, list[Statement]] = defaultdict(list)
-    for statement in module.statements:
-        by_function[id(statement.function)].append(statement)
-    for statements in by_function.values():
+    for statements in module.by_function():
         kinds = list(_kinds(statements))
         passes_on = any(kind in ("send", "take") for _, kind in kinds)
         for statement, kind in kinds:

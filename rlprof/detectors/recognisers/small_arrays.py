@@ -105,11 +105,8 @@ def find_small_calls(text: str) -> Mapping[int, SmallCalls]:
         return {}
     attributes = _sizes(module.statements, None, {}, attributes=True)
     given = _sizes(module.statements, None, attributes, attributes=False)
-    by_function: dict[int, list[Statement]] = defaultdict(list)
-    for statement in module.statements:
-        by_function[id(statement.function)].append(statement)
     found: dict[int, SmallCalls] = {}
-    for statements in by_function.values():
+    for statements in module.by_function():
         function = statements[0].function
         outer = attributes | _parameters(function, given)
         sizes = outer | _sizes(statements, function, outer, attributes=False)

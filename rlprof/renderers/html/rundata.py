@@ -21,6 +21,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
 from rlprof.profile.flame import frame_label
+from rlprof.renderers.browser_scripts import Strings
 from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, page_tree
 from rlprof.source.origin import Origin, origin_of_file
 
@@ -51,7 +52,7 @@ def pack(report: Report) -> tuple[str, float]:
 
 
 def packed(report: Report, detail: Detail, tree: PageTree) -> str:
-    strings = _Strings()
+    strings = Strings()
     unit_us = time_unit_us(report.run.wall_us)
     columns = {
         **_node_columns(tree.nodes, strings, report.run.cwd),
@@ -68,7 +69,7 @@ def packed(report: Report, detail: Detail, tree: PageTree) -> str:
         **_small_parts(report, detail, tree, strings),
     }
     # Last: all that goes before adds to it.
-    head["strings"] = strings.all()
+    head["strings"] = [*strings]
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     whole = b"".join((len(text).to_bytes(4, "little"), text, *planes.values()))
     return base64.b64encode(gzip.compress(whole, _COMPRESSION, mtime=0)).decode("ascii")
@@ -82,23 +83,10 @@ def time_unit_us(run_us: int) -> int:
     return unit
 
 
-class _Strings:
-    """Every text once; the rest refers to it by number."""
-
-    def __init__(self) -> None:
-        self._number: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        return self._number.setdefault(printable(text), len(self._number))
-
-    def all(self) -> list[_JsonValue]:
-        return list(self._number)
-
-
 # --- columns -------------------------------------------------------------------------------
 
 
-def _node_columns(nodes: Sequence[KeptNode], strings: _Strings, cwd: str) -> dict[str, list[int]]:
+def _node_columns(nodes: Sequence[KeptNode], strings: Strings, cwd: str) -> dict[str, list[int]]:
     """Of a parent, how far back it is; 0 for roots."""
     return {
         "nodes.parent": [
@@ -154,7 +142,7 @@ def _planes(values: Sequence[int]) -> bytes:
 
 
 def _small_parts(
-    report: Report, detail: Detail, tree: PageTree, strings: _Strings
+    report: Report, detail: Detail, tree: PageTree, strings: Strings
 ) -> dict[str, _JsonValue]:
     """As they are in the page, texts by number where ``rundata.js`` says so."""
     return {

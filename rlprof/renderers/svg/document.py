@@ -18,7 +18,7 @@ from rlprof import units
 from rlprof.model.flame import FlameFrame
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.profile.flame import widest_frames
-from rlprof.renderers.browser_scripts import bundle
+from rlprof.renderers.browser_scripts import Strings, bundle
 from rlprof.renderers.svg.shapes import (
     BASELINE,
     CHARACTER,
@@ -198,29 +198,15 @@ def _legend(drawing: Drawing, y: int) -> str:
 # --- what scripts get ----------------------------------------------------------------------
 
 
-class _Strings:
-    """Every text once; frames refer to it by number."""
-
-    def __init__(self) -> None:
-        self._number: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        return self._number.setdefault(text, len(self._number))
-
-    def all(self) -> list[str]:
-        return list(self._number)
-
-
 def _data(drawing: Drawing, top: int) -> str:
     frames = drawing.frames
-    strings = _Strings()
+    strings = Strings()
     columns_of: dict[str, list[int] | list[float]] = {
         "parent": [f.parent for f in frames],
-        "label": [strings.number(printable(f.label)) for f in frames],
-        "file": [strings.number(printable(f.file)) for f in frames],
+        "label": [strings.number(f.label) for f in frames],
+        "file": [strings.number(f.file) for f in frames],
         "short": [
-            strings.number(printable(short_path(f.file, drawing.cwd)) if f.file else "")
-            for f in frames
+            strings.number(short_path(f.file, drawing.cwd) if f.file else "") for f in frames
         ],
         "line": [f.line for f in frames],
         "kind": [KINDS.index(kind_of(f)) for f in frames],
@@ -232,7 +218,7 @@ def _data(drawing: Drawing, top: int) -> str:
         columns_of["change"] = [round(it.change, 5) for it in drawing.changes]
         columns_of["noise"] = [round(it.noise, 5) for it in drawing.changes]
         columns_of["clear"] = [int(it.is_clear) for it in drawing.changes]
-        columns_of["words"] = [strings.number(printable(it.words)) for it in drawing.changes]
+        columns_of["words"] = [strings.number(it.words) for it in drawing.changes]
     geometry = {
         "top": top,
         "margin": MARGIN,
@@ -246,7 +232,7 @@ def _data(drawing: Drawing, top: int) -> str:
         "colours": "package" if drawing.changes is None else "change",
         "geometry": geometry,
         "kinds": KINDS,
-        "strings": strings.all(),
+        "strings": [*strings],
         "columns": columns_of,
     }
     return json.dumps(document, separators=(",", ":"))
