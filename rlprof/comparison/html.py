@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
@@ -18,7 +18,7 @@ from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.browser_scripts import Strings, bundle
-from rlprof.renderers.html.document import carried, environment
+from rlprof.renderers.html.document import View, carried, environment
 from rlprof.renderers.html.drawings import Part, bar
 from rlprof.renderers.json_report.values import Json, number
 from rlprof.renderers.svg.shapes import KINDS
@@ -98,7 +98,7 @@ def _title(found: Comparison) -> str:
     return " → ".join(printable(name, 80) for name in names)
 
 
-def _run(name: str, report: Report) -> dict[str, str]:
+def _run(name: str, report: Report) -> View:
     return {
         "name": name,
         "rate": words.rate_of(report),
@@ -107,7 +107,7 @@ def _run(name: str, report: Report) -> dict[str, str]:
     }
 
 
-def _finding(it: FindingChange, found: Comparison) -> dict[str, str]:
+def _finding(it: FindingChange, found: Comparison) -> View:
     is_news = it.fate in (Fate.APPEARED, Fate.GREW)
     return {
         "fate": words.FATES[it.fate],
@@ -125,7 +125,7 @@ def _finding(it: FindingChange, found: Comparison) -> dict[str, str]:
 # --- the tree ------------------------------------------------------------------------------
 
 
-def _tree(tree: ChangeTree, shown: Drawn) -> dict[str, Any]:
+def _tree(tree: ChangeTree, shown: Drawn) -> View:
     clear = [it for it in tree.functions if it.is_clear]
     what = f"{words.metric(tree)} {words.per(tree)}"
     return {
@@ -146,7 +146,7 @@ def _pruned(share: float) -> str:
     )
 
 
-def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list[dict[str, Any]]:
+def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list[View]:
     return [
         {
             **_costs(
@@ -164,7 +164,7 @@ def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list
     ]
 
 
-def _functions(tree: ChangeTree, functions: Sequence[FunctionChange]) -> list[dict[str, Any]]:
+def _functions(tree: ChangeTree, functions: Sequence[FunctionChange]) -> list[View]:
     largest = _largest((it.base, it.new) for it in functions)
     return [
         {
@@ -188,7 +188,7 @@ def _largest(pairs: Iterable[tuple[Cost, Cost]]) -> float:
     return max((abs(new.us - base.us) for base, new in pairs), default=0.0)
 
 
-def _costs(tree: ChangeTree, base: Cost, new: Cost, largest: float) -> dict[str, Any]:
+def _costs(tree: ChangeTree, base: Cost, new: Cost, largest: float) -> View:
     return {
         "base": words.cost(tree, base.us),
         "new": words.cost(tree, new.us),

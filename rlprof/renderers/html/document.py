@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from markupsafe import Markup
 
@@ -17,11 +17,14 @@ from rlprof.resources import asset
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+View: TypeAlias = dict[str, Any]
+"""What a template shows of one thing, by its own names."""
+
 _LONGEST_TEXT: Final = 1_000
 """Characters of any text on the page; what is longer is data, or hostile."""
 
 
-def carried(styles: Iterable[str], scripts: Sequence[str]) -> dict[str, Any]:
+def carried(styles: Iterable[str], scripts: Sequence[str]) -> View:
     """What every template takes: ``styles``, by the names of assets, ``scripts``, and their policy."""
     sheet = "\n".join(asset(name) for name in styles)
     return {

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
-
-from markupsafe import Markup
 
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import printable, short_line
+from rlprof.renderers.html.document import View
 from rlprof.renderers.html.drawings import price_bar
 from rlprof.report import wording
 from rlprof.resources import detector_page
@@ -34,115 +32,39 @@ _SNIPPET: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    number: int
-    text: str
-    is_marked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line that a finding names."""
-
-    at: str
-    """``train.py:12``."""
-    function: str
-    share: str
-    source: tuple[SourceLine, ...]
-    """Empty where the source is not in the run file."""
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What to write instead, in general: from the detector's page."""
-
-    before: tuple[str, ...]
-    """Lines."""
-    after: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FindingView:
-    rank: int
-    detector: str
-    title: str
-    bar: Markup
-    saves: str
-    rate: str
-    """``1 240 to 1 310 sps``; empty where it makes no steps faster."""
-    seconds: str
-    roles: str
-    confidence: str
-    confidence_words: str
-    place: Place | None
-    other_places: tuple[str, ...]
-    evidence: tuple[str, ...]
-    fix: str
-    change: Change | None
-    has_frames: bool
-    """Whether its places in the call tree are known: then the flamegraph can show them."""
-
-
-def finding_views(report: Report) -> list[FindingView]:
+def finding_views(report: Report) -> list[View]:
     return [_view(priced, report) for priced in wording.all_known(report)]
 
 
-@dataclass(frozen=True, slots=True)
-class HotLine:
-    rank: int
-    share: str
-    """Of the critical time, all its lines together."""
-    place: Place | None
-    is_spread_out: bool
-    """Whether ``place`` is only the heaviest of many lines."""
-    title: str
-    evidence: tuple[str, ...]
-    has_frames: bool
-
-
-def hot_lines(report: Report) -> list[HotLine]:
+def hot_lines(report: Report) -> list[View]:
     """Lines where time goes for no known reason. Their first evidence only repeats the share."""
     return [
-        HotLine(
-            rank=priced.rank,
-            share=wording.share_of_spot(priced),
-            place=_first_place(priced, report),
-            is_spread_out=wording.is_spread_out(priced),
-            title=priced.finding.title,
-            evidence=priced.finding.evidence[1:],
-            has_frames=_has_frames(priced, report),
-        )
+        {
+            "rank": priced.rank,
+            "share": wording.share_of_spot(priced),
+            "place": _first_place(priced, report),
+            "is_spread_out": wording.is_spread_out(priced),
+            "title": priced.finding.title,
+            "evidence": priced.finding.evidence[1:],
+            "has_frames": _has_frames(priced, report),
+        }
         for priced in wording.hot_lines(report)
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class SeenView:
-    """A cause that was seen, and is worth (nearly) nothing."""
-
-    rank: int
-    title: str
-    at: str
-    price: str
-    detector: str
-    has_frames: bool
-
-
-def also_seen(report: Report) -> list[SeenView]:
+def also_seen(report: Report) -> list[View]:
     views = []
     for priced in report.also_seen:
         locations = priced.finding.locations
         views.append(
-            SeenView(
-                rank=priced.rank,
-                title=priced.finding.title,
-                at=place_of(locations[0], report) if locations else "",
-                price=wording.price_of_seen(priced),
-                detector=priced.finding.detector,
-                has_frames=_has_frames(priced, report),
-            )
+            {
+                "rank": priced.rank,
+                "title": priced.finding.title,
+                "at": place_of(locations[0], report) if locations else "",
+                "price": wording.price_of_seen(priced),
+                "detector": priced.finding.detector,
+                "has_frames": _has_frames(priced, report),
+            }
         )
     return views
 
@@ -151,63 +73,64 @@ def place_of(location: Location, report: Report) -> str:
     return short_line(location.file, location.line, report.run.cwd, 80)
 
 
-def _view(priced: PricedFinding, report: Report) -> FindingView:
+def _view(priced: PricedFinding, report: Report) -> View:
     found = priced.finding
     rate = ""
     if priced.sps_after is not None and report.throughput.steady_sps is not None:
         rate = wording.between(priced.sps_after, wording.rate_unit(report.throughput))
-    return FindingView(
-        rank=priced.rank,
-        detector=found.detector,
-        title=found.title,
-        bar=price_bar(priced.saved_share),
-        saves=f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}",
-        rate=rate,
-        seconds=wording.seconds_saved(priced),
-        roles=", ".join(priced.process_roles),
-        confidence=found.confidence.value,
-        confidence_words=CONFIDENCE[found.confidence],
-        place=_first_place(priced, report),
-        other_places=_other_places(found.locations[1:], report),
-        evidence=found.evidence,
-        fix=found.fix,
-        change=change_of(found.detector),
-        has_frames=_has_frames(priced, report),
-    )
+    return {
+        "rank": priced.rank,
+        "detector": found.detector,
+        "title": found.title,
+        "bar": price_bar(priced.saved_share),
+        "saves": f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}",
+        "rate": rate,
+        "seconds": wording.seconds_saved(priced),
+        "roles": ", ".join(priced.process_roles),
+        "confidence": found.confidence.value,
+        "confidence_words": CONFIDENCE[found.confidence],
+        "place": _first_place(priced, report),
+        "other_places": _other_places(found.locations[1:], report),
+        "evidence": found.evidence,
+        "fix": found.fix,
+        "change": change_of(found.detector),
+        "has_frames": _has_frames(priced, report),
+    }
 
 
 def _has_frames(priced: PricedFinding, report: Report) -> bool:
+    """Whether its places in the call tree are known: then the flamegraph can show them."""
     detail = report.detail
     return detail is not None and any(rank == priced.rank for rank, _ in detail.finding_nodes)
 
 
-def _first_place(priced: PricedFinding, report: Report) -> Place | None:
+def _first_place(priced: PricedFinding, report: Report) -> View | None:
     location = next(iter(priced.finding.locations), None)
     if location is None:
         return None
     source = _source(location, report)
-    return Place(
-        at=place_of(location, report),
-        function=location.function,
-        share=wording.percent(location.share),
-        source=source,
-        note="" if source else "its source is not in the run file",
-    )
+    return {
+        "at": place_of(location, report),
+        "function": location.function,
+        "share": wording.percent(location.share),
+        "source": source,
+        "note": "" if source else "its source is not in the run file",
+    }
 
 
-def _source(location: Location, report: Report) -> tuple[SourceLine, ...]:
+def _source(location: Location, report: Report) -> list[View]:
     """The lines around ``location``, else its own alone, without the indentation that all share."""
     excerpts = report.detail.excerpts if report.detail is not None else {}
     excerpt = excerpts.get((location.file, location.line))
     if excerpt is None:
         own = location.source
-        return (SourceLine(location.line, _cut(own), is_marked=True),) if own else ()
+        return [{"number": location.line, "text": _cut(own), "is_marked": True}] if own else []
     text = "\n".join(line.expandtabs(4) for line in excerpt.lines)
     lines = textwrap.dedent(text).split("\n")
-    return tuple(
-        SourceLine(number, _cut(line), is_marked=number == location.line)
+    return [
+        {"number": number, "text": _cut(line), "is_marked": number == location.line}
         for number, line in enumerate(lines, start=excerpt.first_line)
-    )
+    ]
 
 
 def _cut(line: str) -> str:
@@ -222,7 +145,7 @@ def _other_places(locations: Sequence[Location], report: Report) -> tuple[str, .
     return (*shown, f"and {more} more") if more else tuple(shown)
 
 
-def change_of(detector: str) -> Change | None:
+def change_of(detector: str) -> View | None:
     """The first snippets before and after on the detector's page; None where there is none."""
     try:
         text = detector_page(detector)
@@ -233,4 +156,4 @@ def change_of(detector: str) -> Change | None:
         first.setdefault(snippet["which"], tuple(snippet["code"].rstrip("\n").split("\n")))
     if len(first) < 2:
         return None
-    return Change(before=first["Before"], after=first["After"])
+    return {"before": first["Before"], "after": first["After"]}

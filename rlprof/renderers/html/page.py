@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
@@ -12,7 +12,7 @@ from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.browser_scripts import bundle
 from rlprof.renderers.html import findings, processes, torch
-from rlprof.renderers.html.document import carried, environment
+from rlprof.renderers.html.document import View, carried, environment
 from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
 from rlprof.report import wording
@@ -151,11 +151,11 @@ def _pruned(share: float) -> str:
 # --- the run -------------------------------------------------------------------------------
 
 
-def _components(report: Report) -> list[dict[str, Any]]:
+def _components(report: Report) -> list[View]:
     return [_component(row, report) for row in parts_of_a_step(report)]
 
 
-def _component(row: Component, report: Report) -> dict[str, Any]:
+def _component(row: Component, report: Report) -> View:
     unit = wording.rate_unit(report.throughput)
     ceiling = row.ceiling_sps
     return {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from markupsafe import Markup
 
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import cut_middle, printable
+from rlprof.renderers.html.document import View
 from rlprof.renderers.html.drawings import Edge, life_bar, wait_graph
 from rlprof.report import wording
 from rlprof.report.wording.run import LEAST_WAIT, spread
@@ -27,26 +27,7 @@ _COMMAND_LIMIT: Final = 160
 _NAME_LIMIT: Final = 26
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessGroup:
-    """Processes of one parent that are alike, or one alone."""
-
-    depth: int
-    name: str
-    """``main 1000``, ``8 workers``."""
-    life: Markup
-    lived: str
-    """For those who see no bar: ``0.0 to 12.0 s``."""
-    wall: str
-    start_up: str
-    cpu: str
-    rate: str
-    """Samples per second; empty where none were taken."""
-    note: str
-    command: str
-
-
-def process_groups(report: Report) -> list[ProcessGroup]:
+def process_groups(report: Report) -> list[View]:
     """The tree, from the top: the alike children of a parent are one row, and so are theirs."""
     rows = report.processes
     children: dict[int, list[int]] = {}
@@ -65,7 +46,7 @@ def process_groups(report: Report) -> list[ProcessGroup]:
     return groups
 
 
-def every_process(report: Report) -> list[ProcessGroup]:
+def every_process(report: Report) -> list[View]:
     return [_group([row], 0, report) for row in report.processes]
 
 
@@ -77,23 +58,24 @@ def _alike(numbers: Sequence[int], rows: Sequence[ProcessRow]) -> list[list[int]
     return list(groups.values())
 
 
-def _group(rows: Sequence[ProcessRow], depth: int, report: Report) -> ProcessGroup:
+def _group(rows: Sequence[ProcessRow], depth: int, report: Report) -> View:
+    """Processes of one parent that are alike, or one alone."""
     first = rows[0]
     wall = max(report.run.wall_us / 1e6, *(row.started_s + row.wall_s for row in rows), 1e-6)
     begun = min(row.started_s for row in rows)
     ended = max(row.started_s + row.wall_s for row in rows)
-    return ProcessGroup(
-        depth=min(depth, MOST_DEPTH),
-        name=wording.named(first.role, [row.pid for row in rows]),
-        life=life_bar([_life(row, wall) for row in rows[:MOST_LIVES]]),
-        lived=f"{begun:.1f} to {ended:.1f} s",
-        wall=spread([row.wall_s for row in rows], "{:.1f}"),
-        start_up=spread([row.start_up_s for row in rows], "{:.1f}"),
-        cpu=spread([row.cpu_s for row in rows], "{:.1f}"),
-        rate=spread([row.achieved_hz for row in rows], "{:.0f}") if first.sampled else "",
-        note=first.note,
-        command=cut_middle(printable(first.command), _COMMAND_LIMIT),
-    )
+    return {
+        "depth": min(depth, MOST_DEPTH),
+        "name": wording.named(first.role, [row.pid for row in rows]),
+        "life": life_bar([_life(row, wall) for row in rows[:MOST_LIVES]]),
+        "lived": f"{begun:.1f} to {ended:.1f} s",
+        "wall": spread([row.wall_s for row in rows], "{:.1f}"),
+        "start_up": spread([row.start_up_s for row in rows], "{:.1f}"),
+        "cpu": spread([row.cpu_s for row in rows], "{:.1f}"),
+        "rate": spread([row.achieved_hz for row in rows], "{:.0f}") if first.sampled else "",
+        "note": first.note,
+        "command": cut_middle(printable(first.command), _COMMAND_LIMIT),
+    }
 
 
 def _life(row: ProcessRow, wall_s: float) -> tuple[float, float, float]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from markupsafe import Markup
 
 from rlprof.model.report import Report, SyncSiteRow, TorchOp, TorchWindowRow
 from rlprof.names import cut_middle, printable, short_line
+from rlprof.renderers.html.document import View
 from rlprof.renderers.html.drawings import Part, bar
 from rlprof.report import wording
 from rlprof.report.wording.facts import IDLE_CAUSES, WINDOW_FATES
@@ -31,23 +31,7 @@ LEAST_CAUSE: Final = 0.001
 _PATH_LIMIT: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class WindowView:
-    process: str
-    kind: str
-    begun: str
-    length: str
-    fate: str
-    busy: str
-    """Share of the busiest GPU; empty without rows of one."""
-    bar: Markup | None
-    causes: tuple[tuple[str, str], ...]
-    """(cause, share in words), the largest first."""
-    made_of: tuple[str, ...]
-    """Ops, kernels, the optimizer and compiling, each in words."""
-
-
-def window_views(report: Report) -> list[WindowView]:
+def window_views(report: Report) -> list[View]:
     return [_window(row) for row in report.torch_windows]
 
 
@@ -60,23 +44,23 @@ def _look(cause: str) -> str:
     return f"idle-{cause.replace('_', '-')}"
 
 
-def _window(row: TorchWindowRow) -> WindowView:
+def _window(row: TorchWindowRow) -> View:
     idle = sorted(row.idle, key=lambda it: -it[1])
-    return WindowView(
-        process=f"{row.role} {row.pid}",
-        kind=KINDS.get(row.kind, row.kind),
-        begun=wording.duration(row.begun_s * 1e6),
-        length=wording.duration(row.wall_s * 1e6) if row.wall_s else "",
-        fate="read" if row.fate == "written" else WINDOW_FATES.get(row.fate, row.fate),
-        busy=wording.percent(row.busy_share) if row.busy_share is not None else "",
-        bar=_bar(row) if row.busy_share is not None else None,
-        causes=tuple(
+    return {
+        "process": f"{row.role} {row.pid}",
+        "kind": KINDS.get(row.kind, row.kind),
+        "begun": wording.duration(row.begun_s * 1e6),
+        "length": wording.duration(row.wall_s * 1e6) if row.wall_s else "",
+        "fate": "read" if row.fate == "written" else WINDOW_FATES.get(row.fate, row.fate),
+        "busy": wording.percent(row.busy_share) if row.busy_share is not None else "",
+        "bar": _bar(row) if row.busy_share is not None else None,
+        "causes": tuple(
             (_CAUSES.get(cause, cause), wording.percent(share))
             for cause, share in idle
             if share >= LEAST_CAUSE
         ),
-        made_of=tuple(_made_of(row)),
-    )
+        "made_of": tuple(_made_of(row)),
+    }
 
 
 def _made_of(row: TorchWindowRow) -> Iterator[str]:
@@ -102,25 +86,16 @@ def _bar(row: TorchWindowRow) -> Markup:
 # --- the heaviest operations ---------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class OpView:
-    name: str
-    calls: str
-    time: str
-    share: str
-    """Of the windows' time."""
-
-
-def heaviest_ops(report: Report) -> list[OpView]:
+def heaviest_ops(report: Report) -> list[View]:
     """Operations that the program called, by the host's time in them, over all windows."""
     return _summed([it for row in report.torch_windows for it in row.top_ops], report)
 
 
-def heaviest_kernels(report: Report) -> list[OpView]:
+def heaviest_kernels(report: Report) -> list[View]:
     return _summed([it for row in report.torch_windows for it in row.top_kernels], report)
 
 
-def _summed(ops: Sequence[TorchOp], report: Report) -> list[OpView]:
+def _summed(ops: Sequence[TorchOp], report: Report) -> list[View]:
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
     for op in ops:
         sums[op.name][0] += op.calls
@@ -128,12 +103,12 @@ def _summed(ops: Sequence[TorchOp], report: Report) -> list[OpView]:
     whole = sum(row.wall_s for row in report.torch_windows)
     heaviest = sorted(sums.items(), key=lambda it: (-it[1][1], it[0]))[:MOST_OPS]
     return [
-        OpView(
-            name=cut_middle(printable(name), 90),
-            calls=wording.count(count),
-            time=wording.duration(seconds * 1e6),
-            share=wording.percent(seconds / whole) if whole else "",
-        )
+        {
+            "name": cut_middle(printable(name), 90),
+            "calls": wording.count(count),
+            "time": wording.duration(seconds * 1e6),
+            "share": wording.percent(seconds / whole) if whole else "",
+        }
         for name, (count, seconds) in heaviest
     ]
 
@@ -141,32 +116,19 @@ def _summed(ops: Sequence[TorchOp], report: Report) -> list[OpView]:
 # --- reads of tensors ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SiteView:
-    at: str
-    function: str
-    method: str
-    process: str
-    device: str
-    calls: str
-    per_step: str
-    waited: str
-    size: str
-
-
-def site_views(report: Report) -> list[SiteView]:
+def site_views(report: Report) -> list[View]:
     return [_site(row, report) for row in report.sync_sites]
 
 
-def _site(row: SyncSiteRow, report: Report) -> SiteView:
-    return SiteView(
-        at=short_line(row.file, row.line, report.run.cwd, _PATH_LIMIT),
-        function=row.function,
-        method=row.method,
-        process=f"{row.role} {row.pid}",
-        device="GPU" if row.device == "gpu" else "CPU",
-        calls=wording.count(row.calls),
-        per_step=wording.count(float(f"{row.per_step:.2g}")) if row.per_step is not None else "",
-        waited=wording.duration(row.wait_s * 1e6) if row.wait_s else "",
-        size=wording.size(row.bytes) if row.bytes else "",
-    )
+def _site(row: SyncSiteRow, report: Report) -> View:
+    return {
+        "at": short_line(row.file, row.line, report.run.cwd, _PATH_LIMIT),
+        "function": row.function,
+        "method": row.method,
+        "process": f"{row.role} {row.pid}",
+        "device": "GPU" if row.device == "gpu" else "CPU",
+        "calls": wording.count(row.calls),
+        "per_step": wording.count(float(f"{row.per_step:.2g}")) if row.per_step is not None else "",
+        "waited": wording.duration(row.wait_s * 1e6) if row.wait_s else "",
+        "size": wording.size(row.bytes) if row.bytes else "",
+    }
