@@ -97,14 +97,6 @@ ODD = {
 }
 
 
-def test_the_text_tells_what_changed():
-    text = FORMATS["terminal"](SLOWER)
-
-    assert "NEW makes 0.8 times the steps per second of BASE" in text
-    assert re.search(r"0 +7.5 ms +new +│▇+ .*deepcopy", text)
-    assert re.search(r"Waits for a GPU per step +2 +5 +\+150", text)
-
-
 @every_format
 def test_what_changed_below_a_line_of_ones_own_is_told_with_that_line(form):
     told = form is comparison_as_json or form is comparison_as_svg

@@ -18,7 +18,7 @@ from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Frame, Node, Samples, Thread
 from rlprof.model.report import Report, TorchWindowRow
 from rlprof.renderers.chrome import RENDERER, boxes
-from tests.report_factories import SECOND, a_detail, a_process, a_report, a_story
+from tests.report_factories import SECOND, a_detail, a_process, a_report
 from tests.trace_factory import TraceBuilder, a_trace
 
 Event = dict[str, Any]
@@ -90,31 +90,6 @@ def spans(rows: Iterable[Event]) -> list[tuple[str, float, float]]:
 
 
 # --- the run -------------------------------------------------------------------------------
-
-
-def test_processes_are_named_by_role_and_those_not_sampled_say_so() -> None:
-    rows = events(a_story())
-
-    found = names(rows, "process_name")
-    labels = {it["pid"]: it["args"]["labels"] for it in rows if it["name"] == "process_labels"}
-    assert (found[1000, 0], found[1001, 0]) == ("main", "worker")
-    assert labels == {2000: "not sampled: ended before the sampler could attach"}
-    assert [it["pid"] for it in of_kind(rows, "process")][-1] == 2000
-
-
-def test_phases_of_the_run_and_of_each_process() -> None:
-    rows = of_kind(events(a_report(processes=[a_process()])), "phase")
-
-    assert spans(rows) == [("start-up", 0, 2), ("steady", 2, 12)] * 2
-    assert len({(it["pid"], it["tid"]) for it in rows}) == 2
-
-
-def test_a_finding_lies_over_the_phase_that_it_costs() -> None:
-    first = of_kind(events(a_story()), "finding")[0]
-
-    assert spans([first]) == [("OmegaConf nodes are read in the hot loop", 2, 12)]
-    assert first["args"]["gives"] == "3 400 to 4 100 sps"
-    assert first["args"]["places"] == ["/home/researcher/project/bandit/env.py:42"]
 
 
 def test_a_counter_changes_where_its_series_does_and_ends_with_it() -> None:

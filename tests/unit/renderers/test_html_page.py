@@ -122,14 +122,6 @@ def test_the_only_scripts_and_styles_are_those_that_the_policy_names(report):
     assert page.directive("default-src") == ["'none'"]
 
 
-def test_what_is_not_named_is_data_that_no_browser_runs():
-    page = Page(a_story())
-
-    (data,) = [of for tag, of, _ in page.raw if tag == "script" and "type" in of]
-
-    assert data == {"type": "application/octet-stream", "id": "data"}
-
-
 @pytest.mark.parametrize("report", [a_story(), replace(a_story(), detail=None), an_empty_run()])
 def test_no_element_has_a_style_or_a_script_of_its_own(report):
     page = Page(report)
@@ -208,29 +200,6 @@ def test_headings_skip_no_level_and_begin_with_one():
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(b - a <= 1 for a, b in pairwise(levels))
-
-
-def test_the_head_answers_first():
-    text = Page(a_story()).text
-
-    assert "657 sps 640 to 670 (95 % interval)" in text.replace("\xa0", " ")
-    assert "Bound by the main process (pid 1000)" in text
-    assert text.index("fixing the first two gives 7.2× to 9.2×") < text.index("What to fix first")
-    assert text.index("1 of 10 processes was not sampled") < text.index("What to fix first")
-
-
-def test_a_finding_shows_its_price_its_line_and_what_to_write_instead():
-    page = Page(a_story())
-    text = page.text.replace("\xa0", " ")
-
-    assert "saves 82 to 87 % of steady time" in text
-    assert "→ 3 400 to 4 100 sps (now 657 sps)" in text
-    assert re.search(
-        r"<mark> *reward = self.cfg.env.reward_scale \* self.rng.normal\(\)</mark>", page.source
-    )
-    assert "41</span>    self.steps += 1" in page.source
-    assert "OmegaConf.to_container" in text  # of the page in docs/detectors
-    assert "rlprof explain omegaconf-in-loop" in text
 
 
 def test_only_findings_with_known_places_offer_the_flamegraph():
@@ -322,14 +291,6 @@ def test_a_run_without_torch_has_no_part_about_it():
     page = Page(a_story())
 
     assert "torch" not in page.ids
-
-
-def test_hot_lines_and_causes_worth_nothing_are_told_apart_from_findings():
-    text = Page(a_story()).text
-
-    assert "Hot lines with no known cause" in text
-    assert "best = argmax(self.estimates)" in text
-    assert "A list is turned into an array at every step at bandit/env.py:42" in text
 
 
 def test_the_first_evidence_of_a_hot_line_is_its_share_and_said_once():

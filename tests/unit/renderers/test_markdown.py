@@ -13,7 +13,7 @@ from rlprof.errors import UsageError
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.renderers.markdown import MOST_CHARACTERS, RENDERER
-from tests.report_factories import SITE, a_finding, a_location, a_process, a_report, a_story
+from tests.report_factories import SITE, a_finding, a_location, a_process, a_report
 
 HOME = "/home/researcher/project"
 BLOB = "https://github.com/o/r/blob/0123abc"
@@ -99,40 +99,6 @@ def a_report_on(name: str) -> Report:
     )
 
 
-def test_the_verdict_stands_first_and_the_table_has_prices_and_places():
-    page = shown(a_story())
-
-    assert page.text.lstrip().startswith(
-        "rlprof: 657 sps. Fixing the first finding gives 3 400 to 4 100 sps."
-    )
-    heading, first, second, *_ = page.rows
-    assert heading == ["", "What", "Saves", "Then", "Where"]
-    assert first == [
-        "1", "OmegaConf nodes are read in the hot loop", "82 to 87 % of steady time", "3 400 to 4 100 sps",
-        "bandit/env.py:42",
-    ]  # fmt: skip
-    assert second[0] == "2"
-
-
-def test_numbers_are_not_broken_in_narrow_columns():
-    assert "3\xa0400 to 4\xa0100\xa0sps" in RENDERER.render(a_story(), {})
-
-
-def test_details_show_the_source_the_evidence_and_the_fix():
-    text = markdown(a_story())
-
-    assert "> 42          reward = self.cfg.env.reward_scale" in text
-    assert "- 83 % of the main thread's busy time" in text
-    assert "**Fix:** Read the values once" in text
-    assert text.count("<details>") == text.count("</details>")
-
-
-def test_without_the_surroundings_the_line_stands_alone():
-    text = markdown(a_report(findings=[a_finding()]))
-
-    assert "```python\nreward = self.cfg.env.reward_scale * self.rng.normal()\n```" in text
-
-
 def test_lines_become_links_where_it_is_known_to_what():
     places = [a_location(f"{HOME}/a b/env.py:4"), a_location(f"{SITE}/numpy/x.py:8")]
     page = shown(a_report(findings=[a_finding(locations=places)]), **{"source-url": f"{BLOB}/"})
@@ -157,13 +123,6 @@ def test_what_is_no_address_is_refused(url):
         RENDERER.render(a_report(), {"source-url": url})
 
     assert raised.value.slug == "bad-render-option"
-
-
-def test_what_was_not_seen_is_in_sight():
-    page = shown(a_story())
-
-    assert "Not seen: 1 of 10 processes (pid 2000)" in page.text
-    assert "Process 2000 was not sampled" in page.text
 
 
 def test_a_run_without_a_rate_says_why():

@@ -50,17 +50,6 @@ def stacks(profile: Any) -> dict[tuple[str, ...], list[int]]:
     return dict(found)
 
 
-def labels(profile: Any, key: str) -> Counter[str]:
-    """Wall time by the values of a label."""
-    text = profile.string_table
-    found: Counter[str] = Counter()
-    for sample in profile.sample:
-        for label in sample.label:
-            if text[label.key] == key:
-                found[text[label.str]] += sample.value[0]
-    return found
-
-
 def test_the_story_looks_as_it_did() -> None:
     check_golden("story.pprof.txt", in_words(a_profile(a_story())))
 
@@ -108,19 +97,6 @@ def test_times_are_those_of_the_run_by_stack() -> None:
     }
 
 
-def test_labels_tell_processes_threads_and_phases_apart() -> None:
-    profile = a_profile(a_story())
-
-    assert labels(profile, "role").keys() == {"main", "worker"}
-    assert labels(profile, "pid") == {
-        "1000": round(21.3 * SECOND_NS),
-        "1001": round(9.8 * SECOND_NS),
-        "1002": round(9.8 * SECOND_NS),
-    }
-    assert labels(profile, "thread")["writer 5001"] == round(9.8 * SECOND_NS)
-    assert labels(profile, "phase")["start-up"] == round(1.9 * SECOND_NS)
-
-
 def test_lines_of_a_function_are_locations_of_one_function() -> None:
     profile = a_profile(
         a_report(
@@ -146,13 +122,6 @@ def test_what_was_not_seen_is_a_comment() -> None:
 
     assert b"Not sampled: worker, pid 77 (it ended too soon)." in comments
     assert b"The report was made without detail: there are no stacks in this file." in comments
-
-
-def test_a_remark_is_a_comment() -> None:
-    profile = a_profile(a_report(processes=[a_process(77, "worker", sampled=False, note="late")]))
-
-    comments = [profile.string_table[it] for it in profile.comment]
-    assert "Not sampled: worker, pid 77 (late)." in comments
 
 
 def test_hostile_names_are_spelled_out() -> None:

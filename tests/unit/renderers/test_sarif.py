@@ -50,19 +50,6 @@ def test_the_schema_is_no_formality():
         VALIDATOR.validate(document)
 
 
-def test_a_finding_stands_on_its_line_with_its_price():
-    run = run_in(a_story())
-    first = run["results"][0]
-
-    assert uri(first) == "bandit/env.py"
-    region = first["locations"][0]["physicalLocation"]["region"]
-    assert region["startLine"] == 42
-    assert region["snippet"]["text"].startswith("reward = self.cfg")
-    assert "82 to 87 % of steady time, 3 400 to 4 100 sps" in first["message"]["text"]
-    assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == first["ruleId"]
-    assert run["originalUriBaseIds"]["%SRCROOT%"]["uri"] == f"file://{HOME}/"
-
-
 def test_a_rule_carries_its_page_with_links_that_lead_somewhere():
     [rule] = [it for it in run_in(a_story())["tool"]["driver"]["rules"] if it["id"] == "hot-spot"]
 

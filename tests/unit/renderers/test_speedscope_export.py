@@ -44,18 +44,6 @@ def test_what_a_run_says_of_itself_is_spelled_out() -> None:
     assert a_file(a_report(rlprof_version="1\ud800"))["exporter"] == r"rlprof@1\ud800"
 
 
-def test_a_profile_for_each_thread_of_each_process() -> None:
-    document = a_file(a_story())
-
-    assert [it["name"] for it in document["profiles"]] == [
-        "main, pid 1000, MainThread",
-        "main, pid 1000, writer 5001",
-        "worker, pid 1001, MainThread",
-        "worker, pid 1002, MainThread",
-    ]
-    assert {it["unit"] for it in document["profiles"]} == {"microseconds"}
-
-
 def test_samples_come_in_the_order_of_time_and_add_up() -> None:
     detail = a_detail(
         ("0 MainThread", 10.0, "train a.py:5 yours"),

@@ -68,12 +68,6 @@ def test_widths_are_shares_and_depth_goes_down() -> None:
     assert abs(g_width / f_width - 0.75) < 0.01
 
 
-def test_a_box_says_name_place_share_and_times_without_scripts() -> None:
-    title = box(drawn(a_story()), "recv").findtext(f"{SVG}title")
-
-    assert title == ("recv (multiprocessing/connection.py:250): 7.8 %, 900 ms, waiting 900 ms")
-
-
 def test_a_box_that_mostly_waits_looks_so() -> None:
     svg = drawn(a_story())
 

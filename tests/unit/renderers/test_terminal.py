@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from rlprof.errors import UsageError
-from rlprof.model.finding import Confidence
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Note
 from rlprof.names import columns
@@ -17,7 +16,6 @@ from tests.report_factories import (
     a_flame,
     a_gpu,
     a_hot_spot,
-    a_process,
     a_report,
     a_report_with_gpus,
     a_story,
@@ -30,14 +28,6 @@ def shown(report: object, **options: str) -> str:
 
 def first_line(text: str) -> str:
     return text.splitlines()[0]
-
-
-def test_the_verdict_comes_first() -> None:
-    report = a_report(findings=[a_finding(sps_after=(1_240.0, 1_310.0))])
-
-    assert first_line(shown(report)) == (
-        "657 sps. Fixing the first finding gives 1 240 to 1 310 sps."
-    )
 
 
 def test_what_is_paid_once_stands_apart_in_one_line_with_its_seconds() -> None:
@@ -70,22 +60,6 @@ def test_without_steps_it_says_how_to_count_them() -> None:
     assert "--sps-pattern" in text
 
 
-def test_a_finding_names_line_code_fix_and_page() -> None:
-    text = shown(a_report(findings=[a_finding()]))
-
-    for part in (
-        "1. OmegaConf nodes are read in the hot loop",
-        "saves 82 to 87 % of steady time",
-        "-> 3 400 to 4 100 sps (now 657)",
-        "8.2 to 8.7 s of this run; measured",
-        "bandit/env.py:42 in step",
-        "reward = self.cfg.env.reward_scale * self.rng.normal()",
-        "Fix: Read the values once",
-        "rlprof explain omegaconf-in-loop",
-    ):
-        assert part in text
-
-
 def test_at_most_three_lines_of_evidence() -> None:
     text = shown(a_report(findings=[a_finding(evidence=[f"sign {n}" for n in range(5)])]))
 
@@ -101,23 +75,10 @@ def test_hot_lines_are_not_called_causes() -> None:
     assert "Fix:" not in text
 
 
-def test_nothing_found_names_the_threshold() -> None:
-    assert "no known cause costs 1.0 % of the time" in shown(a_report(), width="120")
-
-
 def test_no_samples_is_not_nothing_found() -> None:
     text = shown(a_report(flame=a_flame()))
 
     assert "nothing can be said" in first_line(text)
-
-
-def test_like_processes_are_one_line() -> None:
-    workers = [a_process(2000 + n, "worker", cpu_s=float(n)) for n in range(8)]
-
-    text = shown(a_report(processes=[a_process(), *workers]))
-
-    assert re.search(r"8 workers +12.0 +2.0 +0.0 to 7.0", text)
-    assert "2003" not in text
 
 
 def test_a_gpu_is_one_line() -> None:
@@ -182,9 +143,3 @@ def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_bad_option_is_refused(options: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         shown(a_report(), **options)
-
-
-def test_a_bounded_price_says_why_it_is_not_measured() -> None:
-    text = shown(a_report(findings=[a_finding(confidence=Confidence.BOUNDED)]), width="120")
-
-    assert "bounded: the cause is known" in text
