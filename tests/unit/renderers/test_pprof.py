@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 import pytest
