@@ -65,7 +65,9 @@ def a_finding(
 ) -> PricedFinding:
     found = tuple(locations) if locations is not None else (a_location(),)
     return PricedFinding(
-        finding=Finding(detector, title, phase, (), found, tuple(evidence), fix, confidence),
+        finding=Finding(
+            title, (), found, tuple(evidence), fix, confidence, detector=detector, phase=phase
+        ),
         rank=rank,
         saved_share=Range(*saves),
         sps_after=Range(*sps_after) if sps_after else None,

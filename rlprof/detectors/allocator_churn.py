@@ -25,7 +25,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         return
     frees = sum("Free" in it.name or "Release" in it.name for it in calls)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="device memory is allocated and freed while it trains",
         saved_us=Range(0.0, min(us, view.idle_us(IdleCause.ALLOCATOR))),
         evidence=(

@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.conversions import Conversion, Kind, find_conversions
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.source.module import Function, called_name
@@ -220,9 +220,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     locations = search.lines.locations(weights, whole)
     steps = profile.steady_steps
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(claims, Line(locations[0].file, locations[0].line, locations[0].function)),
-        phase=PhaseKind.STEADY,
         savings=tuple(
             Saving(frozenset(claim.nodes), search.removable(claim, steps)) for claim in claims
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import Note
 
 SeenT = TypeVar("SeenT")
-FoundT = TypeVar("FoundT")
+FoundT = TypeVar("FoundT", Finding, DeviceFinding)
 
 
 class Need(Enum):
@@ -60,7 +60,7 @@ class Detector:
 def detect_all(
     detecting: Iterable[tuple[str, Callable[[SeenT], Iterable[FoundT]]]], seen: SeenT
 ) -> tuple[list[FoundT], dict[str, Note]]:
-    """All findings in what was ``seen``, and a note on each detector that failed, by its id.
+    """All findings in what was ``seen``, named by their detectors, and a note on each detector that failed, by its id.
 
     ``detecting`` are pairs of a detector's id and what it calls for this kind of evidence.
     """
@@ -68,7 +68,7 @@ def detect_all(
     failures = {}
     for id_, detect in detecting:
         try:
-            found += tuple(detect(seen))
+            found += [it if it.detector else replace(it, detector=id_) for it in detect(seen)]
         # A detector may come from another package, and a bug in one must not cost the whole report.
         except Exception as error:
             failures[id_] = _failure(id_, error)

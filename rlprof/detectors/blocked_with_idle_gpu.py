@@ -19,7 +19,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     if not waits:
         return
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="the host waits for an idle GPU",
         saved_us=Range(0.0, 0.0),
         evidence=(

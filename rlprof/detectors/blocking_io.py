@@ -13,7 +13,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.log_output import find_output
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT, classify_components
 from rlprof.source.file_access import Access, file_accesses
@@ -102,9 +102,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     access = max(accesses.by_access, key=lambda it: (accesses.by_access[it], it.value))
     yield Finding(
-        detector=DETECTOR.id,
         title=f"{access.value} at {short_place(accesses.heaviest)} hold up the training",
-        phase=PhaseKind.STEADY,
         savings=tuple(accesses.savings()),
         locations=accesses.lines.locations(accesses.weights, whole)[:SHOWN_LINES],
         evidence=tuple(_evidence(profile, accesses)),

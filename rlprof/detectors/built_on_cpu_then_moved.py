@@ -40,7 +40,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     (site,) = call_sites(view.trace, [last])
     held = sum(end - start for start, end in spans)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="tensors are made on the CPU and then copied to the GPU",
         saved_us=Range(0.0, view.idle_in(spans)),
         evidence=(

@@ -10,7 +10,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import percent
@@ -43,9 +43,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     heaviest = max(weights, key=lambda line: (weights[line], line))
     yield Finding(
-        detector=DETECTOR.id,
         title=f"saving at {short_place(heaviest)} holds up the training",
-        phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(nodes), REMOVABLE),),
         locations=lines.locations(weights, whole)[:SHOWN_LINES],
         evidence=tuple(_evidence(profile, lines, heaviest, total, asleep)),

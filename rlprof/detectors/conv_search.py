@@ -51,7 +51,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     if us < MIN_SHARE * view.wall.length:
         return
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="algorithms for convolutions are searched for while it trains",
         saved_us=Range(0.0, min(us, view.idle_in((op.ts, op.end) for op in searches))),
         evidence=(

@@ -41,7 +41,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     if facts.total_us > MOST_OF_LAUNCHING * handing:
         return
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="the work is so small that a CPU may be faster",
         saved_us=Range(0.0, 0.0),
         evidence=(

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Finding
 from rlprof.model.gpus import GpuUse
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.profile.roles import ENVIRONMENT_WORKER
 from rlprof.units import percent, size
 
@@ -36,9 +36,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         else (f"{len(workers)} environment workers hold")
     )
     yield Finding(
-        detector=DETECTOR.id,
         title=f"{number} {size(total)} of GPU memory",
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=(),
         evidence=tuple(_evidence(profile, by_gpu)),

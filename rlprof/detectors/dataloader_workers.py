@@ -40,7 +40,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     if any(it.is_upload and it.memory == "pageable" for it in view.transfers):
         evidence.append("they go to the GPU through pageable memory")
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="the GPU waits for a DataLoader without workers"
         if in_turn
         else "the GPU waits for a DataLoader's workers",

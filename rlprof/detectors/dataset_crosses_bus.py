@@ -42,7 +42,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     number = sum(it.count for it in copies)
     aside = ", observations left out" if view.round_trips else ""
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title=f"{size(per_step(moved, view))} are copied to the GPU at each step",
         saved_us=Range(0.0, alone),
         evidence=(

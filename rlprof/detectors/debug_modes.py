@@ -48,7 +48,6 @@ def _blocking_launches(view: TraceView) -> Iterator[DeviceFinding]:
         return
     held = sum(max(0.0, it.dur - LAUNCH_US) for it in launches)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="every launch waits until its kernel has ended",
         saved_us=Range(0.0, min(held, view.wall.length * (1 - view.busy_share))),
         evidence=(
@@ -72,7 +71,6 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
     if inside < least:
         return
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="autograd looks for NaN after each op of the backward pass",
         saved_us=Range(0.0, 0.0),
         evidence=(

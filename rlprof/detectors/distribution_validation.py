@@ -15,7 +15,7 @@ from rlprof.device.places import per_step, places_of
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import count, duration, percent
@@ -52,9 +52,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         return
     heaviest = max(weights, key=lambda line: (weights[line], line))
     yield Finding(
-        detector=DETECTOR.id,
         title=f"distributions check their arguments at every step ({short_place(heaviest)})",
-        phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(nodes), REMOVABLE),),
         locations=lines.locations(weights, whole)[:SHOWN_LINES],
         evidence=tuple(_evidence(profile, lines, heaviest, total)),
@@ -103,7 +101,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     if view.step_count:
         evidence.append(f"{count(float(f'{per_step(calls, view):.2g}'))} checks per step")
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="torch.distributions checks its values and waits for the GPU",
         saved_us=Range(0.0, bound),
         evidence=tuple(evidence),

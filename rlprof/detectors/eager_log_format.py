@@ -17,7 +17,7 @@ from rlprof.detectors.recognisers.logging_calls import (
 )
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import percent
 
@@ -155,10 +155,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     more = f" and {len(weights) - 1} more" if len(weights) > 1 else ""
     heaviest = max(wasted, key=lambda site: (wasted[site].total_us, site.message.callee))
     yield Finding(
-        detector=DETECTOR.id,
         title=f"messages for {heaviest.message.callee} are formatted with its level off "
         f"({place}{more})",
-        phase=PhaseKind.STEADY,
         savings=_savings(profile.steady, wasted.values(), interval),
         locations=locations,
         evidence=(

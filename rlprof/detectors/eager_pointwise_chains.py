@@ -38,7 +38,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     saved = sum(sum(row.dur for row in chain) * (1 - 1 / len(chain)) for chain in chains)
     kernels = sum(map(len, chains))
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="elementwise kernels run one after the other",
         saved_us=Range(0.0, saved),
         evidence=(

@@ -11,7 +11,7 @@ from rlprof.libraries.known import files_of, packages_of
 from rlprof.model.activity import Component
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT, classify_components
 from rlprof.source.lines import Line, UserLines, short_place
@@ -77,9 +77,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     locations = environment.lines.locations(environment.weights, profile.critical.wall_us)
     heaviest = Line(locations[0].file, locations[0].line, locations[0].function)
     yield Finding(
-        detector=DETECTOR.id,
         title=f"the environment takes {percent(share)} of the time ({short_place(heaviest)})",
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=locations[:SHOWN_LINES],
         evidence=tuple(_evidence(component, environment)),

@@ -33,7 +33,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     waited = sum(it.wait_us for it in waits)
     bound = sum(it.recoverable_us for it in waits)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title=f"the program synchronizes with the GPU {count(calls)} times",
         saved_us=Range(0.0, bound),
         evidence=(

@@ -33,7 +33,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     if alone < MIN_SHARE * view.wall.length:
         return
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="the GPU waits for other processes",
         saved_us=Range(0.0, alone),
         evidence=(

@@ -39,7 +39,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         return
     tf32 = major >= TF32_MAJOR
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="matrix products run in full single precision",
         saved_us=Range(0.0, SAVED * us),
         evidence=(

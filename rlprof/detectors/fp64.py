@@ -30,7 +30,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     if view.busiest is None or not kernels or us < MIN_SHARE * view.busiest.busy_us:
         return
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="the GPU computes in double precision",
         saved_us=Range(0.0, SAVED * us),
         evidence=(

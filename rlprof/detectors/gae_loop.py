@@ -8,7 +8,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.torch_time import torch_time
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.parameters import Parameters
@@ -55,10 +55,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     sure = time.heaviest.line in without_gradients(profile.sources[time.heaviest.file])
     each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
     yield Finding(
-        detector=DETECTOR.id,
         title="advantages or returns are reckoned in torch, row by row "
         f"({short_place(Line(time.heaviest.file, loop.line, ''))})",
-        phase=PhaseKind.STEADY,
         savings=(Saving(time.nodes, removable),),
         locations=lines.locations(time.weights, whole)[:SHOWN_LINES],
         evidence=(

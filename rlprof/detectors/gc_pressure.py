@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.counters import GC_COLLECTIONS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.module import called_name
@@ -59,9 +59,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     heavier = asked if asked.us > automatic.us else automatic
     named = {line: us for line, us in heavier.weights.items() if line.file}
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(heavier is asked, named),
-        phase=PhaseKind.STEADY,
         savings=(
             Saving(frozenset(asked.nodes), ASKED_FOR),
             Saving(frozenset(automatic.nodes), AUTOMATIC),

@@ -10,7 +10,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import Line, UserLines
 from rlprof.units import percent
@@ -89,9 +89,7 @@ def _finding(
     most = critical * (1 - WITHOUT_HAND_OVER / side_by_side)
     working = sum(it.working_us for it in crew) / profile.steady_us
     yield Finding(
-        detector=DETECTOR.id,
         title=f"{len(crew)} Python threads of one process take turns at the interpreter lock",
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=lines.locations(weights, sum(it.wall_us for it in crew))[:SHOWN_LINES],
         evidence=(

@@ -38,7 +38,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     ranked = sorted(regions.items(), key=lambda item: (-item[1], item[0]))[:3]
     named = [(name, us) for name, us in ranked if us >= WORTH_NAMING * starved]
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="the GPU waits for the program",
         saved_us=Range(0.0, max(0.0, starved - loading)),
         evidence=(

@@ -72,7 +72,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
             f"{count(clipping)} of them are by clip_grad_norm_(error_if_nonfinite=True)"
         )
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="the host waits for the GPU to read a number",
         saved_us=Range(0.0, bound),
         evidence=tuple(evidence),

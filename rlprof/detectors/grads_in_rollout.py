@@ -16,7 +16,7 @@ from rlprof.device.places import place
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
 from rlprof.source.gradients import switches_off_for_good, without_gradients
@@ -75,9 +75,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     heaviest = max(weights, key=lambda line: (weights[line], line))
     each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
     yield Finding(
-        detector=DETECTOR.id,
         title=f"gradients are recorded while acting ({short_place(heaviest)})",
-        phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(nodes), REMOVABLE),),
         locations=search.lines.locations(weights, whole)[:SHOWN_LINES],
         evidence=(
@@ -158,7 +156,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     idle = view.idle_in((op.ts, op.end) for op in wasted)
     (site,) = call_sites(view.trace, wasted[:1])
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="a graph is recorded for a backward pass that never comes",
         saved_us=Range(0.0, min(RECORDING * held, idle)),
         evidence=(

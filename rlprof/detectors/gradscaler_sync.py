@@ -24,7 +24,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     calls = sum(len(it.calls) for it in waits)
     bound = sum(it.recoverable_us for it in waits)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="GradScaler waits for the GPU before each optimizer step",
         saved_us=Range(0.0, bound),
         evidence=(

@@ -19,7 +19,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     facts = view.compiling
     if facts.compiling_us >= MIN_SHARE * view.wall.length and view.wall.length:
         yield DeviceFinding(
-            detector=DETECTOR.id,
             title="torch.compile compiles while it trains",
             saved_us=Range(0.0, facts.compiling_us),
             evidence=(
@@ -32,7 +31,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         )
     if facts.regions_per_call > 1:
         yield DeviceFinding(
-            detector=DETECTOR.id,
             title=f"compiled code is broken into {facts.regions_per_call:.3g} pieces",
             saved_us=Range(0.0, view.idle_us(IdleCause.LAUNCH_BOUND)),
             evidence=(

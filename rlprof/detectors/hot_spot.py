@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import (
     GC_FUNCTION,
     INVALID_FUNCTION,
@@ -173,9 +173,7 @@ def _name(frame: Frame) -> str:
 def _finding(spot: _Spot, cost: _Cost, lines: UserLines, whole: int) -> Finding:
     locations = lines.locations(cost.lines, whole)[:SHOWN_LINES]
     return Finding(
-        detector=DETECTOR.id,
         title=_title(spot, cost),
-        phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(cost.nodes), Range(0.0, cost.busy_us / cost.wall_us)),),
         locations=locations,
         evidence=tuple(_evidence(cost, lines, whole)),

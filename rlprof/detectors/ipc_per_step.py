@@ -16,7 +16,7 @@ from rlprof.libraries.known import LIBRARIES
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import Line, UserLines
 from rlprof.units import count, duration, percent
@@ -98,9 +98,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     nodes = _transport_nodes(crews, transport)
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(crews),
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=_locations(nodes, profile),
         evidence=tuple(_evidence(crews, change, messages, profile)),

@@ -11,7 +11,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Activity, HostLoad, Wait, WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import Line, UserLines, last_name, short_place
@@ -88,9 +88,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     weights = _weights(profile, found)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(weights, found, profile),
-        phase=PhaseKind.STEADY,
         savings=tuple(_savings(profile, found)),
         locations=lines.locations({line: min(us, whole) for line, us in weights.items()}, whole)[
             :SHOWN_LINES

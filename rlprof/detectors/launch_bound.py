@@ -40,7 +40,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     ):
         return
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="the GPU waits for the host to launch short kernels",
         saved_us=Range(RECOVERED.low * launching, RECOVERED.high * launching),
         evidence=(

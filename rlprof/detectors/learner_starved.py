@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.profile.workload import (
     Workload,
     busiest_lines,
@@ -59,10 +59,8 @@ def _makers(learner: Workload, crew: Collection[Workload]) -> tuple[Workload, ..
 def _finding(learner: Workload, makers: tuple[Workload, ...], profile: Profile) -> Finding:
     free = 0 if profile.load.saturated else _free_cores(profile)
     return Finding(
-        detector=DETECTOR.id,
         title=f"{group([learner])} waits {percent(learner.waiting)} of the time for samples of "
         f"{group(makers)}",
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=busiest_lines(makers, profile),
         evidence=tuple(_evidence(learner, makers, free, profile)),

@@ -10,7 +10,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.locks import HeldWork, asleep_for_locks, work_under_locks
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT, INFERENCE, LEARNING, classify_components
 from rlprof.profile.workload import workloads
@@ -71,9 +71,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         savings.append(Saving(written, UNDER_IT))
     locations = lines.locations(weights, whole)[:SHOWN_LINES]
     yield Finding(
-        detector=DETECTOR.id,
         title=f"the lock at {short_place(max(weights, key=lambda it: (weights[it], it)))} is contended",
-        phase=PhaseKind.STEADY,
         savings=tuple(savings),
         locations=locations,
         evidence=tuple(_evidence(profile, waited, (touched - asleep) / whole, held)),

@@ -13,7 +13,7 @@ from rlprof.detectors.recognisers.log_output import find_output
 from rlprof.libraries.base import Sink
 from rlprof.model.counters import LOG_RECORDS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.source.module import called_name
@@ -127,9 +127,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     sink = max(output.by_sink, key=lambda it: (output.by_sink[it], it.value))
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(profile, output, sink),
-        phase=PhaseKind.STEADY,
         savings=(*output.savings(), *_waits_for_writers(profile)),
         locations=output.lines.locations(output.weights, whole)[:SHOWN_LINES],
         evidence=tuple(_evidence(profile, output)),

@@ -11,7 +11,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.growing import Addition, additions
 from rlprof.model.finding import Confidence, Finding, Location
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.profile.trend import HOUR_US
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import duration, percent, size
@@ -62,9 +62,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     told = [it for it in memory.lines if it.stands_out]
     named = _locations(adding, told)
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(trend, hours),
-        phase=PhaseKind.STEADY,
         savings=(),
         # It takes none of the time: growing memory is no slower until there is no more of it.
         locations=tuple(Location(*line, share=0.0, source=lines.text(line)) for line in named),

@@ -13,7 +13,7 @@ from rlprof.detectors.recognisers.transport import most_transport_us
 from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.counters import UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import count, duration, percent
@@ -52,10 +52,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     heaviest = max(weights, key=lambda line: (weights[line], line)) if weights else None
     yield Finding(
-        detector=DETECTOR.id,
         title="the model's weights are sent to other processes again and again"
         + (f" at {short_place(heaviest)}" if heaviest else ""),
-        phase=PhaseKind.STEADY,
         savings=tuple(_savings(profile, found)),
         locations=lines.locations(weights, max(whole, *weights.values(), 1))[:SHOWN_LINES],
         evidence=tuple(_evidence(profile, parts, working)),

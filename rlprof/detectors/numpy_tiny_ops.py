@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import duration, percent
 
@@ -150,9 +150,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     locations = search.lines.locations(search.weights, whole)
     heaviest = Line(locations[0].file, locations[0].line, locations[0].function)
     yield Finding(
-        detector=DETECTOR.id,
         title=f"numpy works on single numbers at every step ({short_place(heaviest)})",
-        phase=PhaseKind.STEADY,
         savings=tuple(
             Saving(frozenset(nodes), removable)
             for nodes, removable in (

@@ -10,7 +10,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.source.origin import Origin, origin
@@ -94,9 +94,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     locations = lines.locations(weights, whole)
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(max(weights, key=lambda line: (weights[line], line)), lines, len(weights)),
-        phase=PhaseKind.STEADY,
         savings=(
             Saving(frozenset(nodes), Range(1 - PLAIN_ACCESS_LEFT, 1.0)),
             *_failed_lookups(tree, read_by_attribute),

@@ -16,7 +16,7 @@ from rlprof.device.view import TraceView
 from rlprof.model.calltree import CallTree
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
 from rlprof.source.module import PARSED_FILES, called_name, parse
@@ -90,9 +90,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     heaviest = max(weights, key=lambda line: (weights[line], line))
     each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
     yield Finding(
-        detector=DETECTOR.id,
         title=f"the optimizer goes through the parameters one by one ({short_place(heaviest)})",
-        phase=PhaseKind.STEADY,
         savings=tuple(
             Saving(frozenset(nodes), _KINDS[kind][1]) for kind, nodes in sorted(claimed.items())
         ),
@@ -138,7 +136,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         return
     freed = optimizer.host_us * (1 - FUSED_LAUNCHES / each)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title=f"{optimizer.name} launches {count(round(each))} kernels per step, for each parameter anew",
         saved_us=Range(0.0, min(freed, view.idle_us(IdleCause.LAUNCH_BOUND))),
         evidence=(

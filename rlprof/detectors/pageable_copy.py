@@ -37,7 +37,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     moved = sum(it.bytes for it in copies)
     number = sum(it.count for it in copies)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title=f"{size(moved)} go through pageable memory",
         saved_us=Range(0.0, bound),
         evidence=(

@@ -16,7 +16,7 @@ from rlprof.model.activity import Activity
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.units import count, percent, size
@@ -92,9 +92,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     removable = TENSORS if about_tensors else _removable(traffic)
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(traffic, about_tensors=about_tensors),
-        phase=PhaseKind.STEADY,
         savings=(
             *_savings(profile, nodes, published, removable),
             *working_time(profile.steady, plumbing, profile.wait_kinds, PLUMBING),

@@ -79,7 +79,6 @@ def _imports(start: WorkerStart, profile: Profile) -> Finding:
     weights = _weights(start.nodes, profile.start_up, lines)
     number = len(start.processes)
     return Finding(
-        detector=DETECTOR.id,
         title=f"{count(number)} worker{'s' if number != 1 else ''} import"
         f"{'s' if number == 1 else ''} {what or 'modules'} for {percent(share)} of the run",
         phase=PhaseKind.START_UP,
@@ -238,9 +237,7 @@ def _remade(start: WorkerStart, profile: Profile) -> Finding | None:
     where = f" ({short_place(Line(first.file, first.line, first.function))})" if first else ""
     number = len(start.processes)
     return Finding(
-        detector=DETECTOR.id,
         title=f"{count(number)} processes are made and ended in the loop{where}",
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=locations,
         evidence=(

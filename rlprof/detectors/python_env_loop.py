@@ -20,7 +20,7 @@ from rlprof.detectors.recognisers.env_loops import (
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, last_name, short_place
@@ -222,9 +222,7 @@ def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Fin
     locations = search.lines.locations(claim.weights, whole)
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
     return Finding(
-        detector=DETECTOR.id,
         title=f"the policy is asked for one environment at a time ({_place(locations)})",
-        phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(claim.nodes), _removed_by_a_batch(count, each)),),
         locations=locations,
         evidence=tuple(_evidence(claim, "the policy", count, each, whole)),
@@ -243,9 +241,7 @@ def _of_steps(search: _Search, profile: Profile, parameters: Parameters) -> Iter
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
     low, high = (1 - min(1.0, costs / count) for costs in reversed(STEP_COSTS))
     yield Finding(
-        detector=DETECTOR.id,
         title=f"environments in plain Python are stepped one by one ({_place(locations)})",
-        phase=PhaseKind.STEADY,
         savings=(Saving(frozenset(claim.nodes), Range(low, high)),),
         locations=locations,
         evidence=tuple(_evidence(claim, "their steps", count, each, whole)),

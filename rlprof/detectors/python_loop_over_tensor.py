@@ -12,7 +12,7 @@ from rlprof.device.repeats import loops_over_tensors
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.tensor_loops import TensorLoop, tensor_loops
 from rlprof.units import count, duration, percent
@@ -53,10 +53,8 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     loop = loops[heaviest.file][heaviest.line]
     each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
     yield Finding(
-        detector=DETECTOR.id,
         title=f"a Python loop goes through {loop.tensor} one by one "
         f"({short_place(Line(heaviest.file, loop.line, ''))})",
-        phase=PhaseKind.STEADY,
         savings=tuple(
             Saving(time.nodes, removable)
             for time, removable in ((numbers, NUMBERS_REMOVABLE), (rows, ROWS_REMOVABLE))
@@ -97,7 +95,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     # What one turn takes is left: the same ops over all items at once.
     idle = view.idle_in(it.span for it in loops) * (1 - len(loops) / turns)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="a Python loop takes a tensor apart, item by item",
         saved_us=Range(0.0, idle),
         evidence=(

@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.source.replay import (
@@ -124,11 +124,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     locations = found.lines.locations(found.weights, whole)
     heaviest = Line(locations[0].file, locations[0].line, locations[0].function)
     yield Finding(
-        detector=DETECTOR.id,
         title=f"batches are drawn from Python objects one by one ({short_place(heaviest)})"
         if drawn > shuffled
         else f"all indices of the buffer are shuffled for each batch ({short_place(heaviest)})",
-        phase=PhaseKind.STEADY,
         savings=tuple(savings),
         locations=locations,
         evidence=tuple(_evidence(found, profile, total)),

@@ -31,7 +31,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     idle = view.idle_in((trip.read.end, trip.away.end) for trip in trips)
     sites = Counter(call_sites(view.trace, [trip.read for trip in trips]))
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title=f"the environments and the GPU take turns {count(len(trips))} times",
         saved_us=Range(0.0, min(len(trips) * LATENCY_US, idle)),
         evidence=(

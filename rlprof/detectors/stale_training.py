@@ -14,7 +14,7 @@ from rlprof.detectors.recognisers.publishing import find_publishing
 from rlprof.libraries.step_sources import best_source
 from rlprof.model.counters import OUTPUT_STEPS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import DATA, LEARNING, classify_components
 from rlprof.profile.workload import mean, workloads
@@ -182,9 +182,7 @@ def _of_updates(
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     wait = "Let the learner wait for new steps (while updates > steps: wait on a condition): "
     return Finding(
-        detector=DETECTOR.id,
         title=f"the learner makes {ratio:.2g} updates for each new step",
-        phase=PhaseKind.STEADY,
         savings=()
         if held_up
         else tuple(working_time(profile.steady, nodes, profile.wait_kinds, removable)),
@@ -223,9 +221,7 @@ def _held_up(profile: Profile, pace: _Pace, nodes: frozenset[int]) -> float:
 def _of_buffer(pace: _Pace, capacity: int) -> Finding:
     each = pace.steps / pace.updates
     return Finding(
-        detector=DETECTOR.id,
         title=f"{count(each)} steps are collected for each update, into a buffer of {count(capacity)}",
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=(),
         evidence=(

@@ -79,7 +79,6 @@ def detect(profile: Profile) -> Iterable[Finding]:
     heaviest = _heaviest(found, start_up)
     processes = sum(1 for process in profile.processes if process.python)
     yield Finding(
-        detector=DETECTOR.id,
         title=_title(heaviest, start_up / wall),
         phase=PhaseKind.START_UP,
         savings=tuple(_savings(found, profile)),

@@ -17,7 +17,7 @@ from rlprof.device.repeats import averages_by_parameter
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.module import PARSED_FILES, called_name, parse
 from rlprof.units import count, duration, percent
@@ -63,9 +63,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     loop = Line(heaviest.file, update.line, "")
     each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
     yield Finding(
-        detector=DETECTOR.id,
         title=f"a target network is moved parameter by parameter ({short_place(loop)})",
-        phase=PhaseKind.STEADY,
         savings=tuple(
             Saving(time.nodes, _REMOVABLE[moved_by])
             for moved_by, time in times.items()
@@ -112,7 +110,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     parameters = sum(it.turns for it in updates)
     idle = view.idle_in(it.span for it in updates) * (1 - len(updates) / parameters)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title="parameters are averaged one by one",
         saved_us=Range(0.0, idle),
         evidence=(

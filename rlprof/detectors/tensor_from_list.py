@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
@@ -58,9 +58,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     heaviest = max(weights, key=lambda line: (weights[line], line))
     each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
     yield Finding(
-        detector=DETECTOR.id,
         title=f"a tensor is made of a list, item by item ({short_place(heaviest)})",
-        phase=PhaseKind.STEADY,
         savings=tuple(
             Saving(frozenset(nodes), removable)
             for nodes, removable in ((alone, REMOVABLE), (shared, BESIDE_OTHERS))

@@ -26,7 +26,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     steps = max(1, view.step_count)
     idle = max((view.wall.length - it.busy_us for it in view.devices), default=0.0)
     yield DeviceFinding(
-        detector=DETECTOR.id,
         title=f"{count(round(per_step(number, view)))} copies of a few bytes per step",
         saved_us=Range(0.0, min((number - steps) * HOST_US, idle)),
         evidence=(

@@ -10,7 +10,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import scaled, working_time
 from rlprof.detectors.recognisers.transport import find_transport
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.profile.roles import LEARNER
 from rlprof.profile.workload import (
     COLLECTORS,
@@ -53,9 +53,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if native > MAX_NATIVE * (python + native):
         return
     yield Finding(
-        detector=DETECTOR.id,
         title=f"{group(busy)} share {_cores(cores)}",
-        phase=PhaseKind.STEADY,
         savings=tuple(_savings(busy, profile)),
         locations=busiest_lines(busy, profile),
         evidence=tuple(_evidence(busy, profile)),

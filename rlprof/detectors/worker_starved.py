@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.profile.workload import (
     Workload,
     busiest_lines,
@@ -45,10 +45,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     waiting = mean(it.waiting for it in starved)
     yield Finding(
-        detector=DETECTOR.id,
         title=f"{group(starved)} wait{'s' if len(starved) == 1 else ''} {percent(waiting)} of the "
         f"time for {group([giver])}, which works meanwhile",
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=busiest_lines([giver], profile),
         evidence=tuple(_evidence(starved, giver, waiting)),

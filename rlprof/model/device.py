@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from rlprof.model.finding import Confidence, Range
@@ -45,7 +45,8 @@ class DeviceFinding:
     quicker, no more than the host waits for a device that works.
     """
 
-    detector: str
+    detector: str = field(default="", kw_only=True)
+    """As of a ``Finding``."""
     title: str
     saved_us: Range
     """Of the wall time of the trace."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -63,11 +63,12 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A bottleneck, not yet priced. ``detector`` is the id of what found it."""
+    """A bottleneck, not yet priced."""
 
-    detector: str
+    detector: str = field(default="", kw_only=True)
+    """The id of what found it, from who calls the detectors."""
     title: str
-    phase: PhaseKind
+    phase: PhaseKind = field(default=PhaseKind.STEADY, kw_only=True)
     savings: tuple[Saving, ...]
     locations: tuple[Location, ...]
     """The heaviest first."""

@@ -19,9 +19,7 @@ def a_detector(id_: str, us: float, causes: tuple[IdleCause, ...]) -> Detector:
 
     def detect(view: TraceView) -> list[DeviceFinding]:
         return [
-            DeviceFinding(
-                id_, id_, Range(0.0, us), ("seen",), "fix", Confidence.BOUNDED, causes=causes
-            )
+            DeviceFinding(id_, Range(0.0, us), ("seen",), "fix", Confidence.BOUNDED, causes=causes)
         ]
 
     return Detector(id_, id_, in_trace=InTrace(detect))

@@ -40,7 +40,9 @@ def a_claim(
 ) -> Finding:
     """A finding that claims all time in ``files``."""
     saving = Saving(nodes_in(profile, *files), removable)
-    return Finding(detector, ", ".join(files), phase, (saving,), (), (), "", confidence)
+    return Finding(
+        ", ".join(files), (saving,), (), (), "", confidence, detector=detector, phase=phase
+    )
 
 
 def price_one(profile: Profile, *files: str, **how: object) -> PricedFinding:
@@ -341,7 +343,7 @@ def test_samples_behind_a_price():
 
 def test_an_empty_run_prices_at_nothing():
     profile = build_profile(a_run(start_up_s=0, steady_s=0).recording())
-    claim = Finding("x", "x", PhaseKind.STEADY, (Saving(frozenset(), EXACT),), (), (), "")
+    claim = Finding("x", (Saving(frozenset(), EXACT),), (), (), "")
 
     priced = price([claim], profile)
 
@@ -354,9 +356,7 @@ def test_an_empty_run_prices_at_nothing():
 
 def a_change(profile: Profile, *files: str, left: Range) -> Finding:
     nodes = nodes_in(profile, *files)
-    return Finding(
-        "for-a-test", "change", PhaseKind.STEADY, (), (), (), "", remainder=Remainder(nodes, left)
-    )
+    return Finding("change", (), (), (), "", remainder=Remainder(nodes, left))
 
 
 def test_a_change_of_structure_saves_what_it_does_not_leave():
@@ -390,7 +390,7 @@ def test_what_is_sold_already_is_not_sold_by_a_change_again():
 
 def test_a_finding_without_savings_costs_nothing_and_is_told():
     profile = profile_of(a_hot_line(0.8))
-    finding = Finding("for-a-test", "worth knowing", PhaseKind.STEADY, (), (), (), "")
+    finding = Finding("worth knowing", (), (), (), "")
 
     priced = price([finding], profile)
 

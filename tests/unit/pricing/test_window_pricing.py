@@ -56,7 +56,6 @@ def a_detector(
     def detect(_view: object) -> list[DeviceFinding]:
         return [
             DeviceFinding(
-                id_,
                 "the GPU waits",
                 Range(saved_us / 2, saved_us),
                 ("many short kernels",),

@@ -9,7 +9,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.errors import UsageError
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.flame import FlameSelection
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import Counter, Gauge
 from rlprof.report import findings, wording
 from rlprof.report.build import build_report
@@ -30,7 +30,7 @@ def a_detector(
         if nodes:
             saving = Saving(nodes, Range(0.0 if fallback else 1.0, 1.0))
             confidence = Confidence.SUSPECTED if fallback else Confidence.MEASURED
-            yield Finding(detector_id, file, PhaseKind.STEADY, (saving,), (), (), "", confidence)
+            yield Finding(file, (saving,), (), (), "", confidence)
 
     evidence = InSamples(detect, frozenset(needs), is_fallback=fallback)
     return Detector(detector_id, detector_id, in_samples=evidence)
