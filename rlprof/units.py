@@ -62,3 +62,8 @@ def flops(number: float) -> str:
 def power(watts: float) -> str:
     """``310 W``."""
     return f"{watts:.0f} W"
+
+
+def of_each_step(us: float, steps: float) -> str:
+    """``, 12 µs a step``, behind a share of the time; empty where no steps were counted."""
+    return f", {duration(us / steps)} a step" if steps else ""

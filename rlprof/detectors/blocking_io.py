@@ -17,7 +17,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT, classify_components
 from rlprof.source.file_access import Access, file_accesses
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.origin import Origin, origin, origin_of_file
 from rlprof.units import duration, percent
 
@@ -35,8 +35,6 @@ REMOVABLE: Final[Mapping[Access, Range]] = {
 closed for it 500, synced 40 000; sqlite's commit over its insert 17 000. A small file read from the
 system's cache over its array in memory 180 to 700: it is less where each is read only once. A request
 in a thread still takes the interpreter for a part of its time."""
-
-SHOWN_LINES: Final = 4
 
 _FIXES: Final[Mapping[Access, str]] = {
     Access.SYNC: "Sync, flush or commit once per rollout or at the end, not at each step: the system "
@@ -86,7 +84,7 @@ class _Accesses:
 
     @property
     def heaviest(self) -> Line:
-        return max(self.weights, key=lambda line: (self.weights[line], line))
+        return heaviest_line(self.weights)
 
     def savings(self) -> Iterator[Saving]:
         for access in Access:
@@ -104,7 +102,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"{access.value} at {short_place(accesses.heaviest)} hold up the training",
         savings=tuple(accesses.savings()),
-        locations=accesses.lines.locations(accesses.weights, whole)[:SHOWN_LINES],
+        locations=accesses.lines.shown_locations(accesses.weights, whole),
         evidence=tuple(_evidence(profile, accesses)),
         fix=_FIXES[access],
         confidence=Confidence.MEASURED if access in (Access.SYNC, Access.OPEN) else Confidence.BOUNDED,

@@ -12,7 +12,7 @@ from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.01
@@ -20,8 +20,6 @@ MIN_SHARE: Final = 0.01
 
 REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes when a tenth as many are saved (90 %), or hardly any."""
-
-SHOWN_LINES: Final = 4
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -41,11 +39,11 @@ def detect(profile: Profile) -> Iterable[Finding]:
     total = sum(weights.values())
     if not whole or total / whole < MIN_SHARE:
         return
-    heaviest = max(weights, key=lambda line: (weights[line], line))
+    heaviest = heaviest_line(weights)
     yield Finding(
         title=f"saving at {short_place(heaviest)} holds up the training",
         savings=(Saving(frozenset(nodes), REMOVABLE),),
-        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        locations=lines.shown_locations(weights, whole),
         evidence=tuple(_evidence(profile, lines, heaviest, total, asleep)),
         fix="Save a tenth as often, or by time (every ten minutes). Leave out what can be made again, "
         "such as a replay buffer; or copy the state and write it in a thread beside the training.",

@@ -17,8 +17,8 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.units import count, duration, percent
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -27,8 +27,6 @@ REMOVABLE: Final = Range(0.85, 1.0)
 """Part that goes with ``validate_args=False``: the checks are skipped, the calls around them stay. Measured
 with torch 2.13, a batch of 16, with and without (``benchmarks/replacements.py``): ``Categorical(logits=...)``
 25 and 12 µs, its ``log_prob`` 25 and 9; ``Normal`` 14 and 4, its ``log_prob`` 22 and 16."""
-
-SHOWN_LINES: Final = 4
 
 _CONSTRAINTS: Final = re.compile(r"[/\\]torch[/\\]distributions[/\\]constraints\.py$")
 _DISTRIBUTION: Final = re.compile(r"[/\\]torch[/\\]distributions[/\\]distribution\.py$")
@@ -50,11 +48,11 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
         return
-    heaviest = max(weights, key=lambda line: (weights[line], line))
+    heaviest = heaviest_line(weights)
     yield Finding(
         title=f"distributions check their arguments at every step ({short_place(heaviest)})",
         savings=(Saving(frozenset(nodes), REMOVABLE),),
-        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        locations=lines.shown_locations(weights, whole),
         evidence=tuple(_evidence(profile, lines, heaviest, total)),
         fix="torch.distributions.Distribution.set_default_validate_args(False) once at the start, or "
         "validate_args=False for each. On a GPU each check is a wait for it, too. Leave it on while you look "
@@ -71,7 +69,7 @@ def _is_check(frame: Frame) -> bool:
 
 def _evidence(profile: Profile, lines: UserLines, heaviest: Line, total: float) -> Iterable[str]:
     whole = profile.critical.wall_us
-    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    each = of_each_step(total, profile.steady_steps)
     yield f"{percent(total / whole)} of the steady time goes into checking{each}"
     statement = lines.statement(Frame(heaviest.file, heaviest.function, heaviest.line))
     if statement is not None:

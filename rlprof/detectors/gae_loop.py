@@ -13,7 +13,7 @@ from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.parameters import Parameters
 from rlprof.source.tensor_loops import TensorLoop, tensor_loops
-from rlprof.units import duration, percent
+from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -33,8 +33,6 @@ leaves one turn in as many as there are environments (512 of them: 0.64 of 0.65 
 WIDE: Final = 512
 """Environments from which on the numbers themselves cost more than the calls."""
 
-SHOWN_LINES: Final = 4
-
 
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
@@ -53,12 +51,12 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if loop.of_one_column:
         removable = ONE_BY_ONE_REMOVABLE
     sure = time.heaviest.line in without_gradients(profile.sources[time.heaviest.file])
-    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    each = of_each_step(total, profile.steady_steps)
     yield Finding(
         title="advantages or returns are reckoned in torch, row by row "
         f"({short_place(Line(time.heaviest.file, loop.line, ''))})",
         savings=(Saving(time.nodes, removable),),
-        locations=lines.locations(time.weights, whole)[:SHOWN_LINES],
+        locations=lines.shown_locations(time.weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent in that loop{each}",
             f"the source shows a recursion from the last row of {loop.tensor} to the first, in small "

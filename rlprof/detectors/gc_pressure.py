@@ -13,7 +13,7 @@ from rlprof.model.counters import GC_COLLECTIONS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.module import called_name
 from rlprof.units import count, percent
 
@@ -27,8 +27,6 @@ there is to do, and walk old objects only when these have grown by a quarter. 0.
 AUTOMATIC: Final = Range(0.5, 0.98)
 """Part that goes with ``gc.freeze()`` after set-up and thresholds some tens of times higher. It depends
 on how many objects of the loop live on, which no sample shows."""
-
-SHOWN_LINES: Final = 4
 
 
 @dataclass(slots=True)
@@ -64,7 +62,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             Saving(frozenset(asked.nodes), ASKED_FOR),
             Saving(frozenset(automatic.nodes), AUTOMATIC),
         ),
-        locations=lines.locations(named, whole)[:SHOWN_LINES],
+        locations=lines.shown_locations(named, whole),
         evidence=tuple(_evidence(profile, asked, automatic)),
         fix="Take gc.collect() out of the loop; Python collects by itself."
         if heavier is asked
@@ -85,7 +83,7 @@ def _asks(lines: UserLines, owner: int) -> bool:
 
 
 def _title(is_asked: bool, named: dict[Line, float]) -> str:
-    at = short_place(max(named, key=lambda line: (named[line], line))) if named else ""
+    at = short_place(heaviest_line(named)) if named else ""
     if is_asked:
         return f"gc.collect() at {at} runs in the loop"
     return f"garbage collection, most of it set off at {at}" if at else "garbage collection"

@@ -31,8 +31,6 @@ WITHOUT_HAND_OVER: Final = 0.7
 sides. Two threads of a Blackjack program on two cores as processes: 0.38 to 0.63 saved, where the
 cores alone would save a half."""
 
-SHOWN_LINES: Final = 4
-
 
 def detect(profile: Profile) -> Iterable[Finding]:
     if not profile.steady_us or profile.load.saturated:
@@ -91,7 +89,7 @@ def _finding(
     yield Finding(
         title=f"{len(crew)} Python threads of one process take turns at the interpreter lock",
         savings=(),
-        locations=lines.locations(weights, sum(it.wall_us for it in crew))[:SHOWN_LINES],
+        locations=lines.shown_locations(weights, sum(it.wall_us for it in crew)),
         evidence=(
             f"{len(crew)} threads of pid {profile.processes[process].pid} work side by side, together "
             f"for {working:.2f} of one core",

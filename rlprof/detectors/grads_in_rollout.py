@@ -20,10 +20,10 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
 from rlprof.source.gradients import switches_off_for_good, without_gradients
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.module import PARSED_FILES, called_name, parse
 from rlprof.source.origin import Origin, installed_package, origin
-from rlprof.units import count, duration, percent
+from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.05
 """Of the critical time, in the network's calls: a fifth of that, which is all there is to save, is what a
@@ -34,8 +34,6 @@ REMOVABLE: Final = Range(0.03, 0.3)
 (``benchmarks/replacements.py``): of two layers of 64 or 256 and one to 16 observations 0.13 to 0.18, of 64
 observations and layers of 256 0.03, of three convolutions and one picture 0.01 to 0.05. With an environment
 between the calls it is more: four layers with two thirds of the time saved 0.17 of it."""
-
-SHOWN_LINES: Final = 4
 
 _MODULE: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]module\.py$")
 _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
@@ -72,12 +70,12 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
         return
-    heaviest = max(weights, key=lambda line: (weights[line], line))
-    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    heaviest = heaviest_line(weights)
+    each = of_each_step(total, profile.steady_steps)
     yield Finding(
         title=f"gradients are recorded while acting ({short_place(heaviest)})",
         savings=(Saving(frozenset(nodes), REMOVABLE),),
-        locations=search.lines.locations(weights, whole)[:SHOWN_LINES],
+        locations=search.lines.shown_locations(weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent in networks called from there{each}",
             "the source shows no torch.no_grad() or inference_mode() around the calls",

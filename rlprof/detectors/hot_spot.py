@@ -18,7 +18,7 @@ from rlprof.model.recording import (
     NO_STACK_FUNCTION,
     Frame,
 )
-from rlprof.source.lines import Line, UserLines, file_name, short_place
+from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, short_place
 from rlprof.source.origin import Origin, origin
 from rlprof.units import percent
 
@@ -185,7 +185,7 @@ def _finding(spot: _Spot, cost: _Cost, lines: UserLines, whole: int) -> Finding:
 
 def _one_line(cost: _Cost) -> Line | None:
     """The line that most of the time is on; None where there is none."""
-    heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
+    heaviest = heaviest_line(cost.lines)
     return heaviest if cost.lines[heaviest] >= ONE_LINE * cost.busy_us else None
 
 

@@ -51,8 +51,6 @@ FEWER_MESSAGES: Final = Range(0.8, 1.4)
 """Model error of what is left with several environments per worker: the messages get longer, and
 the workers no longer wait so evenly."""
 
-SHOWN_LINES: Final = 4
-
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
@@ -247,7 +245,7 @@ def _locations(nodes: Iterable[int], profile: Profile) -> tuple[Location, ...]:
         us = tree.self_cost(node).wall_us
         if owner != NO_PARENT and us:
             weights[lines.line(owner)] += us
-    return lines.locations(weights, max(1, profile.critical.wall_us))[:SHOWN_LINES]
+    return lines.shown_locations(weights, max(1, profile.critical.wall_us))
 
 
 def _title(crews: Sequence[_Parts]) -> str:

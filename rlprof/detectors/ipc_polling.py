@@ -14,7 +14,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.roles import SERVICES
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.origin import Origin, origin
 from rlprof.source.waiting import SLEEPS, polled
 from rlprof.units import percent
@@ -43,8 +43,6 @@ polling may well be a wait for that."""
 
 CROWDED: Final = 1.05
 """CPU time wanted over CPU time there is, as for a saturated host, where the run gets less of it."""
-
-SHOWN_LINES: Final = 4
 
 _QUESTIONS: Final[Mapping[str, frozenset[str]]] = {
     "process.py": frozenset({"is_alive", "exitcode"}),
@@ -90,9 +88,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=_title(weights, found, profile),
         savings=tuple(_savings(profile, found)),
-        locations=lines.locations({line: min(us, whole) for line, us in weights.items()}, whole)[
-            :SHOWN_LINES
-        ],
+        locations=lines.shown_locations(
+            {line: min(us, whole) for line, us in weights.items()}, whole
+        ),
         evidence=tuple(_evidence(profile, found, asked_us)),
         fix=_fix(found),
         confidence=Confidence.MEASURED,
@@ -222,7 +220,7 @@ def _title(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> 
 
 
 def _heaviest(weights: Mapping[Line, float]) -> Line:
-    return max(weights, key=lambda line: (weights[line], line))
+    return heaviest_line(weights)
 
 
 def _names(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> list[str]:

@@ -14,7 +14,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT, INFERENCE, LEARNING, classify_components
 from rlprof.profile.workload import workloads
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.01
@@ -38,8 +38,6 @@ written item by item take 1.7 µs a transition, as rows of a batch of 128 0.46
 COUPLED: Final = 0.05
 """Part of the steady phase that critical threads wait for another process, from which on they cannot do
 without it."""
-
-SHOWN_LINES: Final = 4
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -69,9 +67,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     savings = [Saving(frozenset(nodes), Range(low, min(at_most, REMOVABLE.high)))]
     if (written := _written_under_it(profile, held) - nodes) and at_most == 1.0:
         savings.append(Saving(written, UNDER_IT))
-    locations = lines.locations(weights, whole)[:SHOWN_LINES]
+    locations = lines.shown_locations(weights, whole)
     yield Finding(
-        title=f"the lock at {short_place(max(weights, key=lambda it: (weights[it], it)))} is contended",
+        title=f"the lock at {short_place(heaviest_line(weights))} is contended",
         savings=tuple(savings),
         locations=locations,
         evidence=tuple(_evidence(profile, waited, (touched - asleep) / whole, held)),
@@ -90,7 +88,7 @@ def _evidence(profile: Profile, share: float, taking: float, held: HeldWork) -> 
     )
     total = held.us
     if total and profile.steady_us:
-        heaviest = max(held.by_line, key=lambda line: (held.by_line[line], line))
+        heaviest = heaviest_line(held.by_line)
         yield (
             f"some thread is at work under a lock for {percent(min(1.0, total / profile.steady_us))} of the "
             f"steady phase, most of it at {short_place(heaviest)} ({percent(held.by_line[heaviest] / total)})"

@@ -15,7 +15,7 @@ from rlprof.model.counters import LOG_RECORDS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.module import called_name
 from rlprof.units import count, duration, percent
 
@@ -42,8 +42,6 @@ LEAST_THREAD: Final = 0.01
 
 EACH_STEP: Final = 0.5
 """Records per step from which on "at every step" is said."""
-
-SHOWN_LINES: Final = 4
 
 _FETCHES: Final = frozenset({"item", "cpu", "numpy", "tolist"})
 
@@ -90,7 +88,7 @@ class _Output:
 
     @property
     def heaviest(self) -> Line:
-        return max(self.weights, key=lambda line: (self.weights[line], line))
+        return heaviest_line(self.weights)
 
     def savings(self) -> Iterator[Saving]:
         waiting = self._may_wait_for_a_device() if _uses_a_gpu(self.tree.nodes) else frozenset()
@@ -129,7 +127,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=_title(profile, output, sink),
         savings=(*output.savings(), *_waits_for_writers(profile)),
-        locations=output.lines.locations(output.weights, whole)[:SHOWN_LINES],
+        locations=output.lines.shown_locations(output.weights, whole),
         evidence=tuple(_evidence(profile, output)),
         fix=_FIXES[sink],
         confidence=Confidence.MEASURED

@@ -15,7 +15,7 @@ from rlprof.model.counters import UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
@@ -29,8 +29,6 @@ REMOVABLE: Final = Range(0.8, 0.98)
 """Measured with torch 2.13 for 34 KiB to 4.4 MiB of weights: 230 µs to 16 ms of CPU time to copy,
 send, take and load them once, 8 to 170 µs to copy them into shared memory; every tenth update instead
 of each leaves 0.1."""
-
-SHOWN_LINES: Final = 4
 
 _WORDS: Final = {"copy": "copying", "send": "sending", "take": "taking", "load": "loading"}
 
@@ -50,12 +48,12 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     weights = _weights(profile, found)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    heaviest = max(weights, key=lambda line: (weights[line], line)) if weights else None
+    heaviest = heaviest_line(weights) if weights else None
     yield Finding(
         title="the model's weights are sent to other processes again and again"
         + (f" at {short_place(heaviest)}" if heaviest else ""),
         savings=tuple(_savings(profile, found)),
-        locations=lines.locations(weights, max(whole, *weights.values(), 1))[:SHOWN_LINES],
+        locations=lines.shown_locations(weights, max(whole, *weights.values(), 1)),
         evidence=tuple(_evidence(profile, parts, working)),
         fix="Keep the parameters in shared memory (model.share_memory(), then copy into them in place), "
         "or publish only every n-th update; an actor needs the newest weights at most once per rollout.",

@@ -13,7 +13,7 @@ from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_cal
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.units import duration, percent
+from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
 """Of the critical time. A call of numpy here and there takes a microsecond: every environment has some."""
@@ -172,7 +172,7 @@ def _evidence(
 ) -> Iterable[str]:
     whole = profile.critical.wall_us
     total = inside_us + on_lines_us
-    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    each = of_each_step(total, profile.steady_steps)
     yield f"{percent(total / whole)} of the steady time on {len(search.weights)} lines{each}"
     names = sorted(search.names.items(), key=lambda item: (-item[1], item[0]))[:4]
     yield "the source shows a few numbers each: " + ", ".join(

@@ -12,7 +12,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.origin import Origin, origin
 from rlprof.units import percent
 
@@ -94,7 +94,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     locations = lines.locations(weights, whole)
     yield Finding(
-        title=_title(max(weights, key=lambda line: (weights[line], line)), lines, len(weights)),
+        title=_title(heaviest_line(weights), lines, len(weights)),
         savings=(
             Saving(frozenset(nodes), Range(1 - PLAIN_ACCESS_LEFT, 1.0)),
             *_failed_lookups(tree, read_by_attribute),

@@ -18,9 +18,9 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
+from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
 from rlprof.source.module import PARSED_FILES, called_name, parse
-from rlprof.units import count, duration, percent
+from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -36,8 +36,6 @@ small parameters."""
 
 ADAGRAD_REMOVABLE: Final = Range(0.57, 0.7)
 """The same of Adagrad: 0.30 to 0.43 is left."""
-
-SHOWN_LINES: Final = 4
 
 _STEP: Final = re.compile(r"[/\\]torch[/\\]optim[/\\](?P<kind>adam|adamw|sgd|adagrad)\.py$")
 _ONE_BY_ONE: Final = "_single_tensor_"
@@ -87,14 +85,14 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         for (file, line), call in sorted(made.items())
         if call.name in names and not call.says("fused")
     ]
-    heaviest = max(weights, key=lambda line: (weights[line], line))
-    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    heaviest = heaviest_line(weights)
+    each = of_each_step(total, profile.steady_steps)
     yield Finding(
         title=f"the optimizer goes through the parameters one by one ({short_place(heaviest)})",
         savings=tuple(
             Saving(frozenset(nodes), _KINDS[kind][1]) for kind, nodes in sorted(claimed.items())
         ),
-        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        locations=lines.shown_locations(weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent in its steps{each}",
             f"time was seen in {_ONE_BY_ONE}{min(claimed)}, torch's loop over the parameters",

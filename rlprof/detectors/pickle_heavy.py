@@ -52,8 +52,6 @@ however small the tensor; an index into tensors that were shared once costs a sh
 MIN_TENSOR_PART: Final = 0.3
 """Part of the pickling in torch's reductions from which on the finding is about tensors."""
 
-SHOWN_LINES: Final = 4
-
 _TENSOR_FILES: Final = (
     "torch/multiprocessing/reductions.py",
     "multiprocessing/resource_sharer.py",
@@ -175,7 +173,7 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
         profile.critical.wall_us, sum(it.wall_us for it in profile.activities if it.is_main)
     )
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    return lines.locations(weights, max(1, whole))[:SHOWN_LINES]
+    return lines.shown_locations(weights, max(1, whole))
 
 
 def _fed_by(profile: Profile, nodes: frozenset[int]) -> Mapping[Line, float]:

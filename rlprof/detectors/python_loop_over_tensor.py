@@ -13,9 +13,9 @@ from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.tensor_loops import TensorLoop, tensor_loops
-from rlprof.units import count, duration, percent
+from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -28,8 +28,6 @@ NUMBERS_REMOVABLE: Final = Range(0.93, 0.99)
 ROWS_REMOVABLE: Final = Range(0.3, 0.98)
 """The same of rows: of 16 rows of 64 0.06 is left, of 128 0.01, of 128 rows of 1 024 0.03. How long they are
 the samples do not tell, and long ones, or few, save less."""
-
-SHOWN_LINES: Final = 4
 
 FEWEST_TURNS: Final = 10
 """As torch's own pattern matcher has it (ForLoopIndexingPattern)."""
@@ -49,9 +47,9 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
         return
-    heaviest = max(weights, key=lambda line: (weights[line], line))
+    heaviest = heaviest_line(weights)
     loop = loops[heaviest.file][heaviest.line]
-    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    each = of_each_step(total, profile.steady_steps)
     yield Finding(
         title=f"a Python loop goes through {loop.tensor} one by one "
         f"({short_place(Line(heaviest.file, loop.line, ''))})",
@@ -60,7 +58,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
             for time, removable in ((numbers, NUMBERS_REMOVABLE), (rows, ROWS_REMOVABLE))
             if time.nodes
         ),
-        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        locations=lines.shown_locations(weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent on its lines{each}",
             "the source shows that no turn needs the one before, and nothing but torch is called on them",

@@ -18,9 +18,9 @@ from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.module import PARSED_FILES, called_name, parse
-from rlprof.units import count, duration, percent
+from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -40,8 +40,6 @@ ONE_CALL_REMOVABLE: Final = Range(0.0, 0.88)
 """The same of one call, ``lerp_`` or ``copy_``: of two layers of 64 0.15 and 0.12 is left, of 256 0.29, of 2.5
 million numbers 0.75 to 0.87, of 9 million 0.96."""
 
-SHOWN_LINES: Final = 4
-
 FEWEST_PARAMETERS: Final = 10
 """Of an update: two networks of three layers have twelve."""
 
@@ -58,10 +56,10 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
         return
-    heaviest = max(weights, key=lambda line: (weights[line], line))
+    heaviest = heaviest_line(weights)
     update = updates[heaviest.file][heaviest.line]
     loop = Line(heaviest.file, update.line, "")
-    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    each = of_each_step(total, profile.steady_steps)
     yield Finding(
         title=f"a target network is moved parameter by parameter ({short_place(loop)})",
         savings=tuple(
@@ -69,7 +67,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
             for moved_by, time in times.items()
             if time.nodes
         ),
-        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        locations=lines.shown_locations(weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent in that loop{each}",
             "the source shows a Python loop over the parameters of two networks",

@@ -12,9 +12,9 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.container_types import root_name
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
-from rlprof.units import duration, percent
+from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
@@ -26,8 +26,6 @@ and 16; of 128 floats 15 and 3.9, of 2 048 210 and 33."""
 
 BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""
-
-SHOWN_LINES: Final = 4
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -55,8 +53,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
         return
-    heaviest = max(weights, key=lambda line: (weights[line], line))
-    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    heaviest = heaviest_line(weights)
+    each = of_each_step(total, profile.steady_steps)
     yield Finding(
         title=f"a tensor is made of a list, item by item ({short_place(heaviest)})",
         savings=tuple(
@@ -64,7 +62,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             for nodes, removable in ((alone, REMOVABLE), (shared, BESIDE_OTHERS))
             if nodes
         ),
-        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        locations=lines.shown_locations(weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent on that line itself{each}",
             f"the source shows that it is given a list: {seen[heaviest].name}",

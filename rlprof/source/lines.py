@@ -24,6 +24,8 @@ _RLPROF: Final = re.compile(r"[/\\]rlprof[/\\](agent[/\\].*|__init__)\.py$|[/\\]
 MAX_TEXT: Final = 200
 """Characters kept of a source line: a page cannot show more, and a generated one may be 1 MB."""
 
+_SHOWN: Final = 4
+
 _is_driver: Final = files_of(lambda library: library.drives)
 """A test for code that calls its user's functions over and over. Other libraries between two frames of the
 user's (hydra, click, decorators of torch) call once."""
@@ -172,6 +174,16 @@ class UserLines:
             Location(line.file, line.line, line.function, min(1.0, us / whole_us), self.text(line))
             for line, us in heaviest
         )
+
+    def shown_locations(
+        self, weights: Mapping[Line, float], whole_us: float
+    ) -> tuple[Location, ...]:
+        """As many of them as most findings name."""
+        return self.locations(weights, whole_us)[:_SHOWN]
+
+
+def heaviest_line(weights: Mapping[Line, float]) -> Line:
+    return max(weights, key=lambda line: (weights[line], line))
 
 
 def _is_the_users(frame: Frame) -> bool:

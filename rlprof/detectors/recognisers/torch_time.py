@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.model.calltree import CallTree
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line, UserLines, heaviest_line
 from rlprof.source.origin import installed_package
 
 _TORCH: Final = "torch"
@@ -28,7 +28,7 @@ class TorchTime:
 
     @property
     def heaviest(self) -> Line:
-        return max(self.weights, key=lambda line: (self.weights[line], line))
+        return heaviest_line(self.weights)
 
 
 def torch_time(
