@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rlprof.cli.trial import ENOUGH, try_recording
+from rlprof.cli.doctor_checks import ENOUGH, try_recording
 from rlprof.errors import LaunchError
 from rlprof.recording.samplers.austin import find_austin
 

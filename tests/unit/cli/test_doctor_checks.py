@@ -9,6 +9,7 @@ import pytest
 from rlprof.cli import doctor_checks
 from rlprof.cli.doctor_checks import (
     Level,
+    Trial,
     check_cores,
     check_disk,
     check_interpreter,
@@ -17,7 +18,6 @@ from rlprof.cli.doctor_checks import (
     check_sampler,
     check_terminal,
 )
-from rlprof.cli.trial import Trial
 from rlprof.recording.samplers.austin import Austin
 
 AUSTIN_3 = Austin(Path("/usr/bin/austin"), "3.7.0")

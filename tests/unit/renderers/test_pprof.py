@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.model.report import Report
-from rlprof.renderers.pprof import RENDERER, wire
+from rlprof.renderers.pprof import RENDERER, int_field
 from tests.golden_files import check_golden
 from tests.pprof_proto import in_words, parsed
 from tests.report_factories import a_detail, a_process, a_report, a_story
@@ -142,7 +142,7 @@ def test_hostile_names_are_spelled_out() -> None:
 )
 def test_numbers_are_varints(value: int, encoded: str) -> None:
     """The examples of protobuf's own documentation of its encoding."""
-    assert wire.number(1, value) == bytes.fromhex(encoded)
+    assert int_field(1, value) == bytes.fromhex(encoded)
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
@@ -150,4 +150,4 @@ def test_numbers_are_written_as_protobuf_reads_them(value: int) -> None:
     needs_protobuf()
     from google.protobuf.wrappers_pb2 import Int64Value
 
-    assert Int64Value.FromString(wire.number(1, value)).value == value
+    assert Int64Value.FromString(int_field(1, value)).value == value

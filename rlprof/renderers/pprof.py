@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.model.detail import Detail
@@ -12,7 +12,6 @@ from rlprof.model.recording import Frame
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
 from rlprof.renderers.base import Renderer
-from rlprof.renderers.pprof import wire
 from rlprof.report import wording
 from rlprof.report.thread_stacks import (
     METRICS,
@@ -36,16 +35,16 @@ def _render(report: Report, options: Mapping[str, str]) -> bytes:  # noqa: ARG00
 def _profile(report: Report) -> bytes:
     strings = Strings()
     locations = Locations(strings, report.run.cwd)
-    parts = [wire.message(1, _kind(strings, metric)) for metric in METRICS]
-    parts += [wire.message(2, sample) for sample in _samples(report, strings, locations)]
-    parts += [wire.message(3, _mapping(report, strings)), locations.encoded()]
+    parts = [bytes_field(1, _kind(strings, metric)) for metric in METRICS]
+    parts += [bytes_field(2, sample) for sample in _samples(report, strings, locations)]
+    parts += [bytes_field(3, _mapping(report, strings)), locations.encoded()]
     run = _about_the_run(report, strings)
     # What was said last may have added strings.
     return b"".join([*parts, strings.encoded(), run])
 
 
 def _kind(strings: Strings, metric: str) -> bytes:
-    return wire.number(1, strings.number(metric)) + wire.number(2, strings.number(UNIT))
+    return int_field(1, strings.number(metric)) + int_field(2, strings.number(UNIT))
 
 
 def _samples(report: Report, strings: Strings, locations: Locations) -> Iterator[bytes]:
@@ -63,10 +62,10 @@ def _samples(report: Report, strings: Strings, locations: Locations) -> Iterator
         for (phase_name, node), times in sums.items():
             if node not in stacks:
                 frames = (detail.nodes[it].frame for it in reversed(paths.to(node)))
-                stacks[node] = wire.numbers(1, map(locations.number, frames))
+                stacks[node] = packed_field(1, map(locations.number, frames))
             yield (
                 stacks[node]
-                + wire.numbers(2, (us * _NS for us in times))
+                + packed_field(2, (us * _NS for us in times))
                 + _labels(thread, phase_name, strings)
             )
 
@@ -81,7 +80,7 @@ def _labels(thread: ThreadStacks, phase: str, strings: Strings) -> bytes:
         "phase": phase,
     }
     return b"".join(
-        wire.message(3, wire.number(1, strings.number(key)) + wire.number(2, strings.number(value)))
+        bytes_field(3, int_field(1, strings.number(key)) + int_field(2, strings.number(value)))
         for key, value in labels.items()
         if value
     )
@@ -90,8 +89,8 @@ def _labels(thread: ThreadStacks, phase: str, strings: Strings) -> bytes:
 def _mapping(report: Report, strings: Strings) -> bytes:
     name = printable(report.run.script) or wording.command(report) or "a run"
     # The flags say that functions, files and lines are known: no reader looks for a binary then.
-    known = b"".join(wire.number(flag, 1) for flag in (7, 8, 9))
-    return wire.number(1, MAPPING) + wire.number(5, strings.number(name)) + known
+    known = b"".join(int_field(flag, 1) for flag in (7, 8, 9))
+    return int_field(1, MAPPING) + int_field(5, strings.number(name)) + known
 
 
 def _about_the_run(report: Report, strings: Strings) -> bytes:
@@ -101,12 +100,12 @@ def _about_the_run(report: Report, strings: Strings) -> bytes:
     remarks = [f"command: {wording.command(report)}", *caveats(report)]
     return b"".join(
         (
-            wire.number(9, round(report.run.started_unix_s * 1e9)),
-            wire.number(10, length_us * _NS),
-            wire.message(11, _kind(strings, "wall")),
-            wire.number(12, round(1e9 / hz) if hz else 0),
-            wire.numbers(13, [strings.number(it) for it in remarks]),
-            wire.number(14, strings.number("wall")),
+            int_field(9, round(report.run.started_unix_s * 1e9)),
+            int_field(10, length_us * _NS),
+            bytes_field(11, _kind(strings, "wall")),
+            int_field(12, round(1e9 / hz) if hz else 0),
+            packed_field(13, [strings.number(it) for it in remarks]),
+            int_field(14, strings.number("wall")),
         )
     )
 
@@ -128,7 +127,7 @@ class Strings:
         return self._numbers.setdefault(text, len(self._numbers))
 
     def encoded(self) -> bytes:
-        return b"".join(wire.text(6, text) for text in self._numbers)
+        return b"".join(text_field(6, text) for text in self._numbers)
 
 
 class Locations:
@@ -149,25 +148,62 @@ class Locations:
         return known
 
     def encoded(self) -> bytes:
-        parts = [wire.message(4, self._location(it, n)) for it, n in self._locations.items()]
-        parts += [wire.message(5, self._function(*it, n)) for it, n in self._functions.items()]
+        parts = [bytes_field(4, self._location(it, n)) for it, n in self._locations.items()]
+        parts += [bytes_field(5, self._function(*it, n)) for it, n in self._functions.items()]
         return b"".join(parts)
 
     def _location(self, frame: Frame, number: int) -> bytes:
         function = self._functions[frame.file, frame.function]
-        line = wire.number(1, function) + wire.number(2, frame.line)
-        return wire.number(1, number) + wire.number(2, MAPPING) + wire.message(4, line)
+        line = int_field(1, function) + int_field(2, frame.line)
+        return int_field(1, number) + int_field(2, MAPPING) + bytes_field(4, line)
 
     def _function(self, file: str, function: str, number: int) -> bytes:
         bare = frame_name(Frame(file, function, 0))
         # pprof puts functions of one name together, whatever their files.
         full = f"{printable(short_path(file, self._cwd))}:{bare}" if file else bare
         return (
-            wire.number(1, number)
-            + wire.number(2, self._strings.number(full))
-            + wire.number(3, self._strings.number(bare))
-            + wire.number(4, self._strings.number(printable(file)))
+            int_field(1, number)
+            + int_field(2, self._strings.number(full))
+            + int_field(3, self._strings.number(bare))
+            + int_field(4, self._strings.number(printable(file)))
         )
+
+
+# --- the little of Protocol Buffers that a profile takes: no training should have to install protobuf
+
+
+_VARINT: Final = 0
+_LENGTH: Final = 2
+_SIXTY_FOUR_BITS: Final = (1 << 64) - 1
+
+
+def varint(value: int) -> bytes:
+    """Seven bits at a time, the lowest first; a negative number as its two's complement of 64 bits."""
+    rest = value & _SIXTY_FOUR_BITS
+    encoded = bytearray()
+    while rest > 0x7F:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    encoded.append(rest)
+    return bytes(encoded)
+
+
+def int_field(field: int, value: int) -> bytes:
+    """An integer or a truth value. What is 0 is left out, as proto3 has it."""
+    return varint(field << 3 | _VARINT) + varint(value) if value else b""
+
+
+def packed_field(field: int, values: Iterable[int]) -> bytes:
+    """A packed list: zeros in it are kept."""
+    return bytes_field(field, b"".join(map(varint, values)))
+
+
+def bytes_field(field: int, content: bytes) -> bytes:
+    return varint(field << 3 | _LENGTH) + varint(len(content)) + content
+
+
+def text_field(field: int, value: str) -> bytes:
+    return bytes_field(field, value.encode())
 
 
 RENDERER: Final = Renderer(
