@@ -13,11 +13,11 @@ from rlprof.detectors.recognisers.conversions import Conversion, Kind, find_conv
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.module import Function, called_name
 from rlprof.source.origin import Origin, origin
 from rlprof.source.replay import replay_lines_by_file
-from rlprof.units import duration, percent
+from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
 """Of the critical time. Healthy training builds an array here and there (a batch for each update,
@@ -217,15 +217,14 @@ def detect(profile: Profile) -> Iterable[Finding]:
     for claim in claims:
         for line, us in claim.weights.items():
             weights[line] += us
-    locations = search.lines.locations(weights, whole)
     steps = profile.steady_steps
     yield Finding(
-        title=_title(claims, Line(locations[0].file, locations[0].line, locations[0].function)),
+        title=_title(claims, heaviest_line(weights)),
         savings=tuple(
             Saving(frozenset(claim.nodes), search.removable(claim, steps)) for claim in claims
         ),
-        locations=locations,
-        evidence=tuple(_evidence(claims, total / whole, total / steps if steps else None)),
+        locations=search.lines.locations(weights, whole),
+        evidence=tuple(_evidence(claims, total / whole, of_each_step(total, steps))),
         fix="Keep the values in one numpy array (or tensor) for the whole run, change it in place, "
         "and use its own methods: values.argmax(), values.max(), values[i] += x.",
         confidence=Confidence.BOUNDED,
@@ -242,8 +241,7 @@ def _title(claims: list[_Claim], heaviest: Line) -> str:
     return f"containers and arrays are turned into each other at every step ({where})"
 
 
-def _evidence(claims: list[_Claim], share: float, per_step_us: float | None) -> Iterable[str]:
-    each = f", {duration(per_step_us)} a step" if per_step_us else ""
+def _evidence(claims: list[_Claim], share: float, each: str) -> Iterable[str]:
     yield f"{percent(share)} of the steady time{each}"
     functions = sorted(
         {

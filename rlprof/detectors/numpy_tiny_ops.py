@@ -12,7 +12,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
@@ -147,8 +147,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     total = inside + on_lines
     if not whole or not total or total / whole < MIN_SHARE:
         return
-    locations = search.lines.locations(search.weights, whole)
-    heaviest = Line(locations[0].file, locations[0].line, locations[0].function)
+    heaviest = heaviest_line(search.weights)
     yield Finding(
         title=f"numpy works on single numbers at every step ({short_place(heaviest)})",
         savings=tuple(
@@ -159,7 +158,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             )
             if nodes
         ),
-        locations=locations,
+        locations=search.lines.locations(search.weights, whole),
         evidence=tuple(_evidence(search, profile, inside, on_lines)),
         fix="Use plain Python for single numbers: min(max(x, low), high) for np.clip, math.sqrt, "
         "math.hypot, random.random(), (a + b + c) / 3. Or do it once, for all environments together.",

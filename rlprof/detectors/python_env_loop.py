@@ -19,11 +19,11 @@ from rlprof.detectors.recognisers.env_loops import (
 )
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
-from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
+from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.container_types import root_name
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.module import called_name
 from rlprof.source.parameters import Parameters
 from rlprof.units import duration, percent
@@ -219,12 +219,11 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Finding:
     claim, whole = search.policy, profile.critical.wall_us
     count = _environments(claim, profile, parameters)
-    locations = search.lines.locations(claim.weights, whole)
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
     return Finding(
-        title=f"the policy is asked for one environment at a time ({_place(locations)})",
+        title=f"the policy is asked for one environment at a time ({short_place(heaviest_line(claim.weights))})",
         savings=(Saving(frozenset(claim.nodes), _removed_by_a_batch(count, each)),),
-        locations=locations,
+        locations=search.lines.locations(claim.weights, whole),
         evidence=tuple(_evidence(claim, "the policy", count, each, whole)),
         fix="Stack the observations and ask the policy once for all environments: "
         "policy(torch.as_tensor(np.stack(observations))), then .tolist() the actions.",
@@ -237,13 +236,12 @@ def _of_steps(search: _Search, profile: Profile, parameters: Parameters) -> Iter
     count = _environments(claim, profile, parameters)
     if count is None or count <= STEP_COSTS.low:
         return
-    locations = search.lines.locations(claim.weights, whole)
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
     low, high = (1 - min(1.0, costs / count) for costs in reversed(STEP_COSTS))
     yield Finding(
-        title=f"environments in plain Python are stepped one by one ({_place(locations)})",
+        title=f"environments in plain Python are stepped one by one ({short_place(heaviest_line(claim.weights))})",
         savings=(Saving(frozenset(claim.nodes), Range(low, high)),),
-        locations=locations,
+        locations=search.lines.locations(claim.weights, whole),
         evidence=tuple(_evidence(claim, "their steps", count, each, whole)),
         fix="Keep the state of all environments in arrays, one row for each, and step them with "
         "array operations: np.where instead of if, masks for those that are done.",
@@ -265,11 +263,6 @@ def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
     high = 1 - min(1.0, BATCH_COSTS.low / counts.high + ROW_COSTS.low)
     calls = min(1.0, DISPATCH_US / each_us) if each_us else 1.0
     return Range(low * calls, high)
-
-
-def _place(locations: tuple[Location, ...]) -> str:
-    first = locations[0]
-    return short_place(Line(first.file, first.line, first.function))
 
 
 def _evidence(

@@ -11,7 +11,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.replay import (
     Part,
     ReplayLine,
@@ -121,14 +121,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
         savings.append(Saving(nodes, _removable(found, gathered)))
     if shuffled:
         savings.append(Saving(frozenset(found.nodes[Part.PERMUTATION]), PERMUTED))
-    locations = found.lines.locations(found.weights, whole)
-    heaviest = Line(locations[0].file, locations[0].line, locations[0].function)
+    heaviest = heaviest_line(found.weights)
     yield Finding(
         title=f"batches are drawn from Python objects one by one ({short_place(heaviest)})"
         if drawn > shuffled
         else f"all indices of the buffer are shuffled for each batch ({short_place(heaviest)})",
         savings=tuple(savings),
-        locations=locations,
+        locations=found.lines.locations(found.weights, whole),
         evidence=tuple(_evidence(found, profile, total)),
         fix="Keep one preallocated array per field (states[i] = state) and draw by "
         "index: i = rng.integers(size, size=batch_size); states[i], actions[i], rewards[i].",
