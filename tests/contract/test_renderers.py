@@ -32,14 +32,14 @@ every_text_renderer = pytest.mark.parametrize("renderer", TEXT_RENDERERS, ids=la
 
 HOSTILE = (
     "<script>alert(1)</script>",
-    "]]></style>",
-    "\"quoted\" 'twice' & more",
+    "]]></style></script>",
+    "\"quoted\" 'twice' & more | cells `ticks`",
     "new\nline\r\ttab",
     "\x1b[2J\x00\x07\x9b",
     "caf\udce9.py",
     "\ufffe\uffff",
     "right\u202eto-left",
-    "[bold]markup[/bold] :bug:",
+    "[bold]markup[/bold] :bug: {{ 7 * 7 }} {% raw %}",
     "x" * 10_000,
 )
 

@@ -23,6 +23,7 @@ from rlprof.documents.terminal import as_text
 from rlprof.model.recording import Note
 from rlprof.names import printable
 from tests.comparison_factory import DEEPCOPY, LOOP, STEP, a_training, compared
+from tests.contract.test_renderers import HOSTILE
 from tests.factories import a_run
 from tests.golden_files import check_golden
 from tests.report_factories import a_finding, a_location, a_process, a_report
@@ -45,19 +46,6 @@ SLOWER = compared(
     a_training(steps=800, copying_s=6).counts("gpu_syncs", 4000),
 )
 ALIKE = compared(a_training(), a_training(speed=0.97))
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "]]></style></script>",
-    "\"quoted\" 'twice' & more | cells `ticks`",
-    "new\nline\r\ttab",
-    "\x1b[2J\x00\x07\x9b",
-    "caf\udce9.py",
-    "\ufffe\uffff",
-    "right\u202eto-left",
-    "[bold]markup[/bold] {{ 7 * 7 }} {% raw %}",
-    "x" * 10_000,
-)
 
 
 def a_hostile_comparison(name: str) -> Comparison:
