@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rlprof.model.recording import NO_PARENT, Frame, Node
@@ -118,6 +118,42 @@ class CallTree:
 
     def frame(self, node: int) -> Frame:
         return self.nodes[node].frame
+
+
+def nearest(
+    nodes: Sequence[Node], node: int, test: Callable[[Frame], bool], known: dict[int, int]
+) -> int:
+    """The nearest of ``node`` and its callers for which ``test`` holds.
+
+    ``known`` has what is given for none under ``NO_PARENT``, and keeps the answers.
+    """
+    path = []
+    while node not in known:
+        path.append(node)
+        if test(nodes[node].frame):
+            known[node] = node
+            break
+        node = nodes[node].parent
+    found = known[node]
+    known.update(dict.fromkeys(path, found))
+    return found
+
+
+def handed_down(
+    nodes: Sequence[Node], node: int, own: Callable[[Frame, bool], bool], known: dict[int, bool]
+) -> bool:
+    """What holds for ``node`` by its callers: ``own`` tells it of a frame, from what holds for its caller.
+
+    ``known`` has what holds above the roots under ``NO_PARENT``, and keeps the answers.
+    """
+    path = []
+    while node not in known:
+        path.append(node)
+        node = nodes[node].parent
+    holds = known[node]
+    for passed in reversed(path):
+        holds = known[passed] = own(nodes[passed].frame, holds)
+    return holds
 
 
 def sum_costs(costs: Iterable[Cost]) -> Cost:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.libraries.known import files_of
-from rlprof.model.calltree import CallTree
+from rlprof.model.calltree import CallTree, handed_down, nearest
 from rlprof.model.finding import Location
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.module import SourceModule, Statement, parse
@@ -75,7 +75,7 @@ class UserLines:
             (self._is_packaged, self._packaged),
             (_is_wrapping, self._nameless),
         ):
-            found = self._nearest(node, test, known)
+            found = nearest(self.tree.nodes, node, test, known)
             if found != NO_PARENT:
                 return found
         return NO_PARENT
@@ -86,21 +86,6 @@ class UserLines:
 
     def _is_packaged(self, frame: Frame) -> bool:
         return bool(self._package) and installed_package(frame.file) == self._package
-
-    def _nearest(self, node: int, test: Callable[[Frame], bool], known: dict[int, int]) -> int:
-        """The nearest of ``node`` and its callers for which ``test`` holds; ``known`` is kept."""
-        path = []
-        current = node
-        while current not in known:
-            path.append(current)
-            if test(self.tree.frame(current)):
-                known[current] = current
-                break
-            current = self.tree.nodes[current].parent
-        found = known[current]
-        for passed in path:
-            known[passed] = found
-        return found
 
     def is_in_loop(self, node: int) -> bool:
         """Whether a loop of the user's, around ``node`` or one of its callers, runs it."""
@@ -115,19 +100,11 @@ class UserLines:
 
         A forked worker's stack goes on into the parent's, whose loops do not run the worker's code.
         """
-        path = []
-        current = node
-        while current not in known:
-            path.append(current)
-            if _starts_a_process(self.tree.frame(current)):
-                current = NO_PARENT
-                break
-            current = self.tree.nodes[current].parent
-        found = known[current]
-        for passed in reversed(path):
-            found = found or test(self.tree.frame(passed))
-            known[passed] = found
-        return found
+
+        def holds(frame: Frame, above: bool) -> bool:
+            return (above and not _starts_a_process(frame)) or test(frame)
+
+        return handed_down(self.tree.nodes, node, holds, known)
 
     def _in_own_loop(self, frame: Frame) -> bool:
         return self.is_yours(frame) and self._in_loop(frame)

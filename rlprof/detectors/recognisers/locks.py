@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rlprof.model.activity import WaitKind
+from rlprof.model.calltree import nearest
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT
+from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.waiting import locked_lines
 
@@ -32,10 +33,15 @@ def work_under_locks(profile: Profile) -> HeldWork:
     """By the user's source: without it nothing tells what is under a lock."""
     held = HeldWork()
     under: dict[int, int] = {NO_PARENT: NO_PARENT}
+
+    def is_locked(frame: Frame) -> bool:
+        text = profile.sources.get(frame.file)
+        return bool(text) and frame.line in locked_lines(text)
+
     for activity in profile.activities:
         lines = UserLines(activity.tree, profile.sources, profile.started_package)
         for node, cost in activity.tree.self_costs():
-            holder = _under_lock(profile, node, under)
+            holder = nearest(profile.steady.nodes, node, is_locked, under)
             if holder != NO_PARENT and cost.busy_us:
                 held.by_line[lines.line(holder)] += cost.busy_us
                 held.by_process[activity.process] += cost.busy_us
@@ -53,25 +59,6 @@ def asleep_for_locks(profile: Profile) -> float:
         if profile.wait_kinds.get(node) is WaitKind.LOCK
     )
     return asleep / max(1, sum(it.wall_us for it in critical))
-
-
-def _under_lock(profile: Profile, node: int, known: dict[int, int]) -> int:
-    """The nearest of ``node`` and its callers whose line is under a lock."""
-    nodes = profile.steady.nodes
-    path = []
-    current = node
-    while current not in known:
-        path.append(current)
-        frame = nodes[current].frame
-        text = profile.sources.get(frame.file)
-        if text and frame.line in locked_lines(text):
-            known[current] = current
-            break
-        current = nodes[current].parent
-    found = known[current]
-    for passed in path:
-        known[passed] = found
-    return found
 
 
 def shares_of(held: HeldWork) -> Mapping[int, float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlprof.model.calltree import CallTree
+from rlprof.model.calltree import CallTree, handed_down
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame, Process
 from rlprof.profile.roles import SERVICES
@@ -134,24 +134,14 @@ def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int
         for node, cost in tree.self_costs()
         if cost.wall_us
         and profile.node_roles.get(node) in of_workers
-        and _gets_ready(node, tree, known)
+        and handed_down(tree.nodes, node, _gets_ready, known)
     )
 
 
-def _gets_ready(node: int, tree: CallTree, known: dict[int, bool]) -> bool:
-    """Whether ``node`` is under an import, or under ``spawn_main`` and not yet in its target."""
-    path = []
-    current = node
-    while current not in known:
-        path.append(current)
-        current = tree.nodes[current].parent
-    ready = known[current]
-    for passed in reversed(path):
-        frame = tree.frame(passed)
-        entry = _entry(frame)
-        ready = entry == _PREPARES or is_import_machinery(frame) or (ready and entry != _RUNS)
-        known[passed] = ready
-    return ready
+def _gets_ready(frame: Frame, caller_does: bool) -> bool:
+    """Whether it is under an import, or under ``spawn_main`` and not yet in its target."""
+    entry = _entry(frame)
+    return entry == _PREPARES or is_import_machinery(frame) or (caller_does and entry != _RUNS)
 
 
 @lru_cache(maxsize=16384)
@@ -208,17 +198,11 @@ def runs_in_worker(node: int, tree: CallTree, known: dict[int, bool]) -> bool:
     Stacks that do not reach up to where ``multiprocessing`` began are the worker's own work.
     ``known`` keeps the answers; all trees of a profile may share it.
     """
-    path = []
-    current = node
-    while current != NO_PARENT and current not in known:
-        path.append(current)
-        current = tree.nodes[current].parent
-    found = known.get(current, True)
-    for passed in reversed(path):
-        frame = tree.frame(passed)
-        entry = _entry(frame)
-        found = entry == _RUNS or (
-            found and bool(frame.file) and entry != _PREPARES and not _makes(frame)
-        )
-        known[passed] = found
-    return found
+    known.setdefault(NO_PARENT, True)
+    return handed_down(tree.nodes, node, _is_past_its_start, known)
+
+
+def _is_past_its_start(frame: Frame, caller_is: bool) -> bool:
+    entry = _entry(frame)
+    is_at_work = caller_is and bool(frame.file) and entry != _PREPARES
+    return entry == _RUNS or (is_at_work and not _makes(frame))
