@@ -7,7 +7,7 @@ frames and windows, so that columns of ids index straight into the tuples.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Final, NamedTuple
@@ -160,6 +160,22 @@ class Samples:
             self.cpu_us,
             strict=True,
         )
+
+    def summed(
+        self, key: Callable[[int, int, int], tuple[int, int, int]]
+    ) -> dict[tuple[int, int, int], list[int]]:
+        """[wall, idle, cpu] µs by what ``key`` makes of window, thread and node."""
+        sums: dict[tuple[int, int, int], list[int]] = {}
+        for window, thread, node, wall, idle, cpu in self.rows():
+            at = key(window, thread, node)
+            known = sums.get(at)
+            if known is None:
+                sums[at] = [wall, idle, cpu]
+            else:
+                known[0] += wall
+                known[1] += idle
+                known[2] += cpu
+        return sums
 
 
 class ThreadClock(NamedTuple):

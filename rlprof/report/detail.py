@@ -115,16 +115,7 @@ def cut_slices(
 
 def by_slice(recording: Recording, slice_of: Sequence[int]) -> Samples:
     """The samples of ``recording`` with slices in place of windows, in order."""
-    costs: dict[tuple[int, int, int], list[int]] = {}
-    for window, thread, node, wall, idle, cpu in recording.samples.rows():
-        key = (slice_of[window], thread, node)
-        cost = costs.get(key)
-        if cost is None:
-            costs[key] = [wall, idle, cpu]
-        else:
-            cost[0] += wall
-            cost[1] += idle
-            cost[2] += cpu
+    costs = recording.samples.summed(lambda window, thread, node: (slice_of[window], thread, node))
     merged = Samples()
     for key in sorted(costs):
         merged.add(*key, *costs[key])

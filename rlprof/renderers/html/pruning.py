@@ -146,21 +146,11 @@ def _places(merged: _Merged, kept: set[int]) -> list[int]:
 
 
 def _pruned(detail: Detail, merged: _Merged, kept: set[int], place: Sequence[int]) -> PageTree:
-    costs: dict[tuple[int, int, int], list[int]] = {}
-    moved = total = 0
-    for slice_, thread, node, wall, idle, cpu in detail.samples.rows():
-        own = merged.of_node[node]
-        total += wall
-        if own not in kept:
-            moved += wall
-        key = (slice_, thread, place[own])
-        cost = costs.get(key)
-        if cost is None:
-            costs[key] = [wall, idle, cpu]
-        else:
-            cost[0] += wall
-            cost[1] += idle
-            cost[2] += cpu
+    samples, of_node = detail.samples, merged.of_node
+    costs = samples.summed(lambda slice_, thread, node: (slice_, thread, place[of_node[node]]))
+    total = sum(samples.wall_us)
+    timed = zip(samples.node, samples.wall_us, strict=True)
+    moved = sum(wall for node, wall in timed if of_node[node] not in kept)
     keys = sorted(costs)
     columns = (*zip(*keys, strict=True), *zip(*map(costs.__getitem__, keys), strict=True))
     return PageTree(
