@@ -27,7 +27,7 @@ Number = float | None
 StructT = TypeVar("StructT", bound=Struct)
 
 
-def filled(kind: type[StructT], source: object, **own: object) -> StructT:
+def filled(kind: type[StructT], source: object, /, **own: object) -> StructT:
     """A ``kind`` of what ``source`` has under the names of its keys, but for those that are given."""
     keys = (key for key in kind.__struct_fields__ if key not in own)
     return kind(**{key: getattr(source, key) for key in keys}, **own)
