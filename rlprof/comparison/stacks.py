@@ -178,29 +178,19 @@ def _interval_us(report: Report) -> float:
     return 1e6 * len(rates) / sum(rates) if rates else 10_000.0
 
 
+@dataclass(slots=True)
 class _Box:
-    __slots__ = (
-        "blocks",
-        "called_on",
-        "idle_us",
-        "kind",
-        "label",
-        "line",
-        "line_share",
-        "parent",
-        "place",
-    )
+    """A ``StackBox`` that grows."""
 
-    def __init__(self, parent: int, label: str, place: str, kind: str, blocks: int) -> None:
-        self.parent = parent
-        self.label = label
-        self.place = place
-        self.line = 0
-        self.line_share = 0.0
-        self.called_on = 0
-        self.kind = kind
-        self.blocks = [0] * blocks
-        self.idle_us = 0
+    parent: int
+    label: str
+    place: str
+    kind: str
+    blocks: list[int]
+    line: int = 0
+    line_share: float = 0.0
+    called_on: int = 0
+    idle_us: int = 0
 
 
 class _Growing:
@@ -212,7 +202,7 @@ class _Growing:
         self._cwd = cwd
         self._count = blocks
         self._importing = importing_nodes(detail.nodes)
-        self._boxes = [_Box(NO_PARENT, ROOT_LABEL, "", "root", blocks)]
+        self._boxes = [_Box(NO_PARENT, ROOT_LABEL, "", "root", [0] * blocks)]
         self._index: dict[tuple[int, str, str], int] = {}
         self._of_node: dict[tuple[str, int], int] = {}
         self._node_us: dict[tuple[str, int], int] = {}
@@ -243,7 +233,7 @@ class _Growing:
         at = self._index.get(key)
         if at is None:
             at = self._index[key] = len(self._boxes)
-            self._boxes.append(_Box(parent, label, place, kind, self._count))
+            self._boxes.append(_Box(parent, label, place, kind, [0] * self._count))
         return at
 
     def boxes(self) -> tuple[StackBox, ...]:

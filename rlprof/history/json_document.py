@@ -7,14 +7,20 @@ from typing import Literal
 
 from msgspec import Struct
 
-import rlprof
 from rlprof.history import rows
 from rlprof.history.rows import History, Row
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report import crash_of
 from rlprof.renderers.json_report.document import Crash, Range
-from rlprof.renderers.json_report.values import Interval, Number, as_json_text, filled, seconds
+from rlprof.renderers.json_report.values import (
+    Document,
+    Interval,
+    Number,
+    as_json_text,
+    filled,
+    seconds,
+)
 
 
 class Gain(Struct, frozen=True):
@@ -53,11 +59,8 @@ class Unread(Struct, frozen=True):
     reason: str
 
 
-class HistoryDocument(Struct, frozen=True):
-    format: Literal["rlprof-history"]
-    version: Literal[1]
-    """1: the first."""
-    rlprof: str
+class HistoryDocument(Document, frozen=True, kw_only=True):
+    format: Literal["rlprof-history"] = "rlprof-history"
     runs: Sequence[Run]
     unread: Sequence[Unread]
 
@@ -65,9 +68,6 @@ class HistoryDocument(Struct, frozen=True):
 def history_as_json(history: History) -> str:
     return as_json_text(
         HistoryDocument(
-            format="rlprof-history",
-            version=1,
-            rlprof=rlprof.__version__,
             runs=[_run(row) for row in history.rows],
             unread=[Unread(*unread) for unread in history.unread],
         )

@@ -7,10 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-import rlprof
 from rlprof.overhead import cost as costs
 from rlprof.overhead.cost import CONFIDENCE, Basis, Cost
-from rlprof.renderers.json_report.values import Number, as_json_text
+from rlprof.renderers.json_report.values import Document, Number, as_json_text
 
 
 class Loss(Struct, frozen=True):
@@ -35,11 +34,8 @@ class Pair(Struct, frozen=True):
     own_cpu: OwnCpu
 
 
-class OverheadDocument(Struct, frozen=True):
-    format: Literal["rlprof-overhead"]
-    version: Literal[1]
-    """1: the first."""
-    rlprof: str
+class OverheadDocument(Document, frozen=True, kw_only=True):
+    format: Literal["rlprof-overhead"] = "rlprof-overhead"
     command: Sequence[str]
     basis: Basis
     why_wall: str | None
@@ -57,9 +53,6 @@ def cost_as_json(cost: Cost) -> str:
     confidence = None if loss.low is None else CONFIDENCE
     return as_json_text(
         OverheadDocument(
-            format="rlprof-overhead",
-            version=1,
-            rlprof=rlprof.__version__,
             command=cost.command,
             basis=cost.basis,
             why_wall=cost.why_wall or None,

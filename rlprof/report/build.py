@@ -12,7 +12,7 @@ from rlprof.discovery import broken_plugins
 from rlprof.libraries.step_sources import is_of_steps
 from rlprof.model.activity import NOT_BOUND
 from rlprof.model.flame import FlameSelection
-from rlprof.model.profile import Phase, PhaseKind, Profile
+from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
 from rlprof.pace.steps import count_steps
@@ -125,8 +125,7 @@ def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, .
         _process_row(
             process,
             recording,
-            role=profile.process_roles[process.id],
-            phases=profile.process_phases.get(process.id, ()),
+            profile,
             # The gauge counts threads that are not Python's too, but misses the last moment.
             cpu_us=max(by_threads[process.id], by_process[process.id]),
             main_part=main_wall_us[process.id] / max(1, wall_us[process.id]),
@@ -136,13 +135,7 @@ def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, .
 
 
 def _process_row(
-    process: Process,
-    recording: Recording,
-    *,
-    role: str,
-    phases: tuple[Phase, ...],
-    cpu_us: float,
-    main_part: float,
+    process: Process, recording: Recording, profile: Profile, *, cpu_us: float, main_part: float
 ) -> ProcessRow:
     """``main_part`` of the clock's ticks, which are of all threads, were of the main thread."""
     requested = process.requested_interval_us
@@ -150,7 +143,7 @@ def _process_row(
     return ProcessRow(
         pid=process.pid,
         ppid=process.ppid,
-        role=role,
+        role=profile.process_roles[process.id],
         command=shlex.join(process.argv),
         python=process.python,
         sampled=process.fate in _SAMPLED,
@@ -159,7 +152,7 @@ def _process_row(
         requested_hz=1e6 / requested if requested else 0.0,
         achieved_hz=process.clock_samples * main_part * 1e6 / covered if covered else 0.0,
         note=process.note,
-        phases=phases,
+        phases=profile.process_phases.get(process.id, ()),
         started_s=process.started_us / 1e6,
         is_left_out=process.fate == "left-out",
     )

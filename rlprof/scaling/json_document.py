@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-import rlprof
 from rlprof.pace import scaling
 from rlprof.renderers.json_report.values import (
+    Document,
     Interval,
     Note,
     Number,
@@ -63,11 +63,8 @@ class Best(Struct, frozen=True):
     profile_bounded_by: str | None
 
 
-class ScaleDocument(Struct, frozen=True):
-    format: Literal["rlprof-scale"]
-    version: Literal[1]
-    """1: the first."""
-    rlprof: str
+class ScaleDocument(Document, frozen=True, kw_only=True):
+    format: Literal["rlprof-scale"] = "rlprof-scale"
     command: Sequence[str]
     usable_cores: Number
     runs: Sequence[Run]
@@ -80,9 +77,6 @@ class ScaleDocument(Struct, frozen=True):
 def study_as_json(study: Study) -> str:
     return as_json_text(
         ScaleDocument(
-            format="rlprof-scale",
-            version=1,
-            rlprof=rlprof.__version__,
             command=study.command,
             usable_cores=study.usable_cores,
             runs=[_run(run) for run in study.runs],

@@ -7,7 +7,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-import rlprof
 from rlprof.device.timeline import DeviceTimeline
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
@@ -15,6 +14,7 @@ from rlprof.model.finding import Confidence
 from rlprof.pricing.traces import TraceFindings
 from rlprof.renderers.json_report.document import Range
 from rlprof.renderers.json_report.values import (
+    Document,
     Note,
     Number,
     as_json_text,
@@ -110,11 +110,8 @@ class Finding(Struct, frozen=True):
     fix: str
 
 
-class TraceDocument(Struct, frozen=True):
-    format: Literal["rlprof-trace"]
-    version: Literal[1]
-    """1: the first."""
-    rlprof: str
+class TraceDocument(Document, frozen=True, kw_only=True):
+    format: Literal["rlprof-trace"] = "rlprof-trace"
     wall_s: Number
     steps: int
     devices: Sequence[Device]
@@ -132,9 +129,6 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
     every = (*findings.listed, *findings.also_seen)
     return as_json_text(
         TraceDocument(
-            format="rlprof-trace",
-            version=1,
-            rlprof=rlprof.__version__,
             wall_s=seconds(view.wall.length),
             steps=view.step_count,
             devices=[_device(device, view) for device in view.devices],

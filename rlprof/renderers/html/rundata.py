@@ -23,6 +23,7 @@ from rlprof.names import printable, short_path
 from rlprof.profile.flame import frame_label
 from rlprof.renderers.browser_scripts import Strings
 from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, page_tree
+from rlprof.renderers.json_report.values import Json
 from rlprof.source.origin import Origin, origin_of_file
 
 KINDS: Final = tuple(origin.value for origin in Origin)
@@ -38,8 +39,6 @@ _DIGITS: Final = 4
 """Significant digits of points of the timeline."""
 
 _COMPRESSION: Final = 6
-
-_JsonValue = None | bool | int | float | str | list["_JsonValue"] | dict[str, "_JsonValue"]
 
 
 def pack(report: Report) -> tuple[str, float]:
@@ -59,7 +58,7 @@ def packed(report: Report, detail: Detail, tree: PageTree) -> str:
         **_cell_columns(tree.cells, unit_us),
     }
     planes = {name: _planes(values) for name, values in columns.items()}
-    head: dict[str, _JsonValue] = {
+    head: dict[str, Json] = {
         "unit": unit_us,
         "columns": [
             [name, len(values), len(planes[name]) // max(1, len(values))]
@@ -143,7 +142,7 @@ def _planes(values: Sequence[int]) -> bytes:
 
 def _small_parts(
     report: Report, detail: Detail, tree: PageTree, strings: Strings
-) -> dict[str, _JsonValue]:
+) -> dict[str, Json]:
     """As they are in the page, texts by number where ``rundata.js`` says so."""
     return {
         "threads": {
@@ -177,7 +176,7 @@ def _small_parts(
     }
 
 
-def _findings(report: Report, tree: PageTree) -> list[_JsonValue]:
+def _findings(report: Report, tree: PageTree) -> list[Json]:
     nodes_of = dict(tree.finding_nodes)
     return [
         {
@@ -189,7 +188,7 @@ def _findings(report: Report, tree: PageTree) -> list[_JsonValue]:
     ]
 
 
-def _series(series: TimeSeries) -> dict[str, _JsonValue]:
+def _series(series: TimeSeries) -> dict[str, Json]:
     return {
         "group": series.group,
         "name": printable(series.name),
@@ -198,11 +197,11 @@ def _series(series: TimeSeries) -> dict[str, _JsonValue]:
     }
 
 
-def _rounded(values: Iterable[float | None]) -> list[_JsonValue]:
+def _rounded(values: Iterable[float | None]) -> list[Json]:
     return [None if value is None else _number(float(f"{value:.{_DIGITS}g}")) for value in values]
 
 
-def _number(value: float) -> _JsonValue:
+def _number(value: float) -> Json:
     """Whole numbers without their ``.0``; what is not finite as unknown."""
     if value != value or value in (float("inf"), float("-inf")):
         return None

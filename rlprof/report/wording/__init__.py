@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final, Protocol
@@ -61,33 +61,21 @@ def unglued(text: str) -> str:
     return text.replace(GLUE, " ")
 
 
-def percent(share: float) -> str:
-    return units.percent(share).replace(" ", GLUE)
+def _glued(words: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda value: words(value).replace(" ", GLUE)
 
 
-def count(number: float) -> str:
-    return units.count(number).replace(" ", GLUE)
-
-
-def size(byte_count: float) -> str:
-    return units.size(byte_count).replace(" ", GLUE)
-
-
-def flops(number: float) -> str:
-    return units.flops(number).replace(" ", GLUE)
-
-
-def power(watts: float) -> str:
-    return units.power(watts).replace(" ", GLUE)
+percent: Final = _glued(units.percent)
+count: Final = _glued(units.count)
+size: Final = _glued(units.size)
+flops: Final = _glued(units.flops)
+power: Final = _glued(units.power)
+duration: Final = _glued(units.duration)
 
 
 def counted(number: int, one: str, many: str) -> str:
     """``1 window``, ``3 windows``."""
     return f"{number} {one if number == 1 else many}"
-
-
-def duration(us: float) -> str:
-    return units.duration(us).replace(" ", GLUE)
 
 
 def command(report: Report) -> str:
@@ -106,16 +94,26 @@ def typed(command: Sequence[str]) -> str:
 
 def share_range(share: Range) -> str:
     """``82 to 87 %``; one figure when both ends read the same; ``up to 40 %`` from nothing."""
-    low, high = percent(share.low), percent(share.high)
     if share.low < units.LEAST_PERCENT:
-        return f"up to {high}"
-    return low if low == high else f"{low.removesuffix(f'{GLUE}%')} to {high}"
+        return f"up to {percent(share.high)}"
+    return percents(*share)
+
+
+def percents(least: float, most: float) -> str:
+    """``82 to 87 %``; one figure when both ends read the same."""
+    low, high = percent(least), percent(most)
+    return high if low == high else f"{low.removesuffix(f'{GLUE}%')} to {high}"
+
+
+def ends(low: str, high: str) -> str:
+    """``3.9 to 4.0``; one figure when both ends read the same."""
+    return low if low == high else f"{low} to {high}"
 
 
 def between(values: Range, unit: str) -> str:
     """``1 240 to 1 310 sps``, to three significant digits: a price is not known better."""
     low, high = (count(float(f"{value:.3g}")) for value in values)
-    return f"{low if low == high else f'{low} to {high}'}{GLUE}{unit}"
+    return f"{ends(low, high)}{GLUE}{unit}"
 
 
 def rate(sps: float) -> str:
@@ -125,8 +123,7 @@ def rate(sps: float) -> str:
 
 def rate_range(sps: Interval) -> str:
     """``1 190 to 1 310``; one figure when both ends read the same."""
-    low, high = rate(sps.low), rate(sps.high)
-    return low if low == high else f"{low} to {high}"
+    return ends(rate(sps.low), rate(sps.high))
 
 
 def of_what(priced: PricedFinding) -> str:
@@ -292,7 +289,7 @@ def times_range(times: Range) -> str:
         return f"up to {high}"
     if times.high > max(_MOST_TIMES, 2 * times.low):
         return f"at least {low}"
-    return low if low == high else f"{low} to {high}"
+    return ends(low, high)
 
 
 def _sentence(text: str) -> str:

@@ -179,7 +179,8 @@ def wait_lines(report: Report) -> list[tuple[str, str, str]]:
         return []
     lines = []
     for rows in groups[:MOST_WAITS]:
-        what = f"{_spread_of_shares([row.share for row in rows])} in {rows[0].kind}"
+        shares = [row.share for row in rows]
+        what = f"{wording.percents(min(shares), max(shares))} in {rows[0].kind}"
         lines.append((_who(rows), what, _whom(rows)))
     return lines
 
@@ -205,20 +206,14 @@ def _whom(rows: Sequence[WaitRow]) -> str:
     for role, pids in by_role.items():
         shares = [fmean(values) for values in pids.values()]
         parts.append(
-            f"{wording.named(role, [*pids])} (at work for {_spread_of_shares(shares)} of it)"
+            f"{wording.named(role, [*pids])} (at work for {wording.percents(min(shares), max(shares))} of it)"
         )
     return f"for {', '.join(parts)}" if parts else ""
 
 
-def _spread_of_shares(shares: Sequence[float]) -> str:
-    low, high = wording.percent(min(shares)), wording.percent(max(shares))
-    return low if low == high else f"{low.removesuffix(f'{wording.GLUE}%')} to {high}"
-
-
 def spread(values: Sequence[float], form: str) -> str:
     """``3.9 to 4.0``; one figure when both ends read the same."""
-    low, high = form.format(min(values)), form.format(max(values))
-    return low if low == high else f"{low} to {high}"
+    return wording.ends(form.format(min(values)), form.format(max(values)))
 
 
 # --- torch: the windows of its profiler, and reads of tensors -------------------------------
@@ -263,8 +258,9 @@ def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
         parts.append(f"{each} per update{optimizer}")
     busy = [row.busy_share for row in rows if row.busy_share is not None and row.kind != "stacks"]
     if busy:
-        low, high = wording.percent(min(busy)), wording.percent(max(busy))
-        parts.append(f"GPU busy for {low if low == high else f'{low} to {high}'} of them")
+        parts.append(
+            f"GPU busy for {wording.ends(*map(wording.percent, (min(busy), max(busy))))} of them"
+        )
     compiling = sum(row.compiling_s for row in rows)
     if compiling:
         parts.append(f"{wording.duration(compiling * 1e6)} in torch.compile")
