@@ -11,6 +11,7 @@ import pytest
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.html import comparison_as_html
 from rlprof.comparison.svg import comparison_as_svg
+from tests.browser.test_page_accessibility import needs_axe, violations
 from tests.comparison_factory import LOOP, a_training, compared
 from tests.factories import a_run
 
@@ -18,14 +19,6 @@ pytestmark = pytest.mark.browser
 
 SLOWER = compared(a_training(), a_training(steps=800, copying_s=6))
 ALIKE = compared(a_training(), a_training())
-
-AXE = Path(__file__).parents[2] / "build/browser-packages/node_modules/axe-core/axe.min.js"
-SERIOUS = """async () => {
-  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => [id, nodes.slice(0, 5).map(({ target, failureSummary }) => `${target}: ${failureSummary}`)]);
-}"""
 
 Opened = Callable[..., Any]
 
@@ -159,15 +152,14 @@ def test_nothing_is_wider_than_the_window(open_diff: Opened, scheme: str, width:
     assert page.locator("#flamegraph-drawing").is_visible()
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core from npm: make browser")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_axe_finds_nothing_serious(open_diff: Opened, scheme: str, width: int) -> None:
     # axe adds styles of its own while it looks: the page's policy would stop it.
     page = open_diff(SLOWER, width=width, color_scheme=scheme, bypass_csp=True)
 
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert page.evaluate(SERIOUS) == []
+    assert violations(page) == []
 
 
 def test_names_are_text(open_diff: Opened) -> None:

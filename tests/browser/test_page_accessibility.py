@@ -13,7 +13,7 @@ from tests.report_factories import a_story
 pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / "build/browser-packages/node_modules/axe-core/axe.min.js"
-INSTALL = "needs axe-core from npm: make browser"
+needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core from npm: make browser")
 
 SERIOUS = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });
@@ -30,7 +30,7 @@ def violations(page: Any) -> Any:
     return page.evaluate(SERIOUS)
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason=INSTALL)
+@needs_axe
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(open_page: Open, scheme: str, width: int) -> None:
@@ -40,7 +40,7 @@ def test_axe_finds_nothing_serious(open_page: Open, scheme: str, width: int) -> 
     assert violations(page) == []
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason=INSTALL)
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_while_the_page_is_used(open_page: Open, scheme: str) -> None:
     used = "#metric=cpu&time=2-8&finding=1&search=step&colours=finding"
@@ -50,7 +50,7 @@ def test_axe_finds_nothing_serious_while_the_page_is_used(open_page: Open, schem
     assert violations(page) == []
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason=INSTALL)
+@needs_axe
 def test_axe_would_tell(open_page: Open) -> None:
     page = open_page(a_story(), bypass_csp=True)
     page.evaluate(
