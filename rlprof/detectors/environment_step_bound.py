@@ -14,7 +14,7 @@ from rlprof.model.finding import Confidence, Finding
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT, classify_components
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, percent
 
@@ -75,7 +75,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if share < MIN_SHARE:
         return
     locations = environment.lines.locations(environment.weights, profile.critical.wall_us)
-    heaviest = Line(locations[0].file, locations[0].line, locations[0].function)
+    heaviest = heaviest_line(environment.weights)
     yield Finding(
         title=f"the environment takes {percent(share)} of the time ({short_place(heaviest)})",
         savings=(),

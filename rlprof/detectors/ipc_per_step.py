@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
@@ -17,8 +16,7 @@ from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import UserLines
 from rlprof.units import count, duration, percent
 
 OUTWEIGHS: Final = 0.5
@@ -239,12 +237,7 @@ def _transport_nodes(crews: Sequence[_Parts], transport: Mapping[int, Transport]
 def _locations(nodes: Iterable[int], profile: Profile) -> tuple[Location, ...]:
     tree = profile.steady
     lines = UserLines(tree, profile.sources, profile.started_package)
-    weights: dict[Line, float] = defaultdict(float)
-    for node in nodes:
-        owner = lines.owner(node)
-        us = tree.self_cost(node).wall_us
-        if owner != NO_PARENT and us:
-            weights[lines.line(owner)] += us
+    weights = lines.times((node, tree.self_cost(node).wall_us) for node in nodes)
     return lines.shown_locations(weights, max(1, profile.critical.wall_us))
 
 

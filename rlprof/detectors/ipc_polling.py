@@ -202,25 +202,21 @@ def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:
         if activity is not found.worst and not activity.is_critical:
             continue
         lines = UserLines(activity.tree, profile.sources, profile.started_package)
-        for node, cost in activity.tree.self_costs():
-            if node in found.loops or node in found.questions:
-                owner = lines.owner(node)
-                if owner != NO_PARENT:
-                    weights[lines.line(owner)] += cost.wall_us
+        costs = activity.tree.self_costs()
+        polling = found.loops | found.questions
+        own = lines.times((node, cost.wall_us) for node, cost in costs if node in polling)
+        for line, us in own.items():
+            weights[line] += us
     return weights
 
 
 def _title(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> str:
-    at = f" at {short_place(_heaviest(weights))}" if weights else ""
+    at = f" at {short_place(heaviest_line(weights))}" if weights else ""
     names = " and ".join(f"{name}()" for name in _names(weights, found, profile)[:2])
     if not found.loops:
         return f"other processes are asked{f' {names}' if names else ''} at every step{at}"
     how = "busily " if found.busy_part >= 0.5 else ""
     return f"a loop{at} {how}polls{f' {names}' if names else ''} instead of waiting"
-
-
-def _heaviest(weights: Mapping[Line, float]) -> Line:
-    return heaviest_line(weights)
 
 
 def _names(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> list[str]:

@@ -14,7 +14,6 @@ from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.counters import UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import count, duration, percent
 
@@ -88,16 +87,13 @@ def _busy_us(profile: Profile, found: Publishing) -> dict[str, float]:
 
 def _weights(profile: Profile, found: Publishing) -> dict[Line, float]:
     """Time of the user's lines, waits for others left out."""
-    weights: dict[Line, float] = defaultdict(float)
-    for nodes in found.lines.values():
-        lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        for node in nodes:
-            cost = profile.steady.self_cost(node)
-            us = cost.busy_us if profile.wait_kinds.get(node) in FOR_OTHERS else cost.wall_us
-            owner = lines.owner(node)
-            if us and owner != NO_PARENT:
-                weights[lines.line(owner)] += us
-    return weights
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+
+    def us(node: int) -> int:
+        cost = profile.steady.self_cost(node)
+        return cost.busy_us if profile.wait_kinds.get(node) in FOR_OTHERS else cost.wall_us
+
+    return lines.times((node, us(node)) for nodes in found.lines.values() for node in nodes)
 
 
 def _evidence(profile: Profile, parts: dict[str, float], working: float) -> Iterable[str]:

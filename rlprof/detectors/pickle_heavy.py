@@ -17,7 +17,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.units import count, percent, size
 
@@ -163,10 +163,10 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
     weights: dict[Line, float] = defaultdict(float)
     for activity in profile.activities:
         lines = UserLines(activity.tree, profile.sources, profile.started_package)
-        for node, cost in activity.tree.self_costs():
-            owner = lines.owner(node) if node in nodes and cost.busy_us else NO_PARENT
-            if owner != NO_PARENT:
-                weights[lines.line(owner)] += cost.busy_us
+        costs = activity.tree.self_costs()
+        own = lines.times((node, cost.busy_us) for node, cost in costs if node in nodes)
+        for line, us in own.items():
+            weights[line] += us
     for line, us in _fed_by(profile, nodes).items():
         weights[line] += us
     whole = max(
@@ -179,7 +179,7 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
 def _fed_by(profile: Profile, nodes: frozenset[int]) -> Mapping[Line, float]:
     """Busy time of the queues' threads, by the lines that put into queues in the same process."""
     beside: dict[int, int] = defaultdict(int)
-    puts: dict[int, dict[Line, int]] = {}
+    puts: dict[int, dict[Line, float]] = {}
     for activity in profile.activities:
         if activity.is_main:
             puts[activity.process] = _put_lines(activity, profile)
@@ -195,18 +195,17 @@ def _fed_by(profile: Profile, nodes: frozenset[int]) -> Mapping[Line, float]:
     return fed
 
 
-def _put_lines(activity: Activity, profile: Profile) -> dict[Line, int]:
+def _put_lines(activity: Activity, profile: Profile) -> dict[Line, float]:
     """Wall time of the lines that put into queues."""
-    found: dict[Line, int] = defaultdict(int)
-    lines = UserLines(activity.tree, profile.sources, profile.started_package)
-    for node, cost in activity.tree.self_costs():
-        frame = activity.tree.frame(node)
-        file = frame.file.replace("\\", "/")
-        if file.endswith("multiprocessing/queues.py") and last_name(frame.function) == "put":
-            owner = lines.owner(node)
-            if owner != NO_PARENT:
-                found[lines.line(owner)] += cost.wall_us
-    return found
+    tree = activity.tree
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    costs = tree.self_costs()
+    return lines.times((node, cost.wall_us) for node, cost in costs if _puts(tree.frame(node)))
+
+
+def _puts(frame: Frame) -> bool:
+    is_queue = frame.file.replace("\\", "/").endswith("multiprocessing/queues.py")
+    return is_queue and last_name(frame.function) == "put"
 
 
 def _title(traffic: _Traffic, *, about_tensors: bool) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.libraries.known import files_of
@@ -133,6 +134,15 @@ class UserLines:
         module = self.module(frame.file)
         function = module.function_at(frame.line) if module else None
         return function.qualname if function else "<module>"
+
+    def times(self, times: Iterable[tuple[int, float]]) -> dict[Line, float]:
+        """The ``times`` (µs) of nodes by the user's line that is there or calls it; without what has none."""
+        found: dict[Line, float] = defaultdict(float)
+        for node, us in times:
+            owner = self.owner(node) if us else NO_PARENT
+            if owner != NO_PARENT:
+                found[self.line(owner)] += us
+        return found
 
     def text(self, line: Line) -> str:
         """The text of a line, stripped and cut to ``MAX_TEXT``; empty when it is not known."""
