@@ -9,7 +9,7 @@ from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.idle import ALLOCATOR
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import count, duration
 
 MIN_SHARE: Final = 0.02
@@ -33,7 +33,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix="Take torch.cuda.empty_cache() out of the loop; keep shapes fixed, or set "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; leave room below the device's memory.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.ALLOCATOR,),
     )
 

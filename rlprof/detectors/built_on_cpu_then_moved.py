@@ -12,7 +12,7 @@ from rlprof.device.places import per_step, place
 from rlprof.device.transfers import uploads
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.model.trace import Row
 from rlprof.units import count, duration
 
@@ -47,7 +47,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
             f"nothing to do for {duration(view.idle_in(spans))}",
         ),
         fix="Make them there: torch.zeros(..., device=device). What does not change, once before the loop.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.BLOCKING_COPY, IdleCause.LAUNCH_BOUND, IdleCause.SYNC, IdleCause.OTHER),
         places=(place(site, len(pairs), held),),
     )

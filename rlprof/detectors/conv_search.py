@@ -11,7 +11,7 @@ from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.steps import first_step_end
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.model.trace import Row
 from rlprof.units import count, duration
 
@@ -59,7 +59,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix="Keep the sizes of inputs fixed (pad the last batch, drop_last=True), or "
         "torch.backends.cudnn.benchmark = False while they vary; AMD: MIOPEN_FIND_MODE=FAST.",
-        confidence=Confidence.BOUNDED,
     )
 
 

@@ -11,7 +11,7 @@ from rlprof.device.idle import LOADER
 from rlprof.device.intervals import common, total, union
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.model.trace import Row
 from rlprof.units import count, duration, percent
 
@@ -50,7 +50,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         if in_turn
         else "More workers while CPUs are free, less work for each sample, pin_memory=True, a larger "
         "prefetch_factor; or data that is decoded once and kept.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.DATA,),
     )
 

@@ -14,7 +14,7 @@ from rlprof.device.timeline import device_of
 from rlprof.device.transfers import find_transfers, uploads
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.model.trace import Row
 from rlprof.units import count, duration, percent, size
 
@@ -54,7 +54,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         fix="If it does (a data set, replay, rollouts of several epochs), keep it on the GPU, where it takes "
         "less than half of the memory. Data that is new at each step: images as uint8, converted there; the "
         "next batch copied on a stream of its own, from pinned memory, while this one is learned from.",
-        confidence=Confidence.BOUNDED,
         causes=(),
     )
 

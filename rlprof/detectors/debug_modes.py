@@ -56,7 +56,6 @@ def _blocking_launches(view: TraceView) -> Iterator[DeviceFinding]:
             "other findings describe a program without it: take it out first",
         ),
         fix="Unset CUDA_LAUNCH_BLOCKING (AMD: AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING).",
-        confidence=Confidence.BOUNDED,
     )
 
 

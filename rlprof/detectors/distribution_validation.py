@@ -104,7 +104,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         evidence=tuple(evidence),
         fix="torch.distributions.Distribution.set_default_validate_args(False), or validate_args=False; leave "
         "the checks on while you look for the source of NaNs.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
         places=places_of(waits),
     )

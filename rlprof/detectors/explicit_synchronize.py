@@ -10,7 +10,7 @@ from rlprof.detectors.gpu_sync import waits_for_others
 from rlprof.device.places import per_step, places_of
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import count, duration
 
 _EXPLICIT: Final = ("DeviceSynchronize", "EventSynchronize", "CtxSynchronize")
@@ -40,7 +40,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
             "only that can be gained",
         ),
         fix="Remove torch.cuda.synchronize() from the loop; time with CUDA events that are read later.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
         places=places_of(waits),
     )

@@ -9,7 +9,7 @@ from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.kernels import FP32_MATMUL, kernels_named
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.2
@@ -51,7 +51,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         if tf32
         else 'torch.autocast("cuda", dtype=torch.float16) with torch.amp.GradScaler: this GPU has no TF32. '
         "Compare the learning curves.",
-        confidence=Confidence.BOUNDED,
         causes=(),
     )
 

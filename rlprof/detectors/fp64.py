@@ -12,7 +12,7 @@ from rlprof.device.kernels import FP64, kernels_named
 from rlprof.device.places import SHOWN_PLACES, place
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, TracePlace
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.model.trace import Row
 from rlprof.units import count, duration, percent
 
@@ -38,7 +38,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix="Find the first double: NumPy makes float64 arrays. torch.as_tensor(x, dtype=torch.float32), or "
         "observations and rewards in float32 from the start.",
-        confidence=Confidence.BOUNDED,
         places=_places(view, kernels),
         causes=(),
     )

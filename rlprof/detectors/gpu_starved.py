@@ -12,7 +12,7 @@ from rlprof.device.idle import LOADER
 from rlprof.device.intervals import Span, common, total, union
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import duration, percent
 
 WORTH_NAMING: Final = 0.01
@@ -48,7 +48,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         fix="Let it overlap: step environments asynchronously, fetch the next batch while the GPU works, "
         "collect with one group of environments while another is learned from. On-policy training "
         "cannot overlap without learning from older policies.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.DATA,),
     )
 

@@ -12,7 +12,7 @@ from rlprof.device.host import CLIPPING
 from rlprof.device.places import per_step, places_of
 from rlprof.device.view import SiteWait, TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.model.trace import Row
 from rlprof.units import count, duration, percent
 
@@ -77,7 +77,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         evidence=tuple(evidence),
         fix="Keep sums on the device (total += loss.detach()) and read them once per some updates; read "
         "several at once (torch.stack([...]).tolist()); torch.where in place of a branch on a tensor.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
         places=places_of(waits),
         is_of_reads=True,

@@ -162,7 +162,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
             f"for {duration(held)}",
         ),
         fix="with torch.inference_mode(): (or torch.no_grad()) around what collects or evaluates.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.LAUNCH_BOUND,),
         places=(place(site, len(wasted), held),),
     )

@@ -11,7 +11,7 @@ from rlprof.device.host import GRAD_SCALER
 from rlprof.device.places import places_of
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import count, duration
 
 
@@ -32,7 +32,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix="bfloat16 needs no GradScaler (Ampere or newer); with float16 a fused optimizer, "
         "Adam(..., fused=True), looks at found_inf on the GPU.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY),
         places=places_of(waits),
     )

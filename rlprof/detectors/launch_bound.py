@@ -8,7 +8,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import count, duration, percent
 
 LEAST_DELAY_US: Final = 5.0
@@ -50,7 +50,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix='torch.compile(mode="reduce-overhead") or CUDA graphs where shapes are fixed; larger batches or '
         "more environments; a fused optimizer; networks this small may be faster on the CPU.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.LAUNCH_BOUND,),
     )
 

@@ -141,7 +141,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
             f"parameters at once it takes some {count(FUSED_LAUNCHES)} launches",
         ),
         fix=f"{optimizer.name}(..., fused=True), or foreach=True where there is no fused kernel.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.LAUNCH_BOUND,),
     )
 

@@ -10,7 +10,7 @@ from rlprof.device.places import places_of
 from rlprof.device.transfers import Transfer
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import count, duration, percent, size
 
 SMALL_BYTES: Final = 64 * 1024
@@ -47,7 +47,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix="DataLoader(pin_memory=True), or a pinned buffer made once (torch.empty(..., pin_memory=True)), "
         "and .to(device, non_blocking=True). Pinning anew for each copy costs more than it saves.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.BLOCKING_COPY, IdleCause.LAUNCH_BOUND, IdleCause.SYNC),
         places=places_of(sites),
     )

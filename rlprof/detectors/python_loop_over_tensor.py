@@ -101,7 +101,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix="One op over all items. A recursion over time, as in GAE: on the CPU with NumPy, over all environments "
         "at once, or torch.compile.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.LAUNCH_BOUND, IdleCause.OTHER, IdleCause.SYNC),
         places=places_of_repeats(view, loops),
     )

@@ -11,7 +11,7 @@ from rlprof.device.host import call_sites
 from rlprof.device.places import SHOWN_PLACES, place
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import count, duration
 
 FEWEST_TRIPS: Final = 10
@@ -42,7 +42,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         fix="More environments per step, so that there are fewer trips; two groups of environments in turns, one "
         "steps while the policy works for the other; one pinned buffer for observations, copied with "
         "non_blocking=True; a small policy on the CPU.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.SYNC, IdleCause.BLOCKING_COPY, IdleCause.LAUNCH_BOUND, IdleCause.OTHER),
         places=tuple(
             place(site, number, away * number / len(trips))

@@ -9,7 +9,7 @@ from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.places import per_step
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Range
+from rlprof.model.finding import Range
 from rlprof.units import count, size
 
 MIN_PER_STEP: Final = 10.0
@@ -34,7 +34,6 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         ),
         fix="Pack what belongs together (observation, reward, done) into one buffer and copy it once; "
         "torch.stack numbers before they are read.",
-        confidence=Confidence.BOUNDED,
         causes=(IdleCause.BLOCKING_COPY, IdleCause.SYNC, IdleCause.LAUNCH_BOUND),
     )
 

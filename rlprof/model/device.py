@@ -52,7 +52,7 @@ class DeviceFinding:
     """Of the wall time of the trace."""
     evidence: tuple[str, ...]
     fix: str
-    confidence: Confidence
+    confidence: Confidence = Confidence.BOUNDED
     places: tuple[TracePlace, ...] = ()
     """The heaviest first."""
     causes: tuple[IdleCause, ...] = tuple(IdleCause)
