@@ -17,7 +17,7 @@ from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.report.wording.crash import crash_line
-from rlprof.report.wording.run import parts_of_a_step
+from rlprof.report.wording.run import parts_of_a_step, run_line
 
 MOST_CHARACTERS: Final = 60_000
 """Of a document: GitHub refuses comments of more than 65 536."""
@@ -140,20 +140,8 @@ def _head(report: Report, places: _Places) -> Iterator[str]:
 
 
 def _run_line(report: Report) -> str:
-    run = report.run
-    number = len(report.processes)
-    parts = [
-        code(cut_middle(wording.command(report), _LINE_LIMIT)),
-        wording.duration(run.wall_us),
-        f"{number} {'process' if number == 1 else 'processes'}",
-    ]
-    if run.label:
-        parts.append(prose(run.label))
-    if run.exit_code:
-        parts.append(f"exit code {run.exit_code}")
-    if not run.complete:
-        parts.append("recording was cut off")
-    return " · ".join(parts)
+    label = prose(report.run.label) if report.run.label else ""
+    return run_line(report, code(cut_middle(wording.command(report), _LINE_LIMIT)), label)
 
 
 def _row(priced: PricedFinding, report: Report, places: _Places) -> tuple[str, ...]:

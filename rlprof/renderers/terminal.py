@@ -34,7 +34,7 @@ from rlprof.names import printable, short_line
 from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.wording.crash import crash_line
-from rlprof.report.wording.run import parts_of_a_step, run_facts, spread, wait_lines
+from rlprof.report.wording.run import parts_of_a_step, run_facts, run_line, spread, wait_lines
 
 DEFAULT_WIDTH: Final = 80
 MIN_WIDTH: Final = 40
@@ -108,19 +108,8 @@ def _verdict(report: Report) -> Inline:
 
 
 def _run_line(report: Report) -> Span:
-    run = report.run
-    parts = [
-        wording.command(report),
-        wording.duration(run.wall_us),
-        wording.counted(len(report.processes), "process", "processes"),
-    ]
-    if run.label:
-        parts.append(printable(run.label))
-    if run.exit_code:
-        parts.append(f"exit code {run.exit_code}")
-    if not run.complete:
-        parts.append("recording was cut off")
-    return Span(" · ".join(parts), "dim")
+    label = printable(report.run.label or "")
+    return Span(run_line(report, wording.command(report), label), "dim")
 
 
 # --- findings: priced causes, hot lines, and what costs nothing -----------------------------

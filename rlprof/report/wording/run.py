@@ -37,6 +37,20 @@ LARGEST: Final = 3
 """Processes and lines named for their memory."""
 
 
+def run_line(report: Report, command: str, label: str) -> str:
+    """The run in one line; ``command`` and ``label`` as the format has names."""
+    run = report.run
+    count = wording.counted(len(report.processes), "process", "processes")
+    parts = [command, wording.duration(run.wall_us), count]
+    if label:
+        parts.append(label)
+    if run.exit_code:
+        parts.append(f"exit code {run.exit_code}")
+    if not run.complete:
+        parts.append("recording was cut off")
+    return " · ".join(parts)
+
+
 def run_facts(report: Report) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of what is known of the run beside its findings."""
     yield "Phases", _phases(report)
