@@ -115,13 +115,6 @@ def test_the_documents_look_as_they_did(name, found, form, ending):
     check_golden(f"diff-{name}.{ending}", FORMATS[form](found))
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
-def test_the_text_fits_the_terminal(width):
-    text = as_text(comparison_document(SLOWER), width=width, colored=False)
-
-    assert max(map(len, text.splitlines())) <= width
-
-
 def test_colour_says_no_more_than_the_words():
     colored = as_text(comparison_document(SLOWER), width=WIDE, colored=True)
 

@@ -91,28 +91,9 @@ def test_what_reads_as_nothing_has_no_sign():
     assert "-0.0" not in told(of_steps(1000.1, 1000.1, 1000.1, 1000.1, 1000.1))
 
 
-@pytest.mark.parametrize("width", [50, 80, 110])
-@pytest.mark.parametrize("name", COSTS)
-def test_no_line_is_wider_than_the_terminal(name, width):
-    assert all(len(line) <= width for line in text_of(COSTS[name], width).splitlines())
-
-
-@pytest.mark.parametrize("name", COSTS)
-def test_the_text_holds_no_control_characters(name):
-    assert text_of(COSTS[name]).replace("\n", "").isprintable()
-
-
 def test_a_pair_is_told_in_its_unit():
     assert pair_in_words(CLEAR.pairs[0]) == "1 000 sps without, 980 sps with rlprof"
     assert pair_in_words(FEW.pairs[0]) == "12.0 s without, 12.1 s with rlprof"
-
-
-@pytest.mark.parametrize("name", COSTS)
-def test_the_json_is_strict_and_names_its_format(name):
-    document = json.loads(cost_as_json(COSTS[name]))
-
-    assert (document["format"], document["version"]) == ("rlprof-overhead", 1)
-    assert len(document["pairs"]) == len(COSTS[name].pairs)
 
 
 def test_the_json_has_the_figures():
