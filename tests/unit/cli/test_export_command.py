@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from rlprof.cli.export import _complete, export
-from rlprof.cli.formats import by_name, by_suffix
+from rlprof.cli.formats import by_suffix
 from rlprof.discovery import discover_renderers
-from rlprof.errors import UsageError
 from tests.factories import a_run
 from tests.run_files import write_run
 
@@ -79,27 +78,12 @@ def test_what_cannot_be_meant_is_refused_with_a_hint(
     assert (tmp_path / "there.txt").read_text() == "mine"
 
 
-def test_force_replaces_the_file(command_line, run: Path, tmp_path: Path) -> None:
-    (tmp_path / "out.collapsed").write_text("old")
-
-    command_line("export", str(run), "-o", str(tmp_path / "out.collapsed"), "--force")
-
-    assert "train.py:step:12" in (tmp_path / "out.collapsed").read_text()
-
-
 def test_the_longest_ending_decides() -> None:
     renderers = discover_renderers()
 
     assert by_suffix(renderers, Path("run.speedscope.json")).name == "speedscope"
     assert by_suffix(renderers, Path("run.trace.json")).name == "chrome"
     assert by_suffix(renderers, Path("run.json")).name == "json"
-
-
-def test_no_such_format_lists_those_there_are() -> None:
-    for choose in (lambda: by_name(EXPORTS, "xml"), lambda: by_suffix(EXPORTS, Path("a.xml"))):
-        with pytest.raises(UsageError) as caught:
-            choose()
-        assert "speedscope" in caught.value.hint
 
 
 def test_the_shell_completes_the_names_of_formats() -> None:
