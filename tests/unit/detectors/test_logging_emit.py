@@ -52,7 +52,6 @@ POSTFIX = TRAIN.at("set_postfix", "train")
 ROW = TRAIN.at("writerow", "train")
 
 LOGGER_INFO = f"{STDLIB}/logging/__init__.py:1489 Logger.info"
-LOGGER_DEBUG = f"{STDLIB}/logging/__init__.py:1477 Logger.debug"
 IS_ENABLED = f"{STDLIB}/logging/__init__.py:1739 Logger.isEnabledFor"
 EMIT = (
     f"{STDLIB}/logging/__init__.py:1634 Logger._log",
