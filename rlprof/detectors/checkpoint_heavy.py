@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.line_time import LineTime, calls_time
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
+from rlprof.source.lines import UserLines, short_place
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.01
@@ -25,39 +25,29 @@ REMOVABLE: Final = Range(0.8, 1.0)
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
-    asleep = 0.0
-    for entry in saving_calls(lines):
-        owner = lines.owner(entry)
-        cost = tree.total_cost(entry)
-        if owner == NO_PARENT or not cost.wall_us:
-            continue
-        nodes.update(tree.subtree(entry))
-        weights[lines.line(owner)] += cost.wall_us
-        asleep += cost.idle_us
-    total = sum(weights.values())
-    if not whole or total / whole < MIN_SHARE:
+    owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines))
+    time = calls_time(tree, ((entry, lines.line(by)) for entry, by in owners if by != NO_PARENT))
+    if not whole or time.total_us / whole < MIN_SHARE:
         return
-    heaviest = heaviest_line(weights)
+    heaviest = time.heaviest
     yield Finding(
         title=f"saving at {short_place(heaviest)} holds up the training",
-        savings=(Saving(frozenset(nodes), REMOVABLE),),
-        locations=lines.shown_locations(weights, whole),
-        evidence=tuple(_evidence(profile, lines, heaviest, total, asleep)),
+        savings=(Saving(time.nodes, REMOVABLE),),
+        locations=lines.shown_locations(time.weights, whole),
+        evidence=tuple(_evidence(profile, lines, time)),
         fix="Save a tenth as often, or by time (every ten minutes). Leave out what can be made again, "
         "such as a replay buffer; or copy the state and write it in a thread beside the training.",
         confidence=Confidence.MEASURED if lines.text(heaviest) else Confidence.BOUNDED,
     )
 
 
-def _evidence(
-    profile: Profile, lines: UserLines, heaviest: Line, total: float, asleep: float
-) -> Iterable[str]:
+def _evidence(profile: Profile, lines: UserLines, time: LineTime) -> Iterable[str]:
+    asleep = sum(profile.steady.self_cost(node).idle_us for node in time.nodes)
     yield (
-        f"{percent(total / profile.critical.wall_us)} of the steady time is spent in saving, "
-        f"{percent(asleep / total)} of it asleep for the disk"
+        f"{percent(time.total_us / profile.critical.wall_us)} of the steady time is spent in saving, "
+        f"{percent(asleep / time.total_us)} of it asleep for the disk"
     )
+    heaviest = time.heaviest
     statement = lines.statement(Frame(heaviest.file, heaviest.function, heaviest.line))
     if statement is not None:
         conditions = [ast.unparse(test) for test in statement.conditions]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InTrace
-from rlprof.device.intervals import Measure, Span, total, union, without
+from rlprof.device.intervals import Measure, union
 from rlprof.device.places import per_step
-from rlprof.device.timeline import device_of
+from rlprof.device.timeline import without_by_device
 from rlprof.device.transfers import find_transfers, uploads
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
@@ -38,7 +37,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         or per_step(moved, view) < MIN_BYTES_PER_STEP
     ):
         return
-    alone = _without_kernels(view, rows)
+    alone = without_by_device(rows, view.trace.kernels)
     number = sum(it.count for it in copies)
     aside = ", observations left out" if view.round_trips else ""
     yield DeviceFinding(
@@ -67,20 +66,6 @@ def _beside_rollouts(view: TraceView) -> Sequence[Row]:
         if call.args.correlation and asking.inside(call.ts, call.end)
     }
     return [it for it in uploads(view.trace) if it.args.correlation not in observed]
-
-
-def _without_kernels(view: TraceView, copies: Iterable[Row]) -> float:
-    """Time in which a device makes ``copies`` and computes nothing, of the device with most of it."""
-    copying: dict[int, list[Span]] = defaultdict(list)
-    computing: dict[int, list[Span]] = defaultdict(list)
-    for row in copies:
-        copying[device_of(row)].append((row.ts, row.end))
-    for row in view.trace.kernels:
-        computing[device_of(row)].append((row.ts, row.end))
-    return max(
-        (total(without(union(spans), union(computing[it]))) for it, spans in copying.items()),
-        default=0.0,
-    )
 
 
 DETECTOR: Final = Detector(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.gpu_sync import waits_for_others
+from rlprof.detectors.recognisers.line_time import calls_time
 from rlprof.device.host import DISTRIBUTIONS
 from rlprof.device.places import per_step, places_of
 from rlprof.device.view import TraceView
@@ -17,7 +17,7 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -37,23 +37,19 @@ _CHECKING: Final = frozenset({"__init__", "_validate_sample"})
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
-    for entry in tree.topmost(_is_check):
-        us = tree.total_cost(entry).wall_us
-        if us:
-            nodes.update(tree.subtree(entry))
-            owner = lines.owner(entry)
-            weights[lines.line(entry if owner == NO_PARENT else owner)] += us
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
+    checks = tree.topmost(_is_check)
+    owners = ((entry, lines.owner(entry)) for entry in checks)
+    time = calls_time(
+        tree, ((entry, lines.line(entry if by == NO_PARENT else by)) for entry, by in owners)
+    )
+    if not whole or time.total_us < MIN_SHARE * whole:
         return
-    heaviest = heaviest_line(weights)
+    heaviest = time.heaviest
     yield Finding(
         title=f"distributions check their arguments at every step ({short_place(heaviest)})",
-        savings=(Saving(frozenset(nodes), REMOVABLE),),
-        locations=lines.shown_locations(weights, whole),
-        evidence=tuple(_evidence(profile, lines, heaviest, total)),
+        savings=(Saving(time.nodes, REMOVABLE),),
+        locations=lines.shown_locations(time.weights, whole),
+        evidence=tuple(_evidence(profile, lines, heaviest, time.total_us)),
         fix="torch.distributions.Distribution.set_default_validate_args(False) once at the start, or "
         "validate_args=False for each. On a GPU each check is a wait for it, too. Leave it on while you look "
         "for NaNs.",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InTrace
-from rlprof.device.intervals import Span, total, union, without
 from rlprof.device.kernels import COMMUNICATION, kernels_named
-from rlprof.device.timeline import device_of
+from rlprof.device.timeline import without_by_device
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
@@ -23,13 +21,11 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     kernels = kernels_named(view.trace, COMMUNICATION)
     if not kernels:
         return
-    talking: dict[int, list[Span]] = defaultdict(list)
-    working: dict[int, list[Span]] = defaultdict(list)
     names = {kernel.name for kernel in kernels}
-    for row in (*view.trace.kernels, *view.trace.copies):
-        spans = talking if row.name in names else working
-        spans[device_of(row)].append((row.ts, row.end))
-    alone = max(total(without(union(spans), union(working[it]))) for it, spans in talking.items())
+    rows = (*view.trace.kernels, *view.trace.copies)
+    alone = without_by_device(
+        (row for row in rows if row.name in names), (row for row in rows if row.name not in names)
+    )
     if alone < MIN_SHARE * view.wall.length:
         return
     yield DeviceFinding(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
+from rlprof.detectors.recognisers.line_time import calls_time
 from rlprof.device.host import call_sites, outermost
 from rlprof.device.places import place
 from rlprof.device.view import TraceView
@@ -20,7 +20,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
 from rlprof.source.gradients import switches_off_for_good, without_gradients
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.source.module import PARSED_FILES, called_name, parse
 from rlprof.source.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, of_each_step, percent
@@ -59,25 +59,18 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     if any(map(switches_off_for_good, profile.sources.values())):
         return
     search = _Search(profile)
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
-    for entry in tree.topmost(_is_network):
-        us = tree.total_cost(entry).wall_us
-        acting = search.acting_line(entry) if us else None
-        if acting is not None:
-            nodes.update(tree.subtree(entry))
-            weights[acting] += us
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
+    calls = tree.topmost(_is_network)
+    lines = ((entry, search.acting_line(entry)) for entry in calls)
+    time = calls_time(tree, ((entry, line) for entry, line in lines if line is not None))
+    if not whole or time.total_us < MIN_SHARE * whole:
         return
-    heaviest = heaviest_line(weights)
-    each = of_each_step(total, profile.steady_steps)
+    each = of_each_step(time.total_us, profile.steady_steps)
     yield Finding(
-        title=f"gradients are recorded while acting ({short_place(heaviest)})",
-        savings=(Saving(frozenset(nodes), REMOVABLE),),
-        locations=search.lines.shown_locations(weights, whole),
+        title=f"gradients are recorded while acting ({short_place(time.heaviest)})",
+        savings=(Saving(time.nodes, REMOVABLE),),
+        locations=search.lines.shown_locations(time.weights, whole),
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent in networks called from there{each}",
+            f"{percent(time.total_us / whole)} of the steady time is spent in networks called from there{each}",
             "the source shows no torch.no_grad() or inference_mode() around the calls",
             "what they give is only read there (argmax, item, sample, detach): nothing can go back through it",
         ),

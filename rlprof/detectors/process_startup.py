@@ -104,7 +104,7 @@ def _modules(start: WorkerStart, tree: CallTree) -> list[str]:
     """The installed modules with most of the time, by the outermost that is imported."""
     times: dict[str, int] = defaultdict(int)
     outermost: dict[int, str] = {}
-    for node in sorted(_with_callers(start.nodes, tree)):
+    for node in sorted(tree.with_callers(start.nodes)):
         parent = tree.nodes[node].parent
         name = outermost.get(parent, "")
         if not name and (found := _INSTALLED.search(tree.frame(node).file)):
@@ -114,16 +114,6 @@ def _modules(start: WorkerStart, tree: CallTree) -> list[str]:
             times[name] += tree.self_cost(node).wall_us
     ranked = sorted(times.items(), key=lambda item: (-item[1], item[0]))
     return [name for name, us in ranked if us >= MIN_MODULE_SHARE * start.us][:SHOWN_MODULES]
-
-
-def _with_callers(nodes: Collection[int], tree: CallTree) -> set[int]:
-    seen = set(nodes)
-    for node in nodes:
-        parent = tree.nodes[node].parent
-        while parent != NO_PARENT and parent not in seen:
-            seen.add(parent)
-            parent = tree.nodes[parent].parent
-    return seen
 
 
 def _weights(nodes: Collection[int], tree: CallTree, lines: UserLines) -> dict[Line, float]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.torch_time import torch_time
+from rlprof.detectors.recognisers.line_time import torch_time
 from rlprof.device.intervals import Measure, union
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import averages_by_parameter

@@ -122,7 +122,7 @@ def tensors_of_lists(text: str) -> Mapping[int, TensorOfList]:
         for statement in statements:
             made = _made(statement, lists)
             if made is not None:
-                found |= dict.fromkeys(range(statement.first_line, statement.last_line + 1), made)
+                found |= dict.fromkeys(statement.lines, made)
     return found
 
 

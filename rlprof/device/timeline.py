@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import Final
 
-from rlprof.device.intervals import Interval, Measure, Span, total, union
+from rlprof.device.intervals import Interval, Measure, Span, total, union, without
 from rlprof.model.trace import Row, Trace
 
 SHORT_KERNEL_US: Final = 10.0
@@ -63,6 +63,21 @@ def device_of(row: Row) -> int:
     if row.args.device >= 0:
         return row.args.device
     return row.pid if isinstance(row.pid, int) else -1
+
+
+def without_by_device(spent: Iterable[Row], beside: Iterable[Row]) -> float:
+    """Time in rows of ``spent`` and in none ``beside`` them, of the device with most of it."""
+    own, others = _spans(spent), _spans(beside)
+    return max(
+        (total(without(union(spans), union(others[it]))) for it, spans in own.items()), default=0.0
+    )
+
+
+def _spans(rows: Iterable[Row]) -> dict[int, list[Span]]:
+    found: dict[int, list[Span]] = defaultdict(list)
+    for row in rows:
+        found[device_of(row)].append((row.ts, row.end))
+    return found
 
 
 def find_devices(trace: Trace) -> tuple[DeviceTimeline, ...]:

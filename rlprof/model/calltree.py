@@ -46,14 +46,7 @@ class CallTree:
 
     def _sum_up(self) -> dict[int, Cost]:
         total = dict(self._self)
-        pending = sorted(total)
-        seen = set(pending)
-        for node in pending:
-            parent = self.nodes[node].parent
-            while parent != NO_PARENT and parent not in seen:
-                seen.add(parent)
-                parent = self.nodes[parent].parent
-        for node in sorted(seen, reverse=True):
+        for node in sorted(self.with_callers(total), reverse=True):
             parent = self.nodes[node].parent
             if parent != NO_PARENT:
                 total[parent] = total.get(parent, Cost()).plus(total[node])
@@ -108,6 +101,15 @@ class CallTree:
             elif matches(self.frame(node)):
                 inside.add(node)
                 yield node
+
+    def with_callers(self, nodes: Iterable[int]) -> set[int]:
+        seen = set(nodes)
+        for node in tuple(seen):
+            parent = self.nodes[node].parent
+            while parent != NO_PARENT and parent not in seen:
+                seen.add(parent)
+                parent = self.nodes[parent].parent
+        return seen
 
     def ancestors(self, node: int) -> Iterator[int]:
         """Yield the callers of ``node``, nearest first."""

@@ -80,9 +80,7 @@ def file_accesses(text: str) -> Mapping[int, Access]:
         }
         for kind in Access:
             if kind in kinds:
-                lines.update(
-                    dict.fromkeys(range(statement.first_line, statement.last_line + 1), kind)
-                )
+                lines |= dict.fromkeys(statement.lines, kind)
                 break
     return lines
 

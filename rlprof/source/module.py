@@ -54,6 +54,10 @@ class Statement:
     conditions: tuple[ast.expr, ...]
     """Tests of the ``if`` statements around it and of the guard clauses before it."""
 
+    @property
+    def lines(self) -> range:
+        return range(self.first_line, self.last_line + 1)
+
     def expressions(self) -> Iterator[ast.expr]:
         """Yield the expressions that run on the statement's own lines."""
         for _, value in ast.iter_fields(self.node):
@@ -91,8 +95,7 @@ class SourceModule:
         self._by_line: dict[int, Statement] = {}
         # Parents come before their bodies, so that the innermost statement wins.
         for statement in self.statements:
-            for line in range(statement.first_line, statement.last_line + 1):
-                self._by_line[line] = statement
+            self._by_line |= dict.fromkeys(statement.lines, statement)
         self._function_starts = [function.first_line for function in self.functions]
 
     def by_function(self) -> Collection[list[Statement]]:

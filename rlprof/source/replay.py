@@ -63,8 +63,7 @@ def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, Replay
     found: dict[int, ReplayLine] = {}
     for statements in _functions_that_call(_DRAWS | drawing, text):
         for statement, line in _follow(statements, drawing):
-            for number in range(statement.first_line, statement.last_line + 1):
-                found[number] = line
+            found |= dict.fromkeys(statement.lines, line)
     return found
 
 

@@ -159,13 +159,13 @@ class _Turns:
         """Yield the lines that do the work, with the loop's own where it takes a tensor apart itself."""
         working = [it for it in self._body if self._is_work(it)]
         for statement in working:
-            yield from range(statement.first_line, statement.last_line + 1)
+            yield from statement.lines
         if working and self._iterates:
             yield self._loop.lineno
 
     def body_lines(self) -> Iterator[int]:
         for statement in self._body:
-            yield from range(statement.first_line, statement.last_line + 1)
+            yield from statement.lines
 
     def _is_work(self, statement: Statement) -> bool:
         """Whether something of this turn is worked on, and nothing is called that is not torch's.

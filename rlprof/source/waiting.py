@@ -60,13 +60,11 @@ def waiting_lines(text: str) -> Mapping[int, WaitKind]:
         if kind is WaitKind.LOCK and statement.first_line in signals:
             kind = WaitKind.EVENT
         if kind is not None:
-            for line in range(statement.first_line, statement.last_line + 1):
-                lines[line] = kind
+            lines |= dict.fromkeys(statement.lines, kind)
     # Last, since a loop that waits speaks for all its lines.
     for node in ast.walk(module.tree):
         for first, last, kind in _waiting_blocks(node):
-            for line in range(first, last + 1):
-                lines[line] = kind
+            lines |= dict.fromkeys(range(first, last + 1), kind)
     return lines
 
 

@@ -263,7 +263,7 @@ def _conversion(kind: Kind, statement: Statement) -> Conversion:
     return Conversion(
         kind,
         statement.function,
-        frozenset(range(statement.first_line, statement.last_line + 1)),
+        frozenset(statement.lines),
         frozenset(calls),
         frozenset(calls - PLAIN_CALLS - _MAKERS - _REDUCERS - {"index", "choice", "tolist"}),
     )

@@ -114,7 +114,7 @@ def _sink_in_c(call: ast.Call) -> Sink | None:
 
 
 def _sink_of_lines(frame: Frame, statement: Statement, callers: dict[Frame, Sink]) -> Sink | None:
-    for line in range(statement.first_line, statement.last_line + 1):
+    for line in statement.lines:
         if (sink := callers.get(frame._replace(line=line))) is not None:
             return sink
     return None

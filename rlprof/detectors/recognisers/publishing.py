@@ -160,8 +160,7 @@ def publishing_lines(text: str) -> Mapping[int, str]:
         for statement, kind in kinds:
             # Copies and loads alone are those of a target network or a checkpoint.
             if kind in ("send", "take") or passes_on or _names_it(statement):
-                for line in range(statement.first_line, statement.last_line + 1):
-                    lines[line] = kind
+                lines |= dict.fromkeys(statement.lines, kind)
     return lines
 
 

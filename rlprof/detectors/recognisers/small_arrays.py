@@ -113,7 +113,7 @@ def find_small_calls(text: str) -> Mapping[int, SmallCalls]:
         for statement in statements:
             calls = _small_calls(statement, sizes)
             if calls is not None:
-                found |= dict.fromkeys(range(statement.first_line, statement.last_line + 1), calls)
+                found |= dict.fromkeys(statement.lines, calls)
     return found
 
 

@@ -1,9 +1,9 @@
-"""The time that some lines of the user's spend in torch, in C and in its Python."""
+"""The time that some lines of the user's spend in what they call."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ _TORCH: Final = "torch"
 
 
 @dataclass(frozen=True, slots=True)
-class TorchTime:
+class LineTime:
     """Nodes of the steady phase, and the lines they are laid on."""
 
     nodes: frozenset[int]
@@ -31,9 +31,7 @@ class TorchTime:
         return heaviest_line(self.weights)
 
 
-def torch_time(
-    tree: CallTree, lines: UserLines, places: Mapping[str, Collection[int]]
-) -> TorchTime:
+def torch_time(tree: CallTree, lines: UserLines, places: Mapping[str, Collection[int]]) -> LineTime:
     """The time of the lines in ``places`` (numbers by file): their own, and of torch right below them."""
     nodes: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
@@ -47,7 +45,18 @@ def torch_time(
         us = sum(tree.self_cost(it).wall_us for it in claimed)
         if us:
             weights[lines.line(node)] += us
-    return TorchTime(frozenset(nodes), weights)
+    return LineTime(frozenset(nodes), weights)
+
+
+def calls_time(tree: CallTree, calls: Iterable[tuple[int, Line]]) -> LineTime:
+    """The time of ``calls``, pairs of the node of one and the line it is laid on, none below another."""
+    nodes: set[int] = set()
+    weights: dict[Line, float] = defaultdict(float)
+    for node, line in calls:
+        if us := tree.total_cost(node).wall_us:
+            nodes.update(tree.subtree(node))
+            weights[line] += us
+    return LineTime(frozenset(nodes), weights)
 
 
 def _is_torch(file: str) -> bool:
