@@ -18,7 +18,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT, classify_components
 from rlprof.source.file_access import Access, file_accesses
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.source.origin import Origin, origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin, origin_of_file
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02

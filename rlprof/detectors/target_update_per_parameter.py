@@ -19,7 +19,7 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
-from rlprof.source.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02

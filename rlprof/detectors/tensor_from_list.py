@@ -13,7 +13,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
-from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02

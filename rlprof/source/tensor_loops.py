@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, TypeGuard
 
 from rlprof.source.container_types import root_name
-from rlprof.source.module import (
+from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
     SourceModule,

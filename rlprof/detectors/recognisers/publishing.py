@@ -16,7 +16,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import last_name
-from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 MOSTLY: Final = 0.5
 """Part of a process's sends that has to be of weights for the threads that serve its queues to be

@@ -24,7 +24,7 @@ from rlprof.profile.flame import frame_label
 from rlprof.renderers.browser_scripts import Strings
 from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, page_tree
 from rlprof.renderers.json_report.values import Json
-from rlprof.source.origin import Origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin_of_file
 
 KINDS: Final = tuple(origin.value for origin in Origin)
 """``yours``, ``library``, ``stdlib``, ``runtime``."""
