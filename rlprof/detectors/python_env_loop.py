@@ -24,8 +24,8 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.syntax.module import called_name
 from rlprof.source.parameters import Parameters
+from rlprof.syntax.module import called_name
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03

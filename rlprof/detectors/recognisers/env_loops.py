@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.container_types import root_name
-from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.source.parameters import Parameters
+from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
 _ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)
 _PER_ENV: Final = re.compile(
