@@ -20,7 +20,7 @@ from rlprof.names import short_path
 from rlprof.pace.times import importing_nodes
 from rlprof.profile import roles as roles_of_processes
 from rlprof.profile.flame import PSEUDO_FRAMES, frame_label
-from rlprof.source.origin import Origin, origin
+from rlprof.syntax.origin import Origin, origin
 
 MOST_BLOCKS: Final = 10
 """Blocks of the steady phase: few enough for neighbours not to depend on each other (batch means),

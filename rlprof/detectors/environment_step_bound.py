@@ -15,7 +15,7 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT, classify_components
 from rlprof.source.lines import Line, UserLines, short_place
-from rlprof.source.origin import Origin, installed_package, origin
+from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.5

@@ -14,7 +14,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT
 from rlprof.source.lines import Line, UserLines, short_place
-from rlprof.source.module import called_name
+from rlprof.syntax.module import called_name
 from rlprof.units import count, percent
 
 MIN_SHARE: Final = 0.02

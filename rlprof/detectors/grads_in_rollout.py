@@ -20,7 +20,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
 from rlprof.source.gradients import switches_off_for_good, without_gradients
 from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.source.origin import Origin, installed_package, origin
+from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.05

@@ -19,7 +19,7 @@ from rlprof.model.recording import (
     Frame,
 )
 from rlprof.source.lines import Line, UserLines, file_name, short_place
-from rlprof.source.origin import Origin, origin
+from rlprof.syntax.origin import Origin, origin
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.03

@@ -15,7 +15,7 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.source.origin import Origin, origin
+from rlprof.syntax.origin import Origin, origin
 from rlprof.source.waiting import SLEEPS, polled
 from rlprof.units import percent
 

@@ -16,7 +16,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.source.module import called_name
+from rlprof.syntax.module import called_name
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02

@@ -13,7 +13,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.source.origin import Origin, origin
+from rlprof.syntax.origin import Origin, origin
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.005

@@ -24,7 +24,7 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Frame
 from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.source.module import called_name
+from rlprof.syntax.module import called_name
 from rlprof.source.parameters import Parameters
 from rlprof.units import duration, percent
 

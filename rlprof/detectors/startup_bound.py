@@ -16,7 +16,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.origin import is_import_machinery
+from rlprof.syntax.origin import is_import_machinery
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.25

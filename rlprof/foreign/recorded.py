@@ -28,7 +28,7 @@ from rlprof.model.recording import (
     Window,
 )
 from rlprof.pace.times import importing_nodes
-from rlprof.source.origin import Origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin_of_file
 
 MOST_US: Final = 1 << 58
 """9000 years. Counts may stand for what takes no time, such as cycles of a CPU."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from rlprof.foreign.sums import StackSums
 from rlprof.model.recording import NO_PARENT, Note
 from rlprof.recording.sources import read_sources
-from rlprof.source.origin import Origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin_of_file
 
 
 def sources_here(sums: StackSums, profile: Path) -> tuple[Mapping[str, str], tuple[Note, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rlprof.model.recording import NO_PARENT, Node, Recording
-from rlprof.source.origin import Origin, is_import_machinery, origin
+from rlprof.syntax.origin import Origin, is_import_machinery, origin
 
 
 class Times:

@@ -36,7 +36,7 @@ from rlprof.profile.quality import quality_notes
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
 from rlprof.profile.timeline import timeline_of
 from rlprof.profile.waits import classify_waits
-from rlprof.source.origin import Origin, installed_package, origin_of_file
+from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 from rlprof.source.started import started_package
 
 _READ_LIBRARIES_FROM: Final = 0.01

@@ -17,8 +17,8 @@ from rlprof.model.activity import FOR_OTHERS, Activity, Component, HostLoad, Wai
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import phase_of_counter
 from rlprof.model.recording import NO_PARENT, Frame, Node
-from rlprof.source.module import parse
-from rlprof.source.origin import Origin, origin_of_file
+from rlprof.syntax.module import parse
+from rlprof.syntax.origin import Origin, origin_of_file
 
 ENVIRONMENT: Final = "environment"
 INFERENCE: Final = "inference"

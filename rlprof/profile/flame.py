@@ -26,7 +26,7 @@ from rlprof.model.recording import (
 )
 from rlprof.names import cut_middle
 from rlprof.pace.times import importing_nodes
-from rlprof.source.origin import Origin, is_import_machinery, origin
+from rlprof.syntax.origin import Origin, is_import_machinery, origin
 
 THINNEST_SHARE: Final = 1 / 10_000
 """Of the root: too thin to see, and a box a hundred times wider still shows it when zoomed in on."""

@@ -23,7 +23,7 @@ def read_sources(costs: Iterable[tuple[str, int]], total_us: int) -> dict[str, s
         installed = any(mark in file for mark in INSTALLED_MARKS)
         if installed and cost_us < MIN_SHARE * total_us:
             continue
-        text = _read(file)
+        text = read_source(file)
         if text is not None and not installed:
             text = hide_literals(text)
         if text is not None and len(text) <= room:
@@ -32,7 +32,7 @@ def read_sources(costs: Iterable[tuple[str, int]], total_us: int) -> dict[str, s
     return kept
 
 
-def _read(file: str) -> str | None:
+def read_source(file: str) -> str | None:
     path = Path(file)
     try:
         if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:

@@ -18,7 +18,7 @@ from rlprof.pricing.samples import without_nodes
 from rlprof.pricing.windows import look_at_windows
 from rlprof.profile.build import build_profile
 from rlprof.report.crash import crash_of
-from rlprof.source.origin import Origin, installed_package, origin_of_file
+from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from rlprof.model.report import Report
-from rlprof.source.origin import Origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin_of_file
 
 ROOT_OPTION: Final = "folder that paths start from (default: the one the run was started in)"
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rlprof.source.module import Statement, called_name
+from rlprof.syntax.module import Statement, called_name
 
 _EXTREMES: Final = frozenset({"max", "min", "maximum", "minimum"})
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.source.module import Function, Statement, assigned_variable, called_name
+from rlprof.syntax.module import Function, Statement, assigned_variable, called_name
 
 ARRAY_MODULES: Final = frozenset({"np", "numpy", "jnp", "torch", "th", "cp", "cupy"})
 

@@ -9,7 +9,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
 
 class Access(Enum):

@@ -10,7 +10,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
 _OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
 _WHOLE: Final = re.compile(r"^\d[\d_]*$")

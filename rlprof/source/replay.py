@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.container_types import root_name
-from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 _MAKERS: Final = frozenset(
     {"array", "asarray", "stack", "vstack", "hstack", "concatenate", "cat", "fromiter"}

@@ -9,7 +9,7 @@ from typing import Final
 from rlprof.libraries.known import packages_of
 from rlprof.model.calltree import CallTree
 from rlprof.model.recording import Frame
-from rlprof.source.origin import Origin, installed_package, is_import_machinery, origin
+from rlprof.syntax.origin import Origin, installed_package, is_import_machinery, origin
 
 _is_launcher: Final = packages_of(lambda library: library.is_launcher)
 

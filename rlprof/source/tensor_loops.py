@@ -10,7 +10,7 @@ from typing import Final, TypeGuard
 
 from rlprof.source.carried import carried
 from rlprof.source.container_types import root_name
-from rlprof.source.module import (
+from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
     SourceModule,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.container_types import name_key, root_name
-from rlprof.source.module import (
+from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
     SourceModule,

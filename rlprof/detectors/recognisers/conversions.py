@@ -26,7 +26,7 @@ from rlprof.source.container_types import (
     taken_out,
     types_of,
 )
-from rlprof.source.module import (
+from rlprof.syntax.module import (
     Function,
     SourceModule,
     Statement,

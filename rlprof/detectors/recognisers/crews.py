@@ -13,7 +13,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, NO_STACK_FUNCTION, Frame, Process
 from rlprof.profile.roles import DATA_LOADER, INFERENCE, LEARNER, LOGGER, SERVICES
 from rlprof.source.lines import last_name
-from rlprof.source.origin import Origin, origin
+from rlprof.syntax.origin import Origin, origin
 
 LEAST_WAITING: Final = 0.1
 """Part of its time asleep until a message comes, from which on a process is a servant. Of eight

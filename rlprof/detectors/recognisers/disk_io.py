@@ -16,7 +16,7 @@ from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.recording import Frame
 from rlprof.source.file_access import Access, file_accesses
 from rlprof.source.lines import UserLines, last_name
-from rlprof.source.origin import Origin, origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin, origin_of_file
 
 _LIBRARIES: Final[tuple[tuple[Access, re.Pattern[str], re.Pattern[str]], ...]] = tuple(
     (access, re.compile(files), re.compile(functions))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.container_types import root_name
-from rlprof.source.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.source.parameters import Parameters
 
 _ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.container_types import ARRAY_MODULES, root_name
-from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 from rlprof.source.tensors import FUNCTIONAL
 
 _CUTS: Final = frozenset(

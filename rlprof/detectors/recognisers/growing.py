@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from rlprof.source.container_types import name_key
-from rlprof.source.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.module import Function, SourceModule, Statement, called_name
 
 _ADDS: Final = frozenset({"append", "appendleft", "extend", "add", "insert"})
 _TAKES: Final = frozenset({"clear", "pop", "popleft", "popitem", "remove", "discard"})

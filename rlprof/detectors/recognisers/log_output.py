@@ -17,8 +17,8 @@ from rlprof.libraries.known import files_of
 from rlprof.model.calltree import CallTree
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import UserLines, last_name
-from rlprof.source.module import Statement, called_name
-from rlprof.source.origin import Origin, origin, origin_of_file
+from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.origin import Origin, origin, origin_of_file
 
 _STDLIB_LOGGING: Final = re.compile(r"[/\\]logging[/\\](__init__|handlers)\.py$")
 _EMITTING_FUNCTIONS: Final = frozenset(

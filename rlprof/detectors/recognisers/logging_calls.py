@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.source.module import (
+from rlprof.syntax.module import (
     Function,
     SourceModule,
     Statement,

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
 _NO_ENVIRONMENT: Final = re.compile(
     r"optim|\bopt\b|_opt\b|sched|scaler|prof|accelerator|\bself$", re.I

@@ -10,8 +10,8 @@ from typing import Final
 from rlprof.libraries.known import files_of
 from rlprof.model.recording import Frame
 from rlprof.source.lines import UserLines, last_name
-from rlprof.source.module import called_name
-from rlprof.source.origin import Origin, origin
+from rlprof.syntax.module import called_name
+from rlprof.syntax.origin import Origin, origin
 
 _writes: Final = files_of(lambda library: library.saving)
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.source.container_types import root_name
-from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 _TORCH: Final = frozenset({"torch", "th"})
 _MAKES: Final = frozenset(

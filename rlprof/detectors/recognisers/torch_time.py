@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.model.calltree import CallTree
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.origin import installed_package
+from rlprof.syntax.origin import installed_package
 
 _TORCH: Final = "torch"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 _SENDS: Final = frozenset({"put", "put_nowait", "send", "send_bytes"})
 _TAKES: Final = frozenset({"get", "get_nowait", "recv", "recv_bytes"})

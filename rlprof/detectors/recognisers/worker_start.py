@@ -13,7 +13,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame, Process
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import last_name
-from rlprof.source.origin import is_import_machinery
+from rlprof.syntax.origin import is_import_machinery
 
 REMADE_ROUNDS: Final = 2.5
 """Processes over those that live side by side, from which on they are made again and again: a worker

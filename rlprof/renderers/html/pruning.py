@@ -10,7 +10,7 @@ from rlprof.model.detail import Detail
 from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.pace.times import importing_nodes
 from rlprof.profile.flame import IMPORT_LABEL
-from rlprof.source.origin import is_import_machinery
+from rlprof.syntax.origin import is_import_machinery
 
 MOST_NODES: Final = 30_000
 """Of the tree, the heaviest: 240 kB of the page."""

@@ -22,7 +22,7 @@ from rlprof.model.report import Report
 from rlprof.names import printable, short_path
 from rlprof.profile.flame import frame_label
 from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, page_tree
-from rlprof.source.origin import Origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin_of_file
 
 KINDS: Final = tuple(origin.value for origin in Origin)
 """``yours``, ``library``, ``stdlib``, ``runtime``."""

@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from rlprof.detectors.recognisers.growing import Addition, additions
-from rlprof.source.module import parse
+from rlprof.syntax.module import parse
 
 
 def found(text: str) -> list[Addition]:

@@ -13,7 +13,7 @@ from rlprof.foreign.reading import read_foreign
 from rlprof.model.recording import Frame, Recording
 from rlprof.renderers.collapsed import RENDERER as COLLAPSED
 from rlprof.report.build import build_report
-from rlprof.source.origin import Origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin_of_file
 from tests.factories import a_run
 from tests.unit.foreign.test_austin_files import slugs, times, written
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.source.module import SourceModule, parse
+from rlprof.syntax.module import SourceModule, parse
 
 AGENT = """\
 import numpy as np

@@ -105,6 +105,15 @@ class SourceModule:
                 return self.functions[index]
         return None
 
+    def loops_around(self, line: int) -> Iterator[ast.For | ast.AsyncFor]:
+        """Yield the ``for`` loops of its function in whose body ``line`` is."""
+        function = self.function_at(line)
+        for node in ast.walk(function.node if function else self.tree):
+            if isinstance(node, ast.For | ast.AsyncFor) and node.lineno < line <= (
+                node.end_lineno or node.lineno
+            ):
+                yield node
+
     def in_loop(self, line: int) -> bool:
         """Whether ``line`` lies in a loop or a comprehension of its function."""
         statement = self.statement_at(line)

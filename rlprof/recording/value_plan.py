@@ -1,0 +1,99 @@
+"""Which lines' values agents are to look at, how often, and what they saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rlprof.model.recording import Frame, SeenValue
+from rlprof.recording.look_table import LookTold
+from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.sources import read_source
+from rlprof.syntax.module import parse
+from rlprof.syntax.operands import Operand, operands
+from rlprof.syntax.origin import Origin, origin
+
+_FIRST_LOOK: Final = 2
+"""Samples of a line before the first look; each further one comes after as many again."""
+
+_LEAST_SHARE: Final = 0.005
+"""Of a process's samples in which a line has to be for a look: below is no line that anything is told of."""
+
+_MOST_COST: Final = 0.0008
+"""CPU time of looks over that of the process: under a thousandth."""
+_FREE_US: Final = 3_000
+"""What they may cost at the beginning."""
+
+_MOST_KEPT: Final = 8
+"""Different descriptions of one name; what comes later takes the place of the last."""
+
+
+class ValuePlan:
+    def __init__(self) -> None:
+        self._samples: dict[Frame, int] = {}
+        """In which a line was, over all processes."""
+        self._next_look: dict[Frame, int] = {}
+        """The number of samples from which on it is to be looked at."""
+        self._all_samples = 0
+        self._cpu_us: dict[int, float] = {}
+        """That samples told of, by process."""
+        self._seen: dict[tuple[str, str, int, str], list[SeenValue]] = {}
+        self._texts: dict[str, str] = {}
+
+    def follow(
+        self,
+        process: int,
+        mailbox: MailboxReader,
+        stacks: Iterable[tuple[tuple[Frame, ...], float]],
+        now_us: int,
+    ) -> None:
+        """Take in what a process told, and ask it for more where lines have become hot."""
+        for told in mailbox.looks.take():
+            self._keep(process, told, now_us)
+        present: set[Frame] = set()
+        cpu_us = 0.0
+        for frames, stack_us in stacks:
+            cpu_us += stack_us
+            self._all_samples += 1
+            for frame in {it for it in frames if _is_the_users(it)}:
+                self._samples[frame] = self._samples.get(frame, 0) + 1
+                present.add(frame)
+        spent_us = self._cpu_us[process] = self._cpu_us.get(process, 0.0) + cpu_us
+        may_cost_us = _FREE_US + _MOST_COST * spent_us
+        if present and mailbox.looks.is_open and mailbox.looks_cost_us <= may_cost_us:
+            self._ask(mailbox, present)
+
+    def seen(self) -> list[SeenValue]:
+        return [value for values in self._seen.values() for value in values]
+
+    def _ask(self, mailbox: MailboxReader, present: Iterable[Frame]) -> None:
+        due = [
+            frame
+            for frame in present
+            if self._samples[frame] >= self._next_look.get(frame, _FIRST_LOOK)
+            and self._samples[frame] >= _LEAST_SHARE * self._all_samples
+        ]
+        due.sort(key=lambda frame: (-self._samples[frame], frame))
+        wanted = [(frame, names) for frame in due if (names := self._operands(frame))]
+        if wanted:
+            for frame in mailbox.looks.ask(wanted):
+                self._next_look[frame] = 2 * self._samples[frame]
+
+    def _operands(self, frame: Frame) -> Sequence[Operand]:
+        if frame.file not in self._texts:
+            self._texts[frame.file] = read_source(frame.file) or ""
+        module = parse(self._texts[frame.file])
+        return operands(module, frame.line) if module else ()
+
+    def _keep(self, process: int, told: LookTold, now_us: int) -> None:
+        for text, fields in told.values.items():
+            seen = self._seen.setdefault((*told.frame, text), [])
+            if seen and seen[-1].fields == fields:
+                seen[-1] = seen[-1]._replace(last_us=now_us, looks=seen[-1].looks + 1)
+                continue
+            value = SeenValue(process, *told.frame, text, now_us, now_us, 1, fields)
+            seen[_MOST_KEPT - 1 :] = [value]
+
+
+def _is_the_users(frame: Frame) -> bool:
+    return origin(frame) is Origin.YOURS and not frame.file.startswith("<")

@@ -1,0 +1,69 @@
+"""The operands of a statement: names, attributes and constant items that it uses, by which values can be looked up."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from rlprof.syntax.module import SourceModule
+
+MOST_OPERANDS: Final = 24
+"""Of one statement: further ones are in a literal that goes on for pages."""
+_MOST_STEPS: Final = 6
+_MOST_TEXT: Final = 100
+
+
+class Operand(NamedTuple):
+    text: str
+    """As Python would write it: ``self.net.body``, ``batch['obs']``."""
+    steps: tuple[str, ...]
+    """The name; then ``.attribute``, ``i`` with an index, or ``s`` with a key."""
+
+
+@lru_cache(maxsize=4096)
+def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
+    """Those of the statement that ``line`` is of, its targets included, and of what the loops around it go through."""
+    statement = module.statement_at(line)
+    if statement is None:
+        return ()
+    found = dict.fromkeys(_chains(statement.walk()))
+    for loop in module.loops_around(line):
+        found |= dict.fromkeys(_chains(ast.walk(loop.iter)))
+    return tuple(found)[:MOST_OPERANDS]
+
+
+def _chains(nodes: Iterator[ast.AST]) -> Iterator[Operand]:
+    for node in nodes:
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+            steps = _steps(node)
+            text = ast.unparse(node) if steps else ""
+            if 0 < len(steps) <= _MOST_STEPS and len(text) <= _MOST_TEXT:
+                yield Operand(text, steps)
+
+
+def _steps(node: ast.expr) -> tuple[str, ...]:
+    """Empty where the value depends on more than names."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        owner, step = _steps(node.value), f".{node.attr}"
+    elif isinstance(node, ast.Subscript):
+        owner, step = _steps(node.value), _index(node.slice)
+    else:
+        return ()
+    return (*owner, step) if owner and step else ()
+
+
+def _index(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(bool()):
+            return ""
+        case ast.Constant(int(index)):
+            return f"i{index}"
+        case ast.Constant(str(key)) if key.isprintable():
+            return f"s{key}"
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(index))):
+            return f"i{-index}"
+    return ""
