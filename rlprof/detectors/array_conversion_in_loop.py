@@ -14,9 +14,9 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.replay import replay_lines_by_file
 from rlprof.syntax.module import Function, called_name
 from rlprof.syntax.origin import Origin, origin
-from rlprof.source.replay import replay_lines_by_file
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.log_output import emitting_nodes, is_logging_file
+from rlprof.detectors.recognisers.log_output import emitting_nodes, find_output, is_logging_file
 from rlprof.detectors.recognisers.logging_calls import (
     QUIET_LEVELS,
     EagerMessage,
@@ -75,7 +75,7 @@ class _Collector:
         self._sites = sites
         self._callees = {site.message.callee_name for found in sites.values() for site in found}
         self._first_lines = self._find_first_lines()
-        self._emitting = emitting_nodes(self._tree) if sites else frozenset()
+        self._emitting = _telling_nodes(lines) if sites else frozenset()
         self._claimed: set[int] = set()
         self._claimed_below: set[int] = set()
         self.costs: dict[_Site, _Cost] = defaultdict(_Cost)
@@ -132,6 +132,15 @@ class _Collector:
                 key = (frame.file, frame.function)
                 first[key] = min(frame.line, first.get(key, frame.line))
         return first
+
+
+def _telling_nodes(lines: UserLines) -> frozenset[int]:
+    """The nodes with a record being emitted, or text printed or written, in or below them."""
+    found = set(emitting_nodes(lines.tree))
+    for node in find_output(lines):
+        found.add(node)
+        found.update(lines.tree.ancestors(node))
+    return frozenset(found)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

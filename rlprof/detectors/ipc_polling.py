@@ -15,8 +15,8 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.syntax.origin import Origin, origin
 from rlprof.source.waiting import SLEEPS, polled
+from rlprof.syntax.origin import Origin, origin
 from rlprof.units import percent
 
 MIN_POLLING: Final = 0.05

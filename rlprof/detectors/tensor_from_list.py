@@ -7,10 +7,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.tensor_lists import TensorOfList, tensors_of_lists
+from rlprof.detectors.recognisers.tensor_lists import (
+    TensorOfList,
+    tensor_of_seen_list,
+    tensors_of_lists,
+)
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.values import Values
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02
@@ -35,16 +40,22 @@ def detect(profile: Profile) -> Iterable[Finding]:
         for file, text in profile.sources.items()
         if (statements := tensors_of_lists(text))
     }
+    values = Values(profile.values)
     alone: set[int] = set()
     shared: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
     seen: dict[Line, TensorOfList] = {}
-    for node in tree.hot_nodes() if known else ():
+    for node in tree.hot_nodes():
         frame = tree.frame(node)
-        made = known.get(frame.file, {}).get(frame.line)
         # It is done in C: the line's own time.
         us = tree.self_cost(node).wall_us
-        if made is None or not us or not lines.is_yours(frame):
+        if not us or not lines.is_yours(frame):
+            continue
+        made = known.get(frame.file, {}).get(frame.line)
+        statement = lines.statement(frame)
+        if statement is not None and (operands := values.of(frame.file, statement)):
+            made = tensor_of_seen_list(statement, operands) or made
+        if made is None:
             continue
         (alone if made.is_alone else shared).add(node)
         weights[lines.line(node)] += us
@@ -66,7 +77,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=lines.locations(weights, whole)[:SHOWN_LINES],
         evidence=(
             f"{percent(total / whole)} of the steady time is spent on that line itself{each}",
-            f"the source shows that it is given a list: {seen[heaviest].name}",
+            f"it is given a list: {seen[heaviest].name}",
         ),
         fix="Make one array first, torch.as_tensor(np.array(items)), or write into an array made once "
         "(buffer[t] = observation) and use torch.from_numpy(buffer).",

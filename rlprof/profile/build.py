@@ -36,8 +36,8 @@ from rlprof.profile.quality import quality_notes
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
 from rlprof.profile.timeline import timeline_of
 from rlprof.profile.waits import classify_waits
-from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 from rlprof.source.started import started_package
+from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
 _READ_LIBRARIES_FROM: Final = 0.01
 """Part of the steady time that passes through a library's file from which its source is read. Imports
@@ -183,6 +183,7 @@ def _profile(draft: Draft) -> Profile:
         critical=draft.described,
         start_up_us=_length_us(pace.phases, PhaseKind.START_UP),
         sources=_worth_reading(recording.sources, draft.steady, package),
+        values=recording.values,
         process_roles=draft.roles,
         process_phases=process_phases(recording, pace.found, pace.phases),
         node_roles=_node_roles(draft.folded.seen_by),

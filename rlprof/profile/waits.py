@@ -13,8 +13,8 @@ from typing import Final
 from rlprof.libraries.known import functions_of
 from rlprof.model.activity import WaitKind
 from rlprof.model.recording import NO_PARENT, Frame, Node
-from rlprof.syntax.origin import Origin, origin_of_file
 from rlprof.source.waiting import waiting_lines
+from rlprof.syntax.origin import Origin, origin_of_file
 
 _wait_of: Final = functions_of(lambda library: library.waits)
 

@@ -51,12 +51,11 @@ class LookTable:
     def ask(self, wanted: Iterable[tuple[Frame, Sequence[Operand]]]) -> list[Frame]:
         """Ask for these looks, as many as there is room for; the frames that were asked for.
 
-        Those asked for before and not told yet are dropped.
+        Those asked for before that have not been taken are dropped.
         """
         asked = []
         batch = b""
         count = 0
-        self._asked.clear()
         for frame, operands in wanted:
             paths = LINE.join(PART.join(operand.steps) for operand in operands).encode(_ENCODING)
             numbers = self._numbers.get(frame, ())
@@ -77,8 +76,7 @@ class LookTable:
 
     def heard(self, number: int, told: bytes) -> None:
         """The agent has looked at the frame ``number``."""
-        frame, operands = self._asked.pop(number)
-        # One line may be several code locations, all of which were asked for.
+        frame, operands = self._asked[number]
         descriptions = told.decode(_ENCODING, "backslashreplace").split(LINE)
         values = {
             operand.text: dict(_fields(description))

@@ -256,7 +256,8 @@ class TrackedProcess:
         self, threads: dict[int, ThreadWindow], length_us: int
     ) -> list[tuple[tuple[Frame, ...], float]]:
         self._eye_us = 0.0
-        stacks = self.mailbox.take_stacks() if self.mailbox is not None else []
+        taken = self.mailbox.take_stacks() if self.mailbox is not None else []
+        stacks = [(_without_agent(frames), cpu_us) for frames, cpu_us in taken]
         if not stacks:
             return []
         self._eye_us = sum(cpu_us for _, cpu_us in stacks)
@@ -264,8 +265,7 @@ class TrackedProcess:
         seen.trust_clock = (
             self._marks_torn() and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
         )
-        for stack, cpu_us in stacks:
-            frames = _without_agent(stack)
+        for frames, cpu_us in stacks:
             if frames:
                 node = self._stacks.node(frames)
                 # A longer one began in an earlier window, where the clock had to explain it.

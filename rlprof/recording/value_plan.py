@@ -13,16 +13,18 @@ from rlprof.syntax.module import parse
 from rlprof.syntax.operands import Operand, operands
 from rlprof.syntax.origin import Origin, origin
 
-_FIRST_LOOK: Final = 2
-"""Samples of a line before the first look; each further one comes after as many again."""
+_FIRST_LOOK_US: Final = 30_000
+"""CPU time in a line, and in what it calls, before the first look; each further one comes after as much again."""
 
-_LEAST_SHARE: Final = 0.005
-"""Of a process's samples in which a line has to be for a look: below is no line that anything is told of."""
+_LEAST_SHARE: Final = 0.01
+"""Of all CPU time, that a line has to have for a look: of less nothing is told."""
 
-_MOST_COST: Final = 0.0008
+_MOST_COST: Final = 0.0007
 """CPU time of looks over that of the process: under a thousandth."""
-_FREE_US: Final = 3_000
+_FREE_US: Final = 1_500
 """What they may cost at the beginning."""
+_MOST_AT_ONCE: Final = 6
+"""Lines that an agent is asked for in one window, before it is known what they cost."""
 
 _MOST_KEPT: Final = 8
 """Different descriptions of one name; what comes later takes the place of the last."""
@@ -30,13 +32,11 @@ _MOST_KEPT: Final = 8
 
 class ValuePlan:
     def __init__(self) -> None:
-        self._samples: dict[Frame, int] = {}
-        """In which a line was, over all processes."""
-        self._next_look: dict[Frame, int] = {}
-        """The number of samples from which on it is to be looked at."""
-        self._all_samples = 0
-        self._cpu_us: dict[int, float] = {}
-        """That samples told of, by process."""
+        self._spent_us: dict[Frame, float] = {}
+        """CPU time of each line with all that it calls, over all processes."""
+        self._next_look_us: dict[Frame, float] = {}
+        """The time from which on it is to be looked at again."""
+        self._of_process_us: dict[int, float] = {}
         self._seen: dict[tuple[str, str, int, str], list[SeenValue]] = {}
         self._texts: dict[str, str] = {}
 
@@ -51,14 +51,13 @@ class ValuePlan:
         for told in mailbox.looks.take():
             self._keep(process, told, now_us)
         present: set[Frame] = set()
-        cpu_us = 0.0
-        for frames, stack_us in stacks:
-            cpu_us += stack_us
-            self._all_samples += 1
+        spent_us = self._of_process_us.get(process, 0.0)
+        for frames, cpu_us in stacks:
+            spent_us += cpu_us
             for frame in {it for it in frames if _is_the_users(it)}:
-                self._samples[frame] = self._samples.get(frame, 0) + 1
+                self._spent_us[frame] = self._spent_us.get(frame, 0.0) + cpu_us
                 present.add(frame)
-        spent_us = self._cpu_us[process] = self._cpu_us.get(process, 0.0) + cpu_us
+        self._of_process_us[process] = spent_us
         may_cost_us = _FREE_US + _MOST_COST * spent_us
         if present and mailbox.looks.is_open and mailbox.looks_cost_us <= may_cost_us:
             self._ask(mailbox, present)
@@ -67,17 +66,17 @@ class ValuePlan:
         return [value for values in self._seen.values() for value in values]
 
     def _ask(self, mailbox: MailboxReader, present: Iterable[Frame]) -> None:
+        least_us = _LEAST_SHARE * sum(self._of_process_us.values())
         due = [
             frame
             for frame in present
-            if self._samples[frame] >= self._next_look.get(frame, _FIRST_LOOK)
-            and self._samples[frame] >= _LEAST_SHARE * self._all_samples
+            if self._spent_us[frame] >= max(least_us, self._next_look_us.get(frame, _FIRST_LOOK_US))
         ]
-        due.sort(key=lambda frame: (-self._samples[frame], frame))
+        due.sort(key=lambda frame: (-self._spent_us[frame], frame))
         wanted = [(frame, names) for frame in due if (names := self._operands(frame))]
         if wanted:
-            for frame in mailbox.looks.ask(wanted):
-                self._next_look[frame] = 2 * self._samples[frame]
+            for frame in mailbox.looks.ask(wanted[:_MOST_AT_ONCE]):
+                self._next_look_us[frame] = 2 * self._spent_us[frame]
 
     def _operands(self, frame: Frame) -> Sequence[Operand]:
         if frame.file not in self._texts:

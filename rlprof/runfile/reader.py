@@ -125,7 +125,7 @@ def _sync_sites(reader: RunFileReader) -> tuple[SyncSite, ...]:
 
 def _values(reader: RunFileReader) -> tuple[SeenValue, ...]:
     return tuple(
-        SeenValue(*rest, json.loads(fields))
+        SeenValue._make((*rest, json.loads(fields)))
         for *rest, fields in reader.rows("SELECT * FROM value ORDER BY rowid")
     )
 

@@ -10,9 +10,9 @@ from rlprof.libraries.known import files_of
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Location
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.started import is_console_script
 from rlprof.syntax.module import SourceModule, Statement, parse
 from rlprof.syntax.origin import Origin, installed_package, origin
-from rlprof.source.started import is_console_script
 
 _INNER_SCOPE: Final = re.compile(r"(\.<locals>)?\.?<(listcomp|setcomp|dictcomp|genexpr|lambda)>$")
 

@@ -10,6 +10,7 @@ from typing import Final, TypeGuard
 
 from rlprof.source.carried import carried
 from rlprof.source.container_types import root_name
+from rlprof.source.tensors import FUNCTIONAL, TORCH, Tensors, scope_of, tensors_of
 from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
@@ -18,7 +19,6 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
-from rlprof.source.tensors import FUNCTIONAL, TORCH, Tensors, scope_of, tensors_of
 
 FEW: Final = 8
 """Turns up to which a loop may as well stay one: a call for all costs as much as some of its turns."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -12,6 +13,7 @@ from rlprof.syntax.module import SourceModule
 MOST_OPERANDS: Final = 24
 """Of one statement: further ones are in a literal that goes on for pages."""
 _MOST_STEPS: Final = 6
+_BUILT_IN: Final = frozenset(dir(builtins))
 _MOST_TEXT: Final = 100
 
 
@@ -35,15 +37,26 @@ def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
 
 
 def _chains(nodes: Iterator[ast.AST]) -> Iterator[Operand]:
+    """Yield each chain as a whole, and the owners of methods that are called; parents come before their children."""
+    inside: set[int] = set()
     for node in nodes:
-        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
-            steps = _steps(node)
-            text = ast.unparse(node) if steps else ""
-            if 0 < len(steps) <= _MOST_STEPS and len(text) <= _MOST_TEXT:
-                yield Operand(text, steps)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield from _operand(node.func.value)
+        steps = () if id(node) in inside else _steps(node)
+        if steps:
+            inside.update(map(id, ast.walk(node)))
+            yield from _operand(node)
 
 
-def _steps(node: ast.expr) -> tuple[str, ...]:
+def _operand(node: ast.AST) -> Iterator[Operand]:
+    steps = _steps(node)
+    if 0 < len(steps) <= _MOST_STEPS and not (len(steps) == 1 and steps[0] in _BUILT_IN):
+        text = ast.unparse(node)
+        if len(text) <= _MOST_TEXT:
+            yield Operand(text, steps)
+
+
+def _steps(node: ast.AST) -> tuple[str, ...]:
     """Empty where the value depends on more than names."""
     if isinstance(node, ast.Name):
         return (node.id,)

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.container_types import ARRAY_MODULES, root_name
-from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 from rlprof.source.tensors import FUNCTIONAL
+from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 _CUTS: Final = frozenset(
     {

@@ -39,6 +39,7 @@ _CHEAP_CALLS: Final = frozenset(
     {"len", "int", "float", "bool", "round", "abs", "type", "id", "time", "perf_counter", "getpid"}
 )
 _SINKS: Final = frozenset({"print", "write", "writelines", "append", "put", "send", "add_text"})
+_OUTPUTS: Final = frozenset({"print", "write", "writelines", *LEVELS})
 _LOGGER_NAME: Final = re.compile(r"(^|_)(log|logs|lgr)$|logg(er|ers|ing)", re.IGNORECASE)
 _LOGGER_MAKER: Final = re.compile(r"logger(adapter)?$", re.IGNORECASE)
 _LOGGER_MODULE: Final = frozenset({"logging", "loguru", "structlog"})
@@ -86,6 +87,7 @@ def find_wrappers(modules: Iterable[SourceModule]) -> dict[str, str]:
     """
     modules = tuple(modules)
     known = {function.node.name: "" for module in modules for function in module.functions}
+    known |= {name: "info" for module in modules for name in _told_on_a_condition(module)}
     while True:
         found = {
             function.node.name: level
@@ -359,6 +361,35 @@ def _wrappers(module: SourceModule, known: Mapping[str, str]) -> Iterator[tuple[
             statements[id(function)]
         ):
             yield function, call.level
+
+
+def _told_on_a_condition(module: SourceModule) -> Iterator[str]:
+    """Yield names of functions that print or write a parameter where a condition holds, and do nothing else with it.
+
+    That is a logger, whatever its name and that of its methods.
+    """
+    statements: dict[int, list[Statement]] = defaultdict(list)
+    for statement in module.statements:
+        statements[id(statement.function)].append(statement)
+    for function in module.functions:
+        body = statements[id(function)]
+        given = [*function.node.args.posonlyargs, *function.node.args.args]
+        parameters = {it.arg for it in given} - {"self", "cls"}
+        uses = [
+            it
+            for it in body
+            if not isinstance(it.node, ast.If | ast.While)
+            and any(isinstance(node, ast.Name) and node.id in parameters for node in it.walk())
+        ]
+        if uses and len(body) <= MAX_WRAPPER_STATEMENTS and all(map(_is_output_on_condition, uses)):
+            yield function.node.name
+
+
+def _is_output_on_condition(statement: Statement) -> bool:
+    match statement.node:
+        case ast.Expr(ast.Call() as call):
+            return bool(statement.conditions) and called_name(call) in _OUTPUTS
+    return False
 
 
 def _only_logs(body: Sequence[Statement]) -> bool:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.source.container_types import root_name
+from rlprof.source.values import Value, value_of
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 _TORCH: Final = frozenset({"torch", "th"})
@@ -31,6 +32,8 @@ _CHEAP: Final = frozenset(
     }
 )
 """Calls on such a line that take a microsecond, whatever the list."""
+
+_LISTS: Final = frozenset({"list", "tuple"})
 
 FEW: Final = 4
 """Items of a list that is written out, up to which making an array first gains nothing."""
@@ -78,6 +81,25 @@ def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
         return None
     others = {called_name(call) for call in calls if call not in makers} - _CHEAP
     return TensorOfList(ast.unparse(makers[0].args[0])[:60], not others)
+
+
+def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> TensorOfList | None:
+    """The same by the values that were seen there, whatever the names; None where they tell of no list."""
+    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    for call in calls:
+        callee, given = value_of(call.func, known), call.args and value_of(call.args[0], known)
+        if callee is None or not given or not _makes_a_tensor(callee):
+            continue
+        if given.type in _LISTS and (given.length or 0) > FEW:
+            others = {called_name(it) for it in calls if it is not call} - _CHEAP
+            what = f"{ast.unparse(call.args[0])[:60]}, a {given.in_words()}"
+            return TensorOfList(what, not others)
+    return None
+
+
+def _makes_a_tensor(callee: Value) -> bool:
+    name = callee.function or callee.made
+    return name.startswith("torch.") and name.rpartition(".")[2] in _MAKES
 
 
 def _is_long_list(argument: ast.expr, lists: frozenset[str]) -> bool:

@@ -285,7 +285,7 @@ class StackProbe:
             self._looks.hear(self._resets)
         if self._looks.wanted:
             before = self._last_ns
-            self._looks.take(innermost, self._frames)
+            self._looks.take(stack, innermost, self._frames)
             self._last_ns = time.thread_time_ns()
             cells[layout.CELL_LOOKS_COST_NS] += self._last_ns - before
         if windows is not None and self._saw_torch:
@@ -301,7 +301,7 @@ class StackProbe:
             self._frames.clear()
             self._codes.clear()
             self._resets += 1
-            self._looks.wanted.clear()
+            self._looks.forget()
         ids = []
         while frame is not None:
             number = self._frame_id(frame)

@@ -9,14 +9,6 @@ An empty one stands for a name that nothing was found for.
 from __future__ import annotations
 
 import sys
-from types import (
-    BuiltinFunctionType,
-    FunctionType,
-    MemberDescriptorType,
-    MethodDescriptorType,
-    MethodType,
-    ModuleType,
-)
 
 from . import layout
 
@@ -30,10 +22,12 @@ if TYPE_CHECKING:
 LINE, PART = "\n", "\x1f"
 """What stands between paths or descriptions, and between the steps or fields of one."""
 
-_READS_FRAMES = frozenset(
-    ("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "f_locals", "stack")
+_READS_FRAMES = frozenset(("f_locals", "getargvalues"))
+"""Who uses one of these names may hold the snapshot of another frame's locals, which a look renews and empties."""
+_READS_ITSELF = _READS_FRAMES.union(
+    ("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe")
 )
-"""Who uses one of these names may hold the snapshot of a frame's locals, which a look renews and empties."""
+"""The same of its own."""
 
 _CO_OPTIMIZED = 1
 _KEEPS_SNAPSHOT = sys.version_info < (3, 13)
@@ -43,12 +37,24 @@ _MOST_ELEMENTS = 4
 """Of a container, compared with the first."""
 _MOST_BASES = 8
 _MOST_TEXT = 200
+_PATIENCE = 100
+"""Stacks gone through for frames that do not come."""
 _MOST_AT_ONCE = 4
 """Looks of one stack, each of which takes some 10 µs for a name."""
+
+# Not from ``types``, which would be one more in ``sys.modules``.
+FunctionType: Any = type(layout.window_cell)
+MethodType: Any = type(layout.window_cell.__get__(0))
+MemberDescriptorType: Any = type(FunctionType.__globals__)
+ModuleType: Any = type(sys)
+BuiltinFunctionType: Any = type(len)
+MethodDescriptorType: Any = type(str.join)
 
 _SIZED = (str, bytes, bytearray, memoryview, range, set, frozenset)
 _INDEXED = (list, tuple)
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, staticmethod, classmethod)
+
+_NUMPY_FUNCTIONS = ("=numpy.ufunc", "=numpy._ArrayFunctionDispatcher")
 
 _MISSING: Any = object()
 
@@ -62,15 +68,15 @@ _members_of: Any = ModuleType.__dict__["__dict__"].__get__
 
 def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
     """Whether neither the code of ``frame`` nor what it is in the middle of has hold of its locals."""
+    if not _READS_ITSELF.isdisjoint(frame.f_code.co_names):
+        return False
     if not frame.f_code.co_flags & _CO_OPTIMIZED and frame.f_locals is not frame.f_globals:
         return False  # A class body, whose locals become the class.
-    while innermost is not None:
+    while innermost is not None and innermost is not frame:
         if not _READS_FRAMES.isdisjoint(innermost.f_code.co_names):
             return False
-        if innermost is frame:
-            return True
         innermost = innermost.f_back
-    return False
+    return True
 
 
 def look(frame: FrameType, paths: str) -> str:
@@ -172,6 +178,9 @@ def _fields(value: Any, prefix: str) -> list[str]:
         fields += _function(value, prefix)
     elif type in _classes_of(kind):
         fields += [prefix + "class=" + _name(value), *_origin(value, prefix)]
+    elif fields[0].endswith(_NUMPY_FUNCTIONS):
+        name = _own(value, "__name__")
+        fields.append(prefix + "function=" + _joined("numpy", name if type(name) is str else "?"))
     elif kind is not ModuleType:
         fields += _array(value, kind, prefix) or _origin(kind, prefix)
     return fields
@@ -181,10 +190,10 @@ def _elements(container: Any, kind: type) -> list[str]:
     """What its first element is, and whether the next few are of the same type."""
     elements = iter(container.values() if kind is dict else container)
     first = next(elements)
-    is_mixed = any(
-        type(other) is not type(first) for other, _ in zip(elements, range(_MOST_ELEMENTS))
-    )
-    return [*_fields(first, "first."), *(["mixed=1"] if is_mixed else [])]
+    for _ in range(_MOST_ELEMENTS):
+        if type(next(elements, first)) is not type(first):
+            return [*_fields(first, "first."), "mixed=1"]
+    return _fields(first, "first.")
 
 
 def _array(value: Any, kind: type, prefix: str) -> list[str]:
@@ -261,12 +270,14 @@ class ValueLooks:
         self._mailbox = mailbox
         self.wanted: dict[int, str] = {}
         """Paths, by the number of the frame."""
+        self._in_vain: set[int] = set()
+        """Stacks in which no frame is wanted."""
 
     def hear(self, resets: int) -> None:
         """Take in what is asked for, unless frames were numbered anew since: ``resets`` says how often."""
         cells, batch = self._mailbox.cells, self._mailbox.looks_asked
         since, count = layout.LOOKS.unpack_from(batch, 0)
-        self.wanted.clear()
+        self.forget()
         at = layout.LOOKS.size
         for _ in range(count if since == resets else 0):
             number, size = layout.LOOK_ASKED.unpack_from(batch, at)
@@ -276,10 +287,17 @@ class ValueLooks:
         # Last: the recorder may ask for more from here on.
         cells[layout.CELL_LOOKS_TAKEN] = cells[layout.CELL_LOOKS_ASKED]
 
+    def forget(self) -> None:
+        """Want nothing more of what was asked for."""
+        self.wanted.clear()
+        self._in_vain.clear()
+
     def take(
-        self, innermost: Optional[FrameType], numbers: dict[tuple[int, int], int]
+        self, stack: int, innermost: Optional[FrameType], numbers: dict[tuple[int, int], int]
     ) -> None:
         """Look where a frame of the stack is wanted; ``numbers`` are those of frames, by code and instruction."""
+        if stack in self._in_vain:
+            return
         frame, left = innermost, _MOST_AT_ONCE
         while frame is not None and left:
             number = numbers.get((id(frame.f_code), frame.f_lasti), -1)
@@ -292,3 +310,7 @@ class ValueLooks:
                     head = layout.LOOK.pack(layout.TAG_LOOK, number, len(told))
                     self._mailbox.write(head + told)
             frame = frame.f_back
+        if left == _MOST_AT_ONCE:
+            self._in_vain.add(stack)
+            if len(self._in_vain) >= _PATIENCE:
+                self.forget()

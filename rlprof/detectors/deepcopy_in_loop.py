@@ -1,0 +1,87 @@
+"""Objects copied deeply again and again: simulators in a search, states, configurations."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
+from rlprof.source.values import Values
+from rlprof.syntax.origin import Origin, origin
+from rlprof.units import duration, percent
+
+MIN_SHARE: Final = 0.03
+"""Of the critical time: a configuration copied for each environment stays below it."""
+
+REMOVABLE: Final = Range(0.7, 0.99)
+"""Part that goes where only what changes is copied (``benchmarks/replacements.py``)."""
+
+SHOWN_LINES: Final = 4
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    tree, whole = profile.steady, profile.critical.wall_us
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    nodes: set[int] = set()
+    weights: dict[Line, float] = defaultdict(float)
+    for top in tree.topmost(_copies_deeply):
+        owner = lines.owner(top)
+        # A library that copies for itself is not the user's to change.
+        if owner == NO_PARENT or tree.nodes[top].parent != owner or not lines.is_repeated(owner):
+            continue
+        nodes.update(tree.subtree(top))
+        weights[lines.line(owner)] += tree.total_cost(top).wall_us
+    total = sum(weights.values())
+    if not whole or total < MIN_SHARE * whole:
+        return
+    heaviest = max(weights, key=lambda line: (weights[line], line))
+    each = f", {duration(total / profile.steady_steps)} a step" if profile.steady_steps else ""
+    yield Finding(
+        detector=DETECTOR.id,
+        title=f"an object is copied deeply again and again ({short_place(heaviest)})",
+        phase=PhaseKind.STEADY,
+        savings=(Saving(frozenset(nodes), REMOVABLE),),
+        locations=lines.locations(weights, whole)[:SHOWN_LINES],
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent in copy.deepcopy{each}",
+            *_copied(profile, lines, heaviest),
+        ),
+        fix="Copy only what changes: give the class a method that makes a new object and copies its few arrays and "
+        "numbers, or save these before and set them back after. What is never written needs no copy.",
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _copies_deeply(frame: Frame) -> bool:
+    return (
+        last_name(frame.function) == "deepcopy"
+        and file_name(frame.file) == "copy.py"
+        and origin(frame) is Origin.STDLIB
+    )
+
+
+def _copied(profile: Profile, lines: UserLines, line: Line) -> Iterator[str]:
+    """Yield what is copied there, where a look has told."""
+    statement = lines.statement(Frame(line.file, line.function, line.line))
+    if statement is None:
+        return
+    known = Values(profile.values).of(line.file, statement)
+    for call in statement.walk():
+        if isinstance(call, ast.Call) and call.args:
+            copied = ast.unparse(call.args[0])
+            callee = known.get(ast.unparse(call.func))
+            if copied in known and callee is not None and callee.function == "copy.deepcopy":
+                yield f"what is copied: {copied}, a {known[copied].in_words()}"
+
+
+DETECTOR: Final = Detector(
+    id="deepcopy-in-loop",
+    name="objects copied deeply again and again",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+)
