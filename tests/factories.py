@@ -14,6 +14,7 @@ Time is given in seconds of the whole run and spread evenly over the windows of 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rlprof.model.recording import (
@@ -28,6 +29,7 @@ from rlprof.model.recording import (
     Recording,
     RunInfo,
     Samples,
+    SeenValue,
     SyncSite,
     Thread,
     ThreadClock,

@@ -12,7 +12,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
-from rlprof.source.values import Values
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import duration, percent
 
@@ -68,16 +68,15 @@ def _copies_deeply(frame: Frame) -> bool:
 
 def _copied(profile: Profile, lines: UserLines, line: Line) -> Iterator[str]:
     """Yield what is copied there, where a look has told."""
-    statement = lines.statement(Frame(line.file, line.function, line.line))
-    if statement is None:
-        return
-    known = Values(profile.values).of(line.file, statement)
-    for call in statement.walk():
-        if isinstance(call, ast.Call) and call.args:
-            copied = ast.unparse(call.args[0])
-            callee = known.get(ast.unparse(call.func))
-            if copied in known and callee is not None and callee.function == "copy.deepcopy":
-                yield f"what is copied: {copied}, a {known[copied].in_words()}"
+    values = Values(profile.values)
+    for statement in lines.statements(Frame(line.file, line.function, line.line)):
+        known = values.of(line.file, statement)
+        for call in statement.walk():
+            if isinstance(call, ast.Call) and call.args:
+                callee, copied = value_of(call.func, known), value_of(call.args[0], known)
+                if copied is not None and callee is not None and callee.function == "copy.deepcopy":
+                    what = ast.unparse(call.args[0])
+                    yield f"what is copied: {what}, of type {copied.in_words()}"
 
 
 DETECTOR: Final = Detector(

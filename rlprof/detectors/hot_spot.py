@@ -224,18 +224,19 @@ def _operation(cost: _Cost, lines: UserLines, values: Values) -> Iterable[str]:
     """What the heaviest line does, where the values that it works on were seen."""
     heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
     frame = Frame(heaviest.file, heaviest.function, heaviest.line)
-    statement = lines.statement(frame)
-    if statement is None:
-        return
     owners = {it for it in cost.owners if lines.line(it) == heaviest}
     called = {
         last_name(lines.tree.frame(child).function)
         for owner in owners
         for child in lines.tree.children(owner)
     }
-    words = operation_in_words(statement, values.of(frame.file, statement), called)
-    if words:
-        yield f"{short_place(heaviest)} does: {words}"
+    told = [
+        words
+        for it in lines.statements(frame)
+        if (words := operation_in_words(it, values.of(frame.file, it), called))
+    ]
+    if told:
+        yield f"{short_place(heaviest)} does: {'; '.join(told)}"
 
 
 def _heaviest(times: dict[str, int], whole: int) -> str:

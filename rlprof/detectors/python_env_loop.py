@@ -163,11 +163,12 @@ class _Search:
 
     def _asks_one_row_itself(self, node: int) -> bool:
         frame = self.tree.frame(node)
-        statement = self.lines.statement(frame) if self._values.has(frame.file) else None
-        known = self._values.of(frame.file, statement) if statement else {}
         return any(
-            _is_asked_one_row(it, known, statement)
-            for it in (statement.walk() if statement and known else ())
+            _is_asked_one_row(it, self._values.of(frame.file, statement), statement)
+            for statement in (
+                self.lines.statements(frame) if self._values.has(frame.file) else ()
+            )
+            for it in statement.walk()
             if isinstance(it, ast.Call)
         )
 
@@ -320,11 +321,11 @@ def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
 
 
 def _is_asked_one_row(
-    call: ast.Call, known: Mapping[str, Value], statement: Statement | None
+    call: ast.Call, known: Mapping[str, Value], statement: Statement
 ) -> bool:
     """Whether a network is given a tensor without a batch; one that is given its own answer cannot have one."""
     callee = value_of(call.func, known)
-    if callee is None or not callee.is_network or statement is None:
+    if callee is None or not callee.is_network:
         return False
     targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
     given = [it for it in call.args if (value := value_of(it, known)) and value.is_one_row]

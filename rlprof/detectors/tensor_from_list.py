@@ -52,9 +52,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         if not us or not lines.is_yours(frame):
             continue
         made = known.get(frame.file, {}).get(frame.line)
-        statement = lines.statement(frame)
-        if statement is not None and (operands := values.of(frame.file, statement)):
-            made = tensor_of_seen_list(statement, operands) or made
+        for statement in lines.statements(frame) if values.has(frame.file) else ():
+            made = tensor_of_seen_list(statement, values.of(frame.file, statement)) or made
         if made is None:
             continue
         (alone if made.is_alone else shared).add(node)

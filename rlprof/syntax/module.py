@@ -87,16 +87,21 @@ class SourceModule:
         self.functions: tuple[Function, ...] = tuple(
             sorted(functions.values(), key=lambda it: (it.first_line, -it.last_line))
         )
-        self._by_line: dict[int, Statement] = {}
+        self._by_line: dict[int, list[Statement]] = {}
         # Parents come before their bodies, so that the innermost statement wins.
         for statement in self.statements:
             for line in range(statement.first_line, statement.last_line + 1):
-                self._by_line[line] = statement
+                self._by_line.setdefault(line, []).append(statement)
         self._function_starts = [function.first_line for function in self.functions]
 
     def statement_at(self, line: int) -> Statement | None:
-        """The innermost statement one of whose own lines ``line`` is."""
-        return self._by_line.get(line)
+        """The innermost statement one of whose own lines ``line`` is; of several side by side, the last."""
+        statements = self._by_line.get(line)
+        return statements[-1] if statements else None
+
+    def statements_at(self, line: int) -> Sequence[Statement]:
+        """All statements one of whose own lines ``line`` is: ``a(); b()`` are two."""
+        return self._by_line.get(line, ())
 
     def function_at(self, line: int) -> Function | None:
         """The innermost function that ``line`` lies in, its ``def`` line included."""

@@ -15,6 +15,7 @@ MOST_OPERANDS: Final = 24
 _MOST_STEPS: Final = 6
 _BUILT_IN: Final = frozenset(dir(builtins))
 _MOST_TEXT: Final = 100
+_MOST_KEY: Final = 40
 
 
 class Operand(NamedTuple):
@@ -26,12 +27,12 @@ class Operand(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
-    """Those of the statement that ``line`` is of, its targets included, and of what the loops around it go through."""
-    statement = module.statement_at(line)
-    if statement is None:
-        return ()
-    found = dict.fromkeys(_chains(statement.walk()))
-    for loop in module.loops_around(line):
+    """Those of the statements on ``line``, their targets included, and of what the loops around it go through."""
+    statements = module.statements_at(line)
+    found: dict[Operand, None] = {}
+    for statement in statements:
+        found |= dict.fromkeys(_chains(statement.walk()))
+    for loop in module.loops_around(line) if statements else ():
         found |= dict.fromkeys(_chains(ast.walk(loop.iter)))
     return tuple(found)[:MOST_OPERANDS]
 
@@ -75,7 +76,7 @@ def _index(node: ast.expr) -> str:
             return ""
         case ast.Constant(int(index)):
             return f"i{index}"
-        case ast.Constant(str(key)) if key.isprintable():
+        case ast.Constant(str(key)) if key.isprintable() and len(key) <= _MOST_KEY:
             return f"s{key}"
         case ast.UnaryOp(ast.USub(), ast.Constant(int(index))):
             return f"i{-index}"

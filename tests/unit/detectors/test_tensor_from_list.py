@@ -42,7 +42,7 @@ def test_names_the_line_and_the_list():
     assert lines_of(finding) == [ROLLOUT.line("batch = torch.tensor")]
     assert finding.evidence == (
         "30 % of the steady time is spent on that line itself, 3 ms a step",
-        "the source shows that it is given a list: observations",
+        "it is given a list: observations",
     )
     assert finding.savings[0].removable == REMOVABLE
 
