@@ -184,7 +184,11 @@ class WindowStore:
         self._windows = merged(self._windows, groups)
 
     def _keep_sources(self) -> None:
-        self._writer.write_sources(read_sources(self._writer.file_costs(), self._total_us))
+        costs = dict(self._writer.file_costs())
+        # What a hot line calls has to be readable, however little time it takes itself.
+        called = self._values.files() if self._values is not None else ()
+        costs |= {file: 0 for file in called if file not in costs}
+        self._writer.write_sources(read_sources(costs.items(), self._total_us))
 
     def _keep_values(self) -> None:
         if self._values is not None:

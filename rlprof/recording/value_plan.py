@@ -65,6 +65,10 @@ class ValuePlan:
     def seen(self) -> list[SeenValue]:
         return [value for values in self._seen.values() for value in values]
 
+    def files(self) -> set[str]:
+        """Those in which the functions and classes are defined that were seen."""
+        return {file for value in self.seen() if (file := value.fields.get("file"))}
+
     def _ask(self, mailbox: MailboxReader, present: Iterable[Frame]) -> None:
         least_us = _LEAST_SHARE * sum(self._of_process_us.values())
         due = [

@@ -5,7 +5,7 @@ import sys
 import weakref
 from collections import deque
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -102,7 +102,7 @@ def test_names_are_looked_up_as_python_does():
 class Watchful:
     """Calls of anything of it are told."""
 
-    calls: list[str] = []
+    calls: ClassVar[list[str]] = []
 
     @property
     def computed(self) -> int:

@@ -43,7 +43,10 @@ class Run:
 
     def works(self, cpu_us: float, rows: list[list[int]], *, frame: Frame | None = None) -> None:
         """For a window, in which the probe looked once a row."""
-        if self.mailbox.cells[layout.CELL_LOOKS_ASKED] != self.mailbox.cells[layout.CELL_LOOKS_TAKEN]:
+        if (
+            self.mailbox.cells[layout.CELL_LOOKS_ASKED]
+            != self.mailbox.cells[layout.CELL_LOOKS_TAKEN]
+        ):
             self.looks.hear(0)
         names = {"told": self._sample, "sum": sum}
         exec(self._code, names)
