@@ -148,6 +148,38 @@ class Maze:
 def main(episodes):
     {all}
 """,
+    "evaluation-share": """
+class Env:
+    def __init__(self):
+        self.left = 0
+
+    def step(self, action):
+        self.left = (self.left or 20) - 1
+        return sum(range(300)), 1.0, not self.left, {}
+
+
+def train_episode(env, values):
+    over = False
+    while not over:
+        state, reward, over, _ = env.step(0)
+        values.append(reward)
+
+
+def how_it_goes(values, env, episodes):
+    total = 0.0
+    for _ in range(episodes):
+        over = False
+        while not over:
+            state, reward, over, _ = env.step(0)
+            total += reward
+    return total
+
+
+def main(episodes):
+    env, test_env, values = Env(), Env(), []
+    for episode in range(episodes):
+        {all}
+""",
     "gae-loop": """
 import numpy as np
 import torch

@@ -165,9 +165,7 @@ class _Search:
         frame = self.tree.frame(node)
         return any(
             _is_asked_one_row(it, self._values.of(frame.file, statement), statement)
-            for statement in (
-                self.lines.statements(frame) if self._values.has(frame.file) else ()
-            )
+            for statement in (self.lines.statements(frame) if self._values.has(frame.file) else ())
             for it in statement.walk()
             if isinstance(it, ast.Call)
         )
@@ -320,9 +318,7 @@ def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
     return Range(low * calls, high)
 
 
-def _is_asked_one_row(
-    call: ast.Call, known: Mapping[str, Value], statement: Statement
-) -> bool:
+def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Statement) -> bool:
     """Whether a network is given a tensor without a batch; one that is given its own answer cannot have one."""
     callee = value_of(call.func, known)
     if callee is None or not callee.is_network:

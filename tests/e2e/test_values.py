@@ -69,7 +69,9 @@ def test_children_tell_theirs(write, rlprof_run):
 def test_what_a_hot_line_calls_can_be_read_in_the_report(tmp_path, write, rlprof_run):
     (tmp_path / "quiet.py").write_text("def hush(text):\n    return None\n")
     program = TRAINING.replace("import sys, time", "import sys, time\nfrom quiet import hush")
-    result = rlprof_run(write(program.replace("history = history", "hush(reward); history = history")))
+    result = rlprof_run(
+        write(program.replace("history = history", "hush(reward); history = history"))
+    )
 
     assert result.code == 0
     assert "def hush" in result.recording.sources[str(tmp_path / "quiet.py")]
