@@ -144,11 +144,8 @@ def test_without_counted_steps_a_message_and_its_answer_stand_for_one():
 
     assert found(run) == []
     (finding,) = found(run.counts("ipc_messages", 200_000))
-    (with_steps,) = found(
-        a_vector_env(env_s=0.2, pipe_s=1.5, steps=100_000).counts("ipc_messages", 200_000)
-    )
-    assert finding.remainder == with_steps.remainder
-    assert "a message and its answer takes" in finding.evidence[-3]
+    assert finding.evidence[1].startswith("a message and its answer takes")
+    assert finding.evidence[2] == "200 000 messages in the steady phase"
 
 
 @pytest.mark.parametrize(
