@@ -188,12 +188,23 @@ def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Si
         if not is_logging_file(file) and (module := lines.module(file)) is not None
     }
     wrappers = find_wrappers(modules.values())
+    loggers = _loggers_seen(profile)
     sites: dict[tuple[str, int], list[_Site]] = defaultdict(list)
     for file, module in modules.items():
-        for message in eager_messages(module, wrappers):
+        for message in eager_messages(module, wrappers, loggers.get(file, ())):
             for line in message.lines | message.call_lines:
                 sites[file, line].append(_Site(file, message))
     return sites
+
+
+def _loggers_seen(profile: Profile) -> dict[str, set[str]]:
+    """Names whose methods were seen to be a logging library's, by file: ``self.out.debug`` tells of ``out``."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for value in profile.values:
+        place = value.fields.get("file", "")
+        if "function" in value.fields and is_logging_file(place) and "." in value.operand:
+            found[value.file].add(value.operand.rpartition(".")[0].rpartition(".")[2])
+    return found
 
 
 def _is_wasted(message: EagerMessage, cost: _Cost, interval_us: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,9 +100,16 @@ def find_wrappers(modules: Iterable[SourceModule]) -> dict[str, str]:
         known |= found
 
 
-def eager_messages(module: SourceModule, wrappers: Mapping[str, str]) -> tuple[EagerMessage, ...]:
-    """Every message of ``module`` that is built before its logging call can refuse it."""
-    calls = [call for call in _log_calls(module, wrappers) if not _is_guarded(call.statement)]
+def eager_messages(
+    module: SourceModule, wrappers: Mapping[str, str], loggers: Collection[str] = ()
+) -> tuple[EagerMessage, ...]:
+    """Every message of ``module`` that is built before its logging call can refuse it.
+
+    ``loggers`` are names that were seen to be loggers in it.
+    """
+    calls = [
+        call for call in _log_calls(module, wrappers, loggers) if not _is_guarded(call.statement)
+    ]
     found = [message for call in calls if (message := _in_the_call(call)) is not None]
     found.extend(_built_before(module, calls))
     return tuple(found)
@@ -151,8 +158,10 @@ def _calls_on(statement: Statement) -> Iterator[ast.Call]:
     return (node for node in statement.walk() if isinstance(node, ast.Call))
 
 
-def _log_calls(module: SourceModule, wrappers: Mapping[str, str]) -> list[_LogCall]:
-    loggers = _logger_names(module)
+def _log_calls(
+    module: SourceModule, wrappers: Mapping[str, str], seen: Collection[str] = ()
+) -> list[_LogCall]:
+    loggers = _logger_names(module).union(seen)
     found = []
     for statement in module.statements:
         for call in _calls_on(statement):

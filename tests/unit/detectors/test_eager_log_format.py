@@ -395,3 +395,14 @@ def test_what_it_prints_was_wanted():
     run.spends(2.0, "env.py:3 step")
 
     assert detect(DETECTOR, run, JOURNAL) == []
+
+
+def test_knows_a_logger_that_was_seen_whatever_its_name():
+    script = a_script('self.out.info(f"q = {q}")')
+    line = script.at("self.out.info", "Agent.step")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, line, *FORMAT).spends(4.0, ENV_STEP)
+
+    assert detect(DETECTOR, run, script) == []
+    run.sees(line, self__out__info=f"type=function function=logging.Logger.info file={LOGGING}")
+    assert len(detect(DETECTOR, run, script)) == 1
