@@ -227,7 +227,50 @@ def target_updates() -> Iterator[Replacement]:
             )
 
 
+class Game:
+    """A position of a game: numbers, two arrays, and rows of lists of which a part is never written."""
+
+    def __init__(self, rows: int) -> None:
+        self.walls = [[0] * rows for _ in range(rows)]
+        self.board = np.zeros((rows, rows))
+        self.velocity = np.zeros(rows)
+        self.pieces = [[row, row] for row in range(rows)]
+        self.score = 0.0
+
+    def clone(self) -> Game:
+        other = Game.__new__(Game)
+        other.walls = self.walls
+        other.board = self.board.copy()
+        other.velocity = self.velocity.copy()
+        other.pieces = [[*piece] for piece in self.pieces]
+        other.score = self.score
+        return other
+
+
+def copies() -> Iterator[Replacement]:
+    for rows in (4, 12, 40):
+        game = Game(rows)
+        yield Replacement(
+            "deepcopy-in-loop",
+            f"a game of {rows} rows, its own copy",
+            lambda game=game: copy.deepcopy(game),
+            game.clone,
+        )
+
+
+def joins() -> Iterator[Replacement]:
+    for rows, width in ((100, 4), (1000, 8), (4000, 64)):
+        kept, row = np.zeros((rows, width)), np.zeros(width)
+        yield Replacement(
+            "growing-array",
+            f"{rows} rows of {width}, a row written",
+            lambda kept=kept, row=row: np.concatenate([kept, row[None]]),
+            lambda kept=kept, row=row: kept.__setitem__(7, row),
+        )
+
+
 CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
     *(acting, optimizer_steps, target_updates),
+    *(copies, joins),
 )

@@ -14,6 +14,7 @@ Time is given in seconds of the whole run and spread evenly over the windows of 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rlprof.model.recording import (
@@ -28,6 +29,7 @@ from rlprof.model.recording import (
     Recording,
     RunInfo,
     Samples,
+    SeenValue,
     SyncSite,
     Thread,
     ThreadClock,
@@ -78,6 +80,7 @@ class RunBuilder:
         self._memory: list[MemoryGrowth] = []
         self._torch_windows: list[TorchWindow] = []
         self._sync_sites: list[SyncSite] = []
+        self._values: list[SeenValue] = []
         self._sources: dict[str, str] = {}
         self._notes: list[Note] = []
 
@@ -202,6 +205,29 @@ class RunBuilder:
         self._sync_sites += sites
         return self
 
+    def sees(self, line: str, **operands: str | Sequence[str]) -> RunBuilder:
+        """Looks at the values of a line, by operand with ``__`` for a dot: fields as ``name=value``, parted by
+        spaces, or several of these, one for each look.
+        """
+        place = frame(line)
+        for operand, looks in operands.items():
+            told = [looks] if isinstance(looks, str) else looks
+            for number, fields in enumerate(told):
+                self._values.append(
+                    SeenValue(
+                        process=0,
+                        file=place.file,
+                        function=place.function,
+                        line=place.line,
+                        operand=operand.replace("__", "."),
+                        first_us=number * SECOND,
+                        last_us=number * SECOND,
+                        looks=1,
+                        fields=dict(field.split("=", 1) for field in fields.split(" ")),
+                    )
+                )
+        return self
+
     def source(self, file: str, text: str) -> RunBuilder:
         self._sources[file] = text
         return self
@@ -232,6 +258,7 @@ class RunBuilder:
             memory=tuple(sorted(self._memory)),
             torch_windows=tuple(self._torch_windows),
             sync_sites=tuple(self._sync_sites),
+            values=tuple(self._values),
             sources=self._sources,
             overhead={"samplers_cpu_us": 20_000, "recorder_cpu_us": 30_000, "probe_cpu_us": 5_000},
             notes=tuple(self._notes),

@@ -61,6 +61,23 @@ def main(updates):
 
     {all}
 """,
+    "deepcopy-in-loop": """
+{once}
+
+class Game:
+    def __init__(self):
+        self.walls = [[0] * 12 for _ in range(12)]
+        self.position = [0, 0]
+
+    def play_out(self, rng):
+        self.position[0] += sum(range(rng))
+
+
+def main(steps):
+    game, rng = Game(), 1000
+    for _ in range(steps):
+        {each}
+""",
     "distribution-validation": """
 import torch
 
@@ -116,6 +133,53 @@ def main(steps):
         env.step(0)
         learn()
 """,
+    "environment-recreated": """
+class Maze:
+    def __init__(self, size):
+        self.distance = {(x, y): x + y for x in range(size) for y in range(size)}
+
+    def reset(self, seed=0):
+        return 0, {}
+
+    def step(self, action):
+        return 0, 0.0, True, False, {}
+
+
+def main(episodes):
+    {all}
+""",
+    "evaluation-share": """
+class Env:
+    def __init__(self):
+        self.left = 0
+
+    def step(self, action):
+        self.left = (self.left or 20) - 1
+        return sum(range(300)), 1.0, not self.left, {}
+
+
+def train_episode(env, values):
+    over = False
+    while not over:
+        state, reward, over, _ = env.step(0)
+        values.append(reward)
+
+
+def how_it_goes(values, env, episodes):
+    total = 0.0
+    for _ in range(episodes):
+        over = False
+        while not over:
+            state, reward, over, _ = env.step(0)
+            total += reward
+    return total
+
+
+def main(episodes):
+    env, test_env, values = Env(), Env(), []
+    for episode in range(episodes):
+        {all}
+""",
     "gae-loop": """
 import numpy as np
 import torch
@@ -145,6 +209,23 @@ def play(env):
 def main(episodes):
     env, replay = None, collections.deque(maxlen=20_000)
     {all}
+""",
+    "growing-array": """
+import numpy as np
+
+
+class Store:
+    def __init__(self, size, capacity):
+        {once}
+
+    def put(self, row):
+        {each}
+
+
+def main(steps):
+    store = Store(32, steps)
+    for step in range(steps):
+        store.put(np.full(32, float(sum(range(100)))))
 """,
     "grads-in-rollout": """
 import numpy as np

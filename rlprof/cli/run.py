@@ -94,6 +94,12 @@ def run(
     probe: Annotated[
         bool, typer.Option(help="Let the agent take stacks (SIGURG, on CPU time).")
     ] = True,
+    values: Annotated[
+        bool,
+        typer.Option(
+            help="Let it look at what hot lines work on: types, lengths, shapes, never contents."
+        ),
+    ] = True,
     austin: Annotated[str | None, typer.Option(metavar="PATH", help="Sampler to use.")] = None,
     report: Annotated[bool, typer.Option(help="Show the report on stderr at the end.")] = True,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing run file.")] = False,
@@ -122,6 +128,7 @@ def run(
         duration_s=duration,
         agent=agent,
         probe=probe,
+        values=values,
         austin=austin,
         label=label,
         sps_pattern=None if sps_pattern is None else pattern_of(sps_pattern),

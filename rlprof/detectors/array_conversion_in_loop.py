@@ -9,12 +9,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.conversions import Conversion, Kind, find_conversions
+from rlprof.detectors.recognisers.conversions import (
+    Conversion,
+    Kind,
+    find_conversions,
+    takes_arrays,
+)
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.replay import replay_lines_by_file
+from rlprof.source.values import Values
 from rlprof.syntax.module import Function, called_name
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import of_each_step, percent
@@ -83,9 +89,13 @@ class _Search:
         self._by_line: dict[tuple[str, int], Conversion] = {}
         # Batches drawn from Python objects have a fix of their own: `replay-sampling`.
         of_batches = replay_lines_by_file(profile.sources)
+        values = Values(profile.values)
         for file in sorted(profile.sources):
             module = self.lines.module(file)
             for conversion in find_conversions(module) if module else ():
+                span = range(min(conversion.lines), max(conversion.lines) + 1)
+                if module and takes_arrays(conversion, module, values.between(file, span)):
+                    continue
                 for line in conversion.lines:
                     if line not in of_batches.get(file, {}):
                         self._by_line.setdefault((file, line), conversion)

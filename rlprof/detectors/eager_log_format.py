@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.log_output import emitting_nodes, is_logging_file
+from rlprof.detectors.recognisers.log_output import emitting_nodes, find_output, is_logging_file
 from rlprof.detectors.recognisers.logging_calls import (
     QUIET_LEVELS,
     EagerMessage,
@@ -75,7 +75,7 @@ class _Collector:
         self._sites = sites
         self._callees = {site.message.callee_name for found in sites.values() for site in found}
         self._first_lines = self._find_first_lines()
-        self._emitting = emitting_nodes(self._tree) if sites else frozenset()
+        self._emitting = _telling_nodes(lines) if sites else frozenset()
         self._claimed: set[int] = set()
         self._claimed_below: set[int] = set()
         self.costs: dict[_Site, _Cost] = defaultdict(_Cost)
@@ -134,6 +134,15 @@ class _Collector:
         return first
 
 
+def _telling_nodes(lines: UserLines) -> frozenset[int]:
+    """The nodes with a record being emitted, or text printed or written, in or below them."""
+    found = set(emitting_nodes(lines.tree))
+    for node in find_output(lines):
+        found.add(node)
+        found.update(lines.tree.ancestors(node))
+    return frozenset(found)
+
+
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     interval = max(1, profile.critical.sample_interval_us)
@@ -177,12 +186,23 @@ def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Si
         if not is_logging_file(file) and (module := lines.module(file)) is not None
     }
     wrappers = find_wrappers(modules.values())
+    loggers = _loggers_seen(profile)
     sites: dict[tuple[str, int], list[_Site]] = defaultdict(list)
     for file, module in modules.items():
-        for message in eager_messages(module, wrappers):
+        for message in eager_messages(module, wrappers, loggers.get(file, ())):
             for line in message.lines | message.call_lines:
                 sites[file, line].append(_Site(file, message))
     return sites
+
+
+def _loggers_seen(profile: Profile) -> dict[str, set[str]]:
+    """Names whose methods were seen to be a logging library's, by file: ``self.out.debug`` tells of ``out``."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for value in profile.values:
+        place = value.fields.get("file", "")
+        if "function" in value.fields and is_logging_file(place) and "." in value.operand:
+            found[value.file].add(value.operand.rpartition(".")[0].rpartition(".")[2])
+    return found
 
 
 def _is_wasted(message: EagerMessage, cost: _Cost, interval_us: int) -> bool:

@@ -18,7 +18,9 @@ from rlprof.model.recording import (
     NO_STACK_FUNCTION,
     Frame,
 )
-from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, short_place
+from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
+from rlprof.source.operations import operation_in_words
+from rlprof.source.values import Values
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import percent
 
@@ -77,6 +79,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if not whole:
         return
     lines = UserLines(tree, profile.sources, profile.started_package)
+    values = Values(profile.values)
     spots = [
         (spot, cost)
         for spot, cost in _spots(tree, lines).items()
@@ -84,7 +87,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     ]
     spots.sort(key=lambda item: (-item[1].busy_us, item[0]))
     for spot, cost in spots[:MAX_FINDINGS]:
-        yield _finding(spot, cost, lines, whole)
+        yield _finding(spot, cost, lines, values, whole)
 
 
 def _spots(tree: CallTree, lines: UserLines) -> dict[_Spot, _Cost]:
@@ -170,13 +173,16 @@ def _name(frame: Frame) -> str:
     return f"{frame.function} ({file_name(frame.file)})" if frame.file else frame.function
 
 
-def _finding(spot: _Spot, cost: _Cost, lines: UserLines, whole: int) -> Finding:
+def _finding(spot: _Spot, cost: _Cost, lines: UserLines, values: Values, whole: int) -> Finding:
     locations = lines.locations(cost.lines, whole)[:SHOWN_LINES]
     return Finding(
         title=_title(spot, cost),
         savings=(Saving(frozenset(cost.nodes), Range(0.0, cost.busy_us / cost.wall_us)),),
         locations=locations,
-        evidence=tuple(_evidence(cost, lines, whole)),
+        evidence=(
+            *_evidence(cost, lines, whole),
+            *_operation(cost, lines, values),
+        ),
         fix="Look whether all of this has to be done at every step; rlprof knows no fix for it.",
         confidence=Confidence.SUSPECTED,
         seen_share=cost.busy_us / whole,
@@ -210,6 +216,25 @@ def _evidence(cost: _Cost, lines: UserLines, whole: int) -> Iterable[str]:
     ends = _heaviest(cost.ends, whole)
     if ends and ends != branches:
         yield f"most of it in: {ends}"
+
+
+def _operation(cost: _Cost, lines: UserLines, values: Values) -> Iterable[str]:
+    """What the heaviest line does, where the values that it works on were seen."""
+    heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
+    frame = Frame(heaviest.file, heaviest.function, heaviest.line)
+    owners = {it for it in cost.owners if lines.line(it) == heaviest}
+    called = {
+        last_name(lines.tree.frame(child).function)
+        for owner in owners
+        for child in lines.tree.children(owner)
+    }
+    told = [
+        words
+        for it in lines.statements(frame)
+        if (words := operation_in_words(it, values.of(frame.file, it), called))
+    ]
+    if told:
+        yield f"{short_place(heaviest)} does: {'; '.join(told)}"
 
 
 def _heaviest(times: dict[str, int], whole: int) -> str:

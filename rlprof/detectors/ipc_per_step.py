@@ -77,7 +77,7 @@ class _Change:
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    if not profile.steady_us or not profile.steady_steps:
+    if not profile.steady_us:
         return
     transport = find_transport(profile.steady.nodes)
     crews = [
@@ -85,10 +85,12 @@ def detect(profile: Profile) -> Iterable[Finding]:
         for parts in (_parts(crew, transport, profile) for crew in find_crews(profile))
         if parts.transport_us >= OUTWEIGHS * max(1, parts.servants.own_cpu_us)
     ]
-    messages = _messages(crews, profile)
-    if not crews or (messages is not None and messages < MIN_MESSAGES):
+    sent = _sent(crews, profile)
+    # Where nothing counts steps, each message and its answer stand for one.
+    steps = profile.steady_steps or sent / 2
+    if not crews or not steps or 0 < sent / steps < MIN_MESSAGES:
         return
-    change = _best_change(crews, profile)
+    change = _best_change(crews, steps, profile)
     left = Range(*(us / profile.steady_us for us in change.left_us))
     if left.high >= 1 or 1 - (left.low + left.high) / 2 < MIN_SAVED:
         return
@@ -97,9 +99,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
         title=_title(crews),
         savings=(),
         locations=_locations(nodes, profile),
-        evidence=tuple(_evidence(crews, change, messages, profile)),
+        evidence=tuple(_evidence(crews, change, sent, steps, profile)),
         fix=_fix(change),
-        confidence=Confidence.MEASURED if messages is not None else Confidence.BOUNDED,
+        confidence=Confidence.MEASURED if sent else Confidence.BOUNDED,
         remainder=Remainder(nodes, left),
     )
 
@@ -135,29 +137,27 @@ def _limited(split: Split, part: float) -> Split:
     )
 
 
-def _messages(crews: Sequence[_Parts], profile: Profile) -> float | None:
-    """Messages that the crews sent per environment step; ``None`` where they were not counted."""
+def _sent(crews: Sequence[_Parts], profile: Profile) -> float:
+    """Messages of the crews; 0 where they were not counted."""
     processes = [process for parts in crews for process in parts.crew.processes]
-    sent = _counted(processes, profile)[IPC_MESSAGES]
-    return sent / profile.steady_steps if sent else None
+    return _counted(processes, profile)[IPC_MESSAGES]
 
 
-def _best_change(crews: Sequence[_Parts], profile: Profile) -> _Change:
+def _best_change(crews: Sequence[_Parts], steps: float, profile: Profile) -> _Change:
     """One process, or as many workers as cores with several environments each."""
-    changes = [_in_one_process(crews, profile)]
+    changes = [_in_one_process(crews, steps, profile)]
     workers = int(profile.load.cores)
     if workers > 1 and all(workers < len(parts.crew.servants) for parts in crews):
         changes.append(_in_fewer_workers(crews, profile, workers))
     return min(changes, key=lambda change: (change.middle_us, change.workers))
 
 
-def _in_one_process(crews: Sequence[_Parts], profile: Profile) -> _Change:
+def _in_one_process(crews: Sequence[_Parts], steps: float, profile: Profile) -> _Change:
     """The master's own work and all environments', one after the other; sleeps add up too.
 
     What is not known of the parts is not known independently: their errors add in quadrature.
     """
     crowd = crowding(profile.load, profile.steady_us)
-    steps = profile.steady_steps
     parts = [Range(IN_PROCESS_US.low * steps, IN_PROCESS_US.high * steps)]
     for crew in crews:
         messages = _counted(crew.crew.processes, profile)[IPC_MESSAGES] or 2 * steps
@@ -253,7 +253,7 @@ def _title(crews: Sequence[_Parts]) -> str:
 
 
 def _evidence(
-    crews: Sequence[_Parts], change: _Change, messages: float | None, profile: Profile
+    crews: Sequence[_Parts], change: _Change, sent: float, steps: float, profile: Profile
 ) -> Iterable[str]:
     for parts in crews:
         own, moved = parts.servants.own_cpu_us, parts.servants.transport_cpu_us
@@ -264,16 +264,17 @@ def _evidence(
             f"the process that drives them spends "
             f"{percent(master.transport_cpu_us / max(1, _located(master)))} of its on them"
         )
-    steps = profile.steady_steps
     low, high = (us / steps for us in change.left_us)
+    what = "a step" if profile.steady_steps else "a message and its answer"
     yield (
-        f"a step takes {duration(profile.steady_us / steps)} now; {_where(change)} it would take "
+        f"{what} takes {duration(profile.steady_us / steps)} now; {_where(change)} it would take "
         f"{duration(low)} to {duration(high)}"
     )
-    if messages is not None:
+    if sent:
+        each = f", {count(float(f'{sent / steps:.2g}'))} per environment step"
         yield (
-            f"{count(round(messages * steps))} messages in the steady phase, "
-            f"{count(float(f'{messages:.2g}'))} per environment step"
+            f"{count(round(sent))} messages in the steady phase"
+            f"{each if profile.steady_steps else ''}"
         )
     servants = [servant for parts in crews for servant in parts.crew.servants]
     yield f"the workers sleep {percent(_asleep(servants, profile))} of the time"
@@ -317,5 +318,5 @@ def _fix(change: _Change) -> str:
 DETECTOR: Final = Detector(
     id="ipc-per-step",
     name="messages between processes that cost more than the environment steps",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.STEPS})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +15,7 @@ from rlprof.detectors.recognisers.env_loops import (
     asks_a_policy,
     environments_in,
     find_env_loops,
+    find_object_loops,
     is_of_its_own,
 )
 from rlprof.libraries.base import EVERYTHING
@@ -25,7 +26,8 @@ from rlprof.model.recording import Frame
 from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.parameters import Parameters
-from rlprof.syntax.module import called_name
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.module import Statement, called_name
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03
@@ -101,7 +103,23 @@ class _Search:
             for file, text in profile.sources.items()
         }
         self._loops = {file: loops for file, loops in self._loops.items() if loops}
+        self._values = Values(profile.values)
         self._torch: dict[int, bool] = {}
+        self._one_row: set[int] | None = None
+        """Nodes in or below which a network is asked for one row."""
+        for file in profile.sources:
+            seen = self._loops_seen(file)
+            if seen:
+                self._loops[file] = (*seen, *self._loops.get(file, ()))
+
+    def _loops_seen(self, file: str) -> tuple[EnvLoop, ...]:
+        """Loops through containers of objects, which are such loops where a network is asked row by row in them."""
+        module = self.lines.module(file) if self._values.has(file) else None
+        known = {(it.first_line, it.last_line) for it in self._loops.get(file, ())}
+        found = find_object_loops(module, file, self._values) if module else ()
+        return tuple(
+            it for it in found if not it.trains and (it.first_line, it.last_line) not in known
+        )
 
     def run(self) -> None:
         if not self._loops:
@@ -125,11 +143,40 @@ class _Search:
         ]
         if any(is_of_its_own(call, loop[0].targets) for call in calls):
             return
+        if loop[0].length is not None:
+            if self._asks_one_row(node):
+                self._claim_rows(node, loop)
+            return
         asks = any(asks_a_policy(call) for call in calls)
         if asks and not any(called_name(call) in _STEPS for call in calls):
             self.policy.add(node, self._own_us(node), self.lines.line(node), loop)
         for child in self.tree.children(node):
             self._claim(child, self.lines.line(node), loop, asks=asks)
+
+    def _asks_one_row(self, node: int) -> bool:
+        """Whether ``node``, or what is called there, asks a network for one row, as its values tell."""
+        if self._one_row is None:
+            self._one_row = set()
+            for asking in filter(self._asks_one_row_itself, self.tree.hot_nodes()):
+                self._one_row.update((asking, *self.tree.ancestors(asking)))
+        return node in self._one_row
+
+    def _asks_one_row_itself(self, node: int) -> bool:
+        frame = self.tree.frame(node)
+        return any(
+            _is_asked_one_row(it, self._values.of(frame.file, statement), statement)
+            for statement in (self.lines.statements(frame) if self._values.has(frame.file) else ())
+            for it in statement.walk()
+            if isinstance(it, ast.Call)
+        )
+
+    def _claim_rows(self, node: int, loop: tuple[EnvLoop, str]) -> None:
+        """Claim the network's own time below ``node``, and the lines that ask it."""
+        line = self.lines.line(node)
+        self.policy.add(node, self._own_us(node), line, loop)
+        for child in self.tree.children(node):
+            if not self.lines.is_yours(self.tree.frame(child)) or self._asks_one_row(child):
+                self._claim_all(child, line, loop)
 
     def _claim(self, top: int, line: Line, loop: tuple[EnvLoop, str], *, asks: bool) -> None:
         """Claim what is called in the loop for the policy or for the environment, as it is either."""
@@ -263,6 +310,17 @@ def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
     high = 1 - min(1.0, BATCH_COSTS.low / counts.high + ROW_COSTS.low)
     calls = min(1.0, DISPATCH_US / each_us) if each_us else 1.0
     return Range(low * calls, high)
+
+
+def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Statement) -> bool:
+    """Whether a network is given a tensor without a batch; one that is given its own answer cannot have one."""
+    callee = value_of(call.func, known)
+    if callee is None or not callee.is_network:
+        return False
+    targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
+    given = [it for it in call.args if (value := value_of(it, known)) and value.is_one_row]
+    written = {ast.unparse(it) for it in targets}
+    return bool(given) and not any(ast.unparse(it) in written for it in given)
 
 
 def _evidence(

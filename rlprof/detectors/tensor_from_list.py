@@ -13,6 +13,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
+from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 from rlprof.units import of_each_step, percent
 
@@ -36,16 +37,21 @@ def detect(profile: Profile) -> Iterable[Finding]:
         for file, text in profile.sources.items()
         if (statements := tensors_of_lists(text))
     }
+    values = Values(profile.values)
     alone: set[int] = set()
     shared: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
     seen: dict[Line, TensorOfList] = {}
-    for node in tree.hot_nodes() if known else ():
+    for node in tree.hot_nodes():
         frame = tree.frame(node)
-        made = known.get(frame.file, {}).get(frame.line)
         # It is done in C: the line's own time.
         us = tree.self_cost(node).wall_us
-        if made is None or not us or not lines.is_yours(frame):
+        if not us or not lines.is_yours(frame):
+            continue
+        made = known.get(frame.file, {}).get(frame.line)
+        for statement in lines.statements(frame) if values.has(frame.file) else ():
+            made = tensor_of_seen_list(statement, values.of(frame.file, statement)) or made
+        if made is None:
             continue
         (alone if made.is_alone else shared).add(node)
         weights[lines.line(node)] += us
@@ -65,7 +71,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=lines.shown_locations(weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent on that line itself{each}",
-            f"the source shows that it is given a list: {seen[heaviest].name}",
+            f"it is given a list: {seen[heaviest].name}",
         ),
         fix="Make one array first, torch.as_tensor(np.array(items)), or write into an array made once "
         "(buffer[t] = observation) and use torch.from_numpy(buffer).",
@@ -76,6 +82,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 # --- the statements of a source file that make a tensor of a list ---------------------------
 
 
+_LISTS: Final = frozenset({"list", "tuple"})
 _TORCH: Final = frozenset({"torch", "th"})
 _MAKES: Final = frozenset(
     {"tensor", "as_tensor", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
@@ -140,6 +147,25 @@ def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
         return None
     others = {called_name(call) for call in calls if call not in makers} - _CHEAP
     return TensorOfList(ast.unparse(makers[0].args[0])[:60], not others)
+
+
+def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> TensorOfList | None:
+    """The same by the values that were seen there, whatever the names; None where they tell of no list."""
+    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    for call in calls:
+        callee, given = value_of(call.func, known), call.args and value_of(call.args[0], known)
+        if callee is None or not given or not _makes_a_tensor(callee):
+            continue
+        if given.type in _LISTS and (given.length or 0) > FEW:
+            others = {called_name(it) for it in calls if it is not call} - _CHEAP
+            what = f"{ast.unparse(call.args[0])[:60]}, a {given.in_words()}"
+            return TensorOfList(what, not others)
+    return None
+
+
+def _makes_a_tensor(callee: Value) -> bool:
+    name = callee.function or callee.made
+    return name.startswith("torch.") and name.rpartition(".")[2] in _MAKES
 
 
 def _is_long_list(argument: ast.expr, lists: frozenset[str]) -> bool:

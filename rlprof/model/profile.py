@@ -20,7 +20,7 @@ from rlprof.model.activity import (
 from rlprof.model.calltree import CallTree
 from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryView
-from rlprof.model.recording import Note, Process, RunInfo, Thread, Window
+from rlprof.model.recording import Note, Process, RunInfo, SeenValue, Thread, Window
 from rlprof.model.threads import ThreadUse
 
 
@@ -114,6 +114,8 @@ class Profile:
     start_up_us: int
     """Wall time of the run before its first step (or before the end of the imports)."""
     sources: Mapping[str, str] = field(default_factory=dict)
+    values: tuple[SeenValue, ...] = ()
+    """What names stood for at the user's hot lines."""
     notes: tuple[Note, ...] = ()
     process_roles: Mapping[int, str] = field(default_factory=dict)
     """Role of each process, by its id."""

@@ -248,6 +248,25 @@ class SyncSite(NamedTuple):
     """Read or copied, of tensors on a GPU."""
 
 
+class SeenValue(NamedTuple):
+    """What a name stood for at a line of the user's, as looks during the run found it: described, never kept."""
+
+    process: int
+    """The one that was looked at first."""
+    file: str
+    function: str
+    line: int
+    operand: str
+    """As the line has it: ``self.net.body``, ``batch['obs']``."""
+    first_us: int
+    last_us: int
+    """When it was seen so first and last."""
+    looks: int
+    """That found it so, one after the other."""
+    fields: Mapping[str, str]
+    """``docs/run-file.md`` has their names."""
+
+
 @dataclass(frozen=True, slots=True)
 class TorchWindow:
     """A stretch of one process under torch's profiler, which slows it: not the program's own pace."""
@@ -300,9 +319,11 @@ class Recording:
     """By process and time; empty in files before version 3."""
     sync_sites: tuple[SyncSite, ...] = ()
     """Empty in files before version 3."""
+    values: tuple[SeenValue, ...] = ()
+    """Empty in files before version 4, and where no values were looked at."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Text of the files with hot lines, by the path that frames name."""
     overhead: Mapping[str, float] = field(default_factory=dict)
     """CPU of rlprof's own parts, in µs: ``samplers_cpu_us``, ``recorder_cpu_us``, ``probe_cpu_us``,
-    ``torch_windows_cpu_us``."""
+    ``torch_windows_cpu_us``, ``values_cpu_us``."""
     notes: tuple[Note, ...] = ()

@@ -77,6 +77,7 @@ class AgentsTold:
 
     probe_cost_us: float = 0.0
     torch_cost_us: float = 0.0
+    looks_cost_us: float = 0.0
     custom_states: set[int] = field(default_factory=set)
     torch_states: set[int] = field(default_factory=set)
     lacks_counters: bool = False
@@ -84,6 +85,7 @@ class AgentsTold:
     def add(self, mailbox: MailboxReader) -> None:
         self.probe_cost_us += mailbox.probe_cost_us
         self.torch_cost_us += mailbox.torch_cost_us
+        self.looks_cost_us += mailbox.looks_cost_us
         self.custom_states.add(mailbox.custom_state)
         self.torch_states.add(mailbox.torch_state)
         self.lacks_counters |= mailbox.lacks_counters

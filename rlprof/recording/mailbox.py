@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.errors import RlprofError
 from rlprof.model.recording import Frame
+from rlprof.recording.look_table import LookTable
 from rlprof.recording.site_table import SiteTable
 
 PROBE_STATE_TEXTS = {
@@ -57,6 +58,7 @@ class MailboxReader:
         self._names: list[str] = []
         self._counts_seen: list[int] = []
         self.sites = SiteTable(self._memory, self._cells)
+        self.looks = LookTable(self._memory, self._view)
 
     def close(self) -> None:
         """Give its memory and its descriptor back; states, windows and sites are still told."""
@@ -90,6 +92,11 @@ class MailboxReader:
     @property
     def probe_cost_us(self) -> float:
         return self._cells[layout.CELL_PROBE_COST_NS] / 1000
+
+    @property
+    def looks_cost_us(self) -> float:
+        """CPU time of the looks at values."""
+        return self._cells[layout.CELL_LOOKS_COST_NS] / 1000
 
     @property
     def custom_state(self) -> int:
@@ -206,6 +213,12 @@ class MailboxReader:
                     at += 1
                     self._frames.clear()
                     self._stacks.clear()
+                    self.looks.reset()
+                elif tag == layout.TAG_LOOK:
+                    _, number, size = layout.LOOK.unpack_from(data, at)
+                    at += layout.LOOK.size
+                    self.looks.heard(number, data[at : at + size])
+                    at += size
                 else:
                     break  # As above: a damaged ring. What was read so far stands.
         except (KeyError, struct.error):
@@ -221,7 +234,8 @@ class MailboxReader:
         file = data[at : at + file_size]
         at += file_size
         function = data[at : at + function_size]
-        self._frames[number] = Frame(readable(file), readable(function), line)
+        frame = self._frames[number] = Frame(readable(file), readable(function), line)
+        self.looks.named(number, frame)
         return at + function_size
 
 

@@ -39,6 +39,7 @@ from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import SETTLED_US, window_length_us
 from rlprof.recording.torch_traces import TraceCollector
 from rlprof.recording.tracked import TrackedProcess
+from rlprof.recording.value_plan import ValuePlan
 from rlprof.runfile.writer import RunWriter
 
 READ_US = 100_000
@@ -125,7 +126,12 @@ class Recorder:
             on_first_sample=lambda tracked: self._server.release(tracked.pid),
         )
         info = run_info(settings, started_unix_s=started_unix_s, gpus=self._gpus)
-        self._store = WindowStore(RunWriter(settings.run_file, info), self._stacks, self._gpus)
+        self._store = WindowStore(
+            RunWriter(settings.run_file, info),
+            self._stacks,
+            self._gpus,
+            ValuePlan() if settings.values else None,
+        )
         self._next_scan_us = 0
         self._next_read_us = 0
         self._is_recording = True
@@ -428,6 +434,7 @@ class Recorder:
             "recorder_cpu_us": round(time.process_time() * 1e6),
             "probe_cpu_us": round(told.probe_cost_us),
             "torch_windows_cpu_us": round(told.torch_cost_us),
+            "values_cpu_us": round(told.looks_cost_us),
         }
 
     def _watched(self) -> list[TrackedProcess]:

@@ -49,6 +49,8 @@ class RecordingSettings:
     label: str | None = None
     sps_pattern: re.Pattern[bytes] | None = None
     """Finds steps or sps in the target's output."""
+    values: bool = True
+    """Whether agents look at the values that hot lines work on."""
     torch: TorchWindows = TorchWindows.AUTO
     torch_steps: int = DEFAULT_TORCH_STEPS
     """Optimizer steps in each window."""

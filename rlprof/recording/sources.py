@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rlprof.recording.redaction.literals import hide_literals
+from rlprof.syntax.origin import Origin, origin_of_file
 
 MAX_FILE_BYTES = 1_000_000
 MAX_TOTAL_BYTES = 8_000_000
 MIN_SHARE = 0.01
 """An installed file is kept when this part of all time passes through it; your own always are."""
-
-INSTALLED_MARKS = ("/site-packages/", "/dist-packages/", "/lib/python3")
 
 
 def read_sources(costs: Iterable[tuple[str, int]], total_us: int) -> dict[str, str]:
@@ -20,10 +19,10 @@ def read_sources(costs: Iterable[tuple[str, int]], total_us: int) -> dict[str, s
     kept: dict[str, str] = {}
     room = MAX_TOTAL_BYTES
     for file, cost_us in costs:
-        installed = any(mark in file for mark in INSTALLED_MARKS)
+        installed = origin_of_file(file) is not Origin.YOURS
         if installed and cost_us < MIN_SHARE * total_us:
             continue
-        text = _read(file)
+        text = read_source(file)
         if text is not None and not installed:
             text = hide_literals(text)
         if text is not None and len(text) <= room:
@@ -32,7 +31,7 @@ def read_sources(costs: Iterable[tuple[str, int]], total_us: int) -> dict[str, s
     return kept
 
 
-def _read(file: str) -> str | None:
+def read_source(file: str) -> str | None:
     path = Path(file)
     try:
         if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:

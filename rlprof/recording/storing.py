@@ -33,6 +33,7 @@ from rlprof.recording.timeline import (
     plan_merge,
 )
 from rlprof.recording.tracked import ProcessWindow, TrackedProcess
+from rlprof.recording.value_plan import ValuePlan
 from rlprof.runfile.writer import RunWriter, SampleRow
 
 FIRST_SOURCES = 60
@@ -44,13 +45,19 @@ class WindowStore:
     """The run file while it grows. A write that fails ends the storing, never the target."""
 
     def __init__(
-        self, writer: RunWriter, stacks: StackTable, gpus: GpuReader | None = None
+        self,
+        writer: RunWriter,
+        stacks: StackTable,
+        gpus: GpuReader | None = None,
+        values: ValuePlan | None = None,
     ) -> None:
+        """``values``: which values to look at; None for none."""
         self.failure: RlprofError | None = None
         self.window_start_us = 0
         self._writer = writer
         self._stacks = stacks
         self._gauges = GaugeReader(gpus=gpus)
+        self._values = values
         self._windows: list[Window] = []
         self._tail_windows = TAIL_WINDOWS
         self._closed = 0
@@ -81,6 +88,9 @@ class WindowStore:
             seen = ProcessWindow()
             with guard.part("what a process told"):
                 seen = tracked.close_window(now_us, window.length_us)
+            if self._values is not None and tracked.mailbox is not None:
+                with guard.part("the looks at values"):
+                    self._values.follow(tracked.process.id, tracked.mailbox, seen.stacks, now_us)
             for thread, node, cost in seen.samples:
                 samples.append((window.id, thread, node, *cost))
                 self._total_us += cost.wall_us
@@ -117,6 +127,7 @@ class WindowStore:
         if self._closed == self._next_sources:
             self._next_sources *= 2
             self._guard(self._keep_sources)
+            self._guard(self._keep_values)
             self._keep_sites(census.present)
         if len(self._windows) > MAX_WINDOWS:
             self._guard(self._merge)
@@ -142,6 +153,7 @@ class WindowStore:
         if len(self._windows) > TAIL_WINDOWS:
             self._guard(self._merge)
         self._guard(self._keep_sources)
+        self._guard(self._keep_values)
         self._keep_sites(census.present)
         self._guard(lambda: self._writer.write_notes(notes))
         self._guard(
@@ -172,7 +184,15 @@ class WindowStore:
         self._windows = merged(self._windows, groups)
 
     def _keep_sources(self) -> None:
-        self._writer.write_sources(read_sources(self._writer.file_costs(), self._total_us))
+        costs = dict(self._writer.file_costs())
+        # What a hot line calls has to be readable, however little time it takes itself.
+        called = self._values.files() if self._values is not None else ()
+        costs |= {file: 0 for file in called if file not in costs}
+        self._writer.write_sources(read_sources(costs.items(), self._total_us))
+
+    def _keep_values(self) -> None:
+        if self._values is not None:
+            self._writer.write_values(self._values.seen())
 
     def _let_go(self, census: Census) -> None:
         """Let go of processes that have ended, whose last words are written or never will be."""

@@ -67,6 +67,8 @@ class ProcessWindow:
     counts: dict[str, float] = field(default_factory=dict)
     """What the process counted, by name."""
     memory: list[MemoryGrowth] = field(default_factory=list)
+    stacks: list[tuple[tuple[Frame, ...], float]] = field(default_factory=list)
+    """Those that the eye took, each with its CPU time in µs."""
 
 
 class _ThreadState:
@@ -160,12 +162,13 @@ class TrackedProcess:
     def close_window(self, now_us: int, length_us: int) -> ProcessWindow:
         """What was seen since the last call, with thread and node ids of the run."""
         threads: dict[int, ThreadWindow] = {}
+        stacks: list[tuple[tuple[Frame, ...], float]] = []
         if self.process.fate != "left-out":
             threads = self._read_clock(now_us)
-            self._read_eye(threads, length_us)
+            stacks = self._read_eye(threads, length_us)
             if self.pid not in threads and now_us - self.last_tick_us > SILENT_US:
                 threads[self.pid] = ThreadWindow()
-        result = ProcessWindow()
+        result = ProcessWindow(stacks=stacks)
         worked_us = 0
         for tid, seen in threads.items():
             state = self._thread(tid)
@@ -249,24 +252,25 @@ class TrackedProcess:
         else:
             seen.busy[node] = seen.busy.get(node, 0) + time.busy_us
 
-    def _read_eye(self, threads: dict[int, ThreadWindow], length_us: int) -> None:
+    def _read_eye(
+        self, threads: dict[int, ThreadWindow], length_us: int
+    ) -> list[tuple[tuple[Frame, ...], float]]:
         self._eye_us = 0.0
-        if self.mailbox is None:
-            return
-        stacks = self.mailbox.take_stacks()
+        taken = self.mailbox.take_stacks() if self.mailbox is not None else []
+        stacks = [(_without_agent(frames), cpu_us) for frames, cpu_us in taken]
         if not stacks:
-            return
+            return []
         self._eye_us = sum(cpu_us for _, cpu_us in stacks)
         seen = threads.setdefault(self.pid, ThreadWindow())
         seen.trust_clock = (
             self._marks_torn() and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
         )
-        for stack, cpu_us in stacks:
-            frames = _without_agent(stack)
+        for frames, cpu_us in stacks:
             if frames:
                 node = self._stacks.node(frames)
                 # A longer one began in an earlier window, where the clock had to explain it.
                 seen.eye[node] = seen.eye.get(node, 0.0) + min(cpu_us, length_us)
+        return stacks
 
     def _marks_torn(self) -> bool:
         version = self.process.python.split(".")[:2]

@@ -103,6 +103,14 @@ def _of_rows(recording: Recording) -> Iterator[str]:
     values += [gauge.value for gauge in recording.gauges]
     if not all(isinstance(value, (int, float)) and abs(value) <= _MOST_EVENTS for value in values):
         yield "a counter or a gauge is no number"
+    for value in recording.values:
+        told = (value.file, value.function, value.operand, *value.fields, *value.fields.values())
+        numbers = (value.process, value.line, value.first_us, value.last_us, value.looks)
+        if not (
+            all(isinstance(text, str) for text in told)
+            and all(isinstance(number, int) for number in numbers)
+        ):
+            yield "a value seen is neither text nor number"
     texts = (
         *recording.sources.items(),
         *((note.level, note.slug, note.text) for note in recording.notes),
@@ -138,6 +146,7 @@ def _of_references(recording: Recording) -> Iterator[str]:
         ("process", processes, [thread.process for thread in recording.threads]),
         ("process", processes, [window.process for window in recording.torch_windows]),
         ("process", processes, [site.process for site in recording.sync_sites]),
+        ("process", processes, [value.process for value in recording.values]),
         ("thread", threads, samples.thread),
         ("thread", threads, [clock.thread for clock in recording.clocks]),
         ("thread", threads, [growth.thread for growth in recording.memory]),

@@ -20,6 +20,7 @@ from rlprof.model.recording import (
     Recording,
     RunInfo,
     Samples,
+    SeenValue,
     SyncSite,
     Thread,
     ThreadClock,
@@ -28,7 +29,7 @@ from rlprof.model.recording import (
 )
 from rlprof.runfile.integrity import check_integrity
 from rlprof.runfile.opening import RunFileReader, opened
-from rlprof.runfile.schema import SINCE_MEMORY, SINCE_TORCH
+from rlprof.runfile.schema import SINCE_MEMORY, SINCE_TORCH, SINCE_VALUES
 
 
 def read_run(path: Path) -> Recording:
@@ -93,6 +94,7 @@ def _read(reader: RunFileReader, version: int) -> Recording:
         memory=_memory(reader) if version >= SINCE_MEMORY else (),
         torch_windows=_torch_windows(reader) if version >= SINCE_TORCH else (),
         sync_sites=_sync_sites(reader) if version >= SINCE_TORCH else (),
+        values=_values(reader) if version >= SINCE_VALUES else (),
         sources=dict(reader.rows("SELECT file, text FROM source")),
         overhead=json.loads(meta.get("overhead", "{}")),
         notes=tuple(Note(*row) for row in reader.rows("SELECT level, slug, text FROM note")),
@@ -119,6 +121,13 @@ def _torch_windows(reader: RunFileReader) -> tuple[TorchWindow, ...]:
 
 def _sync_sites(reader: RunFileReader) -> tuple[SyncSite, ...]:
     return tuple(map(SyncSite._make, reader.rows("SELECT * FROM sync_site ORDER BY rowid")))
+
+
+def _values(reader: RunFileReader) -> tuple[SeenValue, ...]:
+    return tuple(
+        SeenValue._make((*rest, json.loads(fields)))
+        for *rest, fields in reader.rows("SELECT * FROM value ORDER BY rowid")
+    )
 
 
 def _run(meta: dict[str, str]) -> RunInfo:

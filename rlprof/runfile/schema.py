@@ -8,12 +8,13 @@ from typing import Final
 APPLICATION_ID: Final = 0x524C5046
 """``RLPF``: tells a run file from any other SQLite file."""
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Kept in ``user_version``.
 
 1: the first version (rlprof 0.1).
 2: the table ``memory``; merged gauges keep their weighted mean, their sum or their highest value.
 3: the tables ``torch_window`` and ``sync_site``.
+4: the table ``value``.
 """
 
 SINCE_MEMORY: Final = 2
@@ -21,6 +22,9 @@ SINCE_MEMORY: Final = 2
 
 SINCE_TORCH: Final = 3
 """The first version with the tables ``torch_window`` and ``sync_site``."""
+
+SINCE_VALUES: Final = 4
+"""The first version with the table ``value``."""
 
 TABLES: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -76,6 +80,11 @@ CREATE TABLE sync_site (
     process INTEGER NOT NULL REFERENCES process, file TEXT NOT NULL, function TEXT NOT NULL,
     line INTEGER NOT NULL, method TEXT NOT NULL, device TEXT NOT NULL, calls INTEGER NOT NULL,
     wait_us INTEGER NOT NULL, bytes INTEGER NOT NULL
+);
+CREATE TABLE value (
+    process INTEGER NOT NULL REFERENCES process, file TEXT NOT NULL, function TEXT NOT NULL,
+    line INTEGER NOT NULL, operand TEXT NOT NULL, first_us INTEGER NOT NULL,
+    last_us INTEGER NOT NULL, looks INTEGER NOT NULL, fields TEXT NOT NULL
 );
 CREATE TABLE source (file TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (level TEXT NOT NULL, slug TEXT NOT NULL, text TEXT NOT NULL);

@@ -23,6 +23,7 @@ from rlprof.model.recording import (
     Note,
     Process,
     RunInfo,
+    SeenValue,
     SyncSite,
     Thread,
     ThreadClock,
@@ -153,6 +154,15 @@ class RunWriter:
                 "DELETE FROM sync_site WHERE process = ?", {(site.process,) for site in sites}
             )
             self._db.executemany("INSERT INTO sync_site VALUES (?,?,?,?,?,?,?,?,?)", sites)
+
+    def write_values(self, values: Sequence[SeenValue]) -> None:
+        """Commit all values seen so far, in place of those written before."""
+        with self._reporting(), self._transaction():
+            self._db.execute("DELETE FROM value")
+            self._db.executemany(
+                "INSERT INTO value VALUES (?,?,?,?,?,?,?,?,?)",
+                [(*value[:-1], json.dumps(value.fields)) for value in values],
+            )
 
     def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
         """Merge each group of neighbouring windows into one; group ``i`` becomes window ``i``.

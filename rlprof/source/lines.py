@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.libraries.known import files_of
@@ -64,6 +64,11 @@ class UserLines:
         """The statement that ``frame`` was in."""
         module = self.module(frame.file)
         return module.statement_at(frame.line) if module else None
+
+    def statements(self, frame: Frame) -> Sequence[Statement]:
+        """All statements on the line that ``frame`` was in."""
+        module = self.module(frame.file)
+        return module.statements_at(frame.line) if module else ()
 
     def owner(self, node: int) -> int:
         """The nearest node in the user's code: ``node`` itself or a caller; else ``NO_PARENT``.

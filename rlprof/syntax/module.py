@@ -92,10 +92,11 @@ class SourceModule:
         self.functions: tuple[Function, ...] = tuple(
             sorted(functions.values(), key=lambda it: (it.first_line, -it.last_line))
         )
-        self._by_line: dict[int, Statement] = {}
+        self._by_line: dict[int, list[Statement]] = {}
         # Parents come before their bodies, so that the innermost statement wins.
         for statement in self.statements:
-            self._by_line |= dict.fromkeys(statement.lines, statement)
+            for line in statement.lines:
+                self._by_line.setdefault(line, []).append(statement)
         self._function_starts = [function.first_line for function in self.functions]
 
     def by_function(self) -> Collection[list[Statement]]:
@@ -106,8 +107,13 @@ class SourceModule:
         return found.values()
 
     def statement_at(self, line: int) -> Statement | None:
-        """The innermost statement one of whose own lines ``line`` is."""
-        return self._by_line.get(line)
+        """The innermost statement one of whose own lines ``line`` is; of several side by side, the last."""
+        statements = self._by_line.get(line)
+        return statements[-1] if statements else None
+
+    def statements_at(self, line: int) -> Sequence[Statement]:
+        """All statements one of whose own lines ``line`` is: ``a(); b()`` are two."""
+        return self._by_line.get(line, ())
 
     def function_at(self, line: int) -> Function | None:
         """The innermost function that ``line`` lies in, its ``def`` line included."""
@@ -115,6 +121,15 @@ class SourceModule:
             if line <= self.functions[index].last_line:
                 return self.functions[index]
         return None
+
+    def loops_around(self, line: int) -> Iterator[ast.For | ast.AsyncFor]:
+        """Yield the ``for`` loops of its function in whose body ``line`` is."""
+        function = self.function_at(line)
+        for node in ast.walk(function.node if function else self.tree):
+            if isinstance(node, ast.For | ast.AsyncFor) and node.lineno < line <= (
+                node.end_lineno or node.lineno
+            ):
+                yield node
 
     def in_loop(self, line: int) -> bool:
         """Whether ``line`` lies in a loop or a comprehension of its function."""

@@ -7,8 +7,8 @@ that may be an array already costs nothing and is not one of these places.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -25,6 +25,7 @@ from rlprof.source.container_types import (
     taken_out,
     types_of,
 )
+from rlprof.source.values import Value, value_of
 from rlprof.syntax.module import (
     Function,
     SourceModule,
@@ -79,9 +80,35 @@ def find_conversions(module: SourceModule) -> tuple[Conversion, ...]:
     converting = {it.function for it in found if it.kind is not Kind.HANDLING}
     names = {it.node.name for it in converting if it is not None}
     return tuple(
-        it
+        replace(it, other_calls=it.other_calls | _calls_beside(it, module))
         for it in found
         if it.kind is not Kind.HANDLING or it.function in converting or it.calls & names
+    )
+
+
+def _calls_beside(conversion: Conversion, module: SourceModule) -> frozenset[str]:
+    """Last names of calls in other statements on its lines: ``a = np.array(b); loss.backward()``."""
+    return frozenset(
+        called_name(node)
+        for line in conversion.lines
+        for statement in module.statements_at(line)
+        for node in statement.walk()
+        if isinstance(node, ast.Call)
+    ).difference(conversion.calls)
+
+
+def takes_arrays(conversion: Conversion, module: SourceModule, known: Mapping[str, Value]) -> bool:
+    """Whether what is made into an array there was seen to be one already, which costs nothing."""
+    given = [
+        value
+        for line in conversion.lines
+        for statement in module.statements_at(line)
+        for node in statement.walk()
+        if isinstance(node, ast.Call) and called_name(node) in _MAKERS | _REDUCERS and node.args
+        if (value := value_of(node.args[0], known)) is not None
+    ]
+    return (
+        conversion.kind is Kind.TO_ARRAY and bool(given) and all(value.is_array for value in given)
     )
 
 

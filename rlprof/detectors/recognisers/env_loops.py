@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 from rlprof.source.container_types import root_name
 from rlprof.source.parameters import Parameters
-from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, parse
 
 _ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)
 _PER_ENV: Final = re.compile(
@@ -56,6 +57,8 @@ _ANY_LOOP: Final = re.compile(
 )
 """What a text with such a loop contains: most files need not be walked."""
 
+_CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
+
 _THROUGH: Final = frozenset(
     {"enumerate", "zip", "range", "len", "list", "tqdm", "iter", "reversed"}
 )
@@ -77,6 +80,8 @@ class EnvLoop:
     """Whether its body does backward passes: then each turn depends on the one before."""
     calls: frozenset[tuple[int, int]]
     """(line, column) of the calls that are made once for each environment, not around the loop."""
+    length: int | None = None
+    """Of what it goes through, where that was seen: then nothing but that says that it is such a loop."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -88,9 +93,56 @@ def find_env_loops(text: str) -> tuple[EnvLoop, ...]:
     return tuple(loop for node in ast.walk(module.tree) for loop in _loops(node))
 
 
+def find_object_loops(module: SourceModule, file: str, values: Values) -> Iterator[EnvLoop]:
+    """Yield the loops that go through a container of arrays or objects, as looks at it have told."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.For | _Comprehension):
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            known = values.between(file, lines)
+            length = next(filter(None, map(_length, _gone_through(node, known))), None)
+            if length is not None:
+                yield replace(_loop(node), length=length)
+
+
+def _gone_through(node: ast.For | _Comprehension, known: Mapping[str, Value]) -> Iterator[Value]:
+    """Yield what is named in the loop's head, and what its body indexes with the loop's variable."""
+    loop = _loop(node)
+    named = [it for it in ast.walk(loop.iterable) if isinstance(it, ast.Name | ast.Attribute)]
+    indexed = [
+        it.value
+        for it in ast.walk(node)
+        if isinstance(it, ast.Subscript)
+        and isinstance(it.slice, ast.Name)
+        and it.slice.id in loop.targets
+    ]
+    for expression in (*named, *indexed):
+        value = value_of(expression, known)
+        if value is not None:
+            yield value
+
+
+def _length(value: Value) -> int | None:
+    """How many arrays or objects it has; None for numbers and networks."""
+    rows = value.shape[0] if value.shape is not None and len(value.shape) > 1 else 0
+    if value.type in _CONTAINERS and value.holds_objects:
+        rows = value.length or 0
+    return rows if rows > 1 else None
+
+
 def _loops(node: ast.AST) -> Iterator[EnvLoop]:
-    if isinstance(node, ast.For) and _goes_over_envs(node.iter):
-        yield EnvLoop(
+    if isinstance(node, ast.For):
+        iterable = node.iter
+    elif isinstance(node, _Comprehension):
+        iterable = node.generators[0].iter
+    else:
+        return
+    if _goes_over_envs(iterable):
+        yield _loop(node)
+
+
+def _loop(node: ast.For | _Comprehension) -> EnvLoop:
+    if isinstance(node, ast.For):
+        return EnvLoop(
             node.body[0].lineno,
             node.body[-1].end_lineno or node.body[-1].lineno,
             node.iter,
@@ -98,15 +150,14 @@ def _loops(node: ast.AST) -> Iterator[EnvLoop]:
             _trains(node),
             _calls(node.body),
         )
-    elif isinstance(node, _Comprehension) and _goes_over_envs(node.generators[0].iter):
-        yield EnvLoop(
-            node.lineno,
-            node.end_lineno or node.lineno,
-            node.generators[0].iter,
-            _names(node.generators[0].target),
-            _trains(node),
-            _calls(_elements(node)),
-        )
+    return EnvLoop(
+        node.lineno,
+        node.end_lineno or node.lineno,
+        node.generators[0].iter,
+        _names(node.generators[0].target),
+        _trains(node),
+        _calls(_elements(node)),
+    )
 
 
 def _goes_over_envs(iterable: ast.expr) -> bool:
@@ -175,7 +226,9 @@ def asks_a_policy(call: ast.Call) -> bool:
 
 
 def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | None:
-    """How many environments the loop goes over, where the program's text or command tells."""
+    """How many environments the loop goes over, where it was seen, or the program's text or command tells."""
+    if loop.length is not None:
+        return loop.length
     for node in ast.walk(loop.iterable):
         if isinstance(node, ast.Call) and called_name(node) == "range" and len(node.args) == 1:
             count = parameters.value(node.args[0])

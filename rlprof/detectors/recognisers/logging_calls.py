@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,6 +39,7 @@ _CHEAP_CALLS: Final = frozenset(
     {"len", "int", "float", "bool", "round", "abs", "type", "id", "time", "perf_counter", "getpid"}
 )
 _SINKS: Final = frozenset({"print", "write", "writelines", "append", "put", "send", "add_text"})
+_OUTPUTS: Final = frozenset({"print", "write", "writelines", *LEVELS})
 _LOGGER_NAME: Final = re.compile(r"(^|_)(log|logs|lgr)$|logg(er|ers|ing)", re.IGNORECASE)
 _LOGGER_MAKER: Final = re.compile(r"logger(adapter)?$", re.IGNORECASE)
 _LOGGER_MODULE: Final = frozenset({"logging", "loguru", "structlog"})
@@ -86,6 +87,7 @@ def find_wrappers(modules: Iterable[SourceModule]) -> dict[str, str]:
     """
     modules = tuple(modules)
     known = {function.node.name: "" for module in modules for function in module.functions}
+    known |= {name: "info" for module in modules for name in _told_on_a_condition(module)}
     while True:
         found = {
             function.node.name: level
@@ -98,9 +100,16 @@ def find_wrappers(modules: Iterable[SourceModule]) -> dict[str, str]:
         known |= found
 
 
-def eager_messages(module: SourceModule, wrappers: Mapping[str, str]) -> tuple[EagerMessage, ...]:
-    """Every message of ``module`` that is built before its logging call can refuse it."""
-    calls = [call for call in _log_calls(module, wrappers) if not _is_guarded(call.statement)]
+def eager_messages(
+    module: SourceModule, wrappers: Mapping[str, str], loggers: Collection[str] = ()
+) -> tuple[EagerMessage, ...]:
+    """Every message of ``module`` that is built before its logging call can refuse it.
+
+    ``loggers`` are names that were seen to be loggers in it.
+    """
+    calls = [
+        call for call in _log_calls(module, wrappers, loggers) if not _is_guarded(call.statement)
+    ]
     found = [message for call in calls if (message := _in_the_call(call)) is not None]
     found.extend(_built_before(module, calls))
     return tuple(found)
@@ -149,8 +158,10 @@ def _calls_on(statement: Statement) -> Iterator[ast.Call]:
     return (node for node in statement.walk() if isinstance(node, ast.Call))
 
 
-def _log_calls(module: SourceModule, wrappers: Mapping[str, str]) -> list[_LogCall]:
-    loggers = _logger_names(module)
+def _log_calls(
+    module: SourceModule, wrappers: Mapping[str, str], seen: Collection[str] = ()
+) -> list[_LogCall]:
+    loggers = _logger_names(module).union(seen)
     found = []
     for statement in module.statements:
         for call in _calls_on(statement):
@@ -359,6 +370,35 @@ def _wrappers(module: SourceModule, known: Mapping[str, str]) -> Iterator[tuple[
             statements[id(function)]
         ):
             yield function, call.level
+
+
+def _told_on_a_condition(module: SourceModule) -> Iterator[str]:
+    """Yield names of functions that print or write a parameter where a condition holds, and do nothing else with it.
+
+    That is a logger, whatever its name and that of its methods.
+    """
+    statements: dict[int, list[Statement]] = defaultdict(list)
+    for statement in module.statements:
+        statements[id(statement.function)].append(statement)
+    for function in module.functions:
+        body = statements[id(function)]
+        given = [*function.node.args.posonlyargs, *function.node.args.args]
+        parameters = {it.arg for it in given} - {"self", "cls"}
+        uses = [
+            it
+            for it in body
+            if not isinstance(it.node, ast.If | ast.While)
+            and any(isinstance(node, ast.Name) and node.id in parameters for node in it.walk())
+        ]
+        if uses and len(body) <= MAX_WRAPPER_STATEMENTS and all(map(_is_output_on_condition, uses)):
+            yield function.node.name
+
+
+def _is_output_on_condition(statement: Statement) -> bool:
+    match statement.node:
+        case ast.Expr(ast.Call() as call):
+            return bool(statement.conditions) and called_name(call) in _OUTPUTS
+    return False
 
 
 def _only_logs(body: Sequence[Statement]) -> bool:

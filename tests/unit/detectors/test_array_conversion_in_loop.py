@@ -349,3 +349,38 @@ def test_a_batch_drawn_from_objects_is_left_to_the_replay_buffers_finding(drawn,
     run.spends(2.0, script.at("sample(memory, 64)", "train"), ENV_STEP)
 
     assert len(found(run, script)) == findings
+
+
+ONE_LINE = Script(
+    "one_line.py",
+    """
+    import numpy as np
+
+    def learn(seen, net, opt):
+        rows = []
+        for row in seen:
+            rows.append(row)
+        batch = np.array(rows); loss = net(batch); loss.backward()
+
+    def main():
+        while True:
+            learn(rows, net, opt)
+    """,
+)
+
+
+def test_what_other_statements_on_the_line_call_is_not_the_conversions():
+    line = ONE_LINE.at("batch = np.array", "learn")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(9.8, line, f"{SITE}/torch/_tensor.py:500 Tensor.backward").spends(0.2, line)
+
+    assert detect(DETECTOR, run, ONE_LINE) == []
+
+
+def test_an_array_that_was_seen_there_needs_no_conversion():
+    line = ONE_LINE.at("batch = np.array", "learn")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, line)
+
+    assert len(detect(DETECTOR, run, ONE_LINE)) == 1
+    run.sees(line, rows="type=numpy.ndarray shape=64,4 dtype=f4")
+    assert detect(DETECTOR, run, ONE_LINE) == []

@@ -349,3 +349,60 @@ def test_formatting_in_c_that_shows_on_the_loggers_first_line_is_claimed():
     assert claimed_s(profile_of(run), finding) == pytest.approx(5.0)
     # What the refused call takes inside, it may take outside as well.
     assert 0.8 < saving.removable.low < 0.9
+
+
+JOURNAL = Script(
+    "journal.py",
+    """
+    import sys
+
+    class Journal:
+        def whisper(self, what, level=3):
+            if level <= self.loud:
+                print(what, file=sys.stderr)
+
+        def keep(self, what):
+            if self.keeps:
+                self.lines.append(what)
+
+    def main(journal, act, obs):
+        while True:
+            journal.whisper(f"act={act} obs={obs}")
+            journal.keep(f"act={act} obs={obs}")
+    """,
+)
+FORMATTING = f"{SITE}/numpy/_core/arrayprint.py:1720 _array_str_implementation"
+
+
+@pytest.mark.parametrize(
+    ("call", "is_wasted"), [("journal.whisper(f", True), ("journal.keep(f", False)]
+)
+def test_a_method_that_prints_on_a_condition_is_a_logger_whatever_its_name(
+    call: str, is_wasted: bool
+):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(8.0, JOURNAL.at(call, "main"), FORMATTING)
+    run.spends(2.0, "env.py:3 step")
+
+    assert bool(detect(DETECTOR, run, JOURNAL)) == is_wasted
+
+
+def test_what_it_prints_was_wanted():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    line = JOURNAL.at("journal.whisper(f", "main")
+    run.spends(6.0, line, FORMATTING)
+    run.spends(2.0, line, JOURNAL.at("print(what", "Journal.whisper"))
+    run.spends(2.0, "env.py:3 step")
+
+    assert detect(DETECTOR, run, JOURNAL) == []
+
+
+def test_knows_a_logger_that_was_seen_whatever_its_name():
+    script = a_script('self.out.info(f"q = {q}")')
+    line = script.at("self.out.info", "Agent.step")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, line, *FORMAT).spends(4.0, ENV_STEP)
+
+    assert detect(DETECTOR, run, script) == []
+    run.sees(line, self__out__info=f"type=function function=logging.Logger.info file={LOGGING}")
+    assert len(detect(DETECTOR, run, script)) == 1

@@ -139,8 +139,13 @@ def test_messages_take_no_more_than_their_number_allows():
     assert found(run) == []
 
 
-def test_needs_counted_steps():
-    assert found(a_vector_env(env_s=0.2, pipe_s=1.5, steps=0)) == []
+def test_without_counted_steps_a_message_and_its_answer_stand_for_one():
+    run = a_vector_env(env_s=0.2, pipe_s=1.5, steps=0)
+
+    assert found(run) == []
+    (finding,) = found(run.counts("ipc_messages", 200_000))
+    assert finding.evidence[1].startswith("a message and its answer takes")
+    assert finding.evidence[2] == "200 000 messages in the steady phase"
 
 
 @pytest.mark.parametrize(

@@ -261,3 +261,73 @@ def test_data_made_ready_for_one_call_asks_no_policy(line):
     run.spends(1.0, script.at("return", "batch"), FORWARD)
 
     assert found(run, script) == []
+
+
+FLOCK = Script(
+    "flock.py",
+    """
+    class Brain:
+        def forward(self, x):
+            return self.body(x)
+
+    class Flock:
+        def decide(self, drone):
+            return self.brain(prepared(drone)).argmax()
+
+        def turn(self):
+            for drone in self.members:
+                drone.tick(self.decide(drone))
+
+        def layers(self, x):
+            for layer in self.stack:
+                x = layer(x)
+    """,
+)
+TURN = FLOCK.at("drone.tick", "Flock.turn")
+DECIDE = FLOCK.at("self.brain", "Flock.decide")
+BODY = FLOCK.at("self.body", "Brain.forward")
+NETWORK = "type=torch.nn.modules.container.Sequential bases=torch.nn.modules.module.Module"
+ONE_ROW = "type=torch.Tensor shape=6 dtype=torch.float32 device=cpu"
+DRONES = "type=list length=16 first.type=flock.Drone"
+
+
+def a_flock(*, members: str = DRONES, x: str = ONE_ROW) -> RunBuilder:
+    run = a_training()
+    run.spends(
+        6.0, TURN, DECIDE, FORWARD, BODY, f"{SITE}/torch/nn/modules/linear.py:9 Linear.forward"
+    )
+    run.sees(TURN, self__members=members).sees(BODY, self__body=NETWORK, x=x)
+    return run.spends(4.0, TURN, "drone.py:3 tick")
+
+
+def test_a_network_asked_row_by_row_in_a_loop_over_objects_is_one_whatever_the_names():
+    (finding,) = found(a_flock(), FLOCK)
+
+    assert lines_of(finding) == [FLOCK.line("drone.tick")]
+    assert finding.evidence[1] == "in the loop from line 11, over 16 environments"
+    assert claimed_s(profile_of(a_flock(), FLOCK), finding) == 6.0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"x": "type=torch.Tensor shape=16,6 dtype=torch.float32 device=cpu"},
+        {"members": "type=list length=16 first.type=float"},
+        {"members": "type=list length=1 first.type=flock.Drone"},
+    ],
+)
+def test_silent_where_a_batch_or_no_objects_were_seen(changed: dict[str, str]):
+    assert found(a_flock(**changed), FLOCK) == []
+
+
+def test_silent_for_the_layers_of_a_network():
+    line = FLOCK.at("x = layer(x)", "Flock.layers")
+    run = a_training().spends(10.0, line, FORWARD)
+    run.sees(
+        line,
+        self__stack="type=list length=3 first.type=l.Linear first.bases=torch.nn.modules.module.Module",
+        layer=NETWORK,
+        x=ONE_ROW,
+    )
+
+    assert found(run, FLOCK) == []

@@ -47,7 +47,7 @@ def test_names_the_line_and_the_list():
     assert lines_of(finding) == [ROLLOUT.line("batch = torch.tensor")]
     assert finding.evidence == (
         "30 % of the steady time is spent on that line itself, 3 ms a step",
-        "the source shows that it is given a list: observations",
+        "it is given a list: observations",
     )
     assert finding.savings[0].removable == REMOVABLE
 
@@ -92,3 +92,50 @@ def test_reads_lists_off_the_source(code, is_one):
     found_lines = tensors_of_lists("import torch\n" + code)
 
     assert bool(found_lines) is is_one
+
+
+FEED = Script(
+    "feed.py",
+    """
+    from torch import tensor as T
+
+    def feed(what):
+        x = T(what); y = net(x)
+        return T(other)
+
+    def main(store):
+        while True:
+            feed(store)
+    """,
+)
+FED = FEED.at("x = T(what)", "feed")
+LISTS = "type=list length=48 first.type=numpy.ndarray first.shape=160 first.dtype=f8"
+TENSOR = "type=builtin_function_or_method function=torch._VariableFunctionsClass.tensor"
+
+
+def a_feeding(**seen: str) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, FEED.at("feed(store)", "main"), FED).sees(FED, **seen)
+    return run.spends(6.0, FEED.at("feed(store)", "main"), "net.py:3 forward")
+
+
+def test_knows_a_list_that_was_seen_whatever_the_names():
+    (finding,) = detect(DETECTOR, a_feeding(T=TENSOR, what=LISTS), FEED)
+
+    assert lines_of(finding) == [FEED.line("x = T(what)")]
+    assert (
+        finding.evidence[1] == "it is given a list: what, a list of 48 (array of 160 float64 first)"
+    )
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"T": TENSOR, "what": "type=numpy.ndarray shape=48,160 dtype=f8"},
+        {"T": TENSOR, "what": "type=list length=4 first.type=float"},
+        {"T": "type=function function=feed.T file=feed.py line=3", "what": LISTS},
+        {},
+    ],
+)
+def test_silent_where_no_list_was_seen_or_it_is_another_function(seen: dict[str, str]):
+    assert detect(DETECTOR, a_feeding(**seen), FEED) == []

@@ -31,6 +31,7 @@ STORY = (
     .torch_window(2.1, 2.2, trace=b"\x1f\x8b packed")
     .torch_window(3.0, 3.3, kind="stacks", fate="given-up")
     .reads(SyncSite(1, "train.py", "update", 3, "item", "gpu", 50, 900, 200))
+    .sees("train.py:12 step", self__q=["type=list length=4", "type=list length=9"])
     .recording()
 )
 
@@ -131,8 +132,10 @@ def test_memory_adds_up_by_thread_and_node(tmp_path):
 
 def test_files_of_older_versions_are_read_without_what_they_did_not_know(tmp_path):
     write_run(tmp_path / "run.rlprof", STORY)
-    before_torch = replace(STORY, torch_windows=(), sync_sites=())
+    before_values = replace(STORY, values=())
+    before_torch = replace(before_values, torch_windows=(), sync_sites=())
     steps = (
+        (3, "DROP TABLE value;", before_values),
         (2, "DROP TABLE torch_window; DROP TABLE sync_site;", before_torch),
         (1, "DROP TABLE memory;", replace(before_torch, memory=())),
     )

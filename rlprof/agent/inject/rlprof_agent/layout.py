@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import struct
 
-MAGIC = 0x0003_464F_5250_4C52
+MAGIC = 0x0004_464F_5250_4C52
 """``RLPROF`` and the version of this layout."""
 
 COUNTED_FILE = "<frozen importlib._bootstrap of rlprof>"
 """The file that functions which count give as theirs. Python's warnings skip frames whose file has both
 ``importlib`` and ``_bootstrap`` in its name, when they look for the caller that ``stacklevel`` means."""
 
-SIZE = 96 << 12
-"""384 KiB. Pages are only taken when written: a process that never works costs one page."""
+SIZE = 97 << 12
+"""388 KiB. Pages are only taken when written: a process that never works costs one page."""
 
 MAX_COUNTERS = 128
-COUNTERS_START = 256
+COUNTERS_START = 512
 """Counter cells follow the control cells, one for each name."""
 
 NAMES_START = COUNTERS_START + 8 * MAX_COUNTERS
@@ -43,8 +43,15 @@ SITE_NAME_SIZE = 256
 """Bytes of what names a site: method, device, line, function and file, each but the last ended by
 NUL; the file is cut at its beginning."""
 
-RING_START = 20 << 12
-"""The first page boundary after them."""
+LOOKS_START = 20 << 12
+"""The first page boundary after them: the looks at values that the recorder asks for, at its own pace."""
+LOOKS_SIZE = 1 << 12
+LOOKS = struct.Struct("=II")
+"""How often frames had been numbered anew, and the number of looks, each a ``LOOK_ASKED`` with its paths."""
+LOOK_ASKED = struct.Struct("=IH")
+"""frame id, bytes of the paths; then the paths, as ``value_looks.py`` has them."""
+
+RING_START = LOOKS_START + LOOKS_SIZE
 RING_SIZE = SIZE - RING_START
 
 # Cells, by index of 8 bytes.
@@ -80,6 +87,11 @@ CELL_WINDOWS_COST_NS = 30
 """CPU time that windows of torch's profiler took from the program."""
 CELL_EXIT = 31
 """1 + the exit code that the process is about to end with; 0 where the agent does not know."""
+CELL_LOOKS_ASKED = 32
+"""Batches of looks at values that were asked for; the recorder's, which waits until the last one was taken."""
+CELL_LOOKS_TAKEN = 33
+CELL_LOOKS_COST_NS = 34
+"""CPU time spent on them."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.
@@ -183,6 +195,9 @@ SAMPLE = struct.Struct("=BIQ")
 """tag, stack id, CPU time in ns since the sample before."""
 TAG_RESET = 4
 """All frame and stack ids are forgotten."""
+TAG_LOOK = 5
+LOOK = struct.Struct("=BIH")
+"""tag, frame id, bytes of the descriptions; then these, in the order of the paths that were asked for."""
 
 MAX_NAME = 0x7FFF
 """Longest file or function name kept, in bytes."""

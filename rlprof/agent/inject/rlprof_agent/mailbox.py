@@ -19,6 +19,8 @@ class Mailbox:
         self._memory, self.make_private = map_shared(self.fd, layout.SIZE)
         self.cells = self._memory[: layout.SITES_START].cast("q")
         self.site_cells = self._memory[layout.SITES_START : layout.SITE_NAMES_START].cast("q")
+        asked = layout.LOOKS_START
+        self.looks_asked = self._memory[asked : asked + layout.LOOKS_SIZE]
         self.cells[layout.CELL_MAGIC] = layout.MAGIC
         self.cells[layout.CELL_INTERVAL_US] = interval_us
         self._counters: dict[str, int] = {}

@@ -30,6 +30,7 @@ from . import aside, foreign_errors, layout
 from .cpu_timer import CpuTimer
 from .held_codes import HeldCodes
 from .mailbox import Mailbox
+from .value_looks import ValueLooks
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class StackProbe:
         self._stacks: dict[tuple[int, ...], int] = {}
         self._frames: dict[tuple[int, int], int] = {}
         self._codes = HeldCodes()
+        self._resets = 0
+        self._looks = ValueLooks(mailbox)
         self.windows: Optional[TorchWindows] = None
         """Those of torch's profiler in this process, which end in time by these looks."""
         self._saw_torch = False
@@ -252,6 +255,7 @@ class StackProbe:
             return
         key = []
         depth = 0
+        innermost = frame
         while frame is not None and depth < layout.MAX_FRAMES:
             # The identity of the code object: hashing one reads all its bytecode.
             key.append(id(frame.f_code))
@@ -277,6 +281,13 @@ class StackProbe:
         self._obey_interval()
         self._last_ns = time.thread_time_ns()
         cells[layout.CELL_PROBE_COST_NS] += self._last_ns - now
+        if cells[layout.CELL_LOOKS_ASKED] != cells[layout.CELL_LOOKS_TAKEN]:
+            self._looks.hear(self._resets)
+        if self._looks.wanted:
+            before = self._last_ns
+            self._looks.take(stack, innermost, self._frames)
+            self._last_ns = time.thread_time_ns()
+            cells[layout.CELL_LOOKS_COST_NS] += self._last_ns - before
         if windows is not None and self._saw_torch:
             windows.look()
             self._last_ns = time.thread_time_ns()
@@ -289,6 +300,8 @@ class StackProbe:
             self._stacks.clear()
             self._frames.clear()
             self._codes.clear()
+            self._resets += 1
+            self._looks.forget()
         ids = []
         while frame is not None:
             number = self._frame_id(frame)

@@ -1,0 +1,82 @@
+"""Objects copied deeply again and again: simulators in a search, states, configurations."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
+from rlprof.source.values import Values, value_of
+from rlprof.syntax.origin import Origin, origin
+from rlprof.units import of_each_step, percent
+
+MIN_SHARE: Final = 0.03
+"""Of the critical time: a configuration copied for each environment stays below it."""
+
+REMOVABLE: Final = Range(0.7, 0.99)
+"""Part that goes where only what changes is copied (``benchmarks/replacements.py``)."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    tree, whole = profile.steady, profile.critical.wall_us
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    nodes: set[int] = set()
+    weights: dict[Line, float] = defaultdict(float)
+    for top in tree.topmost(_copies_deeply):
+        owner = lines.owner(top)
+        # A library that copies for itself is not the user's to change.
+        if owner == NO_PARENT or tree.nodes[top].parent != owner or not lines.is_repeated(owner):
+            continue
+        nodes.update(tree.subtree(top))
+        weights[lines.line(owner)] += tree.total_cost(top).wall_us
+    total = sum(weights.values())
+    if not whole or total < MIN_SHARE * whole:
+        return
+    heaviest = heaviest_line(weights)
+    each = of_each_step(total, profile.steady_steps)
+    yield Finding(
+        title=f"an object is copied deeply again and again ({short_place(heaviest)})",
+        savings=(Saving(frozenset(nodes), REMOVABLE),),
+        locations=lines.shown_locations(weights, whole),
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent in copy.deepcopy{each}",
+            *_copied(profile, lines, heaviest),
+        ),
+        fix="Copy only what changes: give the class a method that makes a new object and copies its few arrays and "
+        "numbers, or save these before and set them back after. What is never written needs no copy.",
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _copies_deeply(frame: Frame) -> bool:
+    return (
+        last_name(frame.function) == "deepcopy"
+        and file_name(frame.file) == "copy.py"
+        and origin(frame) is Origin.STDLIB
+    )
+
+
+def _copied(profile: Profile, lines: UserLines, line: Line) -> Iterator[str]:
+    """Yield what is copied there, where a look has told."""
+    values = Values(profile.values)
+    for statement in lines.statements(Frame(line.file, line.function, line.line)):
+        known = values.of(line.file, statement)
+        for call in statement.walk():
+            if isinstance(call, ast.Call) and call.args:
+                callee, copied = value_of(call.func, known), value_of(call.args[0], known)
+                if copied is not None and callee is not None and callee.function == "copy.deepcopy":
+                    what = ast.unparse(call.args[0])
+                    yield f"what is copied: {what}, of type {copied.in_words()}"
+
+
+DETECTOR: Final = Detector(
+    id="deepcopy-in-loop",
+    name="objects copied deeply again and again",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+)

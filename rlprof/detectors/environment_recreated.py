@@ -1,0 +1,133 @@
+"""Environments that are made anew for each episode, where a reset would do."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.module import SourceModule
+from rlprof.syntax.origin import Origin, origin
+from rlprof.units import of_each_step, percent
+
+MIN_SHARE: Final = 0.02
+"""Of the critical time. Environments of an evaluation now and then stay below it."""
+
+REMOVABLE: Final = Range(0.6, 1.0)
+"""Part of the making that goes: a reset stays, which is a part of it at most where the class resets itself when it is
+made."""
+
+_INTERFACE: Final = frozenset({"reset", "step"})
+"""Methods that make a class an environment, whoever wrote it: Gym's interface since 2016."""
+
+_MAKERS: Final = frozenset({"make", "make_vec", "make_vec_env", "load_environment", "load"})
+_FACTORIES: Final = (
+    "gymnasium/envs/registration.py",
+    "gym/envs/registration.py",
+    "dm_control/suite/__init__.py",
+)
+
+
+class _Search:
+    """Finds where environments are made in the steady phase, over and over."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.tree = profile.steady
+        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self._values = Values(profile.values)
+        self._classes: dict[str, dict[str, frozenset[str]]] = {}
+        self.nodes: set[int] = set()
+        self.weights: dict[Line, float] = defaultdict(float)
+
+    def run(self) -> None:
+        inside: set[int] = set()
+        for node in self.tree.hot_nodes():
+            parent = self.tree.nodes[node].parent
+            if parent in inside:
+                inside.add(node)
+            elif parent != NO_PARENT and self._makes(node):
+                inside.add(node)
+                owner = self.lines.owner(parent)
+                if owner != NO_PARENT and self.lines.is_repeated(owner):
+                    self.nodes.update(self.tree.subtree(node))
+                    self.weights[self.lines.line(owner)] += self.tree.total_cost(node).wall_us
+
+    def _makes(self, node: int) -> bool:
+        """Whether ``node`` is the first frame of an environment's making."""
+        frame = self.tree.frame(node)
+        name = last_name(frame.function)
+        if origin(frame) is Origin.LIBRARY:
+            path = frame.file.replace("\\", "/")
+            return name in _MAKERS and path.endswith(_FACTORIES)
+        return name == "__init__" and (self._is_environment(frame) or self._is_made_there(node))
+
+    def _is_environment(self, frame: Frame) -> bool:
+        """Whether the class whose ``__init__`` it is has what makes an environment."""
+        module = self.lines.module(frame.file)
+        function = module.function_at(frame.line) if module else None
+        if module is None or function is None or not function.class_name:
+            return False
+        if frame.file not in self._classes:
+            self._classes[frame.file] = _methods(module)
+        return self._classes[frame.file].get(function.class_name, frozenset()) >= _INTERFACE
+
+    def _is_made_there(self, node: int) -> bool:
+        """Whether the line that calls it makes an environment of a library's interface."""
+        parent = self.tree.nodes[node].parent
+        frame = self.tree.frame(parent)
+        statement = self.lines.statement(frame) if self.lines.is_yours(frame) else None
+        if statement is None:
+            return False
+        known: Mapping[str, Value] = self._values.of(frame.file, statement)
+        for call in statement.walk():
+            callee = value_of(call.func, known) if isinstance(call, ast.Call) else None
+            if callee is not None and callee.made and callee.is_environment:
+                return True
+        return False
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    search = _Search(profile)
+    search.run()
+    total = sum(search.weights.values())
+    if not whole or total < MIN_SHARE * whole:
+        return
+    heaviest = heaviest_line(search.weights)
+    each = of_each_step(total, profile.steady_steps)
+    yield Finding(
+        title=f"environments are made anew again and again ({short_place(heaviest)})",
+        savings=(Saving(frozenset(search.nodes), REMOVABLE),),
+        locations=search.lines.shown_locations(search.weights, whole),
+        evidence=(f"{percent(total / whole)} of the steady time is spent in making them{each}",),
+        fix="Make the environment once, before the loop, and call its reset() for each episode; keep one for evaluation "
+        "beside it. What differs from episode to episode goes through reset(seed=..., options=...).",
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _methods(module: SourceModule) -> dict[str, frozenset[str]]:
+    """The methods of each class of a file, those of its bases in the same file included."""
+    classes = {node.name: node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}
+    own = {
+        name: {it.name for it in node.body if isinstance(it, ast.FunctionDef)}
+        for name, node in classes.items()
+    }
+    for name, node in classes.items():
+        for base in node.bases:
+            own[name] |= own.get(getattr(base, "id", ""), set())
+    return {name: frozenset(methods) for name, methods in own.items()}
+
+
+DETECTOR: Final = Detector(
+    id="environment-recreated",
+    name="environments made anew for each episode",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+)

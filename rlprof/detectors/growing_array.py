@@ -1,0 +1,163 @@
+"""Arrays that grow by being copied: each append makes a new one of all that was there before."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.module import Statement, called_name
+from rlprof.units import of_each_step, percent
+
+MIN_SHARE: Final = 0.02
+"""Of the critical time: twice what a report lists."""
+
+REMOVABLE: Final = Range(0.75, 0.99)
+"""Part of the call that goes where a row is written into an array made once (``benchmarks/replacements.py``): 0.2 µs
+are left of 0.9 for 100 rows of 4, of 51 for 4 000 of 64."""
+
+BESIDE_OTHERS: Final = Range(0.3, 0.99)
+"""The same where the line calls something else, too: nobody knows which of them takes how much."""
+
+_JOINS: Final = frozenset(
+    {"append", "concatenate", "concat", "hstack", "vstack", "row_stack", "column_stack", "stack", "cat", "insert"}
+)  # fmt: skip
+"""Functions of array libraries that make a new array of several."""
+_LIBRARIES: Final = ("numpy.", "torch.", "jax.", "pandas.", "cupy.")
+
+
+class _Growth(NamedTuple):
+    """A statement that makes something longer by copying it."""
+
+    operand: str
+    """What grows, as written."""
+    callee: str
+    """Last name of what joins it; empty for ``+``."""
+    value: Value | None
+    """What grows, where a look has told."""
+    is_alone: bool
+    """Whether nothing else is called on its lines."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    tree, whole = profile.steady, profile.critical.wall_us
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    values = Values(profile.values)
+    known: dict[tuple[str, int], _Growth | None] = {}
+    alone: set[int] = set()
+    shared: set[int] = set()
+    weights: dict[Line, float] = defaultdict(float)
+    grown: dict[Line, _Growth] = {}
+    for node in tree.hot_nodes():
+        frame = tree.frame(node)
+        if not lines.is_yours(frame) or not lines.is_repeated(node):
+            continue
+        key = (frame.file, frame.line)
+        if key not in known:
+            growths = (_growth(it, values.of(frame.file, it)) for it in lines.statements(frame))
+            known[key] = next(filter(None, growths), None)
+        growth = known[key]
+        if growth is None:
+            continue
+        below = [
+            inner
+            for child in tree.children(node)
+            if last_name(tree.frame(child).function) == growth.callee
+            for inner in tree.subtree(child)
+        ]
+        (alone if growth.is_alone else shared).add(node)
+        alone.update(below)
+        line = lines.line(node)
+        weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
+        grown[line] = growth
+    total = sum(weights.values())
+    if not whole or total < MIN_SHARE * whole:
+        return
+    heaviest = heaviest_line(weights)
+    each = of_each_step(total, profile.steady_steps)
+    told = grown[heaviest]
+    yield Finding(
+        title=f"{told.operand} grows by copying all of it ({short_place(heaviest)})",
+        savings=tuple(
+            Saving(frozenset(nodes), removable)
+            for nodes, removable in ((alone, REMOVABLE), (shared - alone, BESIDE_OTHERS))
+            if nodes
+        ),
+        locations=lines.shown_locations(weights, whole),
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent on joining it with what is new{each}",
+            *_size(told),
+        ),
+        fix="Make the array once, at its full length (np.empty((capacity, size))), write each row into its place and "
+        "keep count; or append to a list, and make one array of it when it is needed.",
+        # Two kinds of evidence: the text, and what was seen there.
+        confidence=Confidence.MEASURED if told.value else Confidence.BOUNDED,
+    )
+
+
+def _size(growth: _Growth) -> Iterator[str]:
+    if growth.value is not None:
+        longer = ", longer at each look" if growth.value.grows() else ""
+        yield f"{growth.operand} was last seen as {growth.value.in_words()}{longer}"
+
+
+def _growth(statement: Statement, known: Mapping[str, Value]) -> _Growth | None:
+    """What the statement makes longer: it is both given and assigned, or was longer at each look."""
+    node = statement.node
+    if isinstance(node, ast.AugAssign):
+        return None  # In place, where the type allows it.
+    targets = {
+        ast.unparse(target) for target in (node.targets if isinstance(node, ast.Assign) else ())
+    }
+    calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
+    for call in calls:
+        if not _joins(call, known):
+            continue
+        for joined in _joined(call):
+            text = ast.unparse(joined)
+            value = value_of(joined, known)
+            if (
+                value is not None
+                and not value.is_array
+                and value.type != "pandas.core.frame.DataFrame"
+            ):
+                continue
+            if text in targets or (value is not None and value.grows()):
+                others = {called_name(it) for it in calls} - {called_name(call)}
+                return _Growth(text, called_name(call), value, not others)
+    return None
+
+
+def _joins(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    """Whether it is a function of an array library that makes a new array of several: by its identity, or its name
+    where that is not known.
+    """
+    callee = value_of(call.func, known)
+    if callee is not None and callee.function:
+        last = callee.function.rpartition(".")[2]
+        return last in _JOINS and callee.function.startswith(_LIBRARIES)
+    return (
+        callee is None
+        and called_name(call) in _JOINS
+        and isinstance(call.func, ast.Attribute)
+        and len(call.args) > 0
+    )
+
+
+def _joined(call: ast.Call) -> Iterator[ast.expr]:
+    """Yield what may be joined: the arguments, and the elements of those that are written as lists."""
+    for argument in call.args:
+        yield from argument.elts if isinstance(argument, ast.Tuple | ast.List) else (argument,)
+
+
+DETECTOR: Final = Detector(
+    id="growing-array",
+    name="arrays that grow by copying",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+)

@@ -1,0 +1,97 @@
+"""The recorder's side of the looks at values: what it asks an agent for, and what that has told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from mmap import mmap
+from typing import NamedTuple
+
+from rlprof.agent.inject.rlprof_agent import layout
+from rlprof.agent.inject.rlprof_agent.value_looks import LINE, PART
+from rlprof.model.recording import Frame
+from rlprof.syntax.operands import Operand
+
+_ENCODING = "utf-8"
+
+
+class LookTold(NamedTuple):
+    frame: Frame
+    values: Mapping[str, Mapping[str, str]]
+    """Fields of the descriptions, by the text of the operand; what was not found is left out."""
+
+
+class LookTable:
+    """The part of a mailbox that is about looks."""
+
+    def __init__(self, memory: mmap, cells: memoryview) -> None:
+        """``cells`` are the mailbox's control cells."""
+        self._memory = memory
+        self._cells = cells
+        self._numbers: dict[Frame, list[int]] = {}
+        self._asked: dict[int, tuple[Frame, Sequence[Operand]]] = {}
+        self._told: list[LookTold] = []
+        self._resets = 0
+
+    def named(self, number: int, frame: Frame) -> None:
+        """The agent calls one of the code locations of ``frame`` by this number."""
+        self._numbers.setdefault(frame, []).append(number)
+
+    def reset(self) -> None:
+        """The agent numbers frames anew."""
+        self._resets += 1
+        self._numbers.clear()
+        self._asked.clear()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the agent has taken in what it was asked last."""
+        cells = self._cells
+        return bool(cells[layout.CELL_LOOKS_ASKED] == cells[layout.CELL_LOOKS_TAKEN])
+
+    def ask(self, wanted: Iterable[tuple[Frame, Sequence[Operand]]]) -> list[Frame]:
+        """Ask for these looks, as many as there is room for; the frames that were asked for.
+
+        Those asked for before that have not been taken are dropped.
+        """
+        asked = []
+        batch = b""
+        count = 0
+        for frame, operands in wanted:
+            paths = LINE.join(PART.join(operand.steps) for operand in operands).encode(_ENCODING)
+            numbers = self._numbers.get(frame, ())
+            records = [layout.LOOK_ASKED.pack(number, len(paths)) + paths for number in numbers]
+            size = layout.LOOKS.size + len(batch) + sum(map(len, records))
+            if size > layout.LOOKS_SIZE:
+                continue
+            batch += b"".join(records)
+            count += len(records)
+            self._asked |= dict.fromkeys(numbers, (frame, operands))
+            asked.append(frame)
+        start = layout.LOOKS_START
+        whole = layout.LOOKS.pack(self._resets, count) + batch
+        self._memory[start : start + len(whole)] = whole
+        # Last, so that the agent never sees a batch half-written.
+        self._cells[layout.CELL_LOOKS_ASKED] += 1
+        return asked
+
+    def heard(self, number: int, told: bytes) -> None:
+        """The agent has looked at the frame ``number``."""
+        frame, operands = self._asked[number]
+        descriptions = told.decode(_ENCODING, "backslashreplace").split(LINE)
+        values = {
+            operand.text: dict(_fields(description))
+            for operand, description in zip(operands, descriptions, strict=False)
+            if description
+        }
+        self._told.append(LookTold(frame, values))
+
+    def take(self) -> list[LookTold]:
+        """What was told since the last call."""
+        told, self._told = self._told, []
+        return told
+
+
+def _fields(description: str) -> Iterator[tuple[str, str]]:
+    for field in description.split(PART):
+        name, _, value = field.partition("=")
+        yield name, value

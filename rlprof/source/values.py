@@ -1,0 +1,216 @@
+"""What names stood for at the lines of a run: the descriptions that agents took, as questions are asked of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from rlprof.model.recording import SeenValue
+from rlprof.syntax.module import Statement
+
+_MODULE: Final = "torch.nn.modules.module.Module"
+_ENVIRONMENTS: Final = frozenset(
+    {"gymnasium.core.Env", "gymnasium.vector.vector_env.VectorEnv", "gym.core.Env", "gym.vector.VectorEnv",
+     "pettingzoo.utils.env.AECEnv", "pettingzoo.utils.env.ParallelEnv", "dm_env._environment.Environment",
+     "torchrl.envs.common.EnvBase"}
+)  # fmt: skip
+_DTYPES: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
+_GROWN: Final = 1.3
+"""The last size over the first, from which on it grows."""
+_PLAIN: Final = (
+    "int",
+    "float",
+    "bool",
+    "str",
+    "bytes",
+    "NoneType",
+    "numpy.float",
+    "numpy.int",
+    "numpy.bool",
+)
+_PARTS_SHOWN: Final = 3
+
+
+class Value:
+    """What one name stood for, as it was seen last, and how that changed."""
+
+    def __init__(self, seen: Sequence[SeenValue]) -> None:
+        """``seen`` in the order of time, at least one."""
+        self._seen = seen
+        self.fields = seen[-1].fields
+
+    @property
+    def type(self) -> str:
+        """With its module, but for built-in ones: ``numpy.ndarray``, ``list``."""
+        return self.fields.get("type", "")
+
+    @property
+    def length(self) -> int | None:
+        return _number(self.fields.get("length", ""))
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Of an array or a tensor."""
+        return _shape(self.fields)
+
+    @property
+    def function(self) -> str:
+        """The function that it is, with its module: ``numpy.append``; empty for what is none."""
+        return self.fields.get("function", "")
+
+    @property
+    def file(self) -> str:
+        """Where the function, or the class of the object, is defined."""
+        return self.fields.get("file", "")
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it is a function that is not written in Python, so that no frame shows it at work."""
+        return bool(self.function) and not self.file
+
+    @property
+    def made(self) -> str:
+        """The class that it is, with its module; empty for what is none."""
+        return self.fields.get("class", "")
+
+    @property
+    def _bases(self) -> list[str]:
+        return [self.type, *self.fields.get("bases", "").split(",")]
+
+    @property
+    def is_network(self) -> bool:
+        return _MODULE in self._bases
+
+    @property
+    def is_environment(self) -> bool:
+        """Whether it is an environment of a library's interface, or a class of such."""
+        return not _ENVIRONMENTS.isdisjoint(self._bases)
+
+    @property
+    def is_array(self) -> bool:
+        return self.shape is not None
+
+    @property
+    def items(self) -> str:
+        """The type of the elements of a container; empty where it has none."""
+        return self.fields.get("first.type", "")
+
+    @property
+    def holds_objects(self) -> bool:
+        """Whether its elements are arrays, containers or objects, and neither numbers, texts nor networks."""
+        items = self.items
+        return (
+            bool(items)
+            and not items.startswith(_PLAIN)
+            and _MODULE not in self.fields.get("first.bases", "").split(",")
+        )
+
+    @property
+    def is_one_row(self) -> bool:
+        """Whether it is a tensor without a batch dimension, or with a batch of one."""
+        shape = self.shape
+        return (
+            shape is not None
+            and self.type.startswith("torch.")
+            and (len(shape) == 1 or (len(shape) == 2 and shape[0] == 1))
+        )
+
+    def grows(self) -> bool:
+        """Whether it was longer at nearly every look."""
+        sizes = [size for it in self._seen if (size := _size(it.fields)) is not None]
+        rises = sum(later > earlier for earlier, later in pairwise(sizes))
+        return (
+            len(sizes) >= 3
+            and sizes[-1] > _GROWN * max(1, sizes[0])
+            and rises >= (len(sizes) - 1) * 0.7
+        )
+
+    def in_words(self) -> str:
+        """``array of 16 × 8 float64``, ``list of 48 arrays of 160 float64``, ``Sim``."""
+        return _in_words(self.fields, "")
+
+
+class Values:
+    """The values of a run, by file and line."""
+
+    def __init__(self, seen: Sequence[SeenValue]) -> None:
+        self._at: dict[tuple[str, int], dict[str, list[SeenValue]]] = {}
+        self._files = {value.file for value in seen}
+        for value in seen:
+            operands = self._at.setdefault((value.file, value.line), {})
+            operands.setdefault(value.operand, []).append(value)
+
+    def has(self, file: str) -> bool:
+        """Whether there was a look at a line of ``file``."""
+        return file in self._files
+
+    def of(self, file: str, statement: Statement) -> Mapping[str, Value]:
+        """What is known of the operands of a statement, by their text."""
+        return self.between(file, range(statement.first_line, statement.last_line + 1))
+
+    def between(self, file: str, lines: range) -> Mapping[str, Value]:
+        """The same of all statements on ``lines``."""
+        found: dict[str, list[SeenValue]] = {}
+        for line in lines:
+            for operand, seen in self._at.get((file, line), {}).items():
+                found.setdefault(operand, []).extend(seen)
+        return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
+
+
+def value_of(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:
+    """What is known of ``expression``; None where it is more than a name, or was not seen."""
+    return known.get(ast.unparse(expression))
+
+
+def _time(seen: SeenValue) -> int:
+    return seen.last_us
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdigit() else None
+
+
+def _shape(fields: Mapping[str, str], prefix: str = "") -> tuple[int, ...] | None:
+    text = fields.get(f"{prefix}shape")
+    if text is None:
+        return None
+    return tuple(int(part) for part in text.split(",") if part.isdigit())
+
+
+def _size(fields: Mapping[str, str]) -> int | None:
+    """Elements of a container, rows of an array, or all of what it has where rows are not what changes."""
+    shape = _shape(fields)
+    if shape is None:
+        return _number(fields.get("length", ""))
+    size = 1
+    for part in shape:
+        size *= part
+    return size
+
+
+def _in_words(fields: Mapping[str, str], prefix: str) -> str:
+    kind = fields.get(f"{prefix}type", "")
+    shape = _shape(fields, prefix)
+    if shape is not None:
+        what = "tensor" if kind.startswith("torch.") else "array"
+        parts = " × ".join(map(str, shape[:_PARTS_SHOWN])) or "one"
+        device = fields.get(f"{prefix}device", "")
+        on = f" on {device}" if device not in ("", "cpu") else ""
+        return f"{what} of {parts} {_dtype(fields.get(f'{prefix}dtype', ''))}{on}"
+    name = kind.rpartition(".")[2]
+    length = fields.get(f"{prefix}length")
+    if length is None:
+        return name
+    if kind in ("str", "bytes", "bytearray"):
+        return f"{name} of {length}"
+    first = _in_words(fields, "first.") if not prefix and "first.type" in fields else ""
+    return f"{name} of {length}{f' ({first} first)' if first else ''}"
+
+
+def _dtype(text: str) -> str:
+    kind, width = text[:1], text[1:]
+    if text.startswith("torch."):
+        return text.removeprefix("torch.")
+    return f"{_DTYPES[kind]}{8 * int(width)}" if kind in _DTYPES and width.isdigit() else text

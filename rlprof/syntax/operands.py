@@ -1,0 +1,83 @@
+"""The operands of a statement: names, attributes and constant items that it uses, by which values can be looked up."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from rlprof.syntax.module import SourceModule
+
+MOST_OPERANDS: Final = 24
+"""Of one statement: further ones are in a literal that goes on for pages."""
+_MOST_STEPS: Final = 6
+_BUILT_IN: Final = frozenset(dir(builtins))
+_MOST_TEXT: Final = 100
+_MOST_KEY: Final = 40
+
+
+class Operand(NamedTuple):
+    text: str
+    """As Python would write it: ``self.net.body``, ``batch['obs']``."""
+    steps: tuple[str, ...]
+    """The name; then ``.attribute``, ``i`` with an index, or ``s`` with a key."""
+
+
+@lru_cache(maxsize=4096)
+def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
+    """Those of the statements on ``line``, their targets included, and of what the loops around it go through."""
+    statements = module.statements_at(line)
+    found: dict[Operand, None] = {}
+    for statement in statements:
+        found |= dict.fromkeys(_chains(statement.walk()))
+    for loop in module.loops_around(line) if statements else ():
+        found |= dict.fromkeys(_chains(ast.walk(loop.iter)))
+    return tuple(found)[:MOST_OPERANDS]
+
+
+def _chains(nodes: Iterator[ast.AST]) -> Iterator[Operand]:
+    """Yield each chain as a whole, and the owners of methods that are called; parents come before their children."""
+    inside: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield from _operand(node.func.value)
+        steps = () if id(node) in inside else _steps(node)
+        if steps:
+            inside.update(map(id, ast.walk(node)))
+            yield from _operand(node)
+
+
+def _operand(node: ast.AST) -> Iterator[Operand]:
+    steps = _steps(node)
+    if 0 < len(steps) <= _MOST_STEPS and not (len(steps) == 1 and steps[0] in _BUILT_IN):
+        text = ast.unparse(node)
+        if len(text) <= _MOST_TEXT:
+            yield Operand(text, steps)
+
+
+def _steps(node: ast.AST) -> tuple[str, ...]:
+    """Empty where the value depends on more than names."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        owner, step = _steps(node.value), f".{node.attr}"
+    elif isinstance(node, ast.Subscript):
+        owner, step = _steps(node.value), _index(node.slice)
+    else:
+        return ()
+    return (*owner, step) if owner and step else ()
+
+
+def _index(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(bool()):
+            return ""
+        case ast.Constant(int(index)):
+            return f"i{index}"
+        case ast.Constant(str(key)) if key.isprintable() and len(key) <= _MOST_KEY:
+            return f"s{key}"
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(index))):
+            return f"i{-index}"
+    return ""

@@ -1,0 +1,110 @@
+"""What hot lines work on, as looked at in real programs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.live_processes import Result
+
+TRAINING = """\
+import sys, time
+
+class Env:
+    def __init__(self):
+        self.state = [0.0] * 16
+
+    def step(self, action):
+        total = 0.0
+        for value in self.state * 400:
+            total += value * action
+        return self.state, total, False, {}
+
+def train(env, history):
+    until = time.thread_time() + 3.0
+    while time.thread_time() < until:
+        state, reward, done, info = env.step(1.0)
+        history = history + [reward]
+
+train(Env(), [])
+print("trained")
+"""
+
+
+def seen(result: Result, operand: str) -> list[dict[str, str]]:
+    values = sorted(result.recording.values, key=lambda it: it.first_us)
+    return [dict(it.fields) for it in values if it.operand == operand]
+
+
+def check(result: Result) -> None:
+    assert (result.code, result.out) == (0, b"trained\n")
+    assert {it["function"] for it in seen(result, "env.step")} == {"__main__.Env.step"}
+    assert {it["type"] for it in seen(result, "self.state")} == {"list"}
+    assert {it["type"] for it in seen(result, "reward")} == {"float"}
+    assert result.recording.overhead["values_cpu_us"] > 0
+
+
+def test_values_of_hot_lines_are_told(write, rlprof_run):
+    check(rlprof_run(write(TRAINING)))
+
+
+def test_every_python_tells_them(write, rlprof_run, other_python):
+    result = rlprof_run(write(TRAINING), options=["--python", other_python])
+
+    assert result.code == 0
+    assert {it["type"] for it in seen(result, "self.state")} == {"list"}
+
+
+def test_children_tell_theirs(write, rlprof_run):
+    program = TRAINING.replace("train(Env(), [])\n", "").replace(
+        'print("trained")',
+        "import multiprocessing\n"
+        "if __name__ == '__main__':\n"
+        "    child = multiprocessing.Process(target=train, args=(Env(), []))\n"
+        "    child.start(); child.join()\n"
+        "    print('trained')",
+    )
+    check(rlprof_run(write(program)))
+
+
+def test_what_a_hot_line_calls_can_be_read_in_the_report(tmp_path, write, rlprof_run):
+    (tmp_path / "quiet.py").write_text("def hush(text):\n    return None\n")
+    program = TRAINING.replace("import sys, time", "import sys, time\nfrom quiet import hush")
+    result = rlprof_run(
+        write(program.replace("history = history", "hush(reward); history = history"))
+    )
+
+    assert result.code == 0
+    assert "def hush" in result.recording.sources[str(tmp_path / "quiet.py")]
+
+
+def test_none_are_told_where_they_are_not_wanted(write, rlprof_run):
+    result = rlprof_run(write(TRAINING), options=["--no-values"])
+
+    assert result.out == b"trained\n"
+    assert result.recording.values == ()
+    assert result.recording.overhead["values_cpu_us"] == 0
+
+
+@pytest.mark.parametrize("reader", ["locals()", "sys._getframe().f_locals"])
+def test_a_program_that_reads_its_locals_finds_them(write, rlprof_run, reader):
+    """Before Python 3.13 both give one dict, which a look would renew and empty."""
+    program = f"""\
+import sys, time
+
+def busy(n):
+    return sum(i * i for i in range(n))
+
+def train():
+    until = time.thread_time() + 2.0
+    kept = {reader}
+    before = sorted(kept)
+    while time.thread_time() < until:
+        x = busy(2000)
+        assert sorted(kept) == before, sorted(kept)
+
+train()
+print("trained")
+"""
+    result = rlprof_run(write(program))
+
+    assert (result.code, result.out) == (0, b"trained\n")

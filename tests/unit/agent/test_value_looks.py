@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections import deque
+from types import FrameType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from rlprof.agent.inject.rlprof_agent.value_looks import LINE, PART, look, may_look
+
+
+def steps(text: str) -> str:
+    name, *attributes = text.split(".")
+    return PART.join([name, *(f".{it}" for it in attributes)])
+
+
+def seen(frame: FrameType, *names: str) -> list[dict[str, str]]:
+    told = look(frame, LINE.join(map(steps, names))).split(LINE)
+    return [dict(field.split("=", 1) for field in one.split(PART) if field) for one in told]
+
+
+def frame_with(**values: Any) -> FrameType:
+    """That of a function whose one local ``it`` holds ``values`` as attributes."""
+
+    class Holder:
+        pass
+
+    it = Holder()
+    vars(it).update(values)
+    return sys._getframe()
+
+
+class Network(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = torch.nn.Linear(3, 2)
+
+
+class Slotted:
+    __slots__ = ("inside", "unset")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (3, {"type": "int"}),
+        ("text", {"type": "str", "length": "4"}),
+        ([1.5, 2.5], {"type": "list", "length": "2", "first.type": "float"}),
+        ((1, "a"), {"type": "tuple", "length": "2", "first.type": "int", "mixed": "1"}),
+        ({"a": [1]}, {"type": "dict", "length": "1", "first.type": "list", "first.length": "1"}),
+        (deque([1]), {"type": "collections.deque", "length": "1", "first.type": "int"}),
+        ([], {"type": "list", "length": "0"}),
+        (np.zeros((4, 5)), {"type": "numpy.ndarray", "shape": "4,5", "dtype": "f8"}),
+        (np.append, {"type": "numpy._ArrayFunctionDispatcher", "function": "numpy.append"}),
+        (len, {"type": "builtin_function_or_method", "function": "len"}),
+        (
+            torch.zeros(6, requires_grad=True),
+            {"type": "torch.Tensor", "shape": "6", "dtype": "torch.float32", "device": "cpu", "grad": "1"},
+        ),
+    ],
+)  # fmt: skip
+def test_describes(value: object, told: dict[str, str]):
+    assert seen(frame_with(value=value), "it.value") == [told]
+
+
+def test_tells_functions_and_classes_by_where_they_are_defined():
+    function, made = seen(frame_with(f=steps, c=Network), "it.f", "it.c")
+
+    assert function["function"] == f"{__name__}.steps"
+    assert (function["file"], function["line"]) == (__file__, str(steps.__code__.co_firstlineno))
+    assert made["class"] == f"{__name__}.Network"
+    assert made["bases"] == "torch.nn.modules.module.Module"
+
+
+def test_finds_what_modules_register_and_what_slots_hold():
+    slotted = Slotted()
+    slotted.inside = [1]
+    frame = frame_with(net=Network(), slotted=slotted)
+
+    weight, inside, unset = seen(
+        frame, "it.net.body.weight", "it.slotted.inside", "it.slotted.unset"
+    )
+
+    assert weight["shape"] == "2,3"
+    assert inside["type"] == "list"
+    assert unset == {}
+
+
+def test_names_are_looked_up_as_python_does():
+    np_zeros, length, missing = seen(sys._getframe(), "np.zeros", "len", "nowhere")
+
+    assert np_zeros["function"] == "numpy.zeros"
+    assert length["function"] == "len"
+    assert missing == {}
+
+
+class Watchful:
+    """Calls of anything of it are told."""
+
+    calls: ClassVar[list[str]] = []
+
+    @property
+    def computed(self) -> int:
+        self.calls.append("computed")
+        return 1
+
+    def __getattr__(self, name: str) -> int:
+        self.calls.append(name)
+        return 1
+
+    def __len__(self) -> int:
+        self.calls.append("len")
+        return 1
+
+    def __getitem__(self, key: object) -> int:
+        self.calls.append("item")
+        return 1
+
+
+def test_calls_nothing_of_the_program():
+    frame = frame_with(w=Watchful())
+
+    computed, dynamic, whole = seen(frame, "it.w.computed", "it.w.anything", "it.w")
+
+    assert Watchful.calls == []
+    assert computed["type"] == "property"
+    assert computed["function"].endswith("Watchful.computed")
+    assert dynamic == {"type": "__getattr__", "owner": f"{__name__}.Watchful"}
+    assert whole["type"] == f"{__name__}.Watchful"
+
+
+class Thing:
+    pass
+
+
+def test_keeps_nothing_alive():
+    def work() -> bool:
+        thing = Thing()
+        gone = weakref.ref(thing)
+        assert seen(sys._getframe(), "thing")[0]["type"].endswith("Thing")
+        del thing
+        gc.collect()
+        return gone() is None
+
+    assert work()
+
+
+def test_leaves_code_alone_that_reads_its_own_locals():
+    def reads() -> FrameType:
+        locals()
+        return sys._getframe()
+
+    def plain() -> FrameType:
+        return inner()
+
+    def inner() -> FrameType:
+        return sys._getframe(1)
+
+    assert not may_look(reads(), None)
+    # The frame's own code names neither.
+    assert may_look(plain(), None)
+
+
+def test_leaves_a_frame_alone_that_somebody_reads_just_now():
+    def outer() -> bool:
+        return reader(sys.exc_info)
+
+    def reader(_: object) -> bool:
+        frame = sys._getframe()
+        assert frame.f_back is not None
+        _ = frame.f_back.f_locals
+        return may_look(frame.f_back, frame)
+
+    assert not outer()
+
+
+def test_a_class_body_is_no_function():
+    told = []
+
+    class Body:
+        told.append(may_look(sys._getframe(), None))
+
+    assert told == [False]
+
+
+def test_odd_modules_and_names_do_no_harm():
+    class Odd:
+        pass
+
+    Odd.__module__ = 3  # type: ignore[assignment]
+    Odd.__qualname__ = "a\nb"
+
+    assert seen(frame_with(odd=Odd()), "it.odd")[0]["type"] == "a b"

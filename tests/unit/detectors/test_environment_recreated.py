@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from rlprof.detectors.environment_recreated import DETECTOR, MIN_SHARE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+
+MAZE = Script(
+    "maze.py",
+    """
+    class Grid:
+        def reset(self):
+            return 0
+
+    class Maze(Grid):
+        def __init__(self):
+            self.walls = lay_out()
+
+        def step(self, action):
+            return 0, 0.0, True, {}
+
+    class Table:
+        def __init__(self):
+            self.rows = fill()
+
+    class Wrapped(Base):
+        def __init__(self):
+            self.inner = build()
+    """,
+)
+TRAIN = Script(
+    "train.py",
+    """
+    def main():
+        for episode in range(1000):
+            env = Maze()
+            table = Table()
+            other = Wrapped()
+            made = gym.make("Maze-v0")
+            run(env)
+    """,
+)
+INIT = MAZE.at("self.walls", "Maze.__init__")
+NEW = TRAIN.at("env = Maze", "main")
+RUN = TRAIN.at("run(env)", "main")
+
+
+def a_training(seconds: float, *stack: str) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    return run.spends(seconds, *stack).spends(10.0 - seconds, RUN, "agent.py:3 act")
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, MAZE, TRAIN)
+
+
+def test_finds_a_class_with_reset_and_step_that_is_made_in_a_loop():
+    (finding,) = found(a_training(3.0, NEW, INIT))
+
+    assert lines_of(finding) == [TRAIN.line("env = Maze")]
+    assert finding.evidence == ("30 % of the steady time is spent in making them, 3 ms a step",)
+
+
+def test_finds_what_gymnasium_makes():
+    made = f"{SITE}/gymnasium/envs/registration.py:700 make"
+    run = a_training(3.0, TRAIN.at("gym.make", "main"), made, INIT)
+    profile = profile_of(run, MAZE, TRAIN)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 3.0
+
+
+def test_finds_a_class_of_a_librarys_interface_by_its_bases():
+    line = TRAIN.at("other = Wrapped", "main")
+    run = a_training(3.0, line, MAZE.at("self.inner", "Wrapped.__init__"))
+
+    assert found(run) == []
+    run.sees(line, Wrapped="type=type class=maze.Wrapped bases=gymnasium.core.Env")
+    assert len(found(run)) == 1
+
+
+def test_silent_for_classes_that_are_no_environments():
+    table = TRAIN.at("table = Table", "main"), MAZE.at("self.rows", "Table.__init__")
+
+    assert found(a_training(3.0, *table)) == []
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9, NEW, INIT)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1, NEW, INIT))) == 1

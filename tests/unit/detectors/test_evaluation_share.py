@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from rlprof.detectors.evaluation_share import DETECTOR, MIN_SHARE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+
+TRAIN = Script(
+    "train.py",
+    """
+    def how_it_goes(values, env):
+        total, over = 0.0, False
+        while not over:
+            at, reward, over, _ = env.step(best(values))
+            total += reward
+        return total
+
+    def collect(env, buffer):
+        for _ in range(99):
+            at, reward, over, _ = env.step(0)
+            buffer.append(at)
+
+    def look_ahead(model):
+        for _ in range(9):
+            at, reward, over, _ = model.step(0)
+        return reward
+
+    def main(env, values, buffer):
+        for episode in range(1000):
+            if episode % 2 == 0:
+                score = how_it_goes(values, env)
+            collect(env, buffer)
+            while not over:
+                action = look_ahead(model)
+                at, reward, over, _ = env.step(action)
+            evaluate_policy(values, env)
+    """,
+)
+SCORE = TRAIN.at("score = how_it_goes", "main")
+PLAYED = TRAIN.at("env.step(best", "how_it_goes")
+COLLECT = TRAIN.at("collect(env, buffer)", "main"), TRAIN.at("env.step(0)", "collect")
+STEP = "env.py:3 Env.step"
+
+
+def a_training(seconds: float, *stack: str, rest: tuple[str, ...] = (*COLLECT, STEP)) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    return run.spends(seconds, *stack).spends(10.0 - seconds, *rest)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, TRAIN)
+
+
+def test_finds_what_steps_and_keeps_nothing_whatever_its_name():
+    run = a_training(4.0, SCORE, PLAYED, STEP)
+    profile = profile_of(run, TRAIN)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert lines_of(finding) == [TRAIN.line("score = how_it_goes")]
+    assert finding.evidence[1] == "it is done when episode % 2 == 0"
+    assert claimed_s(profile, finding) == 4.0
+
+
+def test_finds_that_of_a_library():
+    line = TRAIN.at("evaluate_policy", "main")
+    run = a_training(4.0, line, f"{SITE}/stable_baselines3/common/evaluation.py:80 evaluate_policy")
+
+    assert len(found(run)) == 1
+
+
+def test_silent_for_what_collects():
+    assert found(a_training(4.0, *COLLECT, STEP)) == []
+
+
+def test_silent_for_a_search_at_each_step():
+    ahead = TRAIN.at("action = look_ahead", "main"), TRAIN.at("model.step(0)", "look_ahead")
+
+    assert found(a_training(4.0, *ahead, "model.py:3 Model.step")) == []
+
+
+def test_silent_where_it_is_the_training():
+    rest = (TRAIN.at("for episode", "main"), "es.py:3 noise")
+
+    assert found(a_training(4.0, SCORE, PLAYED, STEP, rest=rest)) == []
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9, SCORE, PLAYED, STEP)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1, SCORE, PLAYED, STEP))) == 1

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.growing_array import BESIDE_OTHERS, DETECTOR, MIN_SHARE, REMOVABLE
+from rlprof.model.finding import Confidence, Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+
+STORE = Script(
+    "store.py",
+    """
+    import numpy as np
+
+    class Store:
+        def put(self, row):
+            self.rows = np.append(self.rows, row[None], axis=0)
+
+        def both(self, row):
+            joined = np.concatenate((self.rows, np.tanh(row)))
+            self.rows = joined
+
+        def listed(self, row):
+            self.items.append(row)
+
+    def collect(store, env):
+        while True:
+            store.put(env.step())
+            store.both(env.step())
+            store.listed(env.step())
+    """,
+)
+LOOP = STORE.at("store.put(", "collect")
+PUT = STORE.at("np.append", "Store.put")
+BOTH = STORE.at("np.concatenate", "Store.both")
+LISTED = STORE.at("self.items.append", "Store.listed")
+NP_APPEND = f"{SITE}/numpy/lib/_function_base_impl.py:5617 append"
+NUMPY = "type=numpy._ArrayFunctionDispatcher function=numpy."
+GROWING = ["type=numpy.ndarray shape=100,8 dtype=f8", "type=numpy.ndarray shape=300,8 dtype=f8"]
+
+
+def a_training(seconds: float, *stack: str) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    return run.spends(seconds, *stack).spends(10.0 - seconds, LOOP, "env.py:3 step")
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, STORE)
+
+
+def test_names_what_grows_by_the_shape_of_the_statement():
+    (finding,) = found(a_training(3.0, LOOP, PUT, NP_APPEND))
+
+    assert "self.rows grows by copying all of it" in finding.title
+    assert lines_of(finding) == [STORE.line("np.append")]
+    assert finding.confidence is Confidence.BOUNDED
+
+
+def test_is_sure_where_an_array_was_seen():
+    run = a_training(3.0, LOOP, PUT, NP_APPEND).sees(
+        PUT, np__append=NUMPY + "append", self__rows=GROWING
+    )
+    (finding,) = found(run)
+
+    assert finding.confidence is Confidence.MEASURED
+    assert finding.evidence[1] == "self.rows was last seen as array of 300 × 8 float64"
+
+
+def test_finds_an_array_that_was_longer_at_each_look_under_another_name():
+    longer = [f"type=numpy.ndarray shape={rows},8 dtype=f8" for rows in (100, 200, 400, 800)]
+    run = a_training(3.0, LOOP, BOTH)
+
+    assert found(run) == []
+    (finding,) = found(run.sees(BOTH, np__concatenate=NUMPY + "concatenate", self__rows=longer))
+    assert finding.savings[0].removable == BESIDE_OTHERS
+
+
+def test_claims_the_line_and_the_function_that_joins():
+    run = a_training(3.0, LOOP, PUT, NP_APPEND).spends(1.0, LOOP, PUT)
+    profile = profile_of(run, STORE)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 4.0
+    assert finding.savings[0].removable == REMOVABLE
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"self__items": "type=list length=8", "self__items__append": "type=method_descriptor function=list.append"},
+        {},
+    ],
+)  # fmt: skip
+def test_silent_for_lists(seen: dict[str, str]):
+    assert found(a_training(3.0, LOOP, LISTED).sees(LISTED, **seen)) == []
+
+
+def test_silent_where_what_is_joined_is_no_array():
+    run = a_training(3.0, LOOP, PUT).sees(PUT, self__rows="type=list length=8")
+
+    assert found(run) == []
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9, LOOP, PUT)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1, LOOP, PUT))) == 1

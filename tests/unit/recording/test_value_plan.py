@@ -1,0 +1,143 @@
+"""The recorder plans looks, an agent takes them: through a real mailbox, both in one process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from rlprof.agent.inject.rlprof_agent import layout
+from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
+from rlprof.agent.inject.rlprof_agent.value_looks import ValueLooks
+from rlprof.model.recording import Frame, SeenValue
+from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.value_plan import ValuePlan
+
+SCRIPT = """\
+def step(rows, frame):
+    total = 0
+    for row in rows:
+        total += sum(row); told(frame())
+    return total
+"""
+MS = 1_000.0
+"""In µs."""
+
+
+class Run:
+    """One process whose only line of the user's adds rows up."""
+
+    def __init__(self, file: Path) -> None:
+        file.write_text(SCRIPT)
+        self.frame = Frame(str(file), "step", 4)
+        self.mailbox = Mailbox(10_000)
+        self.reader = MailboxReader(os.dup(self.mailbox.fd))
+        self.looks = ValueLooks(self.mailbox)
+        self.plan = ValuePlan()
+        self.now_us = 0
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._code = compile(SCRIPT, str(file), "exec")
+
+    def works(self, cpu_us: float, rows: list[list[int]], *, frame: Frame | None = None) -> None:
+        """For a window, in which the probe looked once a row."""
+        if (
+            self.mailbox.cells[layout.CELL_LOOKS_ASKED]
+            != self.mailbox.cells[layout.CELL_LOOKS_TAKEN]
+        ):
+            self.looks.hear(0)
+        names = {"told": self._sample, "sum": sum}
+        exec(self._code, names)
+        names["step"](rows, lambda: sys._getframe(1))
+        stacks = [((frame or self.frame,), cpu_us / len(rows))] * len(rows)
+        self.reader.take_stacks()
+        self.now_us += 500_000
+        self.plan.follow(0, self.reader, stacks, self.now_us)
+
+    def _sample(self, frame: FrameType) -> None:
+        key = (id(frame.f_code), frame.f_lasti)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._numbers)
+            file, function = self.frame.file.encode(), self.frame.function.encode()
+            head = layout.FRAME.pack(
+                layout.TAG_FRAME, self._numbers[key], self.frame.line, len(file), len(function)
+            )
+            assert self.mailbox.write(head + file + function)
+        if self.looks.wanted:
+            self.looks.take(0, frame, self._numbers)
+
+    def seen(self, operand: str) -> list[SeenValue]:
+        return [it for it in self.plan.seen() if it.operand == operand]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path / "train.py")
+
+
+def test_a_hot_line_is_looked_at_in_the_window_after(run):
+    for _ in range(3):
+        run.works(200 * MS, [[1, 2], [3, 4]])
+
+    (rows,) = run.seen("rows")
+    (row,) = run.seen("row")
+    assert rows.fields["type"] == "list"
+    assert rows.fields["length"] == "2"
+    assert row[1:5] == (*run.frame[:2], run.frame.line, "row")
+
+
+def test_what_is_the_same_is_one_row_and_what_changes_several(run):
+    for length in range(1, 12):
+        run.works(500 * MS, [[0]] * length)
+
+    assert [it.fields["length"] for it in run.seen("row")] == ["1"]
+    lengths = [int(it.fields["length"]) for it in run.seen("rows")]
+    assert len(lengths) > 2
+    assert lengths == sorted(set(lengths))
+
+
+def test_looks_become_rarer_as_a_line_becomes_known(run):
+    for _ in range(60):
+        run.works(500 * MS, [[1]])
+
+    (row,) = run.seen("row")
+    # From 30 ms to 30 s its time doubles ten times.
+    assert 3 <= row.looks <= 10
+
+
+def test_a_cold_line_is_left_alone(run):
+    for _ in range(5):
+        run.works(1 * MS, [[1]])
+
+    assert run.plan.seen() == []
+
+
+def test_lines_of_libraries_are_left_alone(run):
+    library = Frame("/venv/lib/python3.11/site-packages/numpy/core.py", "sum", 3)
+    for _ in range(5):
+        run.works(500 * MS, [[1]], frame=library)
+
+    assert run.plan.seen() == []
+
+
+def test_looks_that_would_cost_too_much_are_put_off(run):
+    run.mailbox.cells[layout.CELL_LOOKS_COST_NS] = 10_000_000
+    for _ in range(3):
+        run.works(500 * MS, [[1]])
+    assert run.plan.seen() == []
+
+    for _ in range(40):
+        run.works(500 * MS, [[1]])
+    assert run.plan.seen() != []
+
+
+def test_frames_numbered_anew_are_not_taken_for_others(run):
+    run.works(500 * MS, [[1]])
+    assert run.mailbox.write(bytes([layout.TAG_RESET]))
+    run.reader.take_stacks()
+
+    run.looks.hear(1)
+
+    assert run.looks.wanted == {}

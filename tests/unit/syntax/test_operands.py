@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from rlprof.syntax.module import parse
+from rlprof.syntax.operands import MOST_OPERANDS, operands
+
+
+def names(text: str, line: int = 1) -> list[str]:
+    module = parse(dedent(text))
+    assert module is not None
+    return [operand.text for operand in operands(module, line)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("x = torch.tensor(scans)", ["x", "torch", "torch.tensor", "scans"]),
+        ("h = self.body(x)", ["h", "self", "self.body", "x"]),
+        ("n = len(rows) + 1", ["n", "rows"]),
+        ("a = batch['obs'][0]", ["a", "batch['obs'][0]"]),
+        ("a = rows[i].mean()", ["a", "rows.mean", "rows", "i"]),
+        ("log.debug(f'{act} {obs:.2f}')", ["log", "log.debug", "act", "obs"]),
+        ("x = make().field", ["x", "make"]),
+        ("x = rows[-1]", ["x", "rows[-1]"]),
+    ],
+)
+def test_takes_chains_of_names(statement: str, expected: list[str]):
+    found = names(statement)
+
+    assert set(found) <= {*expected, "rows[i]"}
+    assert {it for it in expected if it != "rows.mean"} <= set(found)
+
+
+def test_goes_with_what_the_loops_around_it_go_through():
+    text = """
+    def turn(self):
+        for drone, plan in zip(self.members, plans):
+            act(drone)
+    """
+
+    assert names(text, 4)[-2:] == ["self.members", "plans"]
+
+
+def test_steps_tell_attributes_from_keys():
+    module = parse("x = batch['obs'].rows[2]")
+    assert module is not None
+    (found,) = [it for it in operands(module, 1) if it.text != "x"]
+
+    assert found.steps == ("batch", "sobs", ".rows", "i2")
+
+
+def test_a_long_literal_is_cut():
+    assert len(names(f"x = [{', '.join(f'n{i}' for i in range(99))}]")) == MOST_OPERANDS
+
+
+def test_nothing_where_there_is_no_statement():
+    assert names("x = 1\n\n\n", 3) == []
