@@ -5,24 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.model.activity import NO_LOAD, HostLoad
 from rlprof.model.gauges import CPU_US, HOST_CPU_US
 from rlprof.model.recording import Recording
 from rlprof.pace.steps import Span
 
-SATURATED_DEMAND: Final = 1.05
-"""CPU time wanted (got, or queued for) over CPU time there is: measured 1.6 to 2.4 where spinning
-or too many processes slowed training, 1.0 for as many busy workers as cores."""
+SATURATED_DEMAND: Final = calibrated(
+    1.05,
+    unit="times the CPU time there is",
+    source="1.6 to 2.4 where spinning or too many processes slowed training, 1.0 for as many busy "
+    "workers as cores",
+    date="2026-11-21",
+)
+"""CPU time wanted (got, or queued for), from which on a full host has too few cores for the run."""
 
-_SATURATED_USE: Final = 0.66
-"""CPU time got over CPU time there is, from which on the run fills the host by itself. Processes in
-lock-step leave gaps: main polling for two workers on two cores got 0.69 to 0.79 and queued for 0.36 to
-0.43, and the polling cost 0.4 of the time."""
+_MOSTLY_FULL: Final = calibrated(
+    0.65,
+    unit="part of the CPU time there is",
+    source="recorded runs on two cores: with each limit from 0.5 to 0.68 the prices hold what was saved; beyond it, "
+    "that of actor_learner 7 to 8 (0.18 saved) is 0.21 to 0.47, and the polling of ipc_polling (0.40) has none",
+    date="2026-11-23",
+)
+"""CPU time got, from which on the run fills the host by itself, wanting more than there is: processes in
+lock-step leave gaps, and yet wait for cores at other moments."""
 
-_OURS_TOO: Final = 0.25
-"""With others that fill the rest of it (``_FULL``), from which on the CPUs still bound the run: with one
-of two cores taken by others, a main process that spins cost 0.45 of the rate, as on a machine of
-its own."""
+_OURS_TOO: Final = calibrated(
+    0.25,
+    unit="part of the CPU time there is",
+    source="with one of two cores taken by others, a main process that spins cost 0.45 of the "
+    "rate, as on a machine of its own",
+    date="2026-11-21",
+)
+"""With others that fill the rest of it (``_FULL``), from which on the CPUs still bound the run."""
 
 _FULL: Final = 0.9
 """CPU time used by everybody over CPU time there is."""
@@ -55,7 +70,7 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
     # Of a part of the machine, by affinity or quota, its load says nothing.
     others = host - _recorders_us(recording, length)
     used = max(got, others) if recording.run.host.get("cores") == f"{cores:g}" else got
-    is_full = got >= _SATURATED_USE * there_is or (
+    is_full = got >= _MOSTLY_FULL * there_is or (
         got >= _OURS_TOO * there_is and used >= _FULL * there_is
     )
     saturated = is_full and used + queued >= SATURATED_DEMAND * there_is
