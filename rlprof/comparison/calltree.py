@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from rlprof.comparison.matching import NOWHERE, Pair, paired
 from rlprof.comparison.stacks import FEWEST_BLOCKS, UNLOCATED, StackBox, Stacks
 from rlprof.pace.rates import MIN_EFFECT
+from rlprof.pricing.samples import DESIGN_EFFECT
 
 SIGMAS: Final = 3.0
 """Standard errors that are still noise. Not two: of the hundreds of boxes of a flamegraph, one in
@@ -24,9 +25,6 @@ twenty would then be coloured by chance."""
 
 MIN_SHARE: Final = 0.002
 """Of the whole, below which no change is claimed: what a torn stack or a tick of the clock moves."""
-
-DESIGN_EFFECT: Final = 2.0
-"""As in ``pricing.py``: samples count half, neighbours often lie in the same rollout or update."""
 
 MOST_COMMON: Final = 0.4
 """Logarithm of the most that is put down to the machine when all functions cost more alike: 1.5

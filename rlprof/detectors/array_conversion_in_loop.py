@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.conversions import (
     Conversion,
@@ -35,23 +36,37 @@ MOST_OF_FUNCTION: Final = 0.6
 SMALL_FUNCTION_LINES: Final = 25
 """A longer function does something else too, and keeps it after the fix."""
 
-REPLACEMENT_US: Final = Range(0.2, 1.0)
-"""What takes the place of one conversion or search, in µs: ``a.argmax()`` of ten values takes 0.2
-and ``int(a.argmax())`` 0.3 on Python 3.11; the rest is for ties and for slower machines."""
+REPLACEMENT_US: Final = calibrated(
+    Range(0.2, 1.0),
+    unit="µs",
+    source="Python 3.11: a.argmax() of ten values takes 0.2, int(a.argmax()) 0.3",
+    date="2026-11-21",
+)
+"""What takes the place of one conversion or search; the rest is for ties and for slower machines."""
 
-SEARCH_REPLACEMENT_US: Final = Range(0.2, 5.0)
-"""As ``REPLACEMENT_US`` where a search by hand is all there is: among ten values of a list it takes
-1 to 3 µs, and what takes its place may be slower (14 µs for ``choice(flatnonzero(a == a.max()))``).
-Only a search that takes much longer is sure to gain."""
+SEARCH_REPLACEMENT_US: Final = calibrated(
+    Range(0.2, 5.0),
+    unit="µs",
+    source="Python 3.11: among ten values of a list such a search takes 1 to 3, and what takes its "
+    "place may be slower (14 for choice(flatnonzero(a == a.max())))",
+    date="2026-11-21",
+)
+"""As ``REPLACEMENT_US`` where a search by hand is all there is: only one that takes much longer is sure to
+gain."""
 
 REMOVABLE_UNCOUNTED: Final = Range(0.4, 0.97)
 """Without counted steps it is not known how often a line runs, hence what a run of it costs."""
 
 SEARCH_REMOVABLE_UNCOUNTED: Final = Range(0.0, 0.97)
 
-MOST_REMOVABLE_LOW: Final = 0.75
-"""A line may run more than once in a step, so that more of the replacement is needed than that.
-``max(range(10), key=q.__getitem__)`` takes 0.9 µs: an ``argmax`` in its place leaves a quarter."""
+MOST_REMOVABLE_LOW: Final = calibrated(
+    0.75,
+    unit="part of a line's time",
+    source="Python 3.11: max(range(10), key=q.__getitem__) takes 0.9 µs, and an argmax in its "
+    "place leaves a quarter",
+    date="2026-11-21",
+)
+"""A line may run more than once in a step, so that more of the replacement is needed than that."""
 
 
 _WRITES: Final = frozenset(

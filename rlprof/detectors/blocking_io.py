@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.log_output import find_output
 from rlprof.detectors.recognisers.saving import saving_calls
@@ -24,17 +25,22 @@ from rlprof.units import duration, percent
 MIN_SHARE: Final = 0.02
 """Of the critical time. A file per episode or update stays below it: 20 to 150 µs each."""
 
-REMOVABLE: Final[Mapping[Access, Range]] = {
-    Access.SYNC: Range(0.9, 1.0),
-    Access.REMOTE: Range(0.4, 1.0),
-    Access.OPEN: Range(0.9, 1.0),
-    Access.READ: Range(0.6, 1.0),
-    Access.WRITE: Range(0.3, 0.95),
-}
-"""Part that goes. Measured on Python 3.11, relative to a buffered write (1): flushed 40, opened and
-closed for it 500, synced 40 000; sqlite's commit over its insert 17 000. A small file read from the
-system's cache over its array in memory 180 to 700: it is less where each is read only once. A request
-in a thread still takes the interpreter for a part of its time."""
+REMOVABLE: Final[Mapping[Access, Range]] = calibrated(
+    {
+        Access.SYNC: Range(0.9, 1.0),
+        Access.REMOTE: Range(0.4, 1.0),
+        Access.OPEN: Range(0.9, 1.0),
+        Access.READ: Range(0.6, 1.0),
+        Access.WRITE: Range(0.3, 0.95),
+    },
+    unit="part of the time of the access",
+    source="Python 3.11, times a buffered write: flushed 40, opened and closed for it 500, synced "
+    "40 000; sqlite's commit over its insert 17 000; a small file read from the system's "
+    "cache over its array in memory 180 to 700",
+    date="2026-11-21",
+)
+"""Part that goes: less where each small file is read only once; and a request in a thread still takes the
+interpreter for a part of its time."""
 
 _FIXES: Final[Mapping[Access, str]] = {
     Access.SYNC: "Sync, flush or commit once per rollout or at the end, not at each step: the system "

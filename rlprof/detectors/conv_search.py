@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.steps import first_step_end
 from rlprof.device.view import TraceView
@@ -18,8 +19,13 @@ from rlprof.units import count, duration
 MIN_SHARE: Final = 0.02
 """Of the wall time, by what the searches take more than a convolution does."""
 
-SEARCH: Final = 20.0
-"""Times the median convolution of its kind: trying a few algorithms takes 70 ms and more."""
+SEARCH: Final = calibrated(
+    20.0,
+    unit="times the median convolution of its kind",
+    source="traces: trying a few algorithms takes 70 ms and more",
+    date="2026-11-21",
+)
+"""Length from which on an op tried several algorithms."""
 
 FEWEST_OPS: Final = 10
 """Of a kind, to know a usual one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.blocking import is_launch
 from rlprof.device.places import per_step
@@ -16,15 +17,25 @@ from rlprof.units import count, duration, percent
 FEWEST_STEPS: Final = 3
 """Fewer may be of a start-up."""
 
-MOST_OF_LAUNCHING: Final = 1.5
-"""Kernel time by the time that launching and copying holds the host. 0.2 to 1.3 were seen with networks of
-a few layers on H100 and GP100, 4 to 40 where a device is used well."""
+MOST_OF_LAUNCHING: Final = calibrated(
+    1.5,
+    unit="kernel time by the host's time",
+    source="traces of H100 and GP100: 0.2 to 1.3 with networks of a few layers, 4 to 40 where a "
+    "device is used well",
+    date="2026-11-21",
+)
+"""Kernel time by the time that launching and copying holds the host."""
 
 MOST_BUSY: Final = 0.15
 """Of the wall time."""
 
-MOST_KERNEL_US: Final = 150.0
-"""Per step: some fifty kernels of 3 µs, which is what any takes however small it is."""
+MOST_KERNEL_US: Final = calibrated(
+    150.0,
+    unit="µs per step",
+    source="traces: 3 for any kernel, however small it is",
+    date="2026-11-21",
+)
+"""Some fifty kernels."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

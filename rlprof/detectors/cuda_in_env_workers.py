@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Finding
 from rlprof.model.gpus import GpuUse
@@ -12,9 +13,13 @@ from rlprof.model.profile import Profile
 from rlprof.profile.roles import ENVIRONMENT_WORKER
 from rlprof.units import percent, size
 
-MIN_BYTES: Final = 64 << 20
-"""Held by a worker. A CUDA context of torch with no tensor in it was seen to take 153 MiB
-(discuss.pytorch.org/t/133162); newer GPUs and more kernels take more."""
+MIN_BYTES: Final = calibrated(
+    64 << 20,
+    unit="bytes",
+    source="discuss.pytorch.org/t/133162: a context of torch with no tensor in it took 153 MiB",
+    date="2026-11-21",
+)
+"""Held by a worker, from which on it has a context of CUDA; newer GPUs and more kernels take more."""
 
 SHOWN: Final = 5
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.gpu_sync import waits_for_others
 from rlprof.detectors.recognisers.line_time import calls_time
@@ -23,10 +24,15 @@ from rlprof.units import count, duration, of_each_step, percent
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
 
-REMOVABLE: Final = Range(0.85, 1.0)
-"""Part that goes with ``validate_args=False``: the checks are skipped, the calls around them stay. Measured
-with torch 2.13, a batch of 16, with and without (``benchmarks/replacements.py``): ``Categorical(logits=...)``
-25 and 12 µs, its ``log_prob`` 25 and 9; ``Normal`` 14 and 4, its ``log_prob`` 22 and 16."""
+REMOVABLE: Final = calibrated(
+    Range(0.85, 1.0),
+    unit="part of the time of the checks",
+    source="benchmarks/replacements.py, torch 2.13, a batch of 16, with and without: "
+    "Categorical(logits=...) 25 and 12 µs, its log_prob 25 and 9; Normal 14 and 4, its "
+    "log_prob 22 and 16",
+    date="2026-11-21",
+)
+"""Part that goes with ``validate_args=False``: the checks are skipped, the calls around them stay."""
 
 _CONSTRAINTS: Final = re.compile(r"[/\\]torch[/\\]distributions[/\\]constraints\.py$")
 _DISTRIBUTION: Final = re.compile(r"[/\\]torch[/\\]distributions[/\\]distribution\.py$")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.log_output import emitting_nodes, find_output, is_logging_file
 from rlprof.detectors.recognisers.logging_calls import (
@@ -24,10 +25,14 @@ from rlprof.units import percent
 MIN_SHARE: Final = 0.005
 """Of the critical time. Half of what a report lists: below it a sample or two decide."""
 
-SAMPLES_TO_MISS_EMISSION: Final = 60
-"""Samples that a call of level info or above needs before "no handler was seen" means "off": an
-emitted record costs at least a twentieth of formatting an array (25 µs of 120 µs measured), and
-0.95 ** 60 = 5 %."""
+SAMPLES_TO_MISS_EMISSION: Final = calibrated(
+    60,
+    unit="samples",
+    source="emitting takes 25 µs where formatting an array takes 120",
+    date="2026-11-21",
+)
+"""Samples that a call of level info or above needs before "no handler was seen" means "off": a record that
+is emitted takes at least a twentieth of formatting, and 0.95 ** 60 = 5 %."""
 
 ZERO_SEEN: Final = 3.0
 """Of zero samples seen, three may be true (95 %, the rule of three)."""

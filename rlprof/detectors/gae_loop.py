@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import torch_time
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -18,20 +19,42 @@ from rlprof.units import of_each_step, percent
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
 
-REMOVABLE: Final = Range(0.81, 0.95)
-"""Part that the same loop over arrays of numpy saves, or one over columns. Measured with torch 2.13
-(``benchmarks/replacements.py``): 19 µs a turn for 1 to 64 environments and 128 to 2 048 turns, of which 0.18
-to 0.19 is left in numpy, and 0.05 to 0.08 where only the recursion itself is in the loop."""
+REMOVABLE: Final = calibrated(
+    Range(0.81, 0.95),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, torch 2.13: 19 µs a turn for 1 to 64 environments and 128 "
+    "to 2 048 turns, of which 0.18 to 0.19 is left in numpy, and 0.05 to 0.08 where only "
+    "the recursion itself is in the loop",
+    date="2026-11-21",
+)
+"""Part that the same loop over arrays of numpy saves, or one over columns."""
 
-WIDE_REMOVABLE: Final = Range(0.6, 0.9)
-"""The same from ``WIDE`` environments on: of 1 024 0.24 is left in numpy, of 4 096 0.33."""
+WIDE_REMOVABLE: Final = calibrated(
+    Range(0.6, 0.9),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, torch 2.13: of 1 024 environments 0.24 is left in numpy, "
+    "of 4 096 0.33",
+    date="2026-11-21",
+)
+"""The same from ``WIDE`` environments on."""
 
-ONE_BY_ONE_REMOVABLE: Final = Range(0.81, 0.99)
+ONE_BY_ONE_REMOVABLE: Final = calibrated(
+    Range(0.81, 0.99),
+    unit="part of the loop's time",
+    source="examples/ppo: of 512 environments 0.64 of 0.65 was saved",
+    date="2026-11-21",
+)
 """In a loop over environments: the same in numpy at the lower end, rows of all of them at the upper, which
-leaves one turn in as many as there are environments (512 of them: 0.64 of 0.65 was saved, examples/ppo)."""
+leaves one turn in as many as there are environments."""
 
-WIDE: Final = 512
-"""Environments from which on the numbers themselves cost more than the calls."""
+WIDE: Final = calibrated(
+    512,
+    unit="environments",
+    source="benchmarks/replacements.py, torch 2.13: of 64 environments 0.19 is left in numpy, of "
+    "1 024 0.24",
+    date="2026-11-21",
+)
+"""From which on the numbers themselves cost more than the calls."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

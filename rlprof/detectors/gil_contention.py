@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
@@ -26,10 +27,14 @@ REACHED: Final = 0.6
 """Part of the gain of perfect processes that real ones reach at least: what the threads share now has
 to be sent."""
 
-WITHOUT_HAND_OVER: Final = 0.7
-"""What the work itself then takes at least, over what it takes now: handing the lock over costs both
-sides. Two threads of a Blackjack program on two cores as processes: 0.38 to 0.63 saved, where the
-cores alone would save a half."""
+WITHOUT_HAND_OVER: Final = calibrated(
+    0.7,
+    unit="part of what it takes now",
+    source="two threads of a Blackjack program on two cores, as processes: 0.38 to 0.63 saved, "
+    "where the cores alone would save a half",
+    date="2026-11-21",
+)
+"""What the work itself then takes at least: handing the lock over costs both sides."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
 from rlprof.detectors.recognisers.line_time import calls_time
@@ -29,11 +30,16 @@ MIN_SHARE: Final = 0.05
 """Of the critical time, in the network's calls: a fifth of that, which is all there is to save, is what a
 report lists."""
 
-REMOVABLE: Final = Range(0.03, 0.3)
-"""Part of the network's calls that goes with their graph. Measured with torch 2.13 on one thread
-(``benchmarks/replacements.py``): of two layers of 64 or 256 and one to 16 observations 0.13 to 0.18, of 64
-observations and layers of 256 0.03, of three convolutions and one picture 0.01 to 0.05. With an environment
-between the calls it is more: four layers with two thirds of the time saved 0.17 of it."""
+REMOVABLE: Final = calibrated(
+    Range(0.03, 0.3),
+    unit="part of the network's calls",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: of two layers of 64 or 256 and "
+    "one to 16 observations 0.13 to 0.18, of 64 observations and layers of 256 0.03, of "
+    "three convolutions and one picture 0.01 to 0.05. With an environment between the calls "
+    "it is more: four layers with two thirds of the time saved 0.17 of it",
+    date="2026-11-21",
+)
+"""Part that goes with their graph."""
 
 _MODULE: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]module\.py$")
 _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")

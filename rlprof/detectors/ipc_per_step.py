@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.crews import Crew, Split, find_crews, split_work
 from rlprof.detectors.recognisers.transport import find_transport, most_transport_us
@@ -19,10 +20,15 @@ from rlprof.model.profile import Profile
 from rlprof.source.lines import UserLines
 from rlprof.units import count, duration, percent
 
-OUTWEIGHS: Final = 0.5
-"""CPU time of the messages over that of the workers' own work from which on they are looked at.
-Measured with eight workers: 14 for an environment of 6 µs, 5 for gymnasium's CartPole, 0.15 for one
-of 1 ms. What is then worth a change is decided by the price."""
+OUTWEIGHS: Final = calibrated(
+    0.5,
+    unit="times the workers' own work",
+    source="eight workers: 14 for an environment of 6 µs, 5 for gymnasium's CartPole, 0.15 for one "
+    "of 1 ms",
+    date="2026-11-21",
+)
+"""CPU time of the messages over that of the workers' own work, from which on they are looked at. What is
+then worth a change is decided by the price."""
 
 MIN_MESSAGES: Final = 0.25
 """Messages per environment step, where they are counted: two for each step are the rule, one for
@@ -32,18 +38,31 @@ MIN_SAVED: Final = 0.03
 """Least part of the steady time that the change has to save, by the middle of its range; at the
 upper end of what is left it has to save something too."""
 
-WAKE_UP_US: Final = Range(2.0, 12.0)
-"""What a message costs its receiver's own work: who wakes up finds cold caches, and pays for the
-wake-up. Measured on two cores with eight workers, by the time of the same work in one process: 2 µs for
-each message to and from a grid world, 11 for CartPole in ``AsyncVectorEnv``."""
+WAKE_UP_US: Final = calibrated(
+    Range(2.0, 12.0),
+    unit="µs per message",
+    source="eight workers on two cores, over the same work in one process: 2 for each message to "
+    "and from a grid world, 11 for CartPole in AsyncVectorEnv",
+    date="2026-11-21",
+)
+"""What a message costs its receiver's own work: who wakes up finds cold caches, and pays for the wake-up."""
 
-LEAST_OF_OWN: Final = 0.3
-"""Part of the own work that stays at least: 0.31 and 0.43 in those two."""
+LEAST_OF_OWN: Final = calibrated(
+    0.3,
+    unit="part of the own work",
+    source="eight workers on two cores: 0.31 for a grid world, 0.43 for CartPole in AsyncVectorEnv",
+    date="2026-11-21",
+)
+"""Part that stays at least."""
 
-IN_PROCESS_US: Final = Range(0.3, 3.0)
-"""What the vector environment itself costs per environment step in one process: 0.3 µs for a list
-comprehension with ``zip``, 2 to 4 µs were measured for ``SyncVectorEnv`` and ``DummyVecEnv`` with small
-spaces, of which the middle is taken."""
+IN_PROCESS_US: Final = calibrated(
+    Range(0.3, 3.0),
+    unit="µs per environment step",
+    source="0.3 for a list comprehension with zip, 2 to 4 for SyncVectorEnv and DummyVecEnv with "
+    "small spaces",
+    date="2026-11-21",
+)
+"""What the vector environment itself costs in one process; of the measured ones the middle is taken."""
 
 FEWER_MESSAGES: Final = Range(0.8, 1.4)
 """Model error of what is left with several environments per worker: the messages get longer, and

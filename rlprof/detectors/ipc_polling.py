@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Activity, HostLoad, Wait, WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.pace.load import SATURATED_DEMAND
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.waiting import SLEEPS, polled
@@ -25,24 +27,35 @@ MIN_POLLING: Final = 0.05
 MIN_QUESTIONS: Final = 0.005
 """Of the critical time, for questions outside of such loops: half of what a report lists."""
 
-BLOCKING: Final = Range(0.9, 1.0)
-"""Part of the CPU time of a busy loop that a blocking wait saves: an ``Event.wait`` costs 20 to 40 µs
-each time, the loop a core for as long as it waits."""
+BLOCKING: Final = calibrated(
+    Range(0.9, 1.0),
+    unit="part of the CPU time of a busy loop",
+    source="an Event.wait costs 20 to 40 µs each time",
+    date="2026-11-21",
+)
+"""Part that a blocking wait saves: the loop takes a core for as long as it waits."""
 
-FEWER_QUESTIONS: Final = Range(0.8, 1.0)
-"""Part of the questions between steps that goes when they are asked once a second. Measured:
-``is_alive`` 1.2 µs, ``is_set`` 0.6 µs, ``empty`` and ``poll`` 4.3 µs each."""
+FEWER_QUESTIONS: Final = calibrated(
+    Range(0.8, 1.0),
+    unit="part of the time of the questions",
+    source="is_alive 1.2 µs, is_set 0.6 µs, empty and poll 4.3 µs each",
+    date="2026-11-21",
+)
+"""Part of the questions between steps that goes when they are asked once a second."""
 
-NO_DELAY: Final = Range(0.3, 0.95)
-"""Part of the time asleep between two questions, when nobody works meanwhile, that a blocking wait
-saves. It wakes up after 50 to 100 µs; the low is for waits that nobody's work explains."""
+NO_DELAY: Final = calibrated(
+    Range(0.3, 0.95),
+    unit="part of the time asleep",
+    source="a blocking wait wakes up after 50 to 100 µs",
+    date="2026-11-21",
+)
+"""Part of the time asleep between two questions, when nobody works meanwhile, that a blocking wait saves;
+the low is for waits that nobody's work explains."""
 
 OUTSIDE: Final = 0.05
 """Part of its time that another thread sleeps for reasons outside of the run, from which on the
 polling may well be a wait for that."""
 
-CROWDED: Final = 1.05
-"""CPU time wanted over CPU time there is, as for a saturated host, where the run gets less of it."""
 
 _QUESTIONS: Final[Mapping[str, frozenset[str]]] = {
     "process.py": frozenset({"is_alive", "exitcode"}),
@@ -174,7 +187,7 @@ def _polled_cpu_us(activity: Activity, profile: Profile) -> int:
 
 def _is_crowded(load: HostLoad) -> bool:
     """Whether the run wants more cores than there are, and others have a good part of them."""
-    return not load.saturated and load.got_us + load.queued_us > CROWDED * load.there_is_us
+    return not load.saturated and load.got_us + load.queued_us > SATURATED_DEMAND * load.there_is_us
 
 
 def _may_wait_for_outside(profile: Profile) -> bool:

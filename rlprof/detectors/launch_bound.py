@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
@@ -12,9 +13,13 @@ from rlprof.model.finding import Range
 from rlprof.units import count, duration, percent
 
 LEAST_DELAY_US: Final = 5.0
-ROCM_LEAST_DELAY_US: Final = 20.0
-"""Median time from launch to start up to which the device waits for the host (7 and 14 µs were seen
-on AMD); a queue of work makes it hundreds."""
+ROCM_LEAST_DELAY_US: Final = calibrated(
+    20.0,
+    unit="µs",
+    source="traces of AMD's devices: 7 and 14",
+    date="2026-11-21",
+)
+"""The same on devices of AMD."""
 
 MIN_IDLE: Final = 0.3
 MIN_LAUNCHING: Final = 0.5

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.locks import HeldWork, asleep_for_locks, work_under_locks
 from rlprof.model.activity import FOR_OTHERS, WaitKind
@@ -20,20 +21,33 @@ from rlprof.units import percent
 MIN_SHARE: Final = 0.01
 """Of the critical time. An uncontended lock is taken in under 1 µs and is hardly ever seen asleep."""
 
-REMOVABLE: Final = Range(0.7, 1.0)
-"""Part of the wait that goes: all of it when the lock is taken once per batch or not shared at all
-(0.533 was shown and 0.533 saved by a lock once per episode instead of once per transition); some
-stays where those that hold it have to do so for as long as now."""
+REMOVABLE: Final = calibrated(
+    Range(0.7, 1.0),
+    unit="part of the wait",
+    source="a lock once per episode instead of once per transition: 0.533 was shown, 0.533 saved",
+    date="2026-11-21",
+)
+"""Part that goes: all of it when the lock is taken once per batch or not shared at all; some stays where
+those that hold it have to do so for as long as now."""
 
-TAKING: Final = Range(0.75, 1.0)
-"""Part of the busy time in taking and giving back the lock that goes with the wait. Waking up those
-that wait is a system call: 3 µs of CPU per transition where an uncontended lock takes 0.3, a third
-of the actors' CPU time. Half of it in taking, 13 % asleep, was worth 0.53 to 0.62 on two full cores."""
+TAKING: Final = calibrated(
+    Range(0.75, 1.0),
+    unit="part of the busy time",
+    source="3 µs of CPU per transition where an uncontended lock takes 0.3, a third of the actors' "
+    "CPU time; half of it in taking, 13 % asleep, was worth 0.53 to 0.62 on two full cores",
+    date="2026-11-21",
+)
+"""Part of the busy time in taking and giving back the lock that goes with the wait: waking up those that
+wait is a system call."""
 
-UNDER_IT: Final = Range(0.0, 0.6)
-"""Part of the work under the lock that goes when it is done for a batch at once: five small arrays
-written item by item take 1.7 µs a transition, as rows of a batch of 128 0.46
-(``benchmarks/replacements.py``). What is not written may cost the same as now."""
+UNDER_IT: Final = calibrated(
+    Range(0.0, 0.6),
+    unit="part of the work under the lock",
+    source="benchmarks/replacements.py: five small arrays written item by item take 1.7 µs a "
+    "transition, as rows of a batch of 128 0.46",
+    date="2026-11-21",
+)
+"""Part that goes when it is done for a batch at once. What is not written may cost the same as now."""
 
 COUPLED: Final = 0.05
 """Part of the steady phase that critical threads wait for another process, from which on they cannot do

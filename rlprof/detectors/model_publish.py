@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
@@ -20,14 +21,23 @@ from rlprof.units import count, duration, percent
 MIN_SHARE: Final = 0.02
 """Of the busy time of the run's threads: twice what a report lists."""
 
-LOADED_TWICE: Final = 2.0
-"""Most CPU time of weights over that of their messages: copies and loads are up to half of it (190 of
-230 µs for small ones, where a message is taken for 150 at least)."""
+LOADED_TWICE: Final = calibrated(
+    2.0,
+    unit="times the time of the messages",
+    source="copies and loads are up to half of it: 190 of 230 µs for small weights, where a "
+    "message is taken for 150 at least",
+    date="2026-11-21",
+)
+"""Most CPU time of weights over that of their messages."""
 
-REMOVABLE: Final = Range(0.8, 0.98)
-"""Measured with torch 2.13 for 34 KiB to 4.4 MiB of weights: 230 µs to 16 ms of CPU time to copy,
-send, take and load them once, 8 to 170 µs to copy them into shared memory; every tenth update instead
-of each leaves 0.1."""
+REMOVABLE: Final = calibrated(
+    Range(0.8, 0.98),
+    unit="part of the CPU time",
+    source="torch 2.13, 34 KiB to 4.4 MiB of weights: 230 µs to 16 ms of CPU time to copy, send, "
+    "take and load them once, 8 to 170 µs to copy them into shared memory",
+    date="2026-11-21",
+)
+"""Part that shared memory saves, or fewer updates: every tenth instead of each leaves 0.1."""
 
 _WORDS: Final = {"copy": "copying", "send": "sending", "take": "taking", "load": "loading"}
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -18,20 +19,34 @@ from rlprof.units import of_each_step, percent
 MIN_SHARE: Final = 0.03
 """Of the critical time. A call of numpy here and there takes a microsecond: every environment has some."""
 
-CALL_REMOVABLE: Final = Range(0.85, 0.99)
-"""Of the time inside numpy's own functions. Measured on Python 3.11 with numpy 2.4: ``np.clip(x, -1, 1)``
-5.0 µs and ``min(max(x, -1), 1)`` 0.3; ``np.mean`` of three 7.0 and 0.1; ``np.any`` of two 4.7 and 0.05;
-``np.linalg.norm`` 2.1 and ``math.hypot`` 0.1. 0.01 to 0.06 was left."""
+CALL_REMOVABLE: Final = calibrated(
+    Range(0.85, 0.99),
+    unit="part of the time of a call",
+    source="Python 3.11, numpy 2.4: np.clip(x, -1, 1) 5.0 µs and min(max(x, -1), 1) 0.3; np.mean "
+    "of three 7.0 and 0.1; np.any of two 4.7 and 0.05; np.linalg.norm 2.1 and math.hypot "
+    "0.1. 0.01 to 0.06 was left",
+    date="2026-11-21",
+)
+"""Of the time inside numpy's own functions."""
 
-LINE_REMOVABLE: Final = Range(0.5, 0.95)
-"""Of the line's own time, which holds what numpy does in C. ``np.sqrt`` of a number takes 0.17 µs and
-``math.sqrt`` 0.06; ``np.random.choice(4)`` 7.9 and ``random.randrange(4)`` 0.3: 0.04 to 0.4 was left.
-And what numpy gives back is numpy's own number, slower in all that follows than a float."""
+LINE_REMOVABLE: Final = calibrated(
+    Range(0.5, 0.95),
+    unit="part of a line's own time",
+    source="Python 3.11, numpy 2.4: np.sqrt of a number takes 0.17 µs and math.sqrt 0.06; "
+    "np.random.choice(4) 7.9 and random.randrange(4) 0.3. 0.04 to 0.4 was left",
+    date="2026-11-21",
+)
+"""Of the line's own time, which holds what numpy does in C. And what numpy gives back is numpy's own
+number, slower in all that follows than a float."""
 
-OVERHEAD_SHARE: Final = 0.7
-"""Part of the time below a call of numpy on its heaviest line, up to which most of it is overhead. For
-four numbers it was 0.41 (mean), 0.48 (max), 0.50 (clip) and 0.69 (argmax); for 20 000 numbers 0.88
-(argmax) and 0.90 (clip)."""
+OVERHEAD_SHARE: Final = calibrated(
+    0.7,
+    unit="part of the time below a call",
+    source="for four numbers 0.41 (mean), 0.48 (max), 0.50 (clip) and 0.69 (argmax); for 20 000 "
+    "numbers 0.88 (argmax) and 0.90 (clip)",
+    date="2026-11-21",
+)
+"""Part of the time below a call of numpy on its heaviest line, up to which most of it is overhead."""
 
 LEAST_SAMPLES: Final = 10.0
 """Below it the heaviest line of a call is not known well enough."""

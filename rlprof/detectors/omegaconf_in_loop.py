@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -19,15 +20,24 @@ from rlprof.units import percent
 MIN_SHARE: Final = 0.005
 """Of the critical time. Half of what a report lists: below it a sample or two decide."""
 
-PLAIN_ACCESS_LEFT: Final = 0.02
-"""Part of the time that plain access still takes. Measured on Python 3.11 with omegaconf 2.4:
-23.5 µs for ``cfg.a.b``, 0.05 µs as attributes of a dataclass, 0.035 µs as dict items; ``float(...)``
-and the like that a converted config may still need are allowed for."""
+PLAIN_ACCESS_LEFT: Final = calibrated(
+    0.02,
+    unit="part of the time of the reads",
+    source="Python 3.11, omegaconf 2.4: 23.5 µs for cfg.a.b, 0.05 as attributes of a dataclass, "
+    "0.035 as dict items",
+    date="2026-11-21",
+)
+"""Part of the time that plain access still takes; ``float(...)`` and the like that a converted config may
+still need are allowed for."""
 
-FAILED_LOOKUP: Final = Range(0.05, 0.12)
-"""Time that goes too, over the time inside omegaconf, for reads by attribute: ``cfg.a`` first fails
-as an ordinary attribute, in C and on the reading line itself. Measured: 1.4 µs beside 15.5 µs.
-``cfg["a"]`` is found at once."""
+FAILED_LOOKUP: Final = calibrated(
+    Range(0.05, 0.12),
+    unit="times the time inside omegaconf",
+    source="Python 3.11, omegaconf 2.4: 1.4 µs beside 15.5",
+    date="2026-11-21",
+)
+"""Time that goes too, for reads by attribute: ``cfg.a`` first fails as an ordinary attribute, in C and on
+the reading line itself. ``cfg["a"]`` is found at once."""
 
 PART_OF_A_LINE: Final = Range(0.3, 0.9)
 """Part of a line's own time that such reads may be: below, the line has other work to be named

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.device.steps import OptimizerKind
 from rlprof.device.view import TraceView
@@ -25,17 +26,31 @@ from rlprof.units import count, duration, of_each_step, percent
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
 
-ADAM_REMOVABLE: Final = Range(0.65, 0.8)
-"""Part of a step that ``fused=True`` saves. Measured with torch 2.13 on one thread
-(``benchmarks/replacements.py``): Adam over the 6 parameters of two layers of 64 163 µs and 48, of 256 241 and
-83, over the 20 of nine layers 500 and 110, over 2.5 million numbers 5 247 and 1 504; AdamW alike."""
+ADAM_REMOVABLE: Final = calibrated(
+    Range(0.65, 0.8),
+    unit="part of a step",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: Adam over the 6 parameters of "
+    "two layers of 64 163 µs and 48, of 256 241 and 83, over the 20 of nine layers 500 and "
+    "110, over 2.5 million numbers 5 247 and 1 504; AdamW alike",
+    date="2026-11-21",
+)
+"""Part of a step that ``fused=True`` saves."""
 
-SGD_REMOVABLE: Final = Range(0.32, 0.68)
-"""The same of SGD with momentum: 0.32 to 0.68 is left. Without momentum nothing is gained, but for many
-small parameters."""
+SGD_REMOVABLE: Final = calibrated(
+    Range(0.32, 0.68),
+    unit="part of a step",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: 0.32 to 0.68 is left",
+    date="2026-11-21",
+)
+"""The same of SGD with momentum. Without momentum nothing is gained, but for many small parameters."""
 
-ADAGRAD_REMOVABLE: Final = Range(0.57, 0.7)
-"""The same of Adagrad: 0.30 to 0.43 is left."""
+ADAGRAD_REMOVABLE: Final = calibrated(
+    Range(0.57, 0.7),
+    unit="part of a step",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: 0.30 to 0.43 is left",
+    date="2026-11-21",
+)
+"""The same of Adagrad."""
 
 _STEP: Final = re.compile(r"[/\\]torch[/\\]optim[/\\](?P<kind>adam|adamw|sgd|adagrad)\.py$")
 _ONE_BY_ONE: Final = "_single_tensor_"
@@ -51,8 +66,13 @@ _KINDS: Final = {
 MIN_LAUNCHES: Final = 100.0
 """Per step of the optimizer: small networks have few parameters however it is written."""
 
-FUSED_LAUNCHES: Final = 10.0
-"""Per step of a foreach or fused one: 1 to 19 were seen."""
+FUSED_LAUNCHES: Final = calibrated(
+    10.0,
+    unit="launches per step",
+    source="traces: 1 to 19",
+    date="2026-11-21",
+)
+"""Per step of a foreach or fused one, at most."""
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:

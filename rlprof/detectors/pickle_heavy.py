@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
@@ -25,29 +26,51 @@ MIN_SHARE: Final = 0.02
 """Of the busy time of all threads, spent on pickling and copying: twice what a report lists, since
 only a part of it goes."""
 
-LARGE_BYTES: Final = 64 * 1024
-"""Mean message from which on its size costs as much as the message itself. Measured for arrays through
-a pipe, both ends: 51 µs for a few numbers, 75 for 16 KiB, 98 for 64 KiB, 280 for 256 KiB, 4 100 for
-1 MiB."""
+LARGE_BYTES: Final = calibrated(
+    64 * 1024,
+    unit="bytes",
+    source="arrays through a pipe, both ends: 51 µs for a few numbers, 75 for 16 KiB, 98 for 64 "
+    "KiB, 280 for 256 KiB, 4 100 for 1 MiB",
+    date="2026-11-21",
+)
+"""Mean message from which on its size costs as much as the message itself."""
 
-MESSAGE_US: Final = 50.0
+MESSAGE_US: Final = calibrated(
+    50.0,
+    unit="µs",
+    source="arrays of a few numbers through a pipe, both ends: 51",
+    date="2026-11-21",
+)
 """CPU time of a short message, which remains: somebody has to say that the data is there."""
 
-BYTES_US: Final = 0.9 / 1024
-"""CPU time for each byte of a large one, at least: 0.75 to 4 µs per KiB were measured, the more
-the larger."""
+BYTES_US: Final = calibrated(
+    0.9 / 1024,
+    unit="µs per byte",
+    source="arrays through a pipe, both ends: 0.75 to 4 µs per KiB",
+    date="2026-11-21",
+)
+"""CPU time for each byte of a large one, at least: the more the larger it is."""
 
-SHARED_COPY: Final = 0.03
-"""Part of the time that writing the data into shared memory takes: 32 µs of 4 100 for 1 MiB, 2 of
-98 for 64 KiB."""
+SHARED_COPY: Final = calibrated(
+    0.03,
+    unit="part of the time",
+    source="32 µs of 4 100 for 1 MiB, 2 of 98 for 64 KiB",
+    date="2026-11-21",
+)
+"""Part of the time that writing the data into shared memory takes."""
 
 PLUMBING: Final = Range(0.0, 0.9)
 """Part of the locks and wake-ups around large messages that goes: a pipe holds 64 KiB, so one of 1 MiB
 wakes the other side sixteen times. Those of a short message stay."""
 
-TENSORS: Final = Range(0.6, 0.95)
-"""Removable where tensors go as file descriptors: opening, passing and mapping one costs 100 to 300 µs
-however small the tensor; an index into tensors that were shared once costs a short message."""
+TENSORS: Final = calibrated(
+    Range(0.6, 0.95),
+    unit="part of the pickling",
+    source="opening, passing and mapping a descriptor costs 100 to 300 µs however small the tensor",
+    date="2026-11-21",
+)
+"""Removable where tensors go as file descriptors; an index into tensors that were shared once costs a short
+message."""
 
 MIN_TENSOR_PART: Final = 0.3
 """Part of the pickling in torch's reductions from which on the finding is about tensors."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.worker_start import (
     WorkerStart,
@@ -29,20 +30,34 @@ MIN_MAKING: Final = 0.03
 """Part of the steady phase that makes and ends processes, and of the run that imports in them. A
 pool that is kept takes none."""
 
-MOST_REMOVABLE: Final = 0.97
-"""A forked worker imports nothing, but to start and end it takes 6 to 8 ms (measured)."""
+MOST_REMOVABLE: Final = calibrated(
+    0.97,
+    unit="part of the imports",
+    source="to start and end a forked worker takes 6 to 8 ms",
+    date="2026-11-21",
+)
+"""A forked worker imports nothing, but it has to start and to end."""
 
 CERTAIN_AT_MOST: Final = 0.9
 """What is certain of it: a forkserver imports once, while nothing else happens."""
 
-KEPT_POOL: Final = Range(0.9, 0.98)
-"""Removable from making and ending processes. Measured: a round of 4 tasks takes 0.3 to 2.7 ms in a
-pool that is kept, 60 to 80 ms with a pool of 4 forked for it, 160 to 185 ms where torch is loaded."""
+KEPT_POOL: Final = calibrated(
+    Range(0.9, 0.98),
+    unit="part of making and ending processes",
+    source="a round of 4 tasks takes 0.3 to 2.7 ms in a pool that is kept, 60 to 80 ms with a pool "
+    "of 4 forked for it, 160 to 185 ms where torch is loaded",
+    date="2026-11-21",
+)
+"""Part that goes with a pool that is kept."""
 
-WARM_UP_US: Final = 30_000.0
-"""Most that a first task takes longer than the next in the same process, whose code is specialised and whose
-memory is there: 134 ms were seen for rounds of Pendulum in processes made for them, 104 in a pool that
-was kept."""
+WARM_UP_US: Final = calibrated(
+    30_000.0,
+    unit="µs",
+    source="rounds of Pendulum: 134 ms in processes made for them, 104 in a pool that was kept",
+    date="2026-11-21",
+)
+"""Most that a first task takes longer than the next in the same process, whose code is specialised and
+whose memory is there."""
 
 IMBALANCE: Final = 1.3
 """Tasks of a round may take this much longer than if all workers had some to the end: ``Pool.map``

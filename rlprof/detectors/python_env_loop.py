@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.env_loops import (
     TENSOR_MODULES,
@@ -33,27 +34,44 @@ from rlprof.units import duration, percent
 MIN_SHARE: Final = 0.03
 """Of the critical time. Less is a policy that hardly matters beside its environments."""
 
-BATCH_COSTS: Final = Range(1.0, 2.0)
-"""One forward pass of a batch, in passes of one row. Measured with torch 2.13 on one thread: 1.0 to
-1.3 where actions are drawn from a ``Categorical``, 1.4 to 2.2 for a bare greedy network of 64 to 256
-units, for 4 to 16 environments."""
+BATCH_COSTS: Final = calibrated(
+    Range(1.0, 2.0),
+    unit="passes of one row",
+    source="torch 2.13 on one thread, 4 to 16 environments: 1.0 to 1.3 where actions are drawn "
+    "from a Categorical, 1.4 to 2.2 for a bare greedy network of 64 to 256 units",
+    date="2026-11-21",
+)
+"""One forward pass of a batch."""
 
-ROW_COSTS: Final = Range(0.0, 0.05)
-"""What each further row costs, in passes of one row: 0.056 of the time was left at 64 rows of a
-network of 256 units, where ``BATCH_COSTS`` alone says 0.03."""
+ROW_COSTS: Final = calibrated(
+    Range(0.0, 0.05),
+    unit="passes of one row",
+    source="64 rows of a network of 256 units: 0.056 of the time was left, where BATCH_COSTS alone "
+    "says 0.03",
+    date="2026-11-21",
+)
+"""What each further row costs."""
 
 UNKNOWN_COUNT: Final = Range(4, 64)
 """Environments in a loop whose length the source does not tell."""
 
-DISPATCH_US: Final = 400.0
-"""Most of one pass of one row that is calls and not arithmetic (µs), on a busy machine. A small
-network with its ``Categorical`` takes 230 on a quiet one. What a pass takes beyond that is the
-network's arithmetic, which a batch may do no faster on a CPU."""
+DISPATCH_US: Final = calibrated(
+    400.0,
+    unit="µs",
+    source="a small network with its Categorical takes 230 on a quiet machine",
+    date="2026-11-21",
+)
+"""Most of one pass of one row that is calls and not arithmetic, on a busy machine. What a pass takes beyond
+that is the network's arithmetic, which a batch may do no faster on a CPU."""
 
-STEP_COSTS: Final = Range(30.0, 90.0)
-"""One step of all environments written with arrays, in steps of one in plain Python. Measured: 31 to
-92 for a grid world, 37 to 77 for a cart-pole, for 4 to 256 environments: a call into numpy costs as
-much as tens of plain Python operations."""
+STEP_COSTS: Final = calibrated(
+    Range(30.0, 90.0),
+    unit="steps of one in plain Python",
+    source="4 to 256 environments: 31 to 92 for a grid world, 37 to 77 for a cart-pole",
+    date="2026-11-21",
+)
+"""One step of all environments written with arrays: a call into numpy costs as much as tens of plain Python
+operations."""
 
 MOSTLY_PLAIN: Final = 0.7
 """Part of an environment's time in plain Python from which arrays could take its place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.line_time import torch_time
 from rlprof.device.places import places_of_repeats
@@ -20,14 +21,23 @@ from rlprof.units import count, duration, of_each_step, percent
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
 
-NUMBERS_REMOVABLE: Final = Range(0.93, 0.99)
-"""Part that one operation on the whole tensor saves, or ``tolist`` before the loop. Measured with torch
-2.13 (``benchmarks/replacements.py``): a turn takes 1 to 5 µs, and of 16 turns 0.02 to 0.05 is left, of 128
-0.01."""
+NUMBERS_REMOVABLE: Final = calibrated(
+    Range(0.93, 0.99),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, torch 2.13: a turn takes 1 to 5 µs, and of 16 turns 0.02 "
+    "to 0.05 is left, of 128 0.01",
+    date="2026-11-21",
+)
+"""Part that one operation on the whole tensor saves, or ``tolist`` before the loop."""
 
-ROWS_REMOVABLE: Final = Range(0.3, 0.98)
-"""The same of rows: of 16 rows of 64 0.06 is left, of 128 0.01, of 128 rows of 1 024 0.03. How long they are
-the samples do not tell, and long ones, or few, save less."""
+ROWS_REMOVABLE: Final = calibrated(
+    Range(0.3, 0.98),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, torch 2.13: of 16 rows of 64 0.06 is left, of 128 0.01, of "
+    "128 rows of 1 024 0.03",
+    date="2026-11-21",
+)
+"""The same of rows. How long they are the samples do not tell, and long ones, or few, save less."""
 
 FEWEST_TURNS: Final = 10
 """As torch's own pattern matcher has it (ForLoopIndexingPattern)."""

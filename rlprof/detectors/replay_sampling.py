@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -22,30 +23,59 @@ from rlprof.units import duration, percent
 MIN_SHARE: Final = 0.03
 """Of the critical time. Beside an update of a network a batch of 32 takes no more than that."""
 
-SMALL: Final = Range(0.6, 0.95)
-"""Removed where the observations are small. Measured on Python 3.11 with numpy 2.4, batches of 32 to
-256 of 4 to 16 floats: 80 to 740 µs drawn and stacked, 23 to 71 indexed; 0.06 to 0.36 was left."""
+SMALL: Final = calibrated(
+    Range(0.6, 0.95),
+    unit="part of the sampling",
+    source="Python 3.11, numpy 2.4, batches of 32 to 256 of 4 to 16 floats: 80 to 740 µs drawn and "
+    "stacked, 23 to 71 indexed; 0.06 to 0.36 was left",
+    date="2026-11-21",
+)
+"""Removed where the observations are small."""
 
-SMALL_TENSORS: Final = Range(0.7, 0.98)
-"""The same where each transition holds tensors, put together by ``torch.cat``: 335 to 3100 µs before,
-0.01 to 0.08 left; up to 0.28 for images."""
+SMALL_TENSORS: Final = calibrated(
+    Range(0.7, 0.98),
+    unit="part of the sampling",
+    source="335 to 3 100 µs before, 0.01 to 0.08 left; up to 0.28 for images",
+    date="2026-11-21",
+)
+"""The same where each transition holds tensors, put together by ``torch.cat``."""
 
-LARGE: Final = Range(0.1, 0.55)
-"""The same for images of 84 x 84 floats: 0.48 to 0.9 was left, since the bytes are copied anyhow."""
+LARGE: Final = calibrated(
+    Range(0.1, 0.55),
+    unit="part of the sampling",
+    source="images of 84 x 84 floats: 0.48 to 0.9 was left",
+    date="2026-11-21",
+)
+"""The same for images, whose bytes are copied anyhow."""
 
 UNKNOWN_SIZE: Final = Range(0.1, 0.95)
 
-PERMUTED: Final = Range(0.6, 0.99)
-"""``choice(n, 64, replace=False)`` shuffles all n: 27 µs for 1 000, 1 470 µs for 100 000; drawing with
-replacement takes 9."""
+PERMUTED: Final = calibrated(
+    Range(0.6, 0.99),
+    unit="part of the drawing",
+    source="choice(n, 64, replace=False): 27 µs for an n of 1 000, 1 470 for 100 000; drawing with "
+    "replacement takes 9",
+    date="2026-11-21",
+)
+"""Part that goes where all indices are shuffled for the few that are drawn."""
 
-GATHERED_OVER_DRAWN: Final = 12.0
-"""Time to stack a batch over that of drawing it, up to which its observations are small. Drawing takes
-0.4 µs each whatever is drawn, and so is the clock: 1 to 8 times that for up to 16 floats, 16 to 130
-times for images."""
+GATHERED_OVER_DRAWN: Final = calibrated(
+    12.0,
+    unit="times the drawing",
+    source="drawing takes 0.4 µs each; stacking 1 to 8 times that for up to 16 floats, 16 to 130 "
+    "times for images",
+    date="2026-11-21",
+)
+"""Time to stack a batch over that of drawing it, up to which its observations are small: drawing takes as
+long whatever is drawn, and so is the clock."""
 
-TENSORS_OVER_DRAWN: Final = 40.0
-"""As above with tensors: 25 to 29 times for small ones, 28 to 160 for images."""
+TENSORS_OVER_DRAWN: Final = calibrated(
+    40.0,
+    unit="times the drawing",
+    source="25 to 29 times for small ones, 28 to 160 for images",
+    date="2026-11-21",
+)
+"""As above with tensors."""
 
 _DRAWING: Final = frozenset({"sample", "choices", "randrange", "randint", "choice"})
 """Functions of ``random.py``; one at a time takes 0.2 to 0.6 µs each, as a sample of many does (by hand)."""

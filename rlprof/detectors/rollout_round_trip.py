@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.host import call_sites
 from rlprof.device.places import SHOWN_PLACES, place
@@ -18,8 +19,13 @@ FEWEST_TRIPS: Final = 10
 """With actions and observations of one size, as those of a rollout are. A recommender that
 reads two things in each iteration had ten trips, five of each size."""
 
-LATENCY_US: Final = 60.0
-"""Of a copy and a launch, at most (20 to 60 were seen): what a trip costs beside the environment."""
+LATENCY_US: Final = calibrated(
+    60.0,
+    unit="µs",
+    source="traces: 20 to 60",
+    date="2026-11-21",
+)
+"""Of a copy and a launch, at most: what a trip costs beside the environment."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

@@ -39,10 +39,12 @@ MOST_BESIDE: Final = 4.0
 usual, since how often it trains swings with the load of the host."""
 
 ON_PURPOSE: Final = re.compile(
-    r"\butd|_utd|update_to_data|replay_ratio|train_ratio|redq|droq|crossq|mbpo|dreamer|model_based",
+    r"\butd|_utd|update_to_data|(replay|train)_ratio|updates_per_(env_)?step|num_train_repeat|model_based",
     re.I,
 )
-"""What a program that means to train many times per step calls it."""
+"""The number of updates for each step, by the names that programs give to it: who sets it means it. (In the
+code of REDQ, DroQ, MBPO and Dreamer it is ``utd_ratio``, ``num_train_repeat`` and ``train_ratio``.) Where a
+model makes up steps, there are more to train on than the environment's."""
 
 _STORES: Final = re.compile(
     r"(memory|buffer|replay|storage|experiences?|\brb)\w*\.(add|append|push|store|remember|put|insert|extend)\w*\("

@@ -9,6 +9,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.line_time import torch_time
 from rlprof.device.intervals import Measure, union
@@ -25,20 +26,36 @@ from rlprof.units import count, duration, of_each_step, percent
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
 
-REMOVABLE: Final = Range(0.6, 0.96)
-"""Part of the loop that ``torch._foreach_lerp_`` saves where tensors are made for each parameter.
-Measured with torch 2.13 on one thread (``benchmarks/replacements.py``): ``copy_`` of a sum for the 6 parameters
-of two layers of 64 73 µs, ``mul_`` and ``add_`` of a product 61, and 4 instead; of 256 104, 78 and 10. Of 2.5
-million numbers 0.10 and 0.24 is left, of 9 million 0.04 to 0.16 and 0.32 to 0.38.
-Lists that are made anew each time leave some more."""
+REMOVABLE: Final = calibrated(
+    Range(0.6, 0.96),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: copy_ of a sum for the 6 "
+    "parameters of two layers of 64 73 µs, mul_ and add_ of a product 61, and 4 instead; of "
+    "256 104, 78 and 10. Of 2.5 million numbers 0.10 and 0.24 is left, of 9 million 0.04 to "
+    "0.16 and 0.32 to 0.38",
+    date="2026-11-21",
+)
+"""Part that ``torch._foreach_lerp_`` saves where tensors are made for each parameter. Lists that are made
+anew each time leave some more."""
 
-CALLS_REMOVABLE: Final = Range(0.25, 0.91)
-"""The same where none is made, ``mul_`` and ``add_`` with ``alpha``. How large the networks are the samples do
-not tell: of two layers of 64 0.09 is left, of 256 0.18, of 2.5 million numbers 0.61, of 9 million 0.66 to 0.70."""
+CALLS_REMOVABLE: Final = calibrated(
+    Range(0.25, 0.91),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: of two layers of 64 0.09 is "
+    "left, of 256 0.18, of 2.5 million numbers 0.61, of 9 million 0.66 to 0.70",
+    date="2026-11-21",
+)
+"""The same where none is made, ``mul_`` and ``add_`` with ``alpha``. How large the networks are the samples
+do not tell."""
 
-ONE_CALL_REMOVABLE: Final = Range(0.0, 0.88)
-"""The same of one call, ``lerp_`` or ``copy_``: of two layers of 64 0.15 and 0.12 is left, of 256 0.29, of 2.5
-million numbers 0.75 to 0.87, of 9 million 0.96."""
+ONE_CALL_REMOVABLE: Final = calibrated(
+    Range(0.0, 0.88),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: of two layers of 64 0.15 and "
+    "0.12 is left, of 256 0.29, of 2.5 million numbers 0.75 to 0.87, of 9 million 0.96",
+    date="2026-11-21",
+)
+"""The same of one call, ``lerp_`` or ``copy_``."""
 
 FEWEST_PARAMETERS: Final = 10
 """Of an update: two networks of three layers have twelve."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -20,10 +21,14 @@ from rlprof.units import of_each_step, percent
 MIN_SHARE: Final = 0.02
 """Of the critical time: twice what a report lists."""
 
-REMOVABLE: Final = Range(0.75, 0.97)
-"""Part of the line that ``torch.as_tensor(np.array(items))`` saves. Measured with torch 2.13
-(``benchmarks/replacements.py``): of 32 arrays of 4 36 µs and 5.4, of 128 134 and 16, of 128 arrays of 64 831
-and 16; of 128 floats 15 and 3.9, of 2 048 210 and 33."""
+REMOVABLE: Final = calibrated(
+    Range(0.75, 0.97),
+    unit="part of the line's time",
+    source="benchmarks/replacements.py, torch 2.13: of 32 arrays of 4 36 µs and 5.4, of 128 134 "
+    "and 16, of 128 arrays of 64 831 and 16; of 128 floats 15 and 3.9, of 2 048 210 and 33",
+    date="2026-11-21",
+)
+"""Part that ``torch.as_tensor(np.array(items))`` saves."""
 
 BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""

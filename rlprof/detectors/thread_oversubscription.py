@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.locks import asleep_for_locks, shares_of, work_under_locks
 from rlprof.libraries.base import EVERYTHING
@@ -20,10 +21,14 @@ from rlprof.profile.workload import Workload, group, workloads
 from rlprof.source.lines import Line, UserLines
 from rlprof.units import count, percent
 
-MIN_NATIVE: Final = 0.2
-"""Part of the CPU time of the processes of a role, in threads that run no Python, from which on each
-has a team of them.
-Two threads give 0.50, whether they compute or spin; one gives 0.00 (measured)."""
+MIN_NATIVE: Final = calibrated(
+    0.2,
+    unit="part of the CPU time",
+    source="two threads give 0.50, whether they compute or spin; one gives 0.00",
+    date="2026-11-21",
+)
+"""Part of the CPU time of the processes of a role, in threads that run no Python, from which on each has a
+team of them."""
 
 MIN_WANTED: Final = 1.4
 """Cores that the run's threads want over the cores there are. As many threads as cores are well
@@ -36,28 +41,47 @@ large by itself. A pool for each core and the threads of autograd are fewer."""
 MIN_SHARE: Final = 0.1
 """Of the CPU time that the run got: what the teams have to have for it to matter."""
 
-REMOVABLE: Final = Range(0.64, 0.99)
-"""Part of the teams' time that one thread in each process saves, where operations are short.
-Measured on 2 cores with 2 to 8 processes of 2 threads: 0.98 and more for networks of 64 units, 0.86
-to 0.96 for 256, 0.64 to 0.86 for 1024; 0.68 in pairs of spawned learners on a quiet machine. A
-barrier costs 1 to 4 ms of CPU time, however short the operation; nothing that is measured from
-outside tells a thread that computes from one that spins, hence the width."""
+REMOVABLE: Final = calibrated(
+    Range(0.64, 0.99),
+    unit="part of the teams' time",
+    source="2 cores, 2 to 8 processes of 2 threads: 0.98 and more for networks of 64 units, 0.86 "
+    "to 0.96 for 256, 0.64 to 0.86 for 1024; 0.68 in pairs of spawned learners on a quiet "
+    "machine; 1 to 4 ms of CPU time for a barrier",
+    date="2026-11-21",
+)
+"""Part that one thread in each process saves, where operations are short. A barrier costs CPU time, however
+short the operation; nothing that can be seen from outside tells a thread that computes from one that spins,
+hence the width."""
 
-HINDERED: Final = Range(0.6, 0.4)
+HINDERED: Final = calibrated(
+    Range(0.4, 0.6),
+    unit="part of their time",
+    source="PPO of Stable-Baselines3 with eight environment workers trains while these sleep, "
+    "waited 0.29 for a core, and one thread saved 0.28 (0.09 to 0.29) where 0.51 to 0.81 is "
+    "spent; four learners of their own waited 0.65 to 0.71, and one thread each saved 0.94",
+    date="2026-11-21",
+)
 """Part of their time that the teams' Python threads wait for a core, from which on spinning costs them all
-that it takes; below, in proportion. Who spins while nobody else wants the cores costs nothing: PPO of
-Stable-Baselines3 with eight environment workers trains while these sleep, waited 0.29 for a core, and one
-thread saved 0.28 (0.09 to 0.29) where 0.51 to 0.81 is spent. Four learners of their own waited 0.65 to
-0.71, and one thread each saved 0.94."""
+that it takes; below, in proportion. Who spins while nobody else wants the cores costs nothing. Where
+between the two it lies is not known: the lower end of a price is taken with the higher one."""
 
-REMOVABLE_LONG: Final = Range(0.1, 0.7)
-"""The same for operations of more than ``LONG_OPERATION_US``: threads that compute for longer than
-a time slice spin for a small part of it. Measured: 0.2 to 0.67 at networks of 2048 units and
-batches of 1024, 0.3 of the CPU time."""
+REMOVABLE_LONG: Final = calibrated(
+    Range(0.1, 0.7),
+    unit="part of the teams' time",
+    source="networks of 2048 units and batches of 1024: 0.2 to 0.67, 0.3 of the CPU time",
+    date="2026-11-21",
+)
+"""The same for operations of more than ``LONG_OPERATION_US``: threads that compute for longer than a time
+slice spin for a small part of it."""
 
-LONG_OPERATION_US: Final = 40_000
-"""CPU time between two stacks of the probe, which comes between two bytecodes at the earliest and
-each 10 ms at best; networks of 1024 units, spinning included, came to 8 ms an operation."""
+LONG_OPERATION_US: Final = calibrated(
+    40_000,
+    unit="µs",
+    source="networks of 1024 units, spinning included: 8 ms an operation",
+    date="2026-11-21",
+)
+"""CPU time between two stacks of the probe, which comes between two bytecodes at the earliest and each 10
+ms at best."""
 
 LIMITS: Final = (
     "OMP_NUM_THREADS",
@@ -180,7 +204,7 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
     if profile.load.saturated and not any(_crowd(it, profile) for it in teams):
         part = team_us / profile.load.got_us
         queued = sum(it.queued for it in teams) / len(teams)
-        hindered = Range(*(min(1.0, queued / limit) for limit in HINDERED))
+        hindered = Range(min(1.0, queued / HINDERED.high), min(1.0, queued / HINDERED.low))
     else:
         critical = [it for it in profile.activities if it.is_critical]
         own = {it.process for it in teams}

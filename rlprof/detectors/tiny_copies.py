@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.places import per_step
 from rlprof.device.view import TraceView
@@ -14,7 +15,12 @@ from rlprof.units import count, size
 
 MIN_PER_STEP: Final = 10.0
 TINY_BYTES: Final = 4 * 1024
-HOST_US: Final = 10.0
+HOST_US: Final = calibrated(
+    10.0,
+    unit="µs",
+    source="traces of nine programs: medians of 3 to 16 for copies of up to 4 KiB",
+    date="2026-11-23",
+)
 """What starting one takes on the host."""
 
 

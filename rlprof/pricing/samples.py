@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
@@ -21,19 +22,38 @@ from rlprof.profile.critical import UNLOCATED
 DESIGN_EFFECT: Final = 2.0
 """Samples count half: neighbours 10 ms apart often lie in the same rollout or update."""
 
-PROBE_ERROR: Final = 0.2
-"""Error of the probe over p (1 - p): a share of 0.82 was 0.849 in truth, 0.826 was 0.825."""
+PROBE_ERROR: Final = calibrated(
+    0.2,
+    unit="times p (1 - p)",
+    source="a share of 0.82 was 0.849 in truth, 0.826 was 0.825",
+    date="2026-11-21",
+)
+"""Error of the probe in a share p."""
 
-PROBE_ERROR_MOST: Final = 0.03
-"""No share was seen to be off by more."""
+PROBE_ERROR_MOST: Final = calibrated(
+    0.03,
+    unit="part of the critical time",
+    source="no share was seen to be off by more",
+    date="2026-11-21",
+)
+"""The same at most."""
 
-KNOCK_ON: Final = 0.4
-"""What is left runs faster by up to this part of the saved share: it gets caches, branch predictors and the
-allocator to itself. Measured: 0.04 to 0.36, whatever the share (``benchmarks/knock_on.py``)."""
+KNOCK_ON: Final = calibrated(
+    0.4,
+    unit="part of the saved share",
+    source="benchmarks/knock_on.py: 0.04 to 0.36, whatever the share",
+    date="2026-11-21",
+)
+"""What is left runs faster by up to this: it gets caches, branch predictors and the allocator to itself."""
 
-CLOCK_ERROR: Final = 0.5
-"""As ``PROBE_ERROR`` for stacks read from outside: what is left besides the torn ones is skewed
-towards shallow stacks (0.76 where 0.825 is true)."""
+CLOCK_ERROR: Final = calibrated(
+    0.5,
+    unit="times p (1 - p)",
+    source="0.76 was told where 0.825 is true",
+    date="2026-11-21",
+)
+"""As ``PROBE_ERROR`` for stacks read from outside: what is left besides the torn ones is skewed towards
+shallow stacks."""
 
 CLOCK_ERROR_MOST: Final = 0.1
 

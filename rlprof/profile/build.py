@@ -10,7 +10,8 @@ from rlprof.libraries.step_sources import OWN_ENVS
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording
-from rlprof.pace.pace import measure_pace
+from rlprof.pace.load import host_load
+from rlprof.pace.pace import Pace, measure_pace
 from rlprof.pace.phases import process_phases
 from rlprof.profile.activities import describe_activities, sum_threads, wait_graph
 from rlprof.profile.bound import find_bound
@@ -20,12 +21,7 @@ from rlprof.profile.components import (
     measure_components,
     process_components,
 )
-from rlprof.profile.critical import (
-    describe_critical,
-    find_critical_threads,
-    host_load,
-    place_threads,
-)
+from rlprof.profile.critical import describe_critical, find_critical_threads, place_threads
 from rlprof.profile.draft import Draft
 from rlprof.profile.fold import fold
 from rlprof.profile.gpus import measure_gpus
@@ -44,9 +40,12 @@ _READ_LIBRARIES_FROM: Final = 0.01
 of torch leave 8 MB of sources in a run file, whose syntax trees take 10 s to make."""
 
 
-def build_profile(recording: Recording) -> Profile:
-    """Fold a recording by phase; works on any recording, an empty one included."""
-    draft = Draft(recording, measure_pace(recording))
+def build_profile(recording: Recording, pace: Pace | None = None) -> Profile:
+    """Fold a recording by phase; works on any recording, an empty one included.
+
+    ``pace`` is what ``measure_pace`` says of it, for those who have asked already.
+    """
+    draft = Draft(recording, pace or measure_pace(recording))
     for transform in _TRANSFORMS:
         transform(draft)
     profile = _profile(draft)

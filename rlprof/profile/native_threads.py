@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from rlprof.model import gauges as names
 from rlprof.model.recording import Recording
 from rlprof.model.threads import THREAD_SETTINGS, ProcessThreads, ThreadUse
+from rlprof.pace.load import usable_cores
 from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span
-from rlprof.profile.critical import usable_cores
 
 
 def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | None:

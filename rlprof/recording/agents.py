@@ -17,11 +17,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from rlprof.agent.inject.rlprof_agent.announce import GREETING, TRACE_GREETING
+from rlprof.calibration import calibrated
 from rlprof.errors import RlprofError
 from rlprof.recording.mailbox import MailboxReader
 
-RELEASE_AFTER_S = 0.1
-"""A process waits at most this long for its sampler; attaching takes about 5 ms."""
+RELEASE_AFTER_S = calibrated(
+    0.1,
+    unit="s",
+    source="attaching takes about 5 ms",
+    date="2026-11-21",
+)
+"""A process waits at most this long for its sampler."""
 
 GREETING_TIMEOUT_S = 1.0
 """The agent sends everything at once, right after connecting, unless its process is stopped in between, or

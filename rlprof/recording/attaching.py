@@ -7,6 +7,7 @@ import selectors
 from collections.abc import Callable
 from dataclasses import replace
 
+from rlprof.calibration import calibrated
 from rlprof.model.recording import Note
 from rlprof.recording import procfs
 from rlprof.recording.samplers.austin import Austin, AustinProcess
@@ -17,8 +18,13 @@ from rlprof.recording.tracked import TrackedProcess
 RETRY_AFTER_US = (50_000, 300_000, 1_000_000)
 """Waits between attempts to attach; after the last the process counts as unsampled."""
 
-MAX_SAMPLERS = 128
-"""More processes than these have only their stack probe: 2 MB and 1 to 2 % of a core each."""
+MAX_SAMPLERS = calibrated(
+    128,
+    unit="processes",
+    source="a sampler takes 2 MB and 1 to 2 % of a core",
+    date="2026-11-21",
+)
+"""More processes than these have only their stack probe."""
 
 DESCRIPTORS_KEPT = 64
 """Of those that rlprof may open these are not for samplers: mailboxes and connections need some, too."""
@@ -32,9 +38,14 @@ SHORT_LIVED = "those before it ended so soon that samplers wait until one has li
 FULL_AGAIN_US = 1_000_000
 """How long a process waits when all samplers are in use, before it is tried again."""
 
-SILENT_FOR_US = 2_000_000
+SILENT_FOR_US = calibrated(
+    2_000_000,
+    unit="µs",
+    source="austin 3.7: looking for it took 5 % of a core at 10 ms",
+    date="2026-11-22",
+)
 """A sampler that has found no way in for so long ends. Before Python 3.13 there is none into an interpreter
-that sleeps, and looking for it took 5 % of a core at 10 ms (measured, austin 3.7)."""
+that sleeps."""
 
 STUCK_FOR_US = 5_000_000
 """A sampler that has told nothing for so long, neither of busy nor of idle threads, is replaced."""

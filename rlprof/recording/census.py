@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
 from rlprof.recording.agents import Announcement
@@ -42,8 +43,13 @@ GRACE_US = 300_000
 RECENT: Final = 16
 """Of so many processes half have to be short-lived for the next to be expected so."""
 
-SHORT_LIFE_US: Final = 1_000_000
-"""A sampler takes about 10 ms of CPU to start and to attach: 1 % of such a life, or more."""
+SHORT_LIFE_US: Final = calibrated(
+    1_000_000,
+    unit="µs",
+    source="a sampler takes about 10 ms of CPU to start and to attach",
+    date="2026-11-21",
+)
+"""A life so short that its sampler takes 1 % of it, or more."""
 
 
 @dataclass(frozen=True, slots=True)

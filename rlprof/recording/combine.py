@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rlprof.calibration import calibrated
+
 
 class NodeTime(NamedTuple):
     """Self time of one node (µs): ``idle`` is a part of ``wall``, ``cpu`` of what is not idle."""
@@ -66,10 +68,14 @@ EYE_COVERS = 0.5
 the clock's stacks, which stand still meanwhile, then explain the rest."""
 
 
-CROWDED = 0.5
-"""Time waiting for a CPU over time on one, from which on the two are placed apart. Sixteen workers of 113 µs
-a step on two cores wait mostly where they wake up, in ``recv``: placed by the clock alone, 0.71 of their
-CPU time was there, in truth 0.2."""
+CROWDED = calibrated(
+    0.5,
+    unit="times the time on a CPU",
+    source="sixteen workers of 113 µs a step on two cores wait mostly where they wake up, in recv: "
+    "placed by the clock alone, 0.71 of their CPU time was there, in truth 0.2",
+    date="2026-11-21",
+)
+"""Time waiting for a CPU over time on one, from which on the two are placed apart."""
 
 
 def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int, NodeTime]:

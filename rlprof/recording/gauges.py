@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from rlprof.calibration import calibrated
 from rlprof.model import gauges as names
 from rlprof.model.recording import Gauge, Window
 from rlprof.recording import host, procfs
@@ -23,9 +24,14 @@ PSS_EVERY_US: Final = 5_000_000
 PSS_SHARE: Final = 0.002
 """Part of a core that asking for it may take, all processes together."""
 
-MAX_PSS_RSS_BYTES: Final = 4 << 30
-"""Larger processes are not asked: at 31 ms for 1 GiB (measured) the recorder would stand still for
-longer than samplers can hold their output back (200 ms at the finest rate)."""
+MAX_PSS_RSS_BYTES: Final = calibrated(
+    4 << 30,
+    unit="bytes",
+    source="31 ms for 1 GiB",
+    date="2026-11-21",
+)
+"""Larger processes are not asked: the recorder would stand still for longer than samplers can hold their
+output back (200 ms at the finest rate)."""
 
 
 class _Totals(NamedTuple):

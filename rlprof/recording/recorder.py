@@ -19,7 +19,7 @@ from rlprof.agent import INJECT_DIR
 from rlprof.errors import LaunchError, OutputError, RlprofError
 from rlprof.model.recording import Note
 from rlprof.recording import procfs
-from rlprof.recording.agents import MOST_WAITING, AgentServer, Announcement
+from rlprof.recording.agents import MOST_WAITING, AgentServer
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import AgentsTold, Census
 from rlprof.recording.clock import RunClock
@@ -30,6 +30,7 @@ from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.host import usable_cores
 from rlprof.recording.pauses import PauseKeeper
+from rlprof.recording.processes import RunProcesses
 from rlprof.recording.run_facts import run_info
 from rlprof.recording.samplers.austin import Austin, find_austin
 from rlprof.recording.sampling_budget import SamplingBudget
@@ -38,7 +39,6 @@ from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import SETTLED_US, window_length_us
 from rlprof.recording.torch_traces import TraceCollector
-from rlprof.recording.tracked import TrackedProcess
 from rlprof.recording.value_plan import ValuePlan
 from rlprof.runfile.writer import RunWriter
 
@@ -53,10 +53,6 @@ SCAN_US = 250_000
 
 SETTLED_SCAN_US = 1_000_000
 """The same from then on."""
-
-MOST_AT_ONCE = 64
-"""Announcements that one look through the process tree takes in: a program that forks without a pause may
-not keep it from ever ending."""
 
 MOST_LEAVING = 32
 """Processes that have ended wait for the end of the window to be written down; each holds a descriptor."""
@@ -111,19 +107,28 @@ class Recorder:
         started_unix_s = time.time()
         self._notes: list[Note] = []
         self._guard = PartGuard()
-        self._usable_cores = usable_cores()
         self._selector = selectors.DefaultSelector()
         self._stacks = StackTable()
         self._census = Census(self._stacks, self._clock.now_us, expects_agents=settings.agent)
         self._traces = TraceCollector(settings, self._clock)
         self._server = AgentServer(on_trace=self._traces.take)
-        self._budget = SamplingBudget(settings.interval_us, self._usable_cores)
+        cores = usable_cores()
+        budget = SamplingBudget(settings.interval_us, cores)
         self._attacher = Attacher(
             self._find_austin() if settings.sampling else None,
             self._selector,
-            self._budget,
+            budget,
             elapsed_us=self._clock.now_us,
             on_first_sample=lambda tracked: self._server.release(tracked.pid),
+        )
+        self._processes = RunProcesses(
+            server=self._server,
+            census=self._census,
+            attacher=self._attacher,
+            budget=budget,
+            guard=self._guard,
+            usable_cores=cores,
+            elapsed_us=self._clock.now_us,
         )
         info = run_info(settings, started_unix_s=started_unix_s, gpus=self._gpus)
         self._store = WindowStore(
@@ -134,7 +139,6 @@ class Recorder:
         )
         self._next_scan_us = 0
         self._next_read_us = 0
-        self._is_recording = True
         self._escort = Escort(self._selector)
         self._pauses = PauseKeeper(
             self._clock,
@@ -146,7 +150,7 @@ class Recorder:
         )
 
     def run(self, when_started: Callable[[], None]) -> RunEnd:
-        self._selector.register(self._server, selectors.EVENT_READ, self._accept)
+        self._selector.register(self._server, selectors.EVENT_READ, self._processes.accept)
         try:
             target = self._escort.start(
                 self._settings.command, self._environment(), self._settings.sps_pattern
@@ -221,12 +225,15 @@ class Recorder:
         due_s = self._server.release_overdue()
         events = self._selector.select(self._timeout_s(due_s))
         self._escort.handle_signals()
-        if self._is_recording:
+        if self._processes.are_sampled:
             self._pauses.notice()
         for key, _ in events:
             self._call(key)
-        self._reap()
-        if self._is_recording:
+        self._escort.follow_target()
+        if self._processes.are_sampled:
+            self._pauses.follow_target()
+        self._processes.reap(self._escort)
+        if self._processes.are_sampled:
             self._look_after_processes()
         self._pauses.turned()
 
@@ -235,7 +242,7 @@ class Recorder:
         dues = [] if due_s is None else [due_s]
         if self._escort.follows_a_window:
             dues.append(SETTLED_READ_US / 1e6)
-        if self._is_recording and not self._pauses.is_on:
+        if self._processes.are_sampled and not self._pauses.is_on:
             next_us = self._next_read_us
             if self._settings.duration_s is not None:
                 next_us = min(next_us, round(self._settings.duration_s * 1e6))
@@ -276,112 +283,27 @@ class Recorder:
             return
         is_settled = now_us >= SETTLED_US
         self._next_read_us = now_us + (SETTLED_READ_US if is_settled else READ_US)
-        for tracked in self._census.live():
-            with self._guard.part("reading the sampler of a process"):
-                self._attacher.read(tracked)
+        self._processes.read_samplers()
         if now_us >= self._next_scan_us:
             self._next_scan_us = now_us + (SETTLED_SCAN_US if is_settled else SCAN_US)
             with self._guard.part("the scan for processes"):
-                self._scan()
+                self._processes.scan(self._own_helpers())
         is_due = now_us - self._store.window_start_us >= window_length_us(now_us)
-        if is_due or len(self._census.present) - len(self._census.live()) > MOST_LEAVING:
+        if is_due or self._processes.leaving > MOST_LEAVING:
             self._close_window(now_us)
-
-    def _scan(self) -> None:
-        ours = self._own_pids()
-        alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in ours]
-        # Who has ended by now has announced itself before, or never will: only then is it missed.
-        self._accept_waiting(MOST_AT_ONCE)
-        for tracked in self._census.scan(alive):
-            self._attach(tracked)
-        self._notice_ends()
-        live = self._census.live()
-        # On a full machine a wait takes its core from the training; and a pool that is made again
-        # and again would wait for longer than its processes live.
-        wait = len(live) < self._usable_cores and not self._census.expects_short_life()
-        probe_interval_us = self._budget.probe_interval_us(self._clock.now_us())
-        for tracked in live:
-            self._attacher.tend(tracked, live=len(live))
-            tracked.look_every(probe_interval_us)
-            if tracked.mailbox is not None:
-                tracked.mailbox.let_children_wait(wait)
 
     def _close_window(self, now_us: int) -> None:
         self._store.close_window(now_us, self._census, self._escort.taps, self._guard)
         if self._store.failure is not None:
-            self._stop_sampling()
+            self._processes.stop_sampling()
         with self._guard.part("a window of torch's profiler"):
-            self._store.keep_traces(self._traces.collect(self._watched()))
+            self._store.keep_traces(self._traces.collect(self._processes.with_windows))
         self._pauses.window_closed()
-
-    def _accept(self) -> None:
-        announcement = self._server.accept()
-        if announcement is not None:
-            with self._guard.part("the announcement of a process"):
-                self._take_in(announcement)
-
-    def _accept_waiting(self, most: int) -> None:
-        for _ in range(most):
-            if not self._server.has_callers():
-                break
-            self._accept()
-            self._server.release_overdue()
-
-    def _notice_ends(self) -> None:
-        for tracked, exit_code in list(self._census.notice_ends()):
-            self._end(tracked.pid, exit_code)
-
-    def _take_in(self, announcement: Announcement) -> None:
-        # Samplers of those that have ended since would be in the way of this one's.
-        self._notice_ends()
-        before = self._census.get(announcement.pid)
-        tracked = self._census.announced(announcement)
-        if before is not None and before is not tracked:
-            self._attacher.stop(before)
-        if not self._is_recording:
-            announcement.mailbox.request_interval(0)
-        is_attached = False
-        if tracked is not before and self._is_recording:
-            if self._census.expects_short_life():
-                self._attacher.put_off(tracked)
-            else:
-                is_attached = self._attach(tracked)
-        # The wait keeps a core busy: on a full machine that is the training's.
-        if not is_attached or len(self._census.live()) > self._usable_cores:
-            self._server.release(tracked.pid)
-
-    def _attach(self, tracked: TrackedProcess) -> bool:
-        return self._attacher.attach(tracked, live=len(self._census.live()))
-
-    def _reap(self) -> None:
-        """Note the end of every child that has ended."""
-        self._escort.follow_target()
-        if self._is_recording:
-            self._pauses.follow_target()
-        target = self._escort.target
-        if target.exit_code is not None:
-            self._end(target.pid, target.exit_code)
-        # A sampler's own Popen reaps it, once its output has been read.
-        for pid, exit_code in self._escort.ended_children(lambda pid: pid in self._attacher.pids()):
-            if exit_code is not None:
-                self._end(pid, exit_code)
-                continue
-            with self._guard.part("the end of a sampler"):
-                self._attacher.sampler_ended(pid)
-
-    def _end(self, pid: int, exit_code: int | None) -> None:
-        tracked = self._census.get(pid)
-        if tracked is not None:
-            with self._guard.part("the end of a sampler"):
-                self._attacher.stop(tracked)
-            self._census.ended(pid, exit_code)
 
     def _go_on(self) -> None:
         """Sample again, after time that was nobody's."""
         self._store.stood_still()
-        for tracked in self._census.live():
-            with self._guard.part("attaching a sampler"):
-                self._attach(tracked)
+        self._processes.sample_again()
 
     # The end
 
@@ -389,13 +311,12 @@ class Recorder:
         self._pauses.end()
         # Before the last window closes: steps may be in what the target wrote last.
         self._escort.drain()
-        if self._is_recording:
+        if self._processes.are_sampled:
             self._stop_recording()
         with self._guard.part("a window of torch's profiler"):
-            self._accept_waiting(
-                MOST_WAITING
-            )  # Where recording stopped before, for the last traces.
-            self._store.keep_traces(self._traces.finish(self._watched()))
+            # Where recording stopped before, for the last traces.
+            self._processes.accept_waiting(MOST_WAITING)
+            self._store.keep_traces(self._traces.finish(self._processes.with_windows))
         told = self._census.agents_told()
         self._store.finish(
             exit_code=exit_code,
@@ -413,18 +334,11 @@ class Recorder:
             ],
         )
 
-    def _stop_sampling(self) -> None:
-        for tracked in self._census.live():
-            with self._guard.part("the end of a sampler"):
-                self._attacher.stop(tracked)
-            tracked.look_every(0)  # Nobody reads what a probe would find.
-        self._is_recording = False
-
     def _stop_recording(self) -> None:
-        self._stop_sampling()
+        self._processes.stop_sampling()
         # Whoever announced itself before the target ended has counts, and perhaps a last trace.
-        self._accept_waiting(MOST_WAITING)
-        self._notice_ends()
+        self._processes.accept_waiting(MOST_WAITING)
+        self._processes.notice_ends()
         self._census.last_glimpses()
         self._store.close_window(self._clock.now_us(), self._census, self._escort.taps, self._guard)
 
@@ -437,14 +351,10 @@ class Recorder:
             "values_cpu_us": round(told.looks_cost_us),
         }
 
-    def _watched(self) -> list[TrackedProcess]:
-        """All whose windows of torch's profiler are to be known."""
-        return [*self._census.present, *self._census.with_windows]
-
-    def _own_pids(self) -> set[int]:
-        """The pids of our own children, which are no part of the run."""
+    def _own_helpers(self) -> list[int]:
+        """Pids of children of ours that are no part of the run, samplers left out."""
         witness = self._escort.target.witness_pid
-        return {*self._attacher.pids(), *([] if witness is None else [witness])}
+        return [] if witness is None else [witness]
 
 
 def _bug_report(bug: Exception) -> RlprofError:

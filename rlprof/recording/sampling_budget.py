@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.recording.settings import DEFAULT_INTERVAL_US
 from rlprof.recording.timeline import SETTLED_US
 
@@ -28,9 +29,14 @@ GRID_US: Final = 10_607
 """Intervals of settled processes are multiples of this: a small change is not worth a new sampler. Not a round
 number, for programs sleep in round periods: looks every 50 ms see a cycle of 100 ms at two moments only."""
 
-SETTLED_PROBE_US: Final = 26_183
-"""CPU time between two looks of the stack probe from then on, each about 50 µs: 2 ‰ of the target's time.
-No round number either."""
+SETTLED_PROBE_US: Final = calibrated(
+    26_183,
+    unit="µs of CPU time",
+    source="a look takes about 50 µs",
+    date="2026-11-22",
+)
+"""CPU time between two looks of the stack probe from then on: 2 ‰ of the target's time. No round number
+either."""
 
 
 class SamplingBudget:

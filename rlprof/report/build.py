@@ -15,10 +15,10 @@ from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
+from rlprof.pace.load import usable_cores
 from rlprof.pace.steps import count_steps
 from rlprof.pricing.ranking import Priced
 from rlprof.pricing.samples import samples_behind
-from rlprof.profile.critical import usable_cores
 from rlprof.profile.flame import build_flame
 from rlprof.profile.quality import lifetime_us
 from rlprof.report.detail import build_detail

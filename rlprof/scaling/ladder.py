@@ -6,15 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlprof.model.activity import BoundBy
-from rlprof.model.profile import Interval, Profile
+from rlprof.model.activity import BoundBy, HostLoad
+from rlprof.model.gauges import HOST_CPU_US
+from rlprof.model.profile import Interval
 from rlprof.model.recording import Recording
+from rlprof.pace.load import host_load, usable_cores
 from rlprof.pace.own_pace import at_own_pace
+from rlprof.pace.pace import measure_pace
 from rlprof.pace.rates import pooled
-from rlprof.profile.build import build_profile
-from rlprof.profile.critical import usable_cores
+from rlprof.pace.steady_gauges import SteadyGauges
+from rlprof.pace.steps import Span
 from rlprof.report import wording
 from rlprof.runfile.reader import read_run
+from rlprof.scaling.bound import what_bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,13 @@ def read_ladder_run(
 ) -> LadderRun:
     """What the run that was recorded in ``run_file`` came to; raises ``RunFileError``."""
     recording = at_own_pace(read_run(run_file))
-    profile = build_profile(recording)
-    sps = profile.throughput.steady_sps
+    pace = measure_pace(recording)
+    load = host_load(recording, pace.steady)
+    bound = what_bounds(recording, pace)
+    sps = pace.throughput.steady_sps
     if sps is not None and sps.median <= 0:
         sps = None  # No law goes through zero.
-    lack = wording.unglued(wording.lack_of_rate(profile.throughput))
+    lack = wording.unglued(wording.lack_of_rate(pace.throughput))
     return LadderRun(
         workers=workers,
         round=round_number,
@@ -72,12 +78,12 @@ def read_ladder_run(
         exit_code=exit_code,
         sps=sps,
         why_no_sps="" if sps is not None else lack or "its steady rate is zero",
-        processes=len(profile.processes),
-        usable_cores=usable_cores(profile.run.host),
-        taken_share=_taken_share(recording, profile),
-        cpu_share=profile.load.got_us / max(1.0, profile.load.there_is_us),
-        bound_by_cpus=_is_bound_by_cpus(profile),
-        bound=profile.bound.text,
+        processes=len(recording.processes),
+        usable_cores=usable_cores(recording.run.host),
+        taken_share=_taken_share(recording, pace.steady, load),
+        cpu_share=load.got_us / max(1.0, load.there_is_us),
+        bound_by_cpus=load.saturated or bound.by is BoundBy.CPUS,
+        bound=bound.text,
     )
 
 
@@ -93,25 +99,23 @@ def rungs_of(runs: Sequence[LadderRun]) -> tuple[Rung, ...]:
     )
 
 
-def _taken_share(recording: Recording, profile: Profile) -> float:
+def _taken_share(recording: Recording, steady: Span | None, load: HostLoad) -> float:
     """Both must be so: the run queued, and others were on the cores. Workers that all wake at once
     queue for each other on an idle machine too.
 
     0 where the machine's CPU time is not that of the run's cores.
     """
-    use, load = profile.thread_use, profile.load
-    if use is None or use.host_cpu_us is None or load.there_is_us <= 0:
+    run = recording.run
+    if steady is None or load.there_is_us <= 0 or not _has_all_cores(run.host):
         return 0.0
-    if not _has_all_cores(profile.run.host):
+    host_cpu_us = SteadyGauges(recording, steady).sums(HOST_CPU_US).get(0)
+    if host_cpu_us is None:
         return 0.0
-    own_us = sum(recording.overhead.values()) * profile.steady_us / max(1, profile.run.wall_us)
-    others_us = use.host_cpu_us - load.got_us - own_us
+    steady_us = load.there_is_us / load.cores
+    own_us = sum(recording.overhead.values()) * steady_us / max(1, run.wall_us)
+    others_us = host_cpu_us - load.got_us - own_us
     return max(0.0, min(load.queued_us, others_us)) / load.there_is_us
 
 
 def _has_all_cores(host: Mapping[str, str]) -> bool:
     return host.get("cores") == f"{usable_cores(host):g}"
-
-
-def _is_bound_by_cpus(profile: Profile) -> bool:
-    return profile.bound.by is BoundBy.CPUS or profile.critical.bound_by == "cpus"

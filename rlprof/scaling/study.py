@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.model.recording import Note
 from rlprof.pace.scaling import Fit, Point, differ, fit_amdahl, fit_usl
 from rlprof.scaling.ladder import LadderRun, Rung, rungs_of
@@ -18,9 +19,14 @@ STILL_GROWS: Final = 1.5
 CORES_USED: Final = 0.8
 """Part of the cores' time that the training has, from which on more workers find none free."""
 
-CROWDED: Final = 0.1
-"""Part of the usable cores, taken by others, from which on a rate is not the training's own. An idle
-machine with rlprof's samplers shows 0.01 to 0.02, one that is shared by two 0.2 and more."""
+CROWDED: Final = calibrated(
+    0.1,
+    unit="part of the usable cores",
+    source="an idle machine with rlprof's samplers shows 0.01 to 0.02, one that is shared by two "
+    "0.2 and more",
+    date="2026-11-21",
+)
+"""Part taken by others, from which on a rate is not the training's own."""
 
 STARVED: Final = 0.3
 """As ``CROWDED``, from which on nothing else can be said to bound the rate."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.source.container_types import name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -21,9 +22,13 @@ from rlprof.syntax.module import (
     parse,
 )
 
-FEW: Final = 8
-"""Elements up to which plain Python is quicker: eight are summed or clipped in 0.3 to 1 µs, which numpy's
-call alone takes."""
+FEW: Final = calibrated(
+    8,
+    unit="elements",
+    source="eight are summed or clipped in 0.3 to 1 µs, which numpy's call alone takes",
+    date="2026-11-21",
+)
+"""Elements up to which plain Python is quicker."""
 
 _NUMPY: Final = frozenset({"np", "numpy"})
 

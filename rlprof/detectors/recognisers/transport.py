@@ -6,17 +6,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.libraries.base import Transport
 from rlprof.libraries.known import files_of, functions_of
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.recording import NO_PARENT, Frame, Node
 
-MESSAGE_US: Final = 150.0
-"""Most CPU time of one message, both ends together. 51 µs were measured for a short one through a
-pipe, 92 with the wake-ups of a vector environment on a full host."""
+MESSAGE_US: Final = calibrated(
+    150.0,
+    unit="µs",
+    source="51 for a short one through a pipe, 92 with the wake-ups of a vector environment on a "
+    "full host",
+    date="2026-11-21",
+)
+"""Most CPU time of one message, both ends together."""
 
-BYTE_US: Final = 4.5 / 1024
-"""Most CPU time for each byte: 1.5 to 4.3 µs per KiB were measured, both ends, the more the larger."""
+BYTE_US: Final = calibrated(
+    4.5 / 1024,
+    unit="µs per byte",
+    source="1.5 to 4.3 µs per KiB",
+    date="2026-11-21",
+)
+"""Most CPU time for each byte, both ends: the more the larger the message is."""
 
 _transport_of: Final = functions_of(lambda library: library.transport)
 _passes_on: Final = files_of(lambda library: library.passes_on)

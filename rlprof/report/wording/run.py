@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.model.activity import Component
 from rlprof.model.finding import Range
 from rlprof.model.gpus import GpuUse
@@ -22,9 +23,14 @@ LEAST_PART: Final = 0.005
 LEAST_CORES: Final = 0.05
 """Of a core, from which on a role is named."""
 
-LEAST_NATIVE: Final = 0.1
-"""Part of the CPU time from which on that of threads without Python is told. It is what the process has over its
-Python threads, and the kernel's two clocks differ: by 5 % for a program of one thread on a virtual machine."""
+LEAST_NATIVE: Final = calibrated(
+    0.1,
+    unit="part of the CPU time",
+    source="a program of one thread on a virtual machine: 5 %",
+    date="2026-11-23",
+)
+"""Part from which on the CPU time of threads without Python is told. It is what the process has over its
+Python threads, and the kernel's two clocks differ."""
 
 LEAST_WAIT: Final = 0.1
 """Of the steady phase, from which on a wait is shown."""

@@ -168,7 +168,7 @@ def test_costs_only_the_part_of_the_cpu_time_that_the_teams_have():
     (finding,) = found(build_profile(replace(recording, gauges=gauges)))
 
     assert finding.remainder is not None
-    most, least = 0.25 / HINDERED.high, 0.25 / HINDERED.low
+    most, least = 0.25 / HINDERED.low, 0.25 / HINDERED.high
     assert finding.remainder.left.low == pytest.approx(1 - 0.75 * REMOVABLE.high * most)
     assert finding.remainder.left.high == pytest.approx(1 - 0.75 * REMOVABLE.low * least)
 

@@ -1,0 +1,163 @@
+"""What follows the target: its processes are noticed, get their samplers, and are let go when they end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from typing import Final
+
+from rlprof.recording import procfs
+from rlprof.recording.agents import AgentServer, Announcement
+from rlprof.recording.attaching import Attacher
+from rlprof.recording.census import Census
+from rlprof.recording.escort import Escort
+from rlprof.recording.guard import PartGuard
+from rlprof.recording.sampling_budget import SamplingBudget
+from rlprof.recording.tracked import TrackedProcess
+
+MOST_AT_ONCE: Final = 64
+"""Announcements that one look through the process tree takes in: a program that forks without a pause may
+not keep it from ever ending."""
+
+
+class RunProcesses:
+    """The processes of one run, from their births to their ends."""
+
+    def __init__(
+        self,
+        *,
+        server: AgentServer,
+        census: Census,
+        attacher: Attacher,
+        budget: SamplingBudget,
+        guard: PartGuard,
+        usable_cores: float,
+        elapsed_us: Callable[[], int],
+    ) -> None:
+        self.are_sampled = True
+        """Until :meth:`stop_sampling`; who is born after it only has its steps counted."""
+        self._server = server
+        self._census = census
+        self._attacher = attacher
+        self._budget = budget
+        self._guard = guard
+        self._usable_cores = usable_cores
+        self._elapsed_us = elapsed_us
+
+    @property
+    def leaving(self) -> int:
+        """The number of those that have ended and are not written down yet."""
+        return len(self._census.present) - len(self._census.live())
+
+    @property
+    def with_windows(self) -> list[TrackedProcess]:
+        """All whose windows of torch's profiler are to be known."""
+        return [*self._census.present, *self._census.with_windows]
+
+    # Births
+
+    def accept(self) -> None:
+        """Take in who announces itself next, if anybody does."""
+        announcement = self._server.accept()
+        if announcement is not None:
+            with self._guard.part("the announcement of a process"):
+                self._take_in(announcement)
+
+    def accept_waiting(self, most: int) -> None:
+        for _ in range(most):
+            if not self._server.has_callers():
+                break
+            self.accept()
+            self._server.release_overdue()
+
+    def scan(self, ours: Collection[int]) -> None:
+        """Look through the process tree for births and ends, and see to all that live.
+
+        ``ours`` are children that rlprof has for itself.
+        """
+        not_of_the_run = {*self._attacher.pids(), *ours}
+        alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in not_of_the_run]
+        # Who has ended by now has announced itself before, or never will: only then is it missed.
+        self.accept_waiting(MOST_AT_ONCE)
+        for tracked in self._census.scan(alive):
+            self._attach(tracked)
+        self.notice_ends()
+        live = self._census.live()
+        # On a full machine a wait takes its core from the training; and a pool that is made again
+        # and again would wait for longer than its processes live.
+        wait = len(live) < self._usable_cores and not self._census.expects_short_life()
+        probe_interval_us = self._budget.probe_interval_us(self._elapsed_us())
+        for tracked in live:
+            self._attacher.tend(tracked, live=len(live))
+            tracked.look_every(probe_interval_us)
+            if tracked.mailbox is not None:
+                tracked.mailbox.let_children_wait(wait)
+
+    def _take_in(self, announcement: Announcement) -> None:
+        # Samplers of those that have ended since would be in the way of this one's.
+        self.notice_ends()
+        before = self._census.get(announcement.pid)
+        tracked = self._census.announced(announcement)
+        if before is not None and before is not tracked:
+            self._attacher.stop(before)
+        if not self.are_sampled:
+            announcement.mailbox.request_interval(0)
+        is_attached = False
+        if tracked is not before and self.are_sampled:
+            if self._census.expects_short_life():
+                self._attacher.put_off(tracked)
+            else:
+                is_attached = self._attach(tracked)
+        # The wait keeps a core busy: on a full machine that is the training's.
+        if not is_attached or len(self._census.live()) > self._usable_cores:
+            self._server.release(tracked.pid)
+
+    def _attach(self, tracked: TrackedProcess) -> bool:
+        return self._attacher.attach(tracked, live=len(self._census.live()))
+
+    # Their lives
+
+    def read_samplers(self) -> None:
+        for tracked in self._census.live():
+            with self._guard.part("reading the sampler of a process"):
+                self._attacher.read(tracked)
+
+    def sample_again(self) -> None:
+        """Give all that live a sampler, after time in which none had one."""
+        for tracked in self._census.live():
+            with self._guard.part("attaching a sampler"):
+                self._attach(tracked)
+
+    def stop_sampling(self) -> None:
+        for tracked in self._census.live():
+            with self._guard.part("the end of a sampler"):
+                self._attacher.stop(tracked)
+            tracked.look_every(0)  # Nobody reads what a probe would find.
+        self.are_sampled = False
+
+    # Ends
+
+    def reap(self, escort: Escort) -> None:
+        """Note the end of the target and of every child that ``escort`` has seen end."""
+        target = escort.target
+        if target.exit_code is not None:
+            self._end(target.pid, target.exit_code)
+        # A sampler's own Popen reaps it, once its output has been read.
+        for pid, exit_code in escort.ended_children(lambda pid: pid in self._attacher.pids()):
+            if exit_code is not None:
+                self._end(pid, exit_code)
+                continue
+            with self._guard.part("the end of a sampler"):
+                self._attacher.sampler_ended(pid)
+
+    def notice_ends(self) -> None:
+        """Let those go that are no child of ours and have ended."""
+        for tracked, exit_code in list(self._census.notice_ends()):
+            self._end(tracked.pid, exit_code)
+
+    def _end(self, pid: int, exit_code: int | None) -> None:
+        tracked = self._census.get(pid)
+        if tracked is not None:
+            with self._guard.part("the end of a sampler"):
+                self._attacher.stop(tracked)
+            self._census.ended(pid, exit_code)

@@ -1,0 +1,13 @@
+"""What held a run of a ladder up: the one thing that its pace does not tell."""
+
+from __future__ import annotations
+
+from rlprof.model.activity import Bound
+from rlprof.model.recording import Recording
+from rlprof.pace.pace import Pace
+from rlprof.profile.build import build_profile
+
+
+def what_bounds(recording: Recording, pace: Pace) -> Bound:
+    """The bound of the steady steps, as a profile of ``recording`` names it; ``pace`` is its own."""
+    return build_profile(recording, pace).bound
