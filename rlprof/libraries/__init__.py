@@ -1,1 +1,1 @@
-"""Libraries that trainings use, a file for each kind: what rlprof knows of their code."""
+"""Libraries that trainings use, one file each: what rlprof knows of their code."""

@@ -22,8 +22,8 @@ def _find() -> Iterator[Library]:
     package = __name__.rpartition(".")[0]
     for module in pkgutil.iter_modules(import_module(package).__path__):
         if module.name not in _NO_LIBRARIES:
-            libraries: tuple[Library, ...] = import_module(f"{package}.{module.name}").LIBRARIES
-            yield from libraries
+            library: Library = import_module(f"{package}.{module.name}").LIBRARY
+            yield library
 
 
 LIBRARIES: Final = tuple(_find())

@@ -6,21 +6,19 @@ from typing import Final
 
 from rlprof.libraries.base import Library
 
-LIBRARIES: Final = (
-    Library(
-        name="other packages",
-        packages=(
-            "PIL",
-            "datasets",
-            "einops",
-            "imageio",
-            "matplotlib",
-            "optax",
-            "psutil",
-            "pydantic",
-            "torchvision",
-            "triton",
-            "zmq",
-        ),
+LIBRARY: Final = Library(
+    name="other packages",
+    packages=(
+        "PIL",
+        "datasets",
+        "einops",
+        "imageio",
+        "matplotlib",
+        "optax",
+        "psutil",
+        "pydantic",
+        "torchvision",
+        "triton",
+        "zmq",
     ),
 )

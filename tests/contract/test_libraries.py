@@ -24,9 +24,9 @@ def of_the_guide() -> Library:
     """The library that CONTRIBUTING.md shows how to add."""
     text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
     example = re.search(r"^# rlprof/libraries/\w+\.py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    names: dict[str, tuple[Library, ...]] = {}
+    names: dict[str, Library] = {}
     exec(example[1] if example else "", names)
-    return names["LIBRARIES"][0]
+    return names["LIBRARY"]
 
 
 @pytest.fixture(params=[*LIBRARIES, of_the_guide()], ids=lambda library: library.name)

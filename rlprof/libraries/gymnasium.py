@@ -1,0 +1,27 @@
+"""gymnasium, and steps of gym, which it came from and which the same counters count."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof.libraries.base import ANY, EVERYTHING, Library, StepSource, Transport
+
+LIBRARY: Final = Library(
+    name="gymnasium",
+    packages=("gymnasium",),
+    samples=(
+        "wrappers/common.py",
+        "vector/async_vector_env.py",
+        "vector/utils/shared_memory.py",
+    ),
+    environment=EVERYTHING,
+    wrappers="(wrappers|utils|vector)",
+    transport={r"vector/utils/shared_memory\.py$": {ANY: Transport.PLUMBING}},
+    passes_on=r"vector/async_vector_env\.py$",
+    drives=EVERYTHING,
+    step_sources=(
+        StepSource("steps:gymnasium.vector", "gymnasium vector env", rank=30),
+        StepSource("steps:gymnasium.env", "gymnasium env", rank=60, is_own_env=True),
+    ),
+    in_process_envs="SyncVectorEnv",
+)

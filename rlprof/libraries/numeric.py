@@ -1,0 +1,14 @@
+"""Other libraries that compute in C for the line that called them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof.libraries.base import Library
+
+LIBRARY: Final = Library(
+    name="SciPy, Numba, OpenCV and jaxlib",
+    packages=("cv2", "jaxlib", "numba", "scipy"),
+    does_callers_work=True,
+    has_thread_teams=True,
+)

@@ -1,0 +1,17 @@
+"""PettingZoo, and SuperSuit, which wraps its environments."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof.libraries.base import EVERYTHING, Library
+
+LIBRARY: Final = Library(
+    name="PettingZoo",
+    packages=("pettingzoo",),
+    also=("supersuit",),
+    samples=("utils/wrappers/base.py",),
+    environment=EVERYTHING,
+    wrappers="(wrappers|utils|vector)",
+    drives=EVERYTHING,
+)

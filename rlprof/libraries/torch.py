@@ -1,0 +1,35 @@
+"""PyTorch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof.libraries.base import ANY, Library, Sink, Transport
+
+LIBRARY: Final = Library(
+    name="PyTorch",
+    packages=("torch",),
+    samples=(
+        "_tensor.py",
+        "_tensor_str.py",
+        "multiprocessing/reductions.py",
+        "nn/modules/linear.py",
+        "optim/adam.py",
+        "serialization.py",
+        "utils/data/dataloader.py",
+        "utils/tensorboard/writer.py",
+    ),
+    policy="(nn|distributions|_inductor|_dynamo)/",
+    learner=r"(optim|autograd)/|_tensor\.py$",
+    data="utils/data/",
+    transfer="multiprocessing/",
+    logging="utils/tensorboard/",
+    transport={r"multiprocessing/reductions\.py$": {ANY: Transport.PICKLING}},
+    sinks={Sink.METRICS: "utils/tensorboard/"},
+    saving=r"serialization\.py$",
+    makes_text=r"_tensor_str\.py$",
+    is_launcher=True,
+    is_framework=True,
+    does_callers_work=True,
+    has_thread_teams=True,
+)
