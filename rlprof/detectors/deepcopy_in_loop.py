@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -19,8 +20,14 @@ from rlprof.units import of_each_step, percent
 MIN_SHARE: Final = 0.03
 """Of the critical time: a configuration copied for each environment stays below it."""
 
-REMOVABLE: Final = Range(0.7, 0.99)
-"""Part that goes where only what changes is copied (``benchmarks/replacements.py``)."""
+REMOVABLE: Final = calibrated(
+    Range(0.7, 0.99),
+    unit="part of the copying's time",
+    source="benchmarks/replacements.py: of games with 4, 12 and 40 rows 0.06, 0.02 and 0.003 are left by a copy of "
+    "what changes; 0.26 in the pair deepcopy_in_loop",
+    date="2026-11-23",
+)
+"""Part that goes where only what changes is copied."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

@@ -45,7 +45,7 @@ def hot_lines(report: Report) -> list[View]:
             "place": _first_place(priced, report),
             "is_spread_out": wording.is_spread_out(priced),
             "title": priced.finding.title,
-            "evidence": priced.finding.evidence[1:],
+            "evidence": wording.facts_of_spot(priced, report),
             "has_frames": _has_frames(priced, report),
         }
         for priced in wording.hot_lines(report)

@@ -184,6 +184,15 @@ def share_of_spot(priced: PricedFinding) -> str:
     return percent(max(found.seen_share, heaviest))
 
 
+def facts_of_spot(priced: PricedFinding, report: Report) -> list[str]:
+    """What is known of a hot spot besides its share, and the rate that no change of it can exceed."""
+    facts = list(priced.finding.evidence[1:])
+    if priced.sps_after is not None:
+        most = rate(priced.sps_after.high)
+        facts.append(f"if it took no time: at most {most}{GLUE}{rate_unit(report.throughput)}")
+    return facts
+
+
 def hot_lines(report: Report) -> list[PricedFinding]:
     """Findings that only say where time goes, not why."""
     return [f for f in report.findings if f.finding.confidence is Confidence.SUSPECTED]
