@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from rlprof.documents.terminal import as_text
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.counters import CounterTolerance, RunCounters
 from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.document import check_document
 from rlprof.gate.judge import CheckSettings, judge
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
@@ -175,6 +177,10 @@ def checked_against(
         CheckSettings(DecisionSettings(), tolerances, counters_only),
         lambda _line: None,
     )
+
+
+def text_of(outcome: Outcome, *, width: int | None = None, colored: bool = False) -> str:
+    return as_text(check_document(outcome), width=width, colored=colored)
 
 
 def slug_of(outcome: Outcome) -> str:

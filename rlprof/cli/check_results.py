@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
-from rlprof.cli.output import say, show_to_the_reader, terminal_options, write_output
+from rlprof.cli.output import in_words, say, show_to_the_reader, write_output
 from rlprof.errors import MeasureError, OutputError, RlprofError, UsageError
 from rlprof.gate.baseline import Baseline, baseline_as_json
+from rlprof.gate.document import check_document, outcome_as_markdown
 from rlprof.gate.formats.json_document import outcome_as_json
 from rlprof.gate.formats.junit import outcome_as_junit
-from rlprof.gate.formats.markdown import outcome_as_markdown
 from rlprof.gate.formats.sarif import outcome_as_sarif
-from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.outcome import exit_code
 from rlprof.gate.processes.interruption import Interrupted
 from rlprof.gate.worktrees.git import git
@@ -49,10 +48,7 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
         force=request.force,
     )
     _add_to_summary(outcome)
-    look = terminal_options(sys.stdout)
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = int(look["width"]) if is_terminal else None
-    show_to_the_reader(outcome_as_text(outcome, colored=look["color"] == "always", width=width))
+    show_to_the_reader(in_words(check_document(outcome), sys.stdout, breaks_log=False))
     if lost is not None:
         raise lost
     if outcome.stopped_by is not None:

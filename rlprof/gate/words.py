@@ -122,16 +122,6 @@ def _runs(outcome: Outcome, pairs: int) -> str:
     return wording.counted(pairs, "pair", "pairs")
 
 
-def pair_table(outcome: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows; no rows where no run has a rate that counts. A baseline has no runs to show."""
-    pairs = [] if outcome.counters_only else outcome.pairs()
-    rows = [row for row in pairs if row[1] is not None or row[2] is not None]
-    if any(run.side is Side.BASE for run in outcome.runs):
-        told = [(str(at), rate(base), rate(head), change(base, head)) for at, base, head in rows]
-        return ("pair", "base", "head", "change"), [*told]
-    return ("run", "head"), [(str(at), rate(head)) for at, _, head in rows]
-
-
 class CounterCells(NamedTuple):
     name: str
     unit: str

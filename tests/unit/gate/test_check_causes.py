@@ -15,18 +15,17 @@ from rlprof.comparison.grown import grown_functions
 from rlprof.gate import cause_words, words
 from rlprof.gate.causes import Causes
 from rlprof.gate.causes import compared as compared_pair
+from rlprof.gate.document import outcome_as_markdown
 from rlprof.gate.formats.json_document import outcome_as_json
 from rlprof.gate.formats.junit import outcome_as_junit
-from rlprof.gate.formats.markdown import outcome_as_markdown
 from rlprof.gate.formats.sarif import outcome_as_sarif
-from rlprof.gate.formats.terminal import outcome_as_text
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.model.finding import Range
 from rlprof.model.recording import Note
 from rlprof.model.report import Report, SyncSiteRow
 from rlprof.report.build import build_report
-from tests.check_factory import a_measured_run, checked, rates
+from tests.check_factory import a_measured_run, checked, rates, text_of
 from tests.comparison_factory import (
     CHECK,
     HOME,
@@ -83,7 +82,7 @@ def test_a_function_that_no_finding_explains_is_named():
 
 
 def test_every_format_names_the_function():
-    assert f"  {GREW}\n" in outcome_as_text(COPYING, colored=False)
+    assert f"- {GREW}\n" in text_of(COPYING)
     assert "- grew: step, train.py:12, in deepcopy, +6 ms" in outcome_as_markdown(COPYING)
     (suite,) = ElementTree.fromstring(outcome_as_junit(COPYING, on_inconclusive=None).encode())
     assert GREW in (suite[0][0].text or "")
@@ -199,7 +198,7 @@ def test_names_of_functions_and_methods_cannot_break_a_document(name):
     )
 
     texts = [
-        outcome_as_text(run, colored=False),
+        text_of(run),
         outcome_as_markdown(run),
         outcome_as_junit(run, on_inconclusive=None),
         outcome_as_json(run, on_inconclusive=None),
@@ -383,7 +382,7 @@ def test_the_gravest_warning_of_the_pair_is_told_before_what_to_do():
 
     assert of_the_pair(crowded)[0] == BADLY.text
     assert len(of_the_pair(crowded)) == 2
-    for text in (outcome_as_text(crowded, colored=False), outcome_as_markdown(crowded)):
+    for text in (text_of(crowded), outcome_as_markdown(crowded)):
         assert BADLY.text in text
         assert "quieter machine" in text
     assert [it["slug"] for it in document_of(crowded)["recorded_pair"]["notes"]] == [
