@@ -16,7 +16,7 @@ from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.paired_base import PairedBase
 from rlprof.gate.program import Program, Side
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.runner import Runner
 from rlprof.gate.saved_base import SavedBase
 from rlprof.model.profile import Interval
 

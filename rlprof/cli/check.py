@@ -152,8 +152,8 @@ def check(
 
 def _checked(request: CheckRequest) -> int:
     """The exit code; raises the errors of ours that end in another one."""
-    from rlprof.gate.processes.interruption import Interrupted, interruptible
-    from rlprof.gate.processes.process_session import adopting_orphans
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.processes import adopting_orphans
 
     try:
         with interruptible(), adopting_orphans():

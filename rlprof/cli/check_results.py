@@ -14,11 +14,11 @@ from rlprof.cli.output import in_words, say, show_to_the_reader, write_output
 from rlprof.errors import MeasureError, OutputError, RlprofError, UsageError
 from rlprof.gate.baseline import Baseline, baseline_as_json
 from rlprof.gate.document import check_document, outcome_as_markdown
-from rlprof.gate.formats.json_document import outcome_as_json
-from rlprof.gate.formats.junit import outcome_as_junit
-from rlprof.gate.formats.sarif import outcome_as_sarif
+from rlprof.gate.interruption import Interrupted
+from rlprof.gate.json_document import outcome_as_json
+from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.outcome import exit_code
-from rlprof.gate.processes.interruption import Interrupted
+from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.gate.worktrees.git import git
 from rlprof.model.finding import Range
 from rlprof.report import wording

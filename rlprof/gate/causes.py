@@ -13,7 +13,7 @@ from rlprof.gate import cause_words, words
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.runner import Runner
 from rlprof.model.report import Report
 from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run

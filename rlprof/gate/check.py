@@ -12,13 +12,12 @@ from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline, read_baseline
 from rlprof.gate.causes import Causes, look_for_causes
 from rlprof.gate.fingerprint import fingerprint_here
-from rlprof.gate.interpreter import interpreter_of
+from rlprof.gate.interruption import Interrupted
 from rlprof.gate.judge import CheckSettings, Tell, judge, outcome_without_runs
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.paired_base import PairedBase
-from rlprof.gate.processes.interruption import Interrupted
-from rlprof.gate.program import Counting, Program, Side, as_typed
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.program import Counting, Program, Side, as_typed, interpreter_of
+from rlprof.gate.runner import Runner
 from rlprof.gate.saved_base import SavedBase, check_machine, measure_baseline
 from rlprof.gate.words import first_line
 from rlprof.gate.worktrees.sides import Preparing, Sides, in_worktree

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from rlprof.gate.interpreter import ask
+from rlprof.gate.program import ask
 from rlprof.names import printable
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.host import host_facts

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Final
 
 from rlprof.errors import Failure, MeasureError
 from rlprof.gate.counters import ROUNDING
-from rlprof.gate.processes.own_process import (
+from rlprof.gate.processes import (
     command_to_run,
     end_with,
+    last_lines,
     read_answer,
     read_request,
     write_message,
 )
-from rlprof.gate.processes.process_session import last_lines
 from rlprof.gate.program import Counting, Program
 from rlprof.model.profile import Interval
 from rlprof.report import wording
@@ -199,8 +199,8 @@ def measure_apart(
 
 def main() -> None:
     """Measure what is asked for in the folder of the first argument, and write the answer there."""
-    from rlprof.gate.processes.interruption import Interrupted, interruptible
-    from rlprof.gate.processes.process_session import adopting_orphans
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.processes import adopting_orphans
 
     folder, parent = sys.argv[1:]
     end_with(int(parent))
@@ -214,7 +214,7 @@ def main() -> None:
 
 
 def _measured(request: FloorRequest, place: Path) -> _Answer:
-    from rlprof.gate.running.runner import Runner
+    from rlprof.gate.runner import Runner
 
     runner = Runner(
         place,

@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol
 from rlprof.errors import Failure, MeasureError
 from rlprof.gate.counters import CounterDifference, CounterTolerance, RunCounters, compare_counters
 from rlprof.gate.decision import Decision, DecisionSettings
+from rlprof.gate.interruption import Interrupted
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
-from rlprof.gate.processes.interruption import Interrupted
 from rlprof.gate.program import Program, Side, script_file
 from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs
 from rlprof.gate.words import run_in_words

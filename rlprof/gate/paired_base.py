@@ -10,7 +10,7 @@ from rlprof.gate.judge import CheckSettings, Work, runs_of
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)

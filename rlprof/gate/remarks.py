@@ -9,11 +9,10 @@ from typing import Final
 
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.counters import CounterDifference
-from rlprof.gate.interpreter import is_python
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Verdict
-from rlprof.gate.program import Program, Side, as_typed
-from rlprof.gate.running.turns import TURN_S
+from rlprof.gate.program import Program, Side, as_typed, is_python
+from rlprof.gate.turns import TURN_S
 from rlprof.gate.workload import TOLERANCE
 from rlprof.gate.worktrees.imported_files import ImportedFiles
 from rlprof.model.counters import PROCESSES, TOLD_ON_DEMAND

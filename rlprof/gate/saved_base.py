@@ -18,7 +18,7 @@ from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program
 from rlprof.gate.remarks import on_saved_command, on_unsaved_counters
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.runner import Runner
 from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
 from rlprof.model.recording import Note
 

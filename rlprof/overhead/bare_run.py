@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from rlprof.errors import MeasureError
-from rlprof.gate.processes.process_session import ProcessSession, last_lines
+from rlprof.gate.processes import ProcessSession, last_lines
 from rlprof.gate.program import Program
-from rlprof.gate.running.runner import timed_out
+from rlprof.gate.runner import timed_out
 
 
 def seconds_of(program: Program, number: int, log: Path, *, timeout_s: float) -> float:

@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.errors import MeasureError, RunFileError
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Counting, Program, Side
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.runner import Runner
 from rlprof.model.recording import Recording
 from rlprof.overhead.bare_run import seconds_of
 from rlprof.overhead.cost import Basis, Pair, own_cpu

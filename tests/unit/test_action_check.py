@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from action.check import BadInput, Inputs, Result, command_line, find_base, result_of
-from rlprof.gate.formats.json_document import outcome_as_json
+from rlprof.gate.json_document import outcome_as_json
 from tests.check_factory import checked, rates
 from tests.git_repository import GitRepository
 

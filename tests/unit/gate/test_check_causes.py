@@ -16,11 +16,11 @@ from rlprof.gate import cause_words, words
 from rlprof.gate.causes import Causes
 from rlprof.gate.causes import compared as compared_pair
 from rlprof.gate.document import outcome_as_markdown
-from rlprof.gate.formats.json_document import outcome_as_json
-from rlprof.gate.formats.junit import outcome_as_junit
-from rlprof.gate.formats.sarif import outcome_as_sarif
+from rlprof.gate.json_document import outcome_as_json
+from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
+from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.model.finding import Range
 from rlprof.model.recording import Note
 from rlprof.model.report import Report, SyncSiteRow

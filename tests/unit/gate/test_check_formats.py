@@ -17,13 +17,13 @@ from rlprof.errors import Failure
 from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.document import outcome_as_markdown
-from rlprof.gate.formats.json_document import outcome_as_json
-from rlprof.gate.formats.junit import outcome_as_junit
-from rlprof.gate.formats.sarif import outcome_as_sarif
 from rlprof.gate.inconclusive import OnInconclusive
+from rlprof.gate.json_document import outcome_as_json
+from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
+from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.model.recording import Note
 from tests.check_factory import (
     a_baseline,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.errors import UsageError
-from rlprof.gate.processes.interruption import Interrupted
+from rlprof.gate.interruption import Interrupted
 from rlprof.gate.program import Program, Side
 from rlprof.gate.worktrees.check_folder import MARK, check_folder
 from rlprof.gate.worktrees.sides import Preparing, in_worktree
