@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,16 +15,22 @@ from rlprof.cli.command import program_to_measure
 from rlprof.cli.output import check_output, say
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Target, TargetKind, nothing_to_run
-from rlprof.errors import UsageError
+from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, UsageError
 
 if TYPE_CHECKING:
     from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
-    from rlprof.gate.inconclusive import OnInconclusive
     from rlprof.gate.judge import CheckSettings
     from rlprof.gate.program import Program
 
 ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
 """What ``--artifacts`` writes with ``--profile``."""
+
+
+class OnInconclusive(str, Enum):
+    """What runs that vary too much to tell count as."""
+
+    PASS = "pass"
+    FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,13 @@ class CheckRequest:
     sps_pattern: str | None
     steps_from: str | None
     force: bool
+
+    @property
+    def inconclusive_code(self) -> int:
+        """The exit code of that verdict."""
+        if self.on_inconclusive is None:
+            return EXIT_INCONCLUSIVE
+        return EXIT_OK if self.on_inconclusive is OnInconclusive.PASS else EXIT_REGRESSION
 
 
 ALONE_OURS: Final = frozenset(

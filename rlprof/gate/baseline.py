@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,12 @@ from msgspec import Meta, Struct
 
 import rlprof
 from rlprof.errors import MeasureError, RlprofError, UsageError
-from rlprof.gate.fingerprint import fingerprint
+from rlprof.gate.program import ask
 from rlprof.inputs import read_input
+from rlprof.model.recording import Note
+from rlprof.names import printable
+from rlprof.recording.gpus.reader import find_gpus
+from rlprof.recording.host import host_facts
 from rlprof.renderers.json_report.values import as_json_text, means, one_of, rounded
 
 FORMAT: Final = "rlprof-baseline"
@@ -202,3 +207,87 @@ def _no_baseline(path: Path, why: str) -> RlprofError:
     return MeasureError(
         f"{path} is no baseline, or is damaged: {why}", slug="baseline-damaged", hint=_AGAIN
     )
+
+
+# --- the machine: what another one must have in common with it for their speeds to be compared ---
+
+_OF_GPU: Final = re.compile(r"gpu:\d+:name")
+_HOST: Final = {
+    "cpu_model": "cpu_model",
+    "cores": "cores",
+    "usable_cores": "usable_cores",
+    "architecture": "machine",
+    "gpu_driver": "gpu_driver",
+}
+"""Facts of a host, by the names under which they are kept. Usable cores are those that the affinity
+and the quota of the control group leave."""
+
+_ASK: Final = """
+import importlib.metadata, json, platform
+def version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+print(json.dumps({"python": platform.python_version(), "torch": version("torch")}))
+"""
+"""Without importing torch, which takes seconds."""
+
+NONE: Final = "none"
+
+
+def fingerprint_here(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:
+    """Of this machine and of ``python``, as programs with ``environment`` see them."""
+    gpus = find_gpus(environment)
+    try:
+        facts = host_facts(gpus)
+    finally:
+        if gpus is not None:
+            gpus.close()
+    return fingerprint(facts, _versions(python, environment))
+
+
+def fingerprint(host: Mapping[str, str], versions: Mapping[str, str]) -> dict[str, str]:
+    """``versions`` are those of ``python`` and ``torch``; empty or absent without one."""
+    gpus = [host[name] for name in sorted(host) if _OF_GPU.fullmatch(name)]
+    return {
+        **{name: host.get(fact) or NONE for name, fact in _HOST.items()},
+        "gpus": ", ".join(gpus) or NONE,
+        "python": versions.get("python") or NONE,
+        "torch": versions.get("torch") or NONE,
+    }
+
+
+def differences(saved: Mapping[str, str], here: Mapping[str, str]) -> tuple[str, ...]:
+    """``cores: 8 then, 4 now``, for each that differs; whatever ``saved`` holds, each is one line."""
+    names = sorted(saved.keys() | here.keys())
+    pairs = ((name, saved.get(name, NONE), here.get(name, NONE)) for name in names)
+    return tuple(
+        f"{printable(name)}: {printable(was)} then, {printable(now)} now"
+        for name, was, now in pairs
+        if was != now
+    )
+
+
+def _versions(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: str(text) for name, text in ask(python, _ASK, environment).items()}
+
+
+def check_machine(
+    baseline: Baseline, path: Path, here: Mapping[str, str], *, is_relaxed: bool
+) -> tuple[Note, ...]:
+    """Raise :class:`MeasureError` when the baseline is of another machine than ``here``; if that is fine,
+    a note says so.
+    """
+    found = differences(baseline.machine, here)
+    if not found:
+        return ()
+    if not is_relaxed:
+        raise MeasureError(
+            f"the baseline {path} is of another machine ({'; '.join(found)})",
+            slug="baseline-other-machine",
+            hint="save one here with --save-baseline, compare with --base, which runs both here, or "
+            "accept what the machines differ by with --relax-machine",
+        )
+    text = f"The baseline is of another machine, which was accepted: {'; '.join(found)}."
+    return (Note("warning", "machine-relaxed", text),)

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.baseline import Baseline, read_baseline
-from rlprof.gate.causes import Causes, look_for_causes
-from rlprof.gate.fingerprint import fingerprint_here
+from rlprof.gate.baseline import Baseline, check_machine, fingerprint_here, read_baseline
+from rlprof.gate.bases import PairedBase, SavedBase, measure_baseline
+from rlprof.gate.causes import record_pair
 from rlprof.gate.interruption import Interrupted
 from rlprof.gate.judge import CheckSettings, Tell, judge, outcome_without_runs
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
-from rlprof.gate.paired_base import PairedBase
 from rlprof.gate.program import Counting, Program, Side, as_typed, interpreter_of
 from rlprof.gate.runner import Runner
-from rlprof.gate.saved_base import SavedBase, check_machine, measure_baseline
 from rlprof.gate.words import first_line
 from rlprof.gate.worktrees.sides import Preparing, Sides, in_worktree
 from rlprof.model.recording import Note
@@ -84,8 +83,8 @@ class CheckPlan:
 
 class Checked(NamedTuple):
     outcome: Outcome
-    causes: Causes | None = None
-    """Where they were asked for and found; their run files are there until the check's folder goes."""
+    recorded: tuple[MeasuredRun, MeasuredRun] | None = None
+    """Of base and head, where causes were asked for; their run files are there until the check's folder goes."""
 
 
 def run_check(
@@ -136,7 +135,7 @@ def _against_file(plan: CheckPlan, base: FileBase, runner: Runner, tell: Tell) -
         baseline, base.file, _machine_of(plan.head), is_relaxed=base.is_machine_relaxed
     )
     saved = SavedBase(baseline, base.name, plan.head, runner)
-    outcome = judge(saved, plan.head, plan.settings, tell)
+    outcome = saved.told(judge(saved, plan.head, plan.settings, tell))
     return replace(outcome, notes=(*notes, *outcome.notes))
 
 
@@ -174,7 +173,7 @@ def _in_pairs(plan: CheckPlan, sides: Sides, runner: Runner, tell: Tell) -> Chec
         return Checked(outcome)
     tell("a last pair, recorded in full")
     try:
-        causes = look_for_causes(base, head, runner, outcome)
+        pair = record_pair(base, head, runner, outcome)
     except (Exception, Interrupted) as error:
         # The verdict stands without them, be it a failed run, a bug of ours or a signal.
         stopped_by = error.signum if isinstance(error, Interrupted) else None
@@ -183,7 +182,7 @@ def _in_pairs(plan: CheckPlan, sides: Sides, runner: Runner, tell: Tell) -> Chec
         )
         note = Note("warning", "no-causes", f"The causes are not known: {why}.")
         return Checked(replace(outcome, notes=(*outcome.notes, note), stopped_by=stopped_by))
-    return Checked(replace(outcome, comparison=causes.comparison), causes)
+    return Checked(replace(outcome, comparison=pair.comparison), pair.runs)
 
 
 def _machine_of(program: Program) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rlprof.comparison.html import Occasion, comparison_as_html
 from rlprof.documents.blocks import (
     Block,
     Cell,
@@ -21,7 +22,7 @@ from rlprof.documents.blocks import (
     figures,
 )
 from rlprof.documents.markdown import as_markdown
-from rlprof.gate import cause_words, words
+from rlprof.gate import causes, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.names import printable
@@ -39,11 +40,21 @@ _SIGNS: Final = {
     Verdict.COULD_NOT_MEASURE: "⚠️",
 }
 
+_PAGE: Final = "One pair, recorded to look for causes; the check judged others"
+
 
 def outcome_as_markdown(outcome: Outcome) -> str:
     """For a job's summary or a pull request, where nothing else tells a failure."""
     blocks = check_document(outcome, tells_failure=True)
     return f"### {_SIGNS[outcome.verdict]} rlprof check\n\n{as_markdown(blocks)}"
+
+
+def outcome_as_page(outcome: Outcome) -> str:
+    """The pair that was recorded in full as one HTML page, below the verdict: what it says of the rate is no second one."""
+    assert outcome.comparison is not None, "a page is asked for where a pair was compared"
+    worse = words.what_got_worse(outcome)
+    lines = tuple(line for told in worse for line in told.lines or (told.heading,))
+    return comparison_as_html(outcome.comparison, Occasion(_PAGE, words.verdict(outcome), lines))
 
 
 def check_document(outcome: Outcome, *, tells_failure: bool = False) -> Iterator[Block]:
@@ -88,12 +99,12 @@ def _counters(outcome: Outcome) -> Iterator[Table]:
 
 
 def _causes(outcome: Outcome) -> Iterator[Block]:
-    for told in cause_words.causes(outcome):
+    for told in words.causes(outcome):
         if told.lines:
             yield Items([Item(line) for line in told.lines], told.heading.removesuffix(":"))
         else:
             yield Paragraph([told.heading])
-    worse = (*cause_words.worse_findings(outcome), *cause_words.in_head_only(outcome))
+    worse = (*causes.worse_findings(outcome), *causes.in_head_only(outcome))
     names = dict.fromkeys(change.shown.finding.detector for change in worse)
     if names:
         pages = ", ".join(f"rlprof explain {printable(name, 80)}" for name in names)

@@ -22,7 +22,7 @@ from rlprof.gate.counters import ROUNDING
 from rlprof.gate.processes import (
     command_to_run,
     end_with,
-    last_lines,
+    ended_without_a_word,
     read_answer,
     read_request,
     write_message,
@@ -187,11 +187,7 @@ def measure_apart(
         asked.unlink(missing_ok=True)
     answer = read_answer(answered, _Answer)
     if answer is None:
-        raise MeasureError(
-            f"the measurement of {request.program.name} ended without a word\n{last_lines(log)}",
-            slug="recording-lost",
-            hint="was it killed, or is the machine out of memory? Otherwise please report it",
-        )
+        raise ended_without_a_word(f"the measurement of {request.program.name}", log)
     if answer.failure is not None:
         raise answer.failure.error()
     return answer.runs

@@ -9,15 +9,20 @@ from statistics import fmean
 from typing import NamedTuple, Protocol
 
 from rlprof.errors import Failure, MeasureError
+from rlprof.gate.comparability import (
+    check_same_steps,
+    check_same_unit,
+    on_counters,
+    on_passed_rates,
+    on_runs,
+)
 from rlprof.gate.counters import CounterDifference, CounterTolerance, RunCounters, compare_counters
 from rlprof.gate.decision import Decision, DecisionSettings
 from rlprof.gate.interruption import Interrupted
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Program, Side, script_file
-from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs
 from rlprof.gate.words import run_in_words
-from rlprof.gate.workload import check_same_steps, check_same_unit
 from rlprof.report.wording import counted
 from rlprof.units import duration
 
@@ -98,9 +103,6 @@ class Base(Protocol):
     def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
         """On the rates."""
 
-    def told(self, outcome: Outcome) -> Outcome:
-        """With what is known of it besides its runs."""
-
 
 @dataclass(slots=True)
 class _Trial:
@@ -125,7 +127,7 @@ def judge(base: Base, head: Program, settings: CheckSettings, tell: Tell) -> Out
         end = _End(_verdict(base, trial, settings, tell))
     except (MeasureError, Interrupted) as why:
         end = _end_by(why, len(trial.runs))
-    return base.told(_outcome(trial, end, base.name, head, settings))
+    return _outcome(trial, end, base.name, head, settings)
 
 
 def outcome_without_runs(

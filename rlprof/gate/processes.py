@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 import msgspec
 
 import rlprof
+from rlprof.errors import MeasureError
 from rlprof.gate.interruption import shielded
 from rlprof.names import printable
 from rlprof.recording import procfs
@@ -257,6 +258,15 @@ def read_answer(file: Path, kind: type[_Message]) -> _Message | None:
         return read_request(file, kind)
     except (OSError, ValueError):
         return None
+
+
+def ended_without_a_word(what: str, log: Path) -> MeasureError:
+    """The error of a process for ``what`` that gave no answer."""
+    return MeasureError(
+        f"{what} ended without a word\n{last_lines(log)}",
+        slug="recording-lost",
+        hint="was it killed, or is the machine out of memory? Otherwise please report it",
+    )
 
 
 def end_with(parent: int) -> None:

@@ -15,7 +15,7 @@ from typing import Final
 from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun, measured
 from rlprof.gate.planned_run import PlannedRun, RunAnswer, command_for
-from rlprof.gate.processes import ProcessSession, last_lines, read_answer
+from rlprof.gate.processes import ProcessSession, ended_without_a_word, last_lines, read_answer
 from rlprof.gate.program import Counting, Program
 from rlprof.gate.turns import TURN_S, TurnsTaken, turns_of
 from rlprof.gate.worktrees.imported_files import (
@@ -174,11 +174,7 @@ def check_end(run: PlannedRun) -> None:
     """Raise :class:`MeasureError` unless ``run``, which is over, ended well."""
     answer = read_answer(run.answer, RunAnswer)
     if answer is None:
-        raise MeasureError(
-            f"the recording of {run.name} ended without a word\n{last_lines(run.log)}",
-            slug="recording-lost",
-            hint="was it killed, or is the machine out of memory? Otherwise please report it",
-        )
+        raise ended_without_a_word(f"the recording of {run.name}", run.log)
     if answer.failure is not None:
         why = answer.failure
         raise why._replace(message=f"{run.name} could not be recorded: {why.message}").error()

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.cli import check_results
 from rlprof.cli.check_request import CheckRequest, Outputs
 from rlprof.cli.check_results import hand_out, write_artifacts
 from rlprof.cli.target import Target, TargetKind
 from rlprof.errors import EXIT_REGRESSION, OutputError
-from rlprof.gate.causes import Causes
+from rlprof.gate.check import Checked
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from tests.check_factory import a_measured_run, checked, rates
 from tests.comparison_factory import a_training, compared
@@ -93,16 +95,16 @@ def test_without_standard_output_the_files_are_written(tmp_path, monkeypatch):
     assert (tmp_path / "check.json").exists()
 
 
-def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys):
-    class Undrawable(Causes):
-        def page(self) -> str:
-            raise KeyError("a bug of ours")
+def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys, monkeypatch):
+    def undrawable(_outcome: Outcome) -> str:
+        raise KeyError("a bug of ours")
 
+    monkeypatch.setattr(check_results, "outcome_as_page", undrawable)
     run = a_measured_run(Side.BASE, 1)
-    causes = Undrawable(compared(a_training(), a_training()), (run, run), SLOWER)
+    outcome = replace(SLOWER, comparison=compared(a_training(), a_training()))
     request = asked_for(Outputs(None, None, None, None))
 
-    write_artifacts(replace(request, artifacts=tmp_path), causes)
+    write_artifacts(Checked(outcome, (run, run)), replace(request, artifacts=tmp_path))
 
     assert "not all of diff.html" in capsys.readouterr().err
 

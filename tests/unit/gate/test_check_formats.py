@@ -13,11 +13,10 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from rlprof.errors import Failure
+from rlprof.errors import EXIT_REGRESSION, Failure
 from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.document import outcome_as_markdown
-from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.json_document import outcome_as_json
 from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.measured_run import MeasuredRun
@@ -95,8 +94,8 @@ Format = Callable[[Outcome], str]
 FORMATS: dict[str, Format] = {
     "terminal": text_of,
     "markdown": outcome_as_markdown,
-    "json": lambda outcome: outcome_as_json(outcome, on_inconclusive=None),
-    "junit": lambda outcome: outcome_as_junit(outcome, on_inconclusive=None),
+    "json": outcome_as_json,
+    "junit": outcome_as_junit,
     "sarif": lambda outcome: outcome_as_sarif(outcome, root=HOME),
 }
 every_outcome = pytest.mark.parametrize("name", OUTCOMES)
@@ -299,7 +298,7 @@ def test_large_counts_are_told_in_full():
 
 def test_an_inconclusive_check_that_is_to_fail_is_a_failure_of_junit():
     (suite,) = ElementTree.fromstring(
-        outcome_as_junit(UNCLEAR, on_inconclusive=OnInconclusive.FAIL).encode()
+        outcome_as_junit(UNCLEAR, inconclusive=EXIT_REGRESSION).encode()
     )
 
     assert suite.get("failures") == "1"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.gate.fingerprint import fingerprint_here
+from rlprof.gate.baseline import fingerprint_here
 from rlprof.gate.program import ask, interpreter_of
 
 

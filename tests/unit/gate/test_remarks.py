@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from rlprof.gate.comparability import on_counters, on_passed_rates, on_runs
 from rlprof.gate.outcome import Verdict
 from rlprof.gate.program import Side
-from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs
 from rlprof.model.recording import Note
 from tests.check_factory import a_measured_run
 

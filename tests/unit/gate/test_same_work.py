@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from rlprof.errors import MeasureError
-from rlprof.gate.workload import check_same_steps, check_same_unit
+from rlprof.gate.comparability import check_same_steps, check_same_unit
 
 RATES = (1000.0, 1001.0, 999.0)
 

@@ -1,4 +1,4 @@
-"""What to know of a check besides its verdict."""
+"""Whether the runs of both sides can be held against each other: errors where not, remarks on what else to know."""
 
 from __future__ import annotations
 
@@ -7,52 +7,80 @@ from math import log
 from statistics import median
 from typing import Final
 
-from rlprof.gate.baseline import Baseline
+from rlprof.errors import MeasureError
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Verdict
-from rlprof.gate.program import Program, Side, as_typed, is_python
+from rlprof.gate.program import Side
 from rlprof.gate.turns import TURN_S
-from rlprof.gate.workload import TOLERANCE
 from rlprof.gate.worktrees.imported_files import ImportedFiles
-from rlprof.model.counters import PROCESSES, TOLD_ON_DEMAND
+from rlprof.model.counters import PROCESSES
 from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.report import wording
 from rlprof.units import count
+
+TOLERANCE: Final = 0.02
+"""Relative difference in steps that a last, half filled rollout may make."""
+
+_FEWEST_RUNS: Final = 3
+"""Runs a side, below which steps that vary from run to run cannot be told from other work."""
+
+_FEWEST_ALIKE: Final = 2
+"""The same, of steps that do not vary."""
+
+
+def check_same_unit(base: tuple[str, str], head: tuple[str, str]) -> None:
+    """Of (unit, source) of both; raises :class:`MeasureError` where they differ."""
+    if base != head:
+        raise MeasureError(
+            f"base and head count different things: {_counted(base)} and {_counted(head)}",
+            slug="different-units",
+            hint="count the same thing in both with --steps-from MODULE:FUNCTION or --sps-pattern",
+        )
+
+
+def check_same_steps(
+    base: Sequence[float],
+    head: Sequence[float],
+    rates: tuple[Sequence[float], Sequence[float]],
+) -> None:
+    """Raise :class:`MeasureError` when all runs of one side made more steps than all of the other.
+
+    ``rates`` are those of both. Programs that train for a time make as many steps as they can:
+    where the rates differ likewise, that is let pass.
+    """
+    do_vary = len({*base}) > 1 or len({*head}) > 1
+    if min(len(base), len(head)) < (_FEWEST_RUNS if do_vary else _FEWEST_ALIKE):
+        return
+    if max(base) >= min(head) and max(head) >= min(base):
+        return
+    if not median(base) or not median(head):
+        return  # Who prints a rate alone does not say how many steps it makes.
+    change = log(median(head) / median(base))
+    explained = log(median(rates[1]) / median(rates[0])) if all(rates) else 0.0
+    if abs(change) <= TOLERANCE or abs(change - explained) < abs(change) / 2:
+        return
+    was, now = count(median(base)), count(median(head))
+    raise MeasureError(
+        f"base and head do different work: base makes {was} steps, head {now}",
+        slug="different-steps",
+        hint="give both the same number of steps, or let both train for the same time",
+    )
+
+
+def _counted(what: tuple[str, str]) -> str:
+    unit, source = what  # A baseline file may hold anything.
+    return f"{printable(unit)} ({printable(source)})"
+
+
+# --- remarks ----------------------------------------------------------------------------------
 
 MUCH_LONGER: Final = 1.2
 """Times as long as those of base that runs of head may take without a word, though their rate has passed."""
 
 MUCH_WAITING: Final = 0.1
 """Part of its turns that a run may wait without a word."""
-
-
-def on_saved_command(baseline: Baseline, head: Program) -> Iterator[Note]:
-    if _without_interpreter(baseline.command) != _without_interpreter(head.told_command):
-        yield Note(
-            "warning",
-            "baseline-other-command",
-            f"The baseline was saved for another command: {printable(as_typed(baseline.command), 400)}.",
-        )
-
-
-def _without_interpreter(command: Sequence[str]) -> Sequence[str]:
-    """Its path is another on each machine."""
-    return command[1:] if command and is_python(command[0]) else command
-
-
-def on_unsaved_counters(counters: Sequence[CounterDifference]) -> Iterator[Note]:
-    """What head counted and the baseline does not tell."""
-    names = sorted(
-        it.name for it in counters if it.base is None and it.head and it.name not in TOLD_ON_DEMAND
-    )
-    if names:
-        yield Note(
-            "info",
-            "counters-not-saved",
-            f"The baseline does not tell {', '.join(names)}: not judged until it is saved again.",
-        )
 
 
 def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
