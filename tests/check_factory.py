@@ -137,7 +137,6 @@ def checked(
     head = head or a_program(Side.HEAD)
     return judge(
         PairedBase(base or a_program(Side.BASE), head, runner, in_turns),
-        head,
         CheckSettings(
             decision or DecisionSettings(), counters_only=counters_only, in_turns=in_turns
         ),
@@ -172,7 +171,7 @@ def checked_against(
     head = a_program(Side.HEAD)
     saved = SavedBase(baseline, "perf.json", head, ListedRuns(runs))
     settings = CheckSettings(DecisionSettings(), tolerances, counters_only)
-    return saved.told(judge(saved, head, settings, lambda _line: None))
+    return saved.told(judge(saved, settings, lambda _line: None))
 
 
 def text_of(outcome: Outcome, *, width: int | None = None, colored: bool = False) -> str:

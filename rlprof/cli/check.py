@@ -199,11 +199,11 @@ def _check(request: CheckRequest) -> int:
         if base is None:
             write_baseline(new_baseline(plan, request.pairs, folder, _tell), request)
             return EXIT_OK
-        checked = run_check(plan, base, folder, _tell)
+        outcome = run_check(plan, base, folder, _tell)
         try:
-            return hand_out(checked.outcome, request)
+            return hand_out(outcome, request)
         finally:
-            write_artifacts(checked, request)
+            write_artifacts(outcome, request)
 
 
 def _tell(text: str) -> None:

@@ -18,9 +18,10 @@ from rlprof.cli.target import Target, TargetKind, nothing_to_run
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, UsageError
 
 if TYPE_CHECKING:
-    from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
+    from rlprof.gate.check import CheckPlan, CommandBase, FileBase
     from rlprof.gate.judge import CheckSettings
     from rlprof.gate.program import Program
+    from rlprof.gate.worktrees.sides import CommitBase
 
 ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
 """What ``--artifacts`` writes with ``--profile``."""
@@ -216,8 +217,9 @@ def plan_of(
 
     Raises ``UsageError``.
     """
-    from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
+    from rlprof.gate.check import CheckPlan, CommandBase, FileBase
     from rlprof.gate.program import Counting
+    from rlprof.gate.worktrees.sides import CommitBase
 
     settings = _settings(request)
     lost = misplaced(request.target.words)

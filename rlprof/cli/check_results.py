@@ -25,7 +25,6 @@ from rlprof.model.finding import Range
 from rlprof.report import wording
 
 if TYPE_CHECKING:
-    from rlprof.gate.check import Checked
     from rlprof.gate.outcome import Outcome
 
 _STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
@@ -77,17 +76,16 @@ def _spread(baseline: Baseline) -> str:
     return f", {wording.unglued(wording.between(Range(low, high), wording.rate_unit(baseline)))}"
 
 
-def write_artifacts(checked: Checked, request: CheckRequest) -> None:
+def write_artifacts(outcome: Outcome, request: CheckRequest) -> None:
     """While the run files are there. The verdict stands without them: a full disk, or a bug of ours, is only told."""
-    outcome, recorded = checked
-    if request.artifacts is None or recorded is None or outcome.comparison is None:
+    if request.artifacts is None or outcome.comparison is None:
         return
     page, drawing, *files = (request.artifacts / name for name in ARTIFACTS)
     try:
         write_output(page, outcome_as_page(outcome), force=request.force)
         write_output(drawing, comparison_as_svg(outcome.comparison), force=request.force)
-        for file, run in zip(files, recorded, strict=True):
-            write_output(file, run.run_file.read_bytes(), force=request.force)
+        for file, run_file in zip(files, outcome.recorded, strict=True):
+            write_output(file, run_file.read_bytes(), force=request.force)
     except Exception as error:
         why = error.message if isinstance(error, RlprofError) else repr(error)
         say(f"rlprof: not all of {', '.join(ARTIFACTS)}: {why}")

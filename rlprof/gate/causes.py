@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from rlprof.comparison.compare import Comparison, compare
@@ -31,21 +32,12 @@ _MUCH: Final = 0.5
 """Part of the largest growth of a function from which on findings explain it."""
 
 
-class RecordedPair(NamedTuple):
-    comparison: Comparison
-    runs: tuple[MeasuredRun, MeasuredRun]
-    """Of base and of head; their run files are there until the check ends."""
-
-
-def record_pair(base: Program, head: Program, runner: Runner, outcome: Outcome) -> RecordedPair:
-    """Run both once more, sampled; raises ``MeasureError``."""
+def record_pair(base: Program, head: Program, runner: Runner, outcome: Outcome) -> Outcome:
+    """Run both once more, sampled; ``outcome`` with what that shows. Raises ``MeasureError``."""
     pair = len(outcome.pairs()) + 1
-    runs = (
-        runner.measure(base, pair, is_full=True),
-        runner.measure(head, pair, is_full=True),
-    )
-    was, now = (_report(run) for run in runs)
-    return RecordedPair(compared(was, now), runs)
+    runs = [runner.measure(program, pair, is_full=True) for program in (base, head)]
+    comparison = compared(*map(_report, runs))
+    return replace(outcome, comparison=comparison, recorded=tuple(run.run_file for run in runs))
 
 
 def compared(base: Report, head: Report) -> Comparison:

@@ -15,7 +15,6 @@ from rlprof.comparison.compare import Comparison
 from rlprof.comparison.grown import GrownFunction
 from rlprof.errors import EXIT_INCONCLUSIVE
 from rlprof.gate import causes, decision, program, words
-from rlprof.gate.causes import MoreReads
 from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import State
 from rlprof.gate.measured_run import MeasuredRun
@@ -274,7 +273,7 @@ def _pair(outcome: Outcome, found: Comparison) -> RecordedPair:
             FindingInHead(change.shown.finding.detector, words.finding_in_head(change, found))
             for change in causes.in_head_only(outcome)
         ],
-        reads=[_read(more, found) for more in causes.reads_of(outcome)],
+        reads=[Read(*more, words.read(more, found)) for more in causes.reads_of(outcome)],
         notes=notes_of(found.notes),
     )
 
@@ -291,17 +290,4 @@ def _function(function: GrownFunction, found: Comparison) -> SlowerFunction:
         head_us=function.new_us,
         waits=function.waits,
         text=words.function(function, found),
-    )
-
-
-def _read(more: MoreReads, found: Comparison) -> Read:
-    return Read(
-        counter=more.counter,
-        file=more.file,
-        line=more.line,
-        function=more.function,
-        method=more.method,
-        base=more.base,
-        head=more.head,
-        text=words.read(more, found),
     )

@@ -81,6 +81,10 @@ class Base(Protocol):
         """For people."""
 
     @property
+    def head(self) -> Program:
+        """The one that is held against it."""
+
+    @property
     def round_name(self) -> str:
         """``pair`` or ``run``."""
 
@@ -119,7 +123,7 @@ class _End(NamedTuple):
     stopped_by: int | None = None
 
 
-def judge(base: Base, head: Program, settings: CheckSettings, tell: Tell) -> Outcome:
+def judge(base: Base, settings: CheckSettings, tell: Tell) -> Outcome:
     """Run until it is decided; never raises :class:`MeasureError`, nor that it was :class:`Interrupted`."""
     trial = _Trial()
     try:
@@ -127,7 +131,7 @@ def judge(base: Base, head: Program, settings: CheckSettings, tell: Tell) -> Out
         end = _End(_verdict(base, trial, settings, tell))
     except (MeasureError, Interrupted) as why:
         end = _end_by(why, len(trial.runs))
-    return _outcome(trial, end, base.name, head, settings)
+    return _outcome(trial, end, base.name, base.head, settings)
 
 
 def outcome_without_runs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from statistics import median
 
 from rlprof.comparison.compare import Comparison
@@ -61,6 +62,8 @@ class Outcome:
     """The signal that ended the check early; the verdict may have been known by then."""
     comparison: Comparison | None = None
     """Of a pair that was recorded in full; None unless asked for."""
+    recorded: tuple[Path, ...] = ()
+    """Its run files, of base and head; they are there until the folder of the check goes."""
     notes: tuple[Note, ...] = ()
 
     @property

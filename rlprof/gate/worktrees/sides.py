@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -29,42 +29,41 @@ class Sides(NamedTuple):
     notes: tuple[Note, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Preparing:
-    """How the base is built before it runs."""
+class CommitBase(NamedTuple):
+    """The same program at another commit."""
 
-    command: str | None
-    """Of the shell."""
-    log: Path
-    timeout_s: float
+    name: str
+    """As git takes it: ``origin/main``."""
+    prepare: str | None = None
+    """Command of the shell that builds it in its worktree."""
+    script: str | None = None
+    """Word of the command that must be a file there too."""
 
 
 @contextmanager
 def in_worktree(
     head: Program,
-    ref: str,
+    commit: CommitBase,
     parent: Path,
     *,
-    preparing: Preparing,
-    script: str | None,
+    timeout_s: float,
     tell: Callable[[str], None],
 ) -> Iterator[Sides]:
-    """Both sides, while a worktree of ``ref`` lies below ``parent``.
+    """Both sides, while a worktree of ``commit`` lies below ``parent``; ``timeout_s`` is what building it may take.
 
-    ``script`` is a word of the command that must be a file in the base too. Raises ``UsageError`` and
-    :class:`MeasureError` as ``find_repository``, ``worktree_of`` and ``prepare`` do.
+    Raises ``UsageError`` and :class:`MeasureError` as ``find_repository``, ``worktree_of`` and ``prepare`` do.
     """
-    repository = find_repository(head.folder, ref)
+    repository = find_repository(head.folder, commit.name)
     with worktree_of(repository, parent) as tree:
-        base, same_head = _sides(head, ref, repository, tree)
-        if preparing.command is not None:
-            tell(f"preparing the base: {redact_line(preparing.command)}")
+        base, same_head = _sides(head, commit.name, repository, tree)
+        if commit.prepare is not None:
+            tell(f"preparing the base: {redact_line(commit.prepare)}")
             prepare(
-                preparing.command,
+                commit.prepare,
                 tree,
                 environment={**base.environment, "RLPROF_HEAD": str(head.folder)},
-                log=preparing.log,
-                timeout_s=preparing.timeout_s,
+                log=parent / "prepare.log",
+                timeout_s=timeout_s,
             )
             if not tree.folder.is_dir():
                 raise MeasureError(
@@ -74,9 +73,9 @@ def in_worktree(
                 )
             refuse_installed_base(head, tree.root)
             # What was built is there only now: its paths no longer lead to head's.
-            base, same_head = _sides(head, ref, repository, tree)
-        if script is not None:
-            _check_script(base, script, repository, tree)
+            base, same_head = _sides(head, commit.name, repository, tree)
+        if commit.script is not None:
+            _check_script(base, commit.script, repository, tree)
         yield Sides(base, same_head, tuple(_notes(repository, tree)))
 
 

@@ -13,10 +13,8 @@ from rlprof.cli.check_request import CheckRequest, Outputs
 from rlprof.cli.check_results import hand_out, write_artifacts
 from rlprof.cli.target import Target, TargetKind
 from rlprof.errors import EXIT_REGRESSION, OutputError
-from rlprof.gate.check import Checked
 from rlprof.gate.outcome import Outcome
-from rlprof.gate.program import Side
-from tests.check_factory import a_measured_run, checked, rates
+from tests.check_factory import checked, rates
 from tests.comparison_factory import a_training, compared
 
 SLOWER = checked(rates(1000, 800))
@@ -100,11 +98,10 @@ def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys, monkeyp
         raise KeyError("a bug of ours")
 
     monkeypatch.setattr(check_results, "outcome_as_page", undrawable)
-    run = a_measured_run(Side.BASE, 1)
     outcome = replace(SLOWER, comparison=compared(a_training(), a_training()))
     request = asked_for(Outputs(None, None, None, None))
 
-    write_artifacts(Checked(outcome, (run, run)), replace(request, artifacts=tmp_path))
+    write_artifacts(outcome, replace(request, artifacts=tmp_path))
 
     assert "not all of diff.html" in capsys.readouterr().err
 
