@@ -9,9 +9,10 @@ from typing import Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
+from rlprof.gate.comparability import Work
 from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
-from rlprof.gate.judge import CheckSettings, Tell, Work, runs_of, tell_run, time_left
+from rlprof.gate.judge import CheckSettings, Tell, runs_of, tell_run, time_left
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side, as_typed, is_python

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import log
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.counters import CounterDifference
+from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Verdict
 from rlprof.gate.program import Side
@@ -30,9 +30,31 @@ _FEWEST_ALIKE: Final = 2
 """The same, of steps that do not vary."""
 
 
-def check_same_unit(base: tuple[str, str], head: tuple[str, str]) -> None:
-    """Of (unit, source) of both; raises :class:`MeasureError` where they differ."""
-    if base != head:
+class Work(NamedTuple):
+    """All that one side did so far, one entry a run."""
+
+    unit: str
+    source: str
+    steps: Sequence[float]
+    rates: Sequence[float]
+    """Empty where they were not asked for."""
+    counters: Sequence[RunCounters]
+
+    @classmethod
+    def of(cls, runs: Sequence[MeasuredRun]) -> Work:
+        """``runs`` are those of a side, at least one."""
+        return cls(
+            unit=runs[-1].unit,
+            source=runs[-1].source,
+            steps=[run.steps for run in runs],
+            rates=[run.sps.median for run in runs if run.sps is not None],
+            counters=[run.counters for run in runs],
+        )
+
+
+def check_same_unit(base: Work, head: Work) -> None:
+    """Raise :class:`MeasureError` where they count different things."""
+    if (base.unit, base.source) != (head.unit, head.source):
         raise MeasureError(
             f"base and head count different things: {_counted(base)} and {_counted(head)}",
             slug="different-units",
@@ -40,38 +62,35 @@ def check_same_unit(base: tuple[str, str], head: tuple[str, str]) -> None:
         )
 
 
-def check_same_steps(
-    base: Sequence[float],
-    head: Sequence[float],
-    rates: tuple[Sequence[float], Sequence[float]],
-) -> None:
+def check_same_steps(base: Work, head: Work) -> None:
     """Raise :class:`MeasureError` when all runs of one side made more steps than all of the other.
 
-    ``rates`` are those of both. Programs that train for a time make as many steps as they can:
-    where the rates differ likewise, that is let pass.
+    Programs that train for a time make as many steps as they can: where the rates differ likewise, that is
+    let pass.
     """
-    do_vary = len({*base}) > 1 or len({*head}) > 1
-    if min(len(base), len(head)) < (_FEWEST_RUNS if do_vary else _FEWEST_ALIKE):
+    do_vary = len({*base.steps}) > 1 or len({*head.steps}) > 1
+    if min(len(base.steps), len(head.steps)) < (_FEWEST_RUNS if do_vary else _FEWEST_ALIKE):
         return
-    if max(base) >= min(head) and max(head) >= min(base):
+    if max(base.steps) >= min(head.steps) and max(head.steps) >= min(base.steps):
         return
-    if not median(base) or not median(head):
+    was, now = median(base.steps), median(head.steps)
+    if not was or not now:
         return  # Who prints a rate alone does not say how many steps it makes.
-    change = log(median(head) / median(base))
-    explained = log(median(rates[1]) / median(rates[0])) if all(rates) else 0.0
+    change = log(now / was)
+    has_rates = base.rates and head.rates
+    explained = log(median(head.rates) / median(base.rates)) if has_rates else 0.0
     if abs(change) <= TOLERANCE or abs(change - explained) < abs(change) / 2:
         return
-    was, now = count(median(base)), count(median(head))
     raise MeasureError(
-        f"base and head do different work: base makes {was} steps, head {now}",
+        f"base and head do different work: base makes {count(was)} steps, head {count(now)}",
         slug="different-steps",
         hint="give both the same number of steps, or let both train for the same time",
     )
 
 
-def _counted(what: tuple[str, str]) -> str:
-    unit, source = what  # A baseline file may hold anything.
-    return f"{printable(unit)} ({printable(source)})"
+def _counted(work: Work) -> str:
+    # A baseline file may hold anything.
+    return f"{printable(work.unit)} ({printable(work.source)})"
 
 
 # --- remarks ----------------------------------------------------------------------------------

@@ -10,13 +10,14 @@ from typing import NamedTuple, Protocol
 
 from rlprof.errors import Failure, MeasureError
 from rlprof.gate.comparability import (
+    Work,
     check_same_steps,
     check_same_unit,
     on_counters,
     on_passed_rates,
     on_runs,
 )
-from rlprof.gate.counters import CounterDifference, CounterTolerance, RunCounters, compare_counters
+from rlprof.gate.counters import CounterDifference, CounterTolerance, compare_counters
 from rlprof.gate.decision import Decision, DecisionSettings
 from rlprof.gate.interruption import Interrupted
 from rlprof.gate.measured_run import MeasuredRun
@@ -49,28 +50,6 @@ class CheckSettings:
     def first_pairs(self) -> int:
         """Two show whether a counter is the same in each run, and so is judged to the last event."""
         return 2 if self.counters_only else self.decision.looks[0]
-
-
-class Work(NamedTuple):
-    """All that one side did so far, one entry a run."""
-
-    unit: str
-    source: str
-    steps: Sequence[float]
-    rates: Sequence[float]
-    """Empty where they were not asked for."""
-    counters: Sequence[RunCounters]
-
-    @classmethod
-    def of(cls, runs: Sequence[MeasuredRun]) -> Work:
-        """``runs`` are those of a side, at least one."""
-        return cls(
-            unit=runs[-1].unit,
-            source=runs[-1].source,
-            steps=[run.steps for run in runs],
-            rates=[run.sps.median for run in runs if run.sps is not None],
-            counters=[run.counters for run in runs],
-        )
 
 
 class Base(Protocol):
@@ -177,9 +156,9 @@ def _verdict(base: Base, trial: _Trial, settings: CheckSettings, tell: Tell) -> 
             trial.runs.append(run)
             tell_run(run, tell)
         was, now = base.work(trial.runs), Work.of(runs_of(Side.HEAD, trial.runs))
-        check_same_unit((was.unit, was.source), (now.unit, now.source))
+        check_same_unit(was, now)
         if not settings.counters_only:
-            check_same_steps(was.steps, now.steps, (was.rates, now.rates))
+            check_same_steps(was, now)
         trial.counters = compare_counters(
             was.counters, now.counters, settings.tolerances, known=base.known_counters
         )
