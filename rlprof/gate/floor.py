@@ -31,6 +31,9 @@ from rlprof.gate.program import Counting, Program
 from rlprof.model.profile import Interval
 from rlprof.report import wording
 
+if TYPE_CHECKING:
+    from rlprof.gate.measured_run import MeasuredRun
+
 
 @dataclass(frozen=True, slots=True)
 class Floor:
@@ -134,9 +137,6 @@ def _rate_in_words(rate: float, at_least: float) -> str:
     told = wording.rate(rate)
     return f"{rate:.6g}" if told == wording.count(at_least) else told
 
-
-if TYPE_CHECKING:
-    from rlprof.gate.measured_run import MeasuredRun
 
 # --- measuring in a process of its own --------------------------------------------------------
 

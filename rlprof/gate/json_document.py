@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 import rlprof
@@ -15,7 +16,6 @@ from rlprof.comparison.compare import Comparison
 from rlprof.comparison.grown import GrownFunction
 from rlprof.errors import EXIT_INCONCLUSIVE
 from rlprof.gate import causes, decision, program, words
-from rlprof.gate.counters import CounterDifference
 from rlprof.gate.decision import State
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
@@ -206,7 +206,10 @@ def outcome_as_json(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) 
             head=_side(outcome, program.Side.HEAD, outcome.head),
             decision=None if outcome.decision is None else _decision(outcome, outcome.decision),
             runs=[_run(run) for run in outcome.runs],
-            counters_per_step=[_counter(counter) for counter in outcome.counters],
+            counters_per_step=[
+                msgspec.convert(counter, Counter, from_attributes=True)
+                for counter in outcome.counters
+            ],
             findings=[] if found is None else _findings(outcome, found),
             recorded_pair=None if found is None else _pair(outcome, found),
             failure=None if outcome.failure is None else Failure(*outcome.failure),
@@ -241,17 +244,6 @@ def _run(run: MeasuredRun) -> Run:
         steps=run.steps,
         source=run.source,
         wall_s=run.wall_s,
-    )
-
-
-def _counter(counter: CounterDifference) -> Counter:
-    return Counter(
-        name=counter.name,
-        base=counter.base,
-        head=counter.head,
-        allowed=counter.allowed,
-        fails=counter.fails,
-        reason=counter.reason,
     )
 
 
