@@ -15,10 +15,11 @@ import rlprof
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.grown import GrownFunction
 from rlprof.errors import EXIT_INCONCLUSIVE
-from rlprof.gate import causes, decision, program, words
+from rlprof.gate import causes, decision, words
 from rlprof.gate.decision import State
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
+from rlprof.gate.program import Side
 from rlprof.renderers.json_report.values import (
     Interval,
     Note,
@@ -34,7 +35,7 @@ def _verdict(verdict: Verdict) -> str:
     return verdict.value.replace(" ", "-")
 
 
-class Side(Struct, frozen=True):
+class MeasuredSide(Struct, frozen=True):
     name: Annotated[str, means("Commit, command or baseline file.")]
     sps: Annotated[
         Interval | None, means("Over its runs: their median, with a range that holds all of them.")
@@ -64,7 +65,7 @@ class Decision(Struct, frozen=True):
 
 class Run(Struct, frozen=True):
     pair: Annotated[int, Meta(ge=1)]
-    side: program.Side
+    side: Side
     sps: Interval | None
     steps: float
     source: str
@@ -171,8 +172,8 @@ class CheckDocument(Struct, frozen=True):
     ]
     command: Sequence[str]
     unit: Annotated[str, one_of("steps", "updates")]
-    base: Side
-    head: Side
+    base: MeasuredSide
+    head: MeasuredSide
     decision: Annotated[
         Decision | None,
         means("On the rates; null where counters decided alone, or nothing could be measured."),
@@ -202,8 +203,8 @@ def outcome_as_json(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) 
             exit_code=exit_code(outcome, inconclusive=inconclusive),
             command=outcome.command,
             unit=outcome.unit,
-            base=_side(outcome, program.Side.BASE, outcome.base),
-            head=_side(outcome, program.Side.HEAD, outcome.head),
+            base=_side(outcome, Side.BASE, outcome.base),
+            head=_side(outcome, Side.HEAD, outcome.head),
             decision=None if outcome.decision is None else _decision(outcome, outcome.decision),
             runs=[_run(run) for run in outcome.runs],
             counters_per_step=[
@@ -218,9 +219,9 @@ def outcome_as_json(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) 
     )
 
 
-def _side(outcome: Outcome, side: program.Side, name: str) -> Side:
+def _side(outcome: Outcome, side: Side, name: str) -> MeasuredSide:
     sps = outcome.sps(side)
-    return Side(name, None if sps is None else Interval(*sps))
+    return MeasuredSide(name, None if sps is None else Interval(*sps))
 
 
 def _decision(outcome: Outcome, made: decision.Decision) -> Decision:
