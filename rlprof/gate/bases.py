@@ -12,7 +12,7 @@ from rlprof.gate.baseline import Baseline
 from rlprof.gate.comparability import Work
 from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
-from rlprof.gate.judge import CheckSettings, Tell, runs_of, tell_run, time_left
+from rlprof.gate.judge import CheckSettings, Tell, tell_run, time_left
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side, as_typed, is_python
@@ -50,7 +50,7 @@ class PairedBase:
             yield self.runner.measure(second, number)
 
     def work(self, runs: Sequence[MeasuredRun]) -> Work:
-        return Work.of(runs_of(Side.BASE, runs))
+        return Work.of(Side.BASE, runs)
 
     def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
         pairs = [Pair(*it) for it in zip(base.rates, head.rates, strict=True)]

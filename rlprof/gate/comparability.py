@@ -41,8 +41,9 @@ class Work(NamedTuple):
     counters: Sequence[RunCounters]
 
     @classmethod
-    def of(cls, runs: Sequence[MeasuredRun]) -> Work:
-        """``runs`` are those of a side, at least one."""
+    def of(cls, side: Side, runs: Sequence[MeasuredRun]) -> Work:
+        """At least one of ``runs`` is of ``side``."""
+        runs = [run for run in runs if run.side is side]
         return cls(
             unit=runs[-1].unit,
             source=runs[-1].source,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from rlprof.errors import Failure, MeasureError
 from rlprof.gate.comparability import (
@@ -89,17 +89,27 @@ class Base(Protocol):
 
 @dataclass(slots=True)
 class _Trial:
-    """What has been measured so far: it is told too when the next run fails."""
+    """What has been measured so far, which is told too when the next run fails; and how it ended."""
 
     runs: list[MeasuredRun] = field(default_factory=list)
     counters: tuple[CounterDifference, ...] = ()
     decision: Decision | None = None
-
-
-class _End(NamedTuple):
-    verdict: Verdict
+    verdict: Verdict = Verdict.COULD_NOT_MEASURE
     failure: Failure | None = None
     stopped_by: int | None = None
+
+    def end_by(self, why: MeasureError | Interrupted) -> None:
+        """Before there was a verdict."""
+        if isinstance(why, MeasureError):
+            self.failure = Failure.of(why)
+            return
+        name, after = signal.Signals(why.signum).name, counted(len(self.runs), "run", "runs")
+        self.stopped_by = why.signum
+        self.failure = Failure(
+            slug="check-stopped",
+            message=f"{name} ended the check after {after}, before there was a verdict",
+            hint="shorter runs, fewer of them (--max-pairs), or more time for the job end in a verdict",
+        )
 
 
 def judge(base: Base, settings: CheckSettings, tell: Tell) -> Outcome:
@@ -107,29 +117,29 @@ def judge(base: Base, settings: CheckSettings, tell: Tell) -> Outcome:
     trial = _Trial()
     try:
         base.check(settings)
-        end = _End(_verdict(base, trial, settings, tell))
+        trial.verdict = _verdict(base, trial, settings, tell)
     except (MeasureError, Interrupted) as why:
-        end = _end_by(why, len(trial.runs))
-    return _outcome(trial, end, base.name, base.head, settings)
+        trial.end_by(why)
+    return _outcome(trial, base.name, base.head, settings)
 
 
 def outcome_without_runs(
     why: MeasureError | Interrupted, base: str, head: Program, settings: CheckSettings
 ) -> Outcome:
     """The outcome of a check that could not even begin."""
-    return _outcome(_Trial(), _end_by(why, 0), base, head, settings)
+    trial = _Trial()
+    trial.end_by(why)
+    return _outcome(trial, base, head, settings)
 
 
-def _outcome(
-    trial: _Trial, end: _End, base: str, head: Program, settings: CheckSettings
-) -> Outcome:
+def _outcome(trial: _Trial, base: str, head: Program, settings: CheckSettings) -> Outcome:
     notes = [*on_runs(trial.runs)]
-    if trial.decision is None and end.failure is None:
-        notes += on_counters(end.verdict, trial.runs, trial.counters)
-    elif end.verdict is Verdict.PASS:
+    if trial.decision is None and trial.failure is None:
+        notes += on_counters(trial.verdict, trial.runs, trial.counters)
+    elif trial.verdict is Verdict.PASS:
         notes += on_passed_rates(trial.runs)
     return Outcome(
-        verdict=end.verdict,
+        verdict=trial.verdict,
         base=base,
         head=head.name,
         command=head.told_command,
@@ -139,8 +149,8 @@ def _outcome(
         unit=trial.runs[0].unit if trial.runs else "steps",
         decision=trial.decision,
         counters=trial.counters,
-        failure=end.failure,
-        stopped_by=end.stopped_by,
+        failure=trial.failure,
+        stopped_by=trial.stopped_by,
         notes=tuple(notes),
     )
 
@@ -155,7 +165,7 @@ def _verdict(base: Base, trial: _Trial, settings: CheckSettings, tell: Tell) -> 
         for run in base.round(number):
             trial.runs.append(run)
             tell_run(run, tell)
-        was, now = base.work(trial.runs), Work.of(runs_of(Side.HEAD, trial.runs))
+        was, now = base.work(trial.runs), Work.of(Side.HEAD, trial.runs)
         check_same_unit(was, now)
         if not settings.counters_only:
             check_same_steps(was, now)
@@ -191,23 +201,6 @@ def _more(decision: Decision, tell: Tell) -> int:
         why = "slower: once more, to confirm" if decision.is_confirming else "not decided yet"
         tell(f"{why}: {decision.more} more")
     return decision.more
-
-
-def _end_by(why: MeasureError | Interrupted, runs: int) -> _End:
-    """The end that ``why`` made of a check, after so many runs."""
-    if isinstance(why, MeasureError):
-        return _End(Verdict.COULD_NOT_MEASURE, Failure.of(why))
-    name, after = signal.Signals(why.signum).name, counted(runs, "run", "runs")
-    failure = Failure(
-        slug="check-stopped",
-        message=f"{name} ended the check after {after}, before there was a verdict",
-        hint="shorter runs, fewer of them (--max-pairs), or more time for the job end in a verdict",
-    )
-    return _End(Verdict.COULD_NOT_MEASURE, failure, why.signum)
-
-
-def runs_of(side: Side, runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
-    return [run for run in runs if run.side is side]
 
 
 def tell_run(run: MeasuredRun, tell: Tell) -> None:
