@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
 from rlprof.cli.output import in_words, say, show_to_the_reader, write_output
@@ -18,14 +18,11 @@ from rlprof.gate.document import check_document, outcome_as_markdown, outcome_as
 from rlprof.gate.interruption import Interrupted
 from rlprof.gate.json_document import outcome_as_json
 from rlprof.gate.junit import outcome_as_junit
-from rlprof.gate.outcome import exit_code
+from rlprof.gate.outcome import Outcome, exit_code
 from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.gate.worktrees.git import git
 from rlprof.model.finding import Range
 from rlprof.report import wording
-
-if TYPE_CHECKING:
-    from rlprof.gate.outcome import Outcome
 
 _STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
@@ -36,15 +33,12 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     Raises ``OutputError`` where a file cannot be written, after all that can be; :class:`Interrupted` for an
     outcome of a check that was told to stop, and :class:`MeasureError` for one without a measurement.
     """
-    files = request.outputs
+    files, code = request.outputs, request.inconclusive_code
     lost = _written(
         (
             (files.markdown, partial(outcome_as_markdown, outcome)),
-            (files.json, partial(outcome_as_json, outcome, inconclusive=request.inconclusive_code)),
-            (
-                files.junit,
-                partial(outcome_as_junit, outcome, inconclusive=request.inconclusive_code),
-            ),
+            (files.json, partial(outcome_as_json, outcome, inconclusive=code)),
+            (files.junit, partial(outcome_as_junit, outcome, inconclusive=code)),
             (files.sarif, lambda: outcome_as_sarif(outcome, root=_repository_root())),
         ),
         force=request.force,
@@ -57,7 +51,7 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
         raise Interrupted(outcome.stopped_by)
     if outcome.failure is not None:
         raise outcome.failure.error()
-    return exit_code(outcome, inconclusive=request.inconclusive_code)
+    return exit_code(outcome, inconclusive=code)
 
 
 def write_baseline(baseline: Baseline, request: CheckRequest) -> None:
