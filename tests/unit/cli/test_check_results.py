@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rlprof.cli import check_results
-from rlprof.cli.check_request import CheckRequest, Outputs
+from rlprof.cli.check_request import CheckRequest, OnInconclusive, Outputs
 from rlprof.cli.check_results import hand_out, write_artifacts
 from rlprof.cli.target import Target, TargetKind
-from rlprof.errors import EXIT_REGRESSION, OutputError
+from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, OutputError
 from rlprof.gate.outcome import Outcome
-from tests.check_factory import checked, rates
+from tests.check_factory import checked, rates, unsteady
 from tests.comparison_factory import a_training, compared
 
 SLOWER = checked(rates(1000, 800))
@@ -45,6 +45,22 @@ def asked_for(outputs: Outputs) -> CheckRequest:
         steps_from=None,
         force=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("on_inconclusive", "code"),
+    [
+        (None, EXIT_INCONCLUSIVE),
+        (OnInconclusive.PASS, EXIT_OK),
+        (OnInconclusive.FAIL, EXIT_REGRESSION),
+    ],
+)
+def test_an_inconclusive_check_ends_as_was_asked_for(on_inconclusive, code):
+    request = asked_for(Outputs(None, None, None, None))
+
+    ended = hand_out(checked(unsteady), replace(request, on_inconclusive=on_inconclusive))
+
+    assert ended == code
 
 
 def in_the_way(folder: Path) -> Path:
