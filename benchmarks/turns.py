@@ -21,11 +21,11 @@ from typing import NamedTuple
 from measuring import Spread, print_table, say
 
 from rlprof.errors import MeasureError
+from rlprof.gate.bases import programs_in_turn
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.paired_base import programs_in_turn
-from rlprof.gate.processes.process_session import adopting_orphans
+from rlprof.gate.processes import adopting_orphans
 from rlprof.gate.program import Counting, Program, Side
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.runner import Runner
 
 SCRIPT = """
 import sys, time

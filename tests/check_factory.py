@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from rlprof.documents.terminal import as_text
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
+from rlprof.gate.bases import PairedBase, SavedBase
 from rlprof.gate.counters import CounterTolerance, RunCounters
 from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.document import check_document
 from rlprof.gate.judge import CheckSettings, judge
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
-from rlprof.gate.paired_base import PairedBase
 from rlprof.gate.program import Program, Side
-from rlprof.gate.running.runner import Runner
-from rlprof.gate.saved_base import SavedBase
+from rlprof.gate.runner import Runner
 from rlprof.model.profile import Interval
 
 MACHINE = {
@@ -136,7 +137,6 @@ def checked(
     head = head or a_program(Side.HEAD)
     return judge(
         PairedBase(base or a_program(Side.BASE), head, runner, in_turns),
-        head,
         CheckSettings(
             decision or DecisionSettings(), counters_only=counters_only, in_turns=in_turns
         ),
@@ -169,12 +169,13 @@ def checked_against(
 ) -> Outcome:
     """Head alone, with a baseline that was saved."""
     head = a_program(Side.HEAD)
-    return judge(
-        SavedBase(baseline, "perf.json", head, ListedRuns(runs)),
-        head,
-        CheckSettings(DecisionSettings(), tolerances, counters_only),
-        lambda _line: None,
-    )
+    saved = SavedBase(baseline, "perf.json", head, ListedRuns(runs))
+    settings = CheckSettings(DecisionSettings(), tolerances, counters_only)
+    return saved.told(judge(saved, settings, lambda _line: None))
+
+
+def text_of(outcome: Outcome, *, width: int | None = None, colored: bool = False) -> str:
+    return as_text(check_document(outcome), width=width, colored=colored)
 
 
 def slug_of(outcome: Outcome) -> str:

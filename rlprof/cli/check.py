@@ -11,6 +11,7 @@ import typer
 import rlprof
 from rlprof.cli.check_request import (
     CheckRequest,
+    OnInconclusive,
     Outputs,
     plan_of,
     refuse_what_cannot_be_meant,
@@ -18,7 +19,6 @@ from rlprof.cli.check_request import (
 from rlprof.cli.output import Force, say
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
 from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError
-from rlprof.gate.inconclusive import OnInconclusive
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
@@ -152,8 +152,8 @@ def check(
 
 def _checked(request: CheckRequest) -> int:
     """The exit code; raises the errors of ours that end in another one."""
-    from rlprof.gate.processes.interruption import Interrupted, interruptible
-    from rlprof.gate.processes.process_session import adopting_orphans
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.processes import adopting_orphans
 
     try:
         with interruptible(), adopting_orphans():
@@ -199,12 +199,11 @@ def _check(request: CheckRequest) -> int:
         if base is None:
             write_baseline(new_baseline(plan, request.pairs, folder, _tell), request)
             return EXIT_OK
-        outcome, causes = run_check(plan, base, folder, _tell)
+        outcome = run_check(plan, base, folder, _tell)
         try:
             return hand_out(outcome, request)
         finally:
-            if causes is not None:
-                write_artifacts(request, causes)
+            write_artifacts(outcome, request)
 
 
 def _tell(text: str) -> None:

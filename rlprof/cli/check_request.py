@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,16 +15,23 @@ from rlprof.cli.command import program_to_measure
 from rlprof.cli.output import check_output, say
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Target, TargetKind, nothing_to_run
-from rlprof.errors import UsageError
+from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, UsageError
 
 if TYPE_CHECKING:
-    from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
-    from rlprof.gate.inconclusive import OnInconclusive
+    from rlprof.gate.check import CheckPlan, CommandBase, FileBase
     from rlprof.gate.judge import CheckSettings
     from rlprof.gate.program import Program
+    from rlprof.gate.worktrees.sides import CommitBase
 
 ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
 """What ``--artifacts`` writes with ``--profile``."""
+
+
+class OnInconclusive(str, Enum):
+    """What runs that vary too much to tell count as."""
+
+    PASS = "pass"
+    FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,13 @@ class CheckRequest:
     sps_pattern: str | None
     steps_from: str | None
     force: bool
+
+    @property
+    def inconclusive_code(self) -> int:
+        """The exit code of that verdict."""
+        if self.on_inconclusive is None:
+            return EXIT_INCONCLUSIVE
+        return EXIT_OK if self.on_inconclusive is OnInconclusive.PASS else EXIT_REGRESSION
 
 
 ALONE_OURS: Final = frozenset(
@@ -202,8 +217,9 @@ def plan_of(
 
     Raises ``UsageError``.
     """
-    from rlprof.gate.check import CheckPlan, CommandBase, CommitBase, FileBase
+    from rlprof.gate.check import CheckPlan, CommandBase, FileBase
     from rlprof.gate.program import Counting
+    from rlprof.gate.worktrees.sides import CommitBase
 
     settings = _settings(request)
     lost = misplaced(request.target.words)

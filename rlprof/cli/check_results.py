@@ -7,26 +7,22 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
-from rlprof.cli.output import say, show_to_the_reader, terminal_options, write_output
+from rlprof.cli.output import in_words, say, show_to_the_reader, write_output
+from rlprof.comparison.svg import comparison_as_svg
 from rlprof.errors import MeasureError, OutputError, RlprofError, UsageError
 from rlprof.gate.baseline import Baseline, baseline_as_json
-from rlprof.gate.formats.json_document import outcome_as_json
-from rlprof.gate.formats.junit import outcome_as_junit
-from rlprof.gate.formats.markdown import outcome_as_markdown
-from rlprof.gate.formats.sarif import outcome_as_sarif
-from rlprof.gate.formats.terminal import outcome_as_text
-from rlprof.gate.outcome import exit_code
-from rlprof.gate.processes.interruption import Interrupted
+from rlprof.gate.document import check_document, outcome_as_markdown, outcome_as_page
+from rlprof.gate.interruption import Interrupted
+from rlprof.gate.json_document import outcome_as_json
+from rlprof.gate.junit import outcome_as_junit
+from rlprof.gate.outcome import Outcome, exit_code
+from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.gate.worktrees.git import git
 from rlprof.model.finding import Range
 from rlprof.report import wording
-
-if TYPE_CHECKING:
-    from rlprof.gate.causes import Causes
-    from rlprof.gate.outcome import Outcome
 
 _STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
@@ -37,29 +33,25 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     Raises ``OutputError`` where a file cannot be written, after all that can be; :class:`Interrupted` for an
     outcome of a check that was told to stop, and :class:`MeasureError` for one without a measurement.
     """
-    lenient = request.on_inconclusive
-    files = request.outputs
+    files, code = request.outputs, request.inconclusive_code
     lost = _written(
         (
             (files.markdown, partial(outcome_as_markdown, outcome)),
-            (files.json, partial(outcome_as_json, outcome, on_inconclusive=lenient)),
-            (files.junit, partial(outcome_as_junit, outcome, on_inconclusive=lenient)),
+            (files.json, partial(outcome_as_json, outcome, inconclusive=code)),
+            (files.junit, partial(outcome_as_junit, outcome, inconclusive=code)),
             (files.sarif, lambda: outcome_as_sarif(outcome, root=_repository_root())),
         ),
         force=request.force,
     )
     _add_to_summary(outcome)
-    look = terminal_options(sys.stdout)
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = int(look["width"]) if is_terminal else None
-    show_to_the_reader(outcome_as_text(outcome, colored=look["color"] == "always", width=width))
+    show_to_the_reader(in_words(check_document(outcome), sys.stdout, breaks_log=False))
     if lost is not None:
         raise lost
     if outcome.stopped_by is not None:
         raise Interrupted(outcome.stopped_by)
     if outcome.failure is not None:
         raise outcome.failure.error()
-    return exit_code(outcome, on_inconclusive=lenient)
+    return exit_code(outcome, inconclusive=code)
 
 
 def write_baseline(baseline: Baseline, request: CheckRequest) -> None:
@@ -78,16 +70,16 @@ def _spread(baseline: Baseline) -> str:
     return f", {wording.unglued(wording.between(Range(low, high), wording.rate_unit(baseline)))}"
 
 
-def write_artifacts(request: CheckRequest, causes: Causes) -> None:
+def write_artifacts(outcome: Outcome, request: CheckRequest) -> None:
     """While the run files are there. The verdict stands without them: a full disk, or a bug of ours, is only told."""
-    if request.artifacts is None:
+    if request.artifacts is None or outcome.comparison is None:
         return
     page, drawing, *files = (request.artifacts / name for name in ARTIFACTS)
     try:
-        write_output(page, causes.page(), force=request.force)
-        write_output(drawing, causes.drawing(), force=request.force)
-        for file, run in zip(files, causes.runs, strict=True):
-            write_output(file, run.run_file.read_bytes(), force=request.force)
+        write_output(page, outcome_as_page(outcome), force=request.force)
+        write_output(drawing, comparison_as_svg(outcome.comparison), force=request.force)
+        for file, run_file in zip(files, outcome.recorded, strict=True):
+            write_output(file, run_file.read_bytes(), force=request.force)
     except Exception as error:
         why = error.message if isinstance(error, RlprofError) else repr(error)
         say(f"rlprof: not all of {', '.join(ARTIFACTS)}: {why}")

@@ -165,15 +165,21 @@ def terminal_options(stream: TextIO | None) -> dict[str, str]:
 
 
 def in_words(
-    blocks: Iterable[Block], stream: TextIO | None = None, *, to_file: bool = False
+    blocks: Iterable[Block],
+    stream: TextIO | None = None,
+    *,
+    to_file: bool = False,
+    breaks_log: bool = True,
 ) -> str:
-    """The text of ``blocks`` as it suits ``stream``, or a file."""
+    """The text of ``blocks`` as it suits ``stream``, or a file; with ``breaks_log`` off no line is broken but on a terminal."""
     from rlprof.documents.terminal import as_text
 
     look = terminal_options(stream)
     if to_file:
         look = {"width": str(_MAX_WIDTH), "color": "never"}
-    return as_text(blocks, width=int(look["width"]), colored=look["color"] == "always")
+    is_log = stream is None or not stream.isatty()
+    width = None if is_log and not breaks_log else int(look["width"])
+    return as_text(blocks, width=width, colored=look["color"] == "always")
 
 
 def show(document: str | bytes, stream: TextIO | None = None) -> None:

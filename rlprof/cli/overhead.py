@@ -58,8 +58,8 @@ def overhead(
     second; where nothing counts steps, the time of whole runs. Give the training arguments that end it after
     half a minute or so. Its output is shown only where it fails. Keep the machine free meanwhile.
     """
-    from rlprof.gate.processes.interruption import Interrupted, interruptible
-    from rlprof.gate.processes.process_session import adopting_orphans
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.processes import adopting_orphans
     from rlprof.gate.worktrees.check_folder import check_folder
 
     program = _program(ctx, python)

@@ -80,7 +80,7 @@ class Table:
 @dataclass(frozen=True)
 class Paragraph:
     lines: Sequence[Inline]
-    """Markdown makes one line of them."""
+    """Markdown makes one line of them; nothing where there are none."""
 
 
 class Item(NamedTuple):
@@ -96,6 +96,8 @@ class Items:
     """A list; nothing where it is empty."""
 
     items: Sequence[Item]
+    title: str = ""
+    """Above it; no heading."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ class Section:
     blocks: Sequence[Block]
     indent: int = 0
     """Characters that a terminal sets its blocks in by."""
+    is_folded: bool = False
+    """Whether Markdown shows the title alone, a plain text, until a reader opens it."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,14 @@ class Detail:
     block: Block
 
 
-Block: TypeAlias = Table | Paragraph | Items | Remarks | Section | Detail
+@dataclass(frozen=True)
+class Printed:
+    """Lines that a program printed: no format takes anything in them for a mark of its own, nor fills them up."""
+
+    lines: Sequence[str]
+
+
+Block: TypeAlias = Table | Paragraph | Items | Remarks | Section | Detail | Printed
 
 
 def figures(*names: str) -> list[Column]:

@@ -29,9 +29,10 @@ def _written(block: of.Block) -> Iterator[str]:
     match block:
         case of.Table():
             yield _table(block)
-        case of.Paragraph(lines):
+        case of.Paragraph(lines) if lines:
             yield " ".join(map(_line, lines))
-        case of.Items(items) if items:
+        case of.Items(items, title) if items:
+            yield from [f"{_line(title)}:"] if title else []
             marks = ("" if it.mark == "-" else f"{it.mark} " for it in items)
             yield "\n".join(
                 f"- {mark}{_line(it.text)}" for mark, it in zip(marks, items, strict=True)
@@ -39,9 +40,16 @@ def _written(block: of.Block) -> Iterator[str]:
         case of.Remarks(title, notes) if notes:
             yield f"{title}:"
             yield "\n".join(f"- {note.level}: {prose(note.text, _LIMIT)}" for note in notes)
+        case of.Section(str(title), blocks, is_folded=True):
+            yield f"<details><summary>{in_html(title)}</summary>"
+            yield from (part for inner in blocks for part in _written(inner))
+            yield "</details>"
         case of.Section(title, blocks):
             yield f"### {_line(title)}"
             yield from (part for inner in blocks for part in _written(inner))
+        case of.Printed(lines):
+            # Code, set in: a fence could be closed by what was printed.
+            yield "\n".join(f"    {printable(line, _LIMIT)}" for line in lines)
 
 
 def _table(block: of.Table) -> str:
@@ -72,7 +80,7 @@ def _span(span: str | of.Span) -> str:
     words = text.strip()
     before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
     escaped = "\n".join(prose(line, _LIMIT) for line in wording.unglued(words).split("\n"))
-    mark = "**" if style == "bold" and words else ""
+    mark = "**" if "bold" in style.split() and words else ""
     return f"{before}{mark}{escaped}{mark}{after if words else ''}"
 
 

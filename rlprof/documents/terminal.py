@@ -6,6 +6,7 @@ A blank line stands between blocks, and none within a section.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -23,15 +24,26 @@ from rlprof.names import printable
 from rlprof.report import wording
 
 _NOTE_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "dim"}
-_LONGEST_REMARK: Final = 1000
+_LONGEST_LINE: Final = 1000
+"""Characters of a remark, and of what a program printed."""
+
+_UNBROKEN: Final = 20_000
+"""Columns that no line reaches: what a block holds of a text is shorter."""
+
+_FIGURE: Final = re.compile(r"(?<=\d) (?=\d{3}\b|%|[mµn]?s\b|sps\b)")
+"""A space within a figure, or before its unit, in texts that are not glued."""
 
 _MOST_BAR_CELLS: Final = 24
 _CHANGE_CELLS: Final = 8
 """On each side of the middle."""
 
 
-def as_text(blocks: Iterable[of.Block], *, width: int, colored: bool) -> str:
-    """``blocks`` on ``width`` columns, without the spaces that rich leaves at the ends of lines."""
+def as_text(blocks: Iterable[of.Block], *, width: int | None, colored: bool) -> str:
+    """``blocks`` on ``width`` columns, without the spaces that rich leaves at the ends of lines.
+
+    None for lines of any length, as in a log, which is searched line by line.
+    """
+    width = _UNBROKEN if width is None else width
     console = _console(width, colored=colored)
     for block in blocks:
         parts = list(_written(block, width))
@@ -67,7 +79,8 @@ def _written(block: of.Block, width: int) -> Iterator[RenderableType]:
             yield _table(block, width)
         case of.Paragraph(lines):
             yield from map(_text, lines)
-        case of.Items(items):
+        case of.Items(items, title):
+            yield from [Text(title, style="bold")] if items and title else []
             yield from (_hanging(it.mark, _text(it.text), style=it.style) for it in items)
         case of.Remarks(title, notes) if notes:
             yield Text(title, style="bold")
@@ -78,18 +91,25 @@ def _written(block: of.Block, width: int) -> Iterator[RenderableType]:
             yield Padding(Group(*parts), (0, 0, 0, indent))
         case of.Detail(inner):
             yield from _written(inner, width)
+        case of.Printed(lines):
+            yield from (Text(printable(line, _LONGEST_LINE), overflow="fold") for line in lines)
 
 
 def _text(inline: of.Inline) -> Text:
-    if isinstance(inline, str):
-        return Text(inline)
-    parts = (inline,) if isinstance(inline, of.Span) else inline
-    return Text.assemble(
-        *(
-            _range_bar(*it, size=_MOST_BAR_CELLS) if isinstance(it, of.RangeBar) else it
-            for it in parts
-        )
-    )
+    parts = (inline,) if isinstance(inline, str | of.Span) else inline
+    return Text.assemble(*map(_part, parts))
+
+
+def _part(part: str | of.Span | of.RangeBar) -> str | of.Span | Text:
+    if isinstance(part, str):
+        return _glued(part)
+    if isinstance(part, of.Span):
+        return part._replace(text=_glued(part.text))
+    return _range_bar(*part, size=_MOST_BAR_CELLS)
+
+
+def _glued(text: str) -> str:
+    return _FIGURE.sub(wording.GLUE, text)
 
 
 def _table(block: of.Table, width: int) -> RichTable:
@@ -180,5 +200,5 @@ def _hanging(mark: str, text: Text, *, style: str = "") -> RichTable:
 
 def _remark(note: Note) -> RichTable:
     """With its name at the end: ``rlprof explain`` has more of it."""
-    text = Text.assemble(printable(note.text, _LONGEST_REMARK), (f" ({note.slug})", "dim"))
+    text = Text.assemble(_glued(printable(note.text, _LONGEST_LINE)), (f" ({note.slug})", "dim"))
     return _hanging(f"{note.level}:", text, style=_NOTE_STYLES.get(note.level, ""))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 import rlprof
 from rlprof.errors import MeasureError, RlprofError, UsageError
-from rlprof.gate.fingerprint import fingerprint
+from rlprof.gate.program import ask
 from rlprof.inputs import read_input
+from rlprof.model.recording import Note
+from rlprof.names import printable
+from rlprof.recording.gpus.reader import find_gpus
+from rlprof.recording.host import host_facts
 from rlprof.renderers.json_report.values import as_json_text, means, one_of, rounded
 
 FORMAT: Final = "rlprof-baseline"
@@ -127,9 +131,7 @@ def read_baseline(path: Path) -> Baseline:
     damaged, or was written by a newer rlprof.
     """
     try:
-        text = read_input(path, _MOST_BYTES).decode()
-    except UnicodeDecodeError as error:
-        raise _no_baseline(path, "it is not text") from error
+        content = read_input(path, _MOST_BYTES)
     except OSError as error:
         raise UsageError(
             f"the baseline {path} cannot be read: {error.strerror}",
@@ -137,130 +139,155 @@ def read_baseline(path: Path) -> Baseline:
             hint=f"make it first {_SAVING}" if isinstance(error, FileNotFoundError) else _AGAIN,
         ) from error
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        _check_head(msgspec.json.decode(content, type=_Head), path)
+        return _of_document(msgspec.json.decode(content, type=BaselineDocument), path)
+    except msgspec.ValidationError as error:
+        raise _no_baseline(path, _with_key_first(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _no_baseline(path, f"it is not JSON: {error}") from error
-    return _of_document(document, path)
 
 
-def _of_document(document: object, path: Path) -> Baseline:
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+class _Head(Struct):
+    """What tells whether the rest can be read."""
+
+    format: str = ""
+    version: int = 0
+
+
+def _check_head(head: _Head, path: Path) -> None:
+    if head.format != FORMAT:
         raise _no_baseline(path, f'it has no "format": "{FORMAT}"')
-    version = document.get("version")
-    if type(version) is not int:  # True is 1, and no version.
-        raise _no_baseline(path, f"version {version!r} was never written")
-    if version > FORMAT_VERSION:
+    if head.version > FORMAT_VERSION:
         raise MeasureError(
-            f"the baseline {path} has format version {version}; this rlprof {rlprof.__version__} "
+            f"the baseline {path} has format version {head.version}; this rlprof {rlprof.__version__} "
             f"reads up to {FORMAT_VERSION}",
             slug="baseline-newer",
             hint=f"install a newer rlprof, or {_AGAIN}",
         )
-    if version != FORMAT_VERSION:
-        raise _no_baseline(path, f"version {version!r} was never written")
-    fields = _Fields(document, path)
-    baseline = Baseline(
-        command=fields.texts("command"),
-        commit=fields.text("commit", is_optional=True),
-        saved=fields.text("saved"),
-        machine=fields.named_texts("machine"),
-        unit=fields.text("unit"),
-        source=fields.text("source"),
-        sps=fields.rates("sps"),
-        steps=fields.counts("steps"),
-        counters_per_step=fields.counters("counters_per_step"),
-    )
-    if baseline.sps and len(baseline.sps) != len(baseline.steps):
+
+
+def _with_key_first(error: msgspec.ValidationError) -> str:
+    """``sps[1]: Expected `float` > 0.0``."""
+    what, _, key = str(error).partition(" - at `$.")
+    return f"{key.removesuffix('`')}: {what}" if key else what
+
+
+def _of_document(document: BaselineDocument, path: Path) -> Baseline:
+    steps, sps = tuple(document.steps), tuple(document.sps)
+    if sps and len(sps) != len(steps):
         raise _no_baseline(path, "it has not as many sps as steps")
-    return baseline
-
-
-class _Fields:
-    """Values of a document that may hold anything."""
-
-    def __init__(self, document: dict[str, Any], path: Path) -> None:
-        self._document = document
-        self._path = path
-
-    def text(self, name: str, *, is_optional: bool = False) -> str:
-        value = self._document.get(name)
-        if value is None and is_optional:
-            return ""
-        if not isinstance(value, str):
-            raise self._wrong(name, "a text")
-        return value
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        value = self._document.get(name)
-        if not isinstance(value, list) or not all(isinstance(it, str) for it in value):
-            raise self._wrong(name, "a list of texts")
-        return tuple(value)
-
-    def rates(self, name: str) -> tuple[float, ...]:
-        value = self._document.get(name)
-        if not isinstance(value, list) or not all(map(_is_rate, value)):
-            raise self._wrong(name, "a list of numbers above 0")
-        return tuple(map(float, value))
-
-    def counts(self, name: str) -> tuple[float, ...]:
-        value = self._document.get(name)
-        if not isinstance(value, list) or not value or not all(map(_is_count, value)):
-            raise self._wrong(name, "a list of numbers, one for each run")
-        return tuple(map(float, value))
-
-    def named_texts(self, name: str) -> dict[str, str]:
-        value = self._document.get(name)
-        if not isinstance(value, dict) or not all(isinstance(it, str) for it in value.values()):
-            raise self._wrong(name, "an object of texts")
-        return dict(value)
-
-    def counters(self, name: str) -> dict[str, tuple[float, ...]]:
-        value = self._document.get(name)
-        steps = self.counts("steps")
-        if isinstance(value, dict):
-            each = {
-                key: it if isinstance(it, list) else [it] * len(steps) for key, it in value.items()
-            }
-            if all(len(it) == len(steps) and all(map(_is_count, it)) for it in each.values()):
-                counters = {key: tuple(map(float, it)) for key, it in each.items()}
-                self._check_totals(counters, steps)
-                return counters
-        raise self._wrong(name, "an object of counts, or of one for each run")
-
-    def _check_totals(
-        self, counters: Mapping[str, Sequence[float]], steps: Sequence[float]
-    ) -> None:
-        """Against no steps, or totals that become infinite, nothing that head counts would be too much."""
-        if counters and not all(0 < it <= _MOST_COUNTED for it in steps):
-            raise self._wrong(
-                "steps", "a list of numbers of steps, though there are counters per step"
-            )
-        for name, per_step in counters.items():
-            if any(it * of > _MOST_COUNTED for it, of in zip(per_step, steps, strict=True)):
-                raise self._wrong("counters_per_step", f"what can be counted: too many {name!r}")
-
-    def _wrong(self, name: str, wanted: str) -> RlprofError:
-        return _no_baseline(self._path, f'"{name}" is not {wanted}')
-
-
-def _is_number(value: Any) -> bool:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # A whole number beyond every float.
-        return False
-
-
-def _is_count(value: Any) -> bool:
-    return _is_number(value) and bool(value >= 0)
-
-
-def _is_rate(value: Any) -> bool:
-    return _is_number(value) and bool(value > 0)
+    counters = {
+        name: tuple(value) if isinstance(value, Sequence) else (value,) * len(steps)
+        for name, value in document.counters_per_step.items()
+    }
+    # Against no steps, or totals that become infinite, nothing that head counts would be too much.
+    if counters and not all(0 < made <= _MOST_COUNTED for made in steps):
+        raise _no_baseline(
+            path, "steps: there are counters per step, and one of these is no number of steps"
+        )
+    for name, per_step in counters.items():
+        if len(per_step) != len(steps):
+            raise _no_baseline(path, f"counters_per_step: {name!r} has not as many values as steps")
+        if any(count * made > _MOST_COUNTED for count, made in zip(per_step, steps, strict=True)):
+            raise _no_baseline(path, f"counters_per_step: so many {name!r} cannot be counted")
+    return Baseline(
+        command=tuple(document.command),
+        commit=document.commit or "",
+        saved=document.saved,
+        machine=document.machine,
+        unit=document.unit,
+        source=document.source,
+        sps=sps,
+        steps=steps,
+        counters_per_step=counters,
+    )
 
 
 def _no_baseline(path: Path, why: str) -> RlprofError:
     return MeasureError(
         f"{path} is no baseline, or is damaged: {why}", slug="baseline-damaged", hint=_AGAIN
     )
+
+
+# --- the machine: what another one must have in common with it for their speeds to be compared ---
+
+_OF_GPU: Final = re.compile(r"gpu:\d+:name")
+_HOST: Final = {
+    "cpu_model": "cpu_model",
+    "cores": "cores",
+    "usable_cores": "usable_cores",
+    "architecture": "machine",
+    "gpu_driver": "gpu_driver",
+}
+"""Facts of a host, by the names under which they are kept. Usable cores are those that the affinity
+and the quota of the control group leave."""
+
+_ASK: Final = """
+import importlib.metadata, json, platform
+def version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+print(json.dumps({"python": platform.python_version(), "torch": version("torch")}))
+"""
+"""Without importing torch, which takes seconds."""
+
+NONE: Final = "none"
+
+
+def fingerprint_here(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:
+    """Of this machine and of ``python``, as programs with ``environment`` see them."""
+    gpus = find_gpus(environment)
+    try:
+        facts = host_facts(gpus)
+    finally:
+        if gpus is not None:
+            gpus.close()
+    return fingerprint(facts, _versions(python, environment))
+
+
+def fingerprint(host: Mapping[str, str], versions: Mapping[str, str]) -> dict[str, str]:
+    """``versions`` are those of ``python`` and ``torch``; empty or absent without one."""
+    gpus = [host[name] for name in sorted(host) if _OF_GPU.fullmatch(name)]
+    return {
+        **{name: host.get(fact) or NONE for name, fact in _HOST.items()},
+        "gpus": ", ".join(gpus) or NONE,
+        "python": versions.get("python") or NONE,
+        "torch": versions.get("torch") or NONE,
+    }
+
+
+def differences(saved: Mapping[str, str], here: Mapping[str, str]) -> tuple[str, ...]:
+    """``cores: 8 then, 4 now``, for each that differs; whatever ``saved`` holds, each is one line."""
+    names = sorted(saved.keys() | here.keys())
+    pairs = ((name, saved.get(name, NONE), here.get(name, NONE)) for name in names)
+    return tuple(
+        f"{printable(name)}: {printable(was)} then, {printable(now)} now"
+        for name, was, now in pairs
+        if was != now
+    )
+
+
+def _versions(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: str(text) for name, text in ask(python, _ASK, environment).items()}
+
+
+def check_machine(
+    baseline: Baseline, path: Path, here: Mapping[str, str], *, is_relaxed: bool
+) -> tuple[Note, ...]:
+    """Raise :class:`MeasureError` when the baseline is of another machine than ``here``; if that is fine,
+    a note says so.
+    """
+    found = differences(baseline.machine, here)
+    if not found:
+        return ()
+    if not is_relaxed:
+        raise MeasureError(
+            f"the baseline {path} is of another machine ({'; '.join(found)})",
+            slug="baseline-other-machine",
+            hint="save one here with --save-baseline, compare with --base, which runs both here, or "
+            "accept what the machines differ by with --relax-machine",
+        )
+    text = f"The baseline is of another machine, which was accepted: {'; '.join(found)}."
+    return (Note("warning", "machine-relaxed", text),)

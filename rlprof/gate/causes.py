@@ -1,58 +1,43 @@
-"""What made head slower: one pair recorded in full, and compared."""
+"""What made head slower: one pair recorded in full, compared, and what of it got worse."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from rlprof.comparison.compare import Comparison, compare
-from rlprof.comparison.html import Occasion, comparison_as_html
+from rlprof.comparison.findings import Fate, FindingChange
+from rlprof.comparison.grown import GrownFunction, grown_functions
 from rlprof.comparison.sides import Sides
-from rlprof.comparison.svg import comparison_as_svg
-from rlprof.gate import cause_words, words
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.runner import Runner
+from rlprof.model.counters import GPU_SYNCS, WOULD_SYNC
 from rlprof.model.report import Report
+from rlprof.names import short_path
 from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 
 SIDES: Final = Sides(Side.BASE.value, Side.HEAD.value)
 
-_KIND: Final = "One pair, recorded to look for causes; the check judged others"
+WORSE: Final = (Fate.APPEARED, Fate.GREW)
+MOST_FUNCTIONS: Final = 3
+MOST_ALONE: Final = 5
+"""Findings of head alone; they come by cost."""
+
+_MUCH: Final = 0.5
+"""Part of the largest growth of a function from which on findings explain it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Causes:
-    comparison: Comparison
-    runs: tuple[MeasuredRun, MeasuredRun]
-    """Of base and of head; their run files are there until the check ends."""
-    outcome: Outcome
-    """Of the check, which has judged the rate: what the pair says of it is no second verdict."""
-
-    def page(self) -> str:
-        """The comparison as one HTML page, below the verdict of the check."""
-        told = cause_words.what_got_worse(replace(self.outcome, comparison=self.comparison))
-        lines = tuple(line for it in told for line in it.lines or (it.heading,))
-        return comparison_as_html(
-            self.comparison, Occasion(_KIND, words.verdict(self.outcome), lines)
-        )
-
-    def drawing(self) -> str:
-        """The differential flamegraph."""
-        return comparison_as_svg(self.comparison)
-
-
-def look_for_causes(base: Program, head: Program, runner: Runner, outcome: Outcome) -> Causes:
-    """Run both once more, sampled; raises ``MeasureError``."""
+def record_pair(base: Program, head: Program, runner: Runner, outcome: Outcome) -> Outcome:
+    """Run both once more, sampled; ``outcome`` with what that shows. Raises ``MeasureError``."""
     pair = len(outcome.pairs()) + 1
-    runs = (
-        runner.measure(base, pair, is_full=True),
-        runner.measure(head, pair, is_full=True),
-    )
-    was, now = (_report(run) for run in runs)
-    return Causes(compared(was, now), runs, outcome)
+    runs = [runner.measure(program, pair, is_full=True) for program in (base, head)]
+    comparison = compared(*map(_report, runs))
+    return replace(outcome, comparison=comparison, recorded=tuple(run.run_file for run in runs))
 
 
 def compared(base: Report, head: Report) -> Comparison:
@@ -62,3 +47,136 @@ def compared(base: Report, head: Report) -> Comparison:
 
 def _report(run: MeasuredRun) -> Report:
     return build_report(read_run(run.run_file), run_file=str(run.run_file), detailed=True)
+
+
+def worse_findings(outcome: Outcome) -> list[FindingChange]:
+    """Findings that appeared in head, or grew."""
+    if outcome.comparison is None:
+        return []
+    return [it for it in outcome.comparison.findings if it.fate in WORSE]
+
+
+def in_head_only(outcome: Outcome) -> list[FindingChange]:
+    """Those that base has nothing like, where the pair was too short to judge them."""
+    found = outcome.comparison
+    if found is None or found.rate is not None:
+        return []
+    alone = [it for it in found.findings if it.fate is Fate.UNCLEAR and it.base is None]
+    return alone[:MOST_ALONE]
+
+
+def slower_functions(outcome: Outcome) -> tuple[GrownFunction, ...]:
+    """Those that clearly take longer, where findings explain little of it."""
+    found = outcome.comparison
+    if found is None:
+        return ()
+    grown = grown_functions(found.tree, MOST_FUNCTIONS)
+    if grown and _explained_us(outcome) >= _MUCH * grown[0].change_us:
+        return ()
+    return grown
+
+
+def _explained_us(outcome: Outcome) -> float:
+    """By findings that got worse: per step, or per second of steady time as in the tree."""
+    return sum(
+        (_middle_us(it, is_new=True) - _middle_us(it, is_new=False))
+        for it in worse_findings(outcome)
+    )
+
+
+def _middle_us(change: FindingChange, *, is_new: bool) -> float:
+    cost = change.new_cost if is_new else change.base_cost
+    if cost is None or change.unit == "run":
+        return 0.0
+    return sum(cost) / 2 * (1e6 if change.unit == "share" else 1.0)
+
+
+def reads_of(outcome: Outcome) -> list[MoreReads]:
+    """The lines behind the counters that fail, as far as the recorded pair has them."""
+    found = outcome.comparison
+    if found is None:
+        return []
+    return [
+        row for it in outcome.failing_counters for row in more_reads(it.name, found.base, found.new)
+    ]
+
+
+# --- lines that read tensors more often per step than in base: what a failing counter counted ----
+
+MOST_LINES: Final = 5
+
+_DEVICES: Final[Mapping[str, str]] = {GPU_SYNCS: "gpu", WOULD_SYNC: "cpu"}
+"""Of the places that a counter counts."""
+
+_SAME: Final = 1.1
+"""Times as often as in base that is as often: runs begin and end in the middle of something."""
+
+_RARE: Final = 0.01
+"""Reads per step that are none, as for counters."""
+
+
+class MoreReads(NamedTuple):
+    counter: str
+    file: str
+    line: int
+    function: str
+    method: str
+    base: float
+    """Per step; 0 where base has no such line."""
+    head: float
+
+
+class _Place(NamedTuple):
+    """What stays when lines move."""
+
+    file: str
+    function: str
+    method: str
+
+
+class _Line(NamedTuple):
+    line: int
+    file: str
+    per_step: float
+
+
+def more_reads(counter: str, base: Report, head: Report) -> list[MoreReads]:
+    """Those that read most more often first; empty for counters of something else."""
+    device = _DEVICES.get(counter)
+    if device is None:
+        return []
+    was, now = _lines(base, device), _lines(head, device)
+    rows = [
+        MoreReads(counter, it.file, it.line, place.function, place.method, before, it.per_step)
+        for place, lines in now.items()
+        for it, before in _more(was.get(place, []), lines)
+    ]
+    rows.sort(key=lambda it: (it.base - it.head, it.file, it.line, it.method))
+    return rows[:MOST_LINES]
+
+
+def _lines(report: Report, device: str) -> dict[_Place, list[_Line]]:
+    """By place, in the order of the file; processes together."""
+    often: dict[tuple[_Place, str, int], float] = defaultdict(float)
+    for row in report.sync_sites:
+        if row.device == device and row.per_step is not None:
+            place = _Place(short_path(row.file, report.run.cwd), row.function, row.method)
+            often[place, row.file, row.line] += row.per_step
+    lines: dict[_Place, list[_Line]] = defaultdict(list)
+    for (place, file, line), per_step in sorted(often.items()):
+        lines[place].append(_Line(line, file, per_step))
+    return lines
+
+
+def _more(base: Iterable[_Line], head: Iterable[_Line]) -> list[tuple[_Line, float]]:
+    """Lines of a function that base has not as often, each with how often its own of base is."""
+    left, more = list(base), []
+    for it in head:
+        same = next((was for was in left if it.per_step <= was.per_step * _SAME + _RARE), None)
+        if same is None:
+            more.append(it)
+        else:
+            left.remove(same)
+    # What is left of base is the same lines, less often.
+    before = [it.per_step for it in left] + [0.0] * len(more)
+    return list(zip(more, before, strict=False))

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.baseline import Baseline, read_baseline
-from rlprof.gate.causes import Causes, look_for_causes
-from rlprof.gate.fingerprint import fingerprint_here
-from rlprof.gate.interpreter import interpreter_of
+from rlprof.gate.baseline import Baseline, check_machine, fingerprint_here, read_baseline
+from rlprof.gate.bases import PairedBase, SavedBase, measure_baseline
+from rlprof.gate.causes import record_pair
+from rlprof.gate.interruption import Interrupted
 from rlprof.gate.judge import CheckSettings, Tell, judge, outcome_without_runs
 from rlprof.gate.outcome import Outcome, Verdict
-from rlprof.gate.paired_base import PairedBase
-from rlprof.gate.processes.interruption import Interrupted
-from rlprof.gate.program import Counting, Program, Side, as_typed
-from rlprof.gate.running.runner import Runner
-from rlprof.gate.saved_base import SavedBase, check_machine, measure_baseline
+from rlprof.gate.program import Counting, Program, Side, as_typed, interpreter_of
+from rlprof.gate.runner import Runner
 from rlprof.gate.words import first_line
-from rlprof.gate.worktrees.sides import Preparing, Sides, in_worktree
+from rlprof.gate.worktrees.sides import CommitBase, Sides, in_worktree
 from rlprof.model.recording import Note
 from rlprof.recording.host import git_state
-
-
-class CommitBase(NamedTuple):
-    """The same program at another commit."""
-
-    ref: str
-    prepare: str | None
-    """Command of the shell that builds it in its worktree."""
-    script: str | None
-    """Word of the command that must be a file there too."""
-
-    @property
-    def name(self) -> str:
-        return self.ref
 
 
 class CommandBase(NamedTuple):
@@ -83,33 +65,27 @@ class CheckPlan:
         )
 
 
-class Checked(NamedTuple):
-    outcome: Outcome
-    causes: Causes | None = None
-    """Where they were asked for and found; their run files are there until the check's folder goes."""
-
-
 def run_check(
     plan: CheckPlan, base: CommitBase | CommandBase | FileBase, folder: Path, tell: Tell
-) -> Checked:
+) -> Outcome:
     """Measure the program of ``plan`` against ``base``; what runs leave on disk lies in ``folder``.
 
     Raises ``UsageError`` for a base that is not there. What could not be measured is an outcome, too.
     """
     runner = plan.runner(folder)
-    checked: Checked | None = None
+    outcome: Outcome | None = None
     try:
         if isinstance(base, FileBase):
-            return Checked(_against_file(plan, base, runner, tell))
+            return _against_file(plan, base, runner, tell)
         with _sides(plan, base, folder, tell) as sides:
-            checked = _in_pairs(plan, sides, runner, tell)
+            outcome = _in_pairs(plan, sides, runner, tell)
     except (MeasureError, Interrupted) as why:
-        if checked is not None and isinstance(why, Interrupted):
+        if outcome is not None and isinstance(why, Interrupted):
             # While the worktree is removed: what was found stands.
-            return checked._replace(outcome=replace(checked.outcome, stopped_by=why.signum))
+            return replace(outcome, stopped_by=why.signum)
         # Nothing ran: who reads a file must learn that too.
-        return Checked(outcome_without_runs(why, base.name, plan.head, plan.settings))
-    return checked
+        return outcome_without_runs(why, base.name, plan.head, plan.settings)
+    return outcome
 
 
 def new_baseline(plan: CheckPlan, runs: int | None, folder: Path, tell: Tell) -> Baseline:
@@ -137,45 +113,39 @@ def _against_file(plan: CheckPlan, base: FileBase, runner: Runner, tell: Tell) -
         baseline, base.file, _machine_of(plan.head), is_relaxed=base.is_machine_relaxed
     )
     saved = SavedBase(baseline, base.name, plan.head, runner)
-    outcome = judge(saved, plan.head, plan.settings, tell)
+    outcome = saved.told(judge(saved, plan.settings, tell))
     return replace(outcome, notes=(*notes, *outcome.notes))
 
 
-@contextmanager
 def _sides(
     plan: CheckPlan, base: CommitBase | CommandBase, folder: Path, tell: Tell
-) -> Iterator[Sides]:
+) -> AbstractContextManager[Sides]:
     """Both programs, while they can be run."""
-    if isinstance(base, CommandBase):
-        other = replace(
-            plan.head,
-            side=Side.BASE,
-            command=base.command,
-            script=Path(base.command[0]).name,
-            name=base.name,
-        )
-        yield Sides(other, plan.head, ())
-        return
-    preparing = Preparing(base.prepare, folder / "prepare.log", plan.timeout_s)
-    with in_worktree(
-        plan.head, base.ref, folder, preparing=preparing, script=base.script, tell=tell
-    ) as sides:
-        yield sides
+    if isinstance(base, CommitBase):
+        return in_worktree(plan.head, base, folder, timeout_s=plan.timeout_s, tell=tell)
+    other = replace(
+        plan.head,
+        side=Side.BASE,
+        command=base.command,
+        script=Path(base.command[0]).name,
+        name=base.name,
+    )
+    return nullcontext(Sides(other, plan.head, ()))
 
 
-def _in_pairs(plan: CheckPlan, sides: Sides, runner: Runner, tell: Tell) -> Checked:
+def _in_pairs(plan: CheckPlan, sides: Sides, runner: Runner, tell: Tell) -> Outcome:
     base, head, notes = sides
     settings = plan.settings
-    outcome = judge(PairedBase(base, head, runner, settings.in_turns), head, settings, tell)
+    outcome = judge(PairedBase(base, head, runner, settings.in_turns), settings, tell)
     outcome = replace(outcome, notes=(*notes, *outcome.notes))
     if not plan.looks_for_causes or outcome.verdict not in (
         Verdict.REGRESSION,
         Verdict.INCONCLUSIVE,
     ):
-        return Checked(outcome)
+        return outcome
     tell("a last pair, recorded in full")
     try:
-        causes = look_for_causes(base, head, runner, outcome)
+        return record_pair(base, head, runner, outcome)
     except (Exception, Interrupted) as error:
         # The verdict stands without them, be it a failed run, a bug of ours or a signal.
         stopped_by = error.signum if isinstance(error, Interrupted) else None
@@ -183,8 +153,7 @@ def _in_pairs(plan: CheckPlan, sides: Sides, runner: Runner, tell: Tell) -> Chec
             "it was told to stop" if stopped_by else first_line(str(error)) or type(error).__name__
         )
         note = Note("warning", "no-causes", f"The causes are not known: {why}.")
-        return Checked(replace(outcome, notes=(*outcome.notes, note), stopped_by=stopped_by))
-    return Checked(replace(outcome, comparison=causes.comparison), causes)
+        return replace(outcome, notes=(*outcome.notes, note), stopped_by=stopped_by)
 
 
 def _machine_of(program: Program) -> dict[str, str]:

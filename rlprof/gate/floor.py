@@ -19,17 +19,20 @@ from typing import TYPE_CHECKING, Final
 
 from rlprof.errors import Failure, MeasureError
 from rlprof.gate.counters import ROUNDING
-from rlprof.gate.processes.own_process import (
+from rlprof.gate.processes import (
     command_to_run,
     end_with,
+    ended_without_a_word,
     read_answer,
     read_request,
     write_message,
 )
-from rlprof.gate.processes.process_session import last_lines
 from rlprof.gate.program import Counting, Program
 from rlprof.model.profile import Interval
 from rlprof.report import wording
+
+if TYPE_CHECKING:
+    from rlprof.gate.measured_run import MeasuredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +138,6 @@ def _rate_in_words(rate: float, at_least: float) -> str:
     return f"{rate:.6g}" if told == wording.count(at_least) else told
 
 
-if TYPE_CHECKING:
-    from rlprof.gate.measured_run import MeasuredRun
-
 # --- measuring in a process of its own --------------------------------------------------------
 
 _TIDY_S: Final = 15.0
@@ -187,11 +187,7 @@ def measure_apart(
         asked.unlink(missing_ok=True)
     answer = read_answer(answered, _Answer)
     if answer is None:
-        raise MeasureError(
-            f"the measurement of {request.program.name} ended without a word\n{last_lines(log)}",
-            slug="recording-lost",
-            hint="was it killed, or is the machine out of memory? Otherwise please report it",
-        )
+        raise ended_without_a_word(f"the measurement of {request.program.name}", log)
     if answer.failure is not None:
         raise answer.failure.error()
     return answer.runs
@@ -199,8 +195,8 @@ def measure_apart(
 
 def main() -> None:
     """Measure what is asked for in the folder of the first argument, and write the answer there."""
-    from rlprof.gate.processes.interruption import Interrupted, interruptible
-    from rlprof.gate.processes.process_session import adopting_orphans
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.processes import adopting_orphans
 
     folder, parent = sys.argv[1:]
     end_with(int(parent))
@@ -214,7 +210,7 @@ def main() -> None:
 
 
 def _measured(request: FloorRequest, place: Path) -> _Answer:
-    from rlprof.gate.running.runner import Runner
+    from rlprof.gate.runner import Runner
 
     runner = Runner(
         place,

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from rlprof.errors import Failure, MeasureError
-from rlprof.gate.counters import CounterDifference, CounterTolerance, RunCounters, compare_counters
+from rlprof.gate.comparability import (
+    Work,
+    check_same_steps,
+    check_same_unit,
+    on_counters,
+    on_passed_rates,
+    on_runs,
+)
+from rlprof.gate.counters import CounterDifference, CounterTolerance, compare_counters
 from rlprof.gate.decision import Decision, DecisionSettings
+from rlprof.gate.interruption import Interrupted
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
-from rlprof.gate.processes.interruption import Interrupted
 from rlprof.gate.program import Program, Side, script_file
-from rlprof.gate.remarks import on_counters, on_passed_rates, on_runs
 from rlprof.gate.words import run_in_words
-from rlprof.gate.workload import check_same_steps, check_same_unit
 from rlprof.report.wording import counted
 from rlprof.units import duration
 
@@ -46,34 +52,16 @@ class CheckSettings:
         return 2 if self.counters_only else self.decision.looks[0]
 
 
-class Work(NamedTuple):
-    """All that one side did so far, one entry a run."""
-
-    unit: str
-    source: str
-    steps: Sequence[float]
-    rates: Sequence[float]
-    """Empty where they were not asked for."""
-    counters: Sequence[RunCounters]
-
-    @classmethod
-    def of(cls, runs: Sequence[MeasuredRun]) -> Work:
-        """``runs`` are those of a side, at least one."""
-        return cls(
-            unit=runs[-1].unit,
-            source=runs[-1].source,
-            steps=[run.steps for run in runs],
-            rates=[run.sps.median for run in runs if run.sps is not None],
-            counters=[run.counters for run in runs],
-        )
-
-
 class Base(Protocol):
     """What head is held against: a program that runs in turn with it, or what was saved in a file."""
 
     @property
     def name(self) -> str:
         """For people."""
+
+    @property
+    def head(self) -> Program:
+        """The one that is held against it."""
 
     @property
     def round_name(self) -> str:
@@ -98,53 +86,60 @@ class Base(Protocol):
     def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
         """On the rates."""
 
-    def told(self, outcome: Outcome) -> Outcome:
-        """With what is known of it besides its runs."""
-
 
 @dataclass(slots=True)
 class _Trial:
-    """What has been measured so far: it is told too when the next run fails."""
+    """What has been measured so far, which is told too when the next run fails; and how it ended."""
 
     runs: list[MeasuredRun] = field(default_factory=list)
     counters: tuple[CounterDifference, ...] = ()
     decision: Decision | None = None
-
-
-class _End(NamedTuple):
-    verdict: Verdict
+    verdict: Verdict = Verdict.COULD_NOT_MEASURE
     failure: Failure | None = None
     stopped_by: int | None = None
 
+    def end_by(self, why: MeasureError | Interrupted) -> None:
+        """Before there was a verdict."""
+        if isinstance(why, MeasureError):
+            self.failure = Failure.of(why)
+            return
+        name, after = signal.Signals(why.signum).name, counted(len(self.runs), "run", "runs")
+        self.stopped_by = why.signum
+        self.failure = Failure(
+            slug="check-stopped",
+            message=f"{name} ended the check after {after}, before there was a verdict",
+            hint="shorter runs, fewer of them (--max-pairs), or more time for the job end in a verdict",
+        )
 
-def judge(base: Base, head: Program, settings: CheckSettings, tell: Tell) -> Outcome:
+
+def judge(base: Base, settings: CheckSettings, tell: Tell) -> Outcome:
     """Run until it is decided; never raises :class:`MeasureError`, nor that it was :class:`Interrupted`."""
     trial = _Trial()
     try:
         base.check(settings)
-        end = _End(_verdict(base, trial, settings, tell))
+        trial.verdict = _verdict(base, trial, settings, tell)
     except (MeasureError, Interrupted) as why:
-        end = _end_by(why, len(trial.runs))
-    return base.told(_outcome(trial, end, base.name, head, settings))
+        trial.end_by(why)
+    return _outcome(trial, base.name, base.head, settings)
 
 
 def outcome_without_runs(
     why: MeasureError | Interrupted, base: str, head: Program, settings: CheckSettings
 ) -> Outcome:
     """The outcome of a check that could not even begin."""
-    return _outcome(_Trial(), _end_by(why, 0), base, head, settings)
+    trial = _Trial()
+    trial.end_by(why)
+    return _outcome(trial, base, head, settings)
 
 
-def _outcome(
-    trial: _Trial, end: _End, base: str, head: Program, settings: CheckSettings
-) -> Outcome:
+def _outcome(trial: _Trial, base: str, head: Program, settings: CheckSettings) -> Outcome:
     notes = [*on_runs(trial.runs)]
-    if trial.decision is None and end.failure is None:
-        notes += on_counters(end.verdict, trial.runs, trial.counters)
-    elif end.verdict is Verdict.PASS:
+    if trial.decision is None and trial.failure is None:
+        notes += on_counters(trial.verdict, trial.runs, trial.counters)
+    elif trial.verdict is Verdict.PASS:
         notes += on_passed_rates(trial.runs)
     return Outcome(
-        verdict=end.verdict,
+        verdict=trial.verdict,
         base=base,
         head=head.name,
         command=head.told_command,
@@ -154,8 +149,8 @@ def _outcome(
         unit=trial.runs[0].unit if trial.runs else "steps",
         decision=trial.decision,
         counters=trial.counters,
-        failure=end.failure,
-        stopped_by=end.stopped_by,
+        failure=trial.failure,
+        stopped_by=trial.stopped_by,
         notes=tuple(notes),
     )
 
@@ -170,10 +165,10 @@ def _verdict(base: Base, trial: _Trial, settings: CheckSettings, tell: Tell) -> 
         for run in base.round(number):
             trial.runs.append(run)
             tell_run(run, tell)
-        was, now = base.work(trial.runs), Work.of(runs_of(Side.HEAD, trial.runs))
-        check_same_unit((was.unit, was.source), (now.unit, now.source))
+        was, now = base.work(trial.runs), Work.of(Side.HEAD, trial.runs)
+        check_same_unit(was, now)
         if not settings.counters_only:
-            check_same_steps(was.steps, now.steps, (was.rates, now.rates))
+            check_same_steps(was, now)
         trial.counters = compare_counters(
             was.counters, now.counters, settings.tolerances, known=base.known_counters
         )
@@ -206,23 +201,6 @@ def _more(decision: Decision, tell: Tell) -> int:
         why = "slower: once more, to confirm" if decision.is_confirming else "not decided yet"
         tell(f"{why}: {decision.more} more")
     return decision.more
-
-
-def _end_by(why: MeasureError | Interrupted, runs: int) -> _End:
-    """The end that ``why`` made of a check, after so many runs."""
-    if isinstance(why, MeasureError):
-        return _End(Verdict.COULD_NOT_MEASURE, Failure.of(why))
-    name, after = signal.Signals(why.signum).name, counted(runs, "run", "runs")
-    failure = Failure(
-        slug="check-stopped",
-        message=f"{name} ended the check after {after}, before there was a verdict",
-        hint="shorter runs, fewer of them (--max-pairs), or more time for the job end in a verdict",
-    )
-    return _End(Verdict.COULD_NOT_MEASURE, failure, why.signum)
-
-
-def runs_of(side: Side, runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
-    return [run for run in runs if run.side is side]
 
 
 def tell_run(run: MeasuredRun, tell: Tell) -> None:

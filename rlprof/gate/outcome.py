@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from statistics import median
 
 from rlprof.comparison.compare import Comparison
@@ -17,7 +18,6 @@ from rlprof.errors import (
 )
 from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.decision import Decision, State
-from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Side
 from rlprof.model.profile import Interval
@@ -62,6 +62,8 @@ class Outcome:
     """The signal that ended the check early; the verdict may have been known by then."""
     comparison: Comparison | None = None
     """Of a pair that was recorded in full; None unless asked for."""
+    recorded: tuple[Path, ...] = ()
+    """Its run files, of base and head; they are there until the folder of the check goes."""
     notes: tuple[Note, ...] = ()
 
     @property
@@ -98,16 +100,13 @@ class Outcome:
         ]
 
 
-def exit_code(outcome: Outcome, *, on_inconclusive: OnInconclusive | None) -> int:
-    """Without ``on_inconclusive`` that verdict has a code of its own."""
+def exit_code(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) -> int:
+    """``inconclusive``: the code of that verdict, which may count as another one."""
     if outcome.stopped_by is not None:
         return 128 + outcome.stopped_by
-    verdict = outcome.verdict
-    if verdict is Verdict.INCONCLUSIVE and on_inconclusive is not None:
-        return EXIT_OK if on_inconclusive is OnInconclusive.PASS else EXIT_REGRESSION
     return {
         Verdict.PASS: EXIT_OK,
         Verdict.REGRESSION: EXIT_REGRESSION,
-        Verdict.INCONCLUSIVE: EXIT_INCONCLUSIVE,
+        Verdict.INCONCLUSIVE: inconclusive,
         Verdict.COULD_NOT_MEASURE: EXIT_NOT_MEASURED,
-    }[verdict]
+    }[outcome.verdict]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import median
 from typing import Final, NamedTuple
 
 from rlprof import units
 from rlprof.comparison import words as comparison_words
+from rlprof.comparison.compare import Comparison
+from rlprof.comparison.findings import FindingChange
+from rlprof.comparison.grown import GrownFunction
+from rlprof.gate.causes import MoreReads, in_head_only, reads_of, slower_functions, worse_findings
 from rlprof.gate.counters import NEVER_BY_CLOCK, CounterDifference
 from rlprof.gate.decision import Decision
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
 from rlprof.model.profile import Interval
-from rlprof.names import printable
+from rlprof.names import printable, short_path
 from rlprof.report import wording
 
 NOTHING: Final = "–"
@@ -122,16 +127,6 @@ def _runs(outcome: Outcome, pairs: int) -> str:
     return wording.counted(pairs, "pair", "pairs")
 
 
-def pair_table(outcome: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows; no rows where no run has a rate that counts. A baseline has no runs to show."""
-    pairs = [] if outcome.counters_only else outcome.pairs()
-    rows = [row for row in pairs if row[1] is not None or row[2] is not None]
-    if any(run.side is Side.BASE for run in outcome.runs):
-        told = [(str(at), rate(base), rate(head), change(base, head)) for at, base, head in rows]
-        return ("pair", "base", "head", "change"), [*told]
-    return ("run", "head"), [(str(at), rate(head)) for at, _, head in rows]
-
-
 class CounterCells(NamedTuple):
     name: str
     unit: str
@@ -167,3 +162,147 @@ def counter_rows(outcome: Outcome) -> list[CounterDifference]:
 
 def command(outcome: Outcome) -> str:
     return printable(wording.typed(outcome.command))
+
+
+# --- causes, from a pair that was recorded in full --------------------------------------------
+
+_TOLD_INSTEAD: Final = "no-common-rate"
+"""Slug of the remark that ``_why_no_rate`` says."""
+_ALL_ALIKE: Final = "all-alike"
+"""Slug of the remark that keeps functions from being named, though it warns of nothing."""
+
+_WHAT_TO_DO: Final = (
+    "One pair shows only what is larger than its own noise: on a quieter machine, or with longer runs, that "
+    "is more. Where its time went is on the page that --artifacts DIR writes."
+)
+
+
+class Told(NamedTuple):
+    """A sentence, and what it begins."""
+
+    heading: str
+    lines: tuple[str, ...] = ()
+
+
+def causes(outcome: Outcome) -> list[Told]:
+    """What got worse, and what to know of the pair that shows it; empty where none was recorded."""
+    found = outcome.comparison
+    if found is None:
+        return []
+    worse = what_got_worse(outcome)
+    told = _of_the_pair(outcome, found)
+    return [*worse, Told("What to know of that pair:", told)] if told else worse
+
+
+def what_got_worse(outcome: Outcome) -> list[Told]:
+    """Without what to know of the pair, for a page that says it already."""
+    found = outcome.comparison
+    return [] if found is None else list(_what_got_worse(outcome, found))
+
+
+def _what_got_worse(outcome: Outcome, found: Comparison) -> Iterator[Told]:
+    reads = [read(it, found) for it in reads_of(outcome)]
+    if reads:
+        yield Told("Lines of head that read tensors more often per step:", tuple(reads))
+    findings = tuple(finding(it, found) for it in worse_findings(outcome))
+    functions = tuple(function(it, found) for it in slower_functions(outcome))
+    alone = tuple(finding_in_head(it, found) for it in in_head_only(outcome))
+    if found.rate is None:
+        yield Told(f"{_why_no_rate(found)}:" if alone else f"{_why_no_rate(found)}.", alone)
+    if findings:
+        yield Told("What got worse, from one pair recorded in full:", findings)
+    if functions:
+        yield Told(_above_functions(found, has_findings=bool(findings)), functions)
+    elif found.rate is not None and not findings:
+        yield Told(_nothing(found))
+
+
+def _above_functions(found: Comparison, *, has_findings: bool) -> str:
+    if found.rate is None:
+        return "What has clearly more of the time in that pair:"
+    if has_findings:
+        return "What clearly takes longer in the same pair:"
+    return "No finding appeared or grew in the pair that was recorded in full, but this clearly takes longer:"
+
+
+def _nothing(found: Comparison) -> str:
+    more = "" if found.tree is None else ", and no function clearly takes longer"
+    return f"No finding appeared or grew in the pair that was recorded in full{more}."
+
+
+def _of_the_pair(outcome: Outcome, found: Comparison) -> tuple[str, ...]:
+    """The gravest that it warns of; where it names no cause, what may be the reason."""
+    is_named = any(it.lines for it in what_got_worse(outcome))
+    remarks = [
+        note.text
+        for note in found.notes
+        if (note.level != "info" and note.slug != _TOLD_INSTEAD)
+        or (note.slug == _ALL_ALIKE and not is_named)
+    ]
+    is_silent = found.rate is not None and not is_named
+    return (*remarks[:1], *([_WHAT_TO_DO] if is_silent else []))
+
+
+def _why_no_rate(found: Comparison) -> str:
+    """Why nothing is told per step, without the end of the sentence."""
+    throughputs = found.base.throughput, found.new.throughput
+    lacks = [
+        f"{side}: {lack}"
+        for side, lack in zip(("base", "head"), map(wording.lack_of_rate, throughputs), strict=True)
+        if lack
+    ]
+    why = wording.unglued(f" ({'; '.join(lacks)})") if lacks else ""
+    if any(it.steady_sps is None and it.unit != "none" for it in throughputs):
+        return f"The pair that was recorded in full was too short to compare{why}"
+    return f"The rates of the pair that was recorded in full cannot be compared{why}"
+
+
+def finding(change: FindingChange, found: Comparison) -> str:
+    """``appeared: eager-log-format, train.py:12 step``."""
+    cost = comparison_words.finding_cost(change, change.new_cost)
+    unit = comparison_words.finding_unit(change)
+    return wording.unglued(
+        f"{comparison_words.FATES[change.fate]}: {_named(change, found)} (its fix saves {cost} {unit})"
+    )
+
+
+def finding_in_head(change: FindingChange, found: Comparison) -> str:
+    """``in head only: eager-log-format, train.py:12 step``."""
+    return wording.unglued(f"in head only: {_named(change, found)}")
+
+
+def _named(change: FindingChange, found: Comparison) -> str:
+    parts = comparison_words.finding_name(change), comparison_words.finding_place(change, found)
+    return ", ".join(part for part in parts if part)
+
+
+def function(it: GrownFunction, found: Comparison) -> str:
+    """``grew: Recorder._on_step, train.py:28, in deepcopy, +530 µs per step (not seen in base)``."""
+    tree = found.tree
+    assert tree is not None, "functions come from a tree"
+    parts = [printable(it.label, _NAME_LIMIT)]
+    if it.place:
+        line = f":{it.line}" if it.line else ""
+        parts.append(f"{comparison_words.place(it.place, 50)}{line}")
+    if it.inside:
+        parts.append(f"in {printable(it.inside, _NAME_LIMIT)}")
+    waiting = ", mostly waiting" if it.waits else ""
+    cost = comparison_words.cost(tree, it.change_us)
+    parts.append(f"+{cost} {comparison_words.per(tree)}{waiting}")
+    # Not "new": what is too brief is never sampled.
+    was = comparison_words.cost(tree, it.base_us) if it.base_us else "not seen"
+    return wording.unglued(f"grew: {', '.join(parts)} ({was} in base)")
+
+
+def read(it: MoreReads, found: Comparison) -> str:
+    """``would_sync: train.py:26 item (2 per step, none in base)``."""
+    path = comparison_words.place(short_path(it.file, found.new.run.cwd), 50)
+    was = f"{_often(it.base)} in base" if it.base else "none in base"
+    return wording.unglued(
+        f"{it.counter}: {path}:{it.line} {printable(it.method, _NAME_LIMIT)} "
+        f"({_often(it.head)} per step, {was})"
+    )
+
+
+def _often(per_step: float) -> str:
+    return wording.count(float(f"{per_step:.2g}"))

@@ -11,9 +11,9 @@ from typing import Final
 
 from rlprof.errors import MeasureError, RunFileError
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.processes.process_session import ProcessSession, last_lines
+from rlprof.gate.processes import ProcessSession, last_lines
 from rlprof.gate.program import Counting, Program, Side
-from rlprof.gate.running.runner import Runner, timed_out
+from rlprof.gate.runner import Runner, timed_out
 from rlprof.model.recording import Recording
 from rlprof.overhead.cost import Basis, Pair, own_cpu
 from rlprof.overhead.document import pair_in_words

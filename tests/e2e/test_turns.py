@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import pytest
 
-from rlprof.gate.running.turns import TURN_S, take_turns
+from rlprof.gate.turns import TURN_S, take_turns
 from rlprof.recording.procfs import read_stat
 from tests.checked_repository import (
     DEADLINE_S,
@@ -232,7 +232,7 @@ def test_without_who_sees_to_the_turns_the_check_ends(repository, mark):
     running = repository.start("--base", "main", "--interleave", "train.py", mark)
 
     def seeing_to_turns() -> list[int]:
-        return children_with(running.pid, "rlprof.gate.running.turns")
+        return children_with(running.pid, "rlprof.gate.turns")
 
     try:
         wait_until(seeing_to_turns, "they take turns")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from action.check import BadInput, Inputs, Result, command_line, find_base, result_of
-from rlprof.gate.formats.json_document import outcome_as_json
+from rlprof.gate.json_document import outcome_as_json
 from tests.check_factory import checked, rates
 from tests.git_repository import GitRepository
 
@@ -198,7 +198,7 @@ def test_outside_a_repository_git_says_why(tmp_path, monkeypatch):
 
 def test_a_result_is_what_the_document_says(tmp_path):
     outcome = checked(rates(1000, 900, wobble=0))
-    (tmp_path / "check.json").write_text(outcome_as_json(outcome, on_inconclusive=None))
+    (tmp_path / "check.json").write_text(outcome_as_json(outcome))
 
     result = result_of(1, tmp_path)
 

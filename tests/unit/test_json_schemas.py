@@ -12,7 +12,7 @@ import pytest
 
 from rlprof.comparison.json_document import DiffDocument
 from rlprof.gate.baseline import BaselineDocument
-from rlprof.gate.formats.json_document import CheckDocument
+from rlprof.gate.json_document import CheckDocument
 from rlprof.renderers.json_report.document import ReportDocument
 from tests.golden_files import check_golden
 

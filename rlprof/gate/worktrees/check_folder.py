@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from rlprof.gate.processes.interruption import shielded
+from rlprof.gate.interruption import shielded
 
 _PREFIX: Final = "rlprof-check-"
 _NAME: Final = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError
-from rlprof.gate.processes.interruption import shielded
-from rlprof.gate.processes.process_session import end_group
+from rlprof.gate.interruption import shielded
+from rlprof.gate.processes import end_group
 from rlprof.recording.git_environment import without_repository
 
 _TIMEOUT_S: Final = 600

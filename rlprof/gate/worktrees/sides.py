@@ -1,22 +1,17 @@
-"""Base and head as programs: the same command in the base's worktree and here."""
+"""Base and head as programs: the same command in the base's worktree and here, each with its own files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from rlprof.errors import MeasureError
-from rlprof.gate.interpreter import ask, interpreter_of
-from rlprof.gate.program import Checkout, Program, Side
-from rlprof.gate.worktrees.import_paths import (
-    moved_command,
-    place_below,
-    with_own_imports,
-)
+from rlprof.gate.program import Checkout, Program, Side, ask, interpreter_of
 from rlprof.gate.worktrees.worktree import (
     Repository,
     Worktree,
@@ -34,42 +29,41 @@ class Sides(NamedTuple):
     notes: tuple[Note, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Preparing:
-    """How the base is built before it runs."""
+class CommitBase(NamedTuple):
+    """The same program at another commit."""
 
-    command: str | None
-    """Of the shell."""
-    log: Path
-    timeout_s: float
+    name: str
+    """As git takes it: ``origin/main``."""
+    prepare: str | None = None
+    """Command of the shell that builds it in its worktree."""
+    script: str | None = None
+    """Word of the command that must be a file there too."""
 
 
 @contextmanager
 def in_worktree(
     head: Program,
-    ref: str,
+    commit: CommitBase,
     parent: Path,
     *,
-    preparing: Preparing,
-    script: str | None,
+    timeout_s: float,
     tell: Callable[[str], None],
 ) -> Iterator[Sides]:
-    """Both sides, while a worktree of ``ref`` lies below ``parent``.
+    """Both sides, while a worktree of ``commit`` lies below ``parent``; ``timeout_s`` is what building it may take.
 
-    ``script`` is a word of the command that must be a file in the base too. Raises ``UsageError`` and
-    :class:`MeasureError` as ``find_repository``, ``worktree_of`` and ``prepare`` do.
+    Raises ``UsageError`` and :class:`MeasureError` as ``find_repository``, ``worktree_of`` and ``prepare`` do.
     """
-    repository = find_repository(head.folder, ref)
+    repository = find_repository(head.folder, commit.name)
     with worktree_of(repository, parent) as tree:
-        base, same_head = _sides(head, ref, repository, tree)
-        if preparing.command is not None:
-            tell(f"preparing the base: {redact_line(preparing.command)}")
+        base, same_head = _sides(head, commit.name, repository, tree)
+        if commit.prepare is not None:
+            tell(f"preparing the base: {redact_line(commit.prepare)}")
             prepare(
-                preparing.command,
+                commit.prepare,
                 tree,
                 environment={**base.environment, "RLPROF_HEAD": str(head.folder)},
-                log=preparing.log,
-                timeout_s=preparing.timeout_s,
+                log=parent / "prepare.log",
+                timeout_s=timeout_s,
             )
             if not tree.folder.is_dir():
                 raise MeasureError(
@@ -79,9 +73,9 @@ def in_worktree(
                 )
             refuse_installed_base(head, tree.root)
             # What was built is there only now: its paths no longer lead to head's.
-            base, same_head = _sides(head, ref, repository, tree)
-        if script is not None:
-            _check_script(base, script, repository, tree)
+            base, same_head = _sides(head, commit.name, repository, tree)
+        if commit.script is not None:
+            _check_script(base, commit.script, repository, tree)
         yield Sides(base, same_head, tuple(_notes(repository, tree)))
 
 
@@ -183,3 +177,74 @@ def _installed_from(folder: Path, urls: Mapping[str, str]) -> list[str]:
         for name, url in urls.items()
         if Path(unquote(urlsplit(url).path)).resolve().is_relative_to(root)
     )
+
+
+# --- where the program's modules come from: an editable install leads the base back to head's files ---
+
+_OF_THE_USER: Final = frozenset({"HOME", "TMPDIR"})
+"""Where both sides have the same caches, though it may be the folder of the repository."""
+
+
+def with_own_imports(environment: Mapping[str, str], *, root: Path, side: Path) -> dict[str, str]:
+    """``environment`` in which ``side`` stands for ``root``: on ``PYTHONPATH``, in what is a path below it
+    (``CI_PROJECT_DIR``), and for the agent, which leads what is installed editable there.
+    """
+    own = {
+        name: value if name in _OF_THE_USER else moved(value, root, side)
+        for name, value in environment.items()
+    }
+    theirs = environment.get("PYTHONPATH")
+    if theirs:
+        words = [moved(word, root, side) for word in theirs.split(os.pathsep)]
+        own["PYTHONPATH"] = os.pathsep.join(words)
+    return {**own, "RLPROF_HEAD_ROOT": str(root), "RLPROF_SIDE_ROOT": str(side)}
+
+
+def moved(word: str, root: Path, side: Path) -> str:
+    """``word`` as ``side`` has it, if it is the absolute path of something below ``root``.
+
+    As it is written where ``side`` lacks it, or has the same file.
+    """
+    place = place_below(word, root) if word.startswith("/") else None
+    if place is None:
+        return word
+    there = side / place
+    is_another = os.path.realpath(there) != os.path.realpath(word)
+    return str(there) if is_another and os.access(there, os.F_OK) else word
+
+
+def place_below(path: str, root: Path) -> Path | None:
+    """Where below ``root`` the absolute ``path`` leads, through links too, from there; None elsewhere.
+
+    Links inside of ``root`` are not followed: each side has its own.
+    """
+    top = os.path.realpath(root)
+    # Behind a link ".." is the parent of where that leads.
+    whole = Path(os.path.realpath(path) if ".." in Path(path).parts else path)
+    for part in (*reversed(whole.parents), whole):
+        inside = Path(os.path.realpath(part))
+        if inside.is_relative_to(top):
+            return inside.relative_to(top) / whole.relative_to(part)
+    return None
+
+
+def moved_command(
+    command: Sequence[str], *, folder: Path, root: Path, side: Path, there: Path
+) -> tuple[str, ...]:
+    """``command`` as it is started in ``there``, the place below ``side`` that stands for ``folder``.
+
+    A program that git does not track, as that of a virtual environment, is head's own.
+    """
+    first, *rest = (_moved_word(word, root, side) for word in command)
+    is_relative = "/" in first and not first.startswith("/")
+    if is_relative and not (there / first).exists() and (folder / first).exists():
+        first = str(folder / first)
+    return (first, *rest)
+
+
+def _moved_word(word: str, root: Path, side: Path) -> str:
+    """``word``, or what stands behind its ``=``, as :func:`moved` has it: ``--config=/path``."""
+    name, is_assigned, path = word.partition("=/")
+    if not is_assigned or name.startswith("/"):
+        return moved(word, root, side)
+    return f"{name}={moved(f'/{path}', root, side)}"

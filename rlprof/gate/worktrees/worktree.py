@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError, UsageError
-from rlprof.gate.processes.interruption import shielded
-from rlprof.gate.processes.process_session import ProcessSession, last_lines
+from rlprof.gate.interruption import shielded
+from rlprof.gate.processes import ProcessSession, last_lines
 from rlprof.gate.worktrees.check_folder import has_our_name, remove_tree
 from rlprof.gate.worktrees.git import git
 from rlprof.recording.redaction.arguments import redact_line

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.cli.check_request import CheckRequest, Outputs
+from rlprof.cli import check_results
+from rlprof.cli.check_request import CheckRequest, OnInconclusive, Outputs
 from rlprof.cli.check_results import hand_out, write_artifacts
 from rlprof.cli.target import Target, TargetKind
-from rlprof.errors import EXIT_REGRESSION, OutputError
-from rlprof.gate.causes import Causes
-from rlprof.gate.program import Side
-from tests.check_factory import a_measured_run, checked, rates
+from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, OutputError
+from rlprof.gate.outcome import Outcome
+from tests.check_factory import checked, rates, unsteady
 from tests.comparison_factory import a_training, compared
 
 SLOWER = checked(rates(1000, 800))
@@ -45,6 +45,22 @@ def asked_for(outputs: Outputs) -> CheckRequest:
         steps_from=None,
         force=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("on_inconclusive", "code"),
+    [
+        (None, EXIT_INCONCLUSIVE),
+        (OnInconclusive.PASS, EXIT_OK),
+        (OnInconclusive.FAIL, EXIT_REGRESSION),
+    ],
+)
+def test_an_inconclusive_check_ends_as_was_asked_for(on_inconclusive, code):
+    request = asked_for(Outputs(None, None, None, None))
+
+    ended = hand_out(checked(unsteady), replace(request, on_inconclusive=on_inconclusive))
+
+    assert ended == code
 
 
 def in_the_way(folder: Path) -> Path:
@@ -93,16 +109,15 @@ def test_without_standard_output_the_files_are_written(tmp_path, monkeypatch):
     assert (tmp_path / "check.json").exists()
 
 
-def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys):
-    class Undrawable(Causes):
-        def page(self) -> str:
-            raise KeyError("a bug of ours")
+def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys, monkeypatch):
+    def undrawable(_outcome: Outcome) -> str:
+        raise KeyError("a bug of ours")
 
-    run = a_measured_run(Side.BASE, 1)
-    causes = Undrawable(compared(a_training(), a_training()), (run, run), SLOWER)
+    monkeypatch.setattr(check_results, "outcome_as_page", undrawable)
+    outcome = replace(SLOWER, comparison=compared(a_training(), a_training()))
     request = asked_for(Outputs(None, None, None, None))
 
-    write_artifacts(replace(request, artifacts=tmp_path), causes)
+    write_artifacts(outcome, replace(request, artifacts=tmp_path))
 
     assert "not all of diff.html" in capsys.readouterr().err
 

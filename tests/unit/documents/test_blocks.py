@@ -11,6 +11,7 @@ from rlprof.documents.blocks import (
     Item,
     Items,
     Paragraph,
+    Printed,
     RangeBar,
     Remarks,
     Section,
@@ -88,10 +89,56 @@ def test_remarks_tell_their_level_and_a_terminal_their_name():
     assert as_markdown([remarks]) == "What to know:\n\n- warning: It is &lt;odd&gt;.\n"
 
 
-@pytest.mark.parametrize("empty", [Items([]), Remarks("What to know", [])])
+@pytest.mark.parametrize(
+    "empty", [Items([]), Items([], "Worse"), Paragraph([]), Remarks("What to know", [])]
+)
 def test_empty_lists_leave_nothing_behind(empty):
     assert text_of(Paragraph(["one"]), empty, Paragraph(["two"])) == "one\n\ntwo\n"
     assert as_markdown([Paragraph(["one"]), empty]) == "one\n"
+
+
+def test_a_list_may_have_a_title_that_is_no_heading():
+    items = Items([Item("slow")], "What got worse")
+
+    assert text_of(items) == "What got worse\n- slow\n"
+    assert as_markdown([items]) == "What got worse:\n\n- slow\n"
+
+
+def test_markdown_folds_a_section_that_a_terminal_shows():
+    section = Section("<Runs>", [Paragraph(["one"])], is_folded=True)
+
+    assert text_of(section) == "<Runs>\none\n"
+    assert as_markdown([section]) == (
+        "<details><summary>&lt;Runs&gt;</summary>\n\none\n\n</details>\n"
+    )
+
+
+def test_nothing_that_a_program_printed_is_markup():
+    printed = Printed(["```", "  <b>@team</b> \x1b[31m", "[red]x"])
+
+    assert as_markdown([printed]) == "    ```\n      <b>@team</b> \\x1b[31m\n    [red]x\n"
+    assert text_of(printed) == "```\n  <b>@team</b> \\x1b[31m\n[red]x\n"
+
+
+def test_a_log_has_lines_of_any_length():
+    words = " ".join(["word"] * 300)
+
+    assert as_text([Paragraph([words])], width=None, colored=False) == f"{words}\n"
+
+
+def test_a_look_of_several_words_is_bold_in_markdown_too():
+    assert as_markdown([Paragraph([Span("slower", "bold red")])]) == "**slower**\n"
+
+
+@pytest.mark.parametrize("width", range(12, 30))
+def test_no_line_of_a_terminal_ends_within_a_figure(width):
+    remarks = Remarks(
+        "What to know", [Note("info", "slow", "It takes 12 500 steps, 3.1 s and 5.0 % of it.")]
+    )
+
+    lines = text_of(remarks, width=width).splitlines()
+
+    assert not any(line.endswith((" 12", " 3.1", " 5.0")) for line in lines)
 
 
 def test_markdown_keeps_what_is_set_in_and_joins_what_a_terminal_breaks():

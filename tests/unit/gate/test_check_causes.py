@@ -11,22 +11,21 @@ from xml.etree import ElementTree
 import pytest
 
 from rlprof.comparison.compare import compare
+from rlprof.comparison.findings import Fate
 from rlprof.comparison.grown import grown_functions
-from rlprof.gate import cause_words, words
-from rlprof.gate.causes import Causes
+from rlprof.gate import words
 from rlprof.gate.causes import compared as compared_pair
-from rlprof.gate.formats.json_document import outcome_as_json
-from rlprof.gate.formats.junit import outcome_as_junit
-from rlprof.gate.formats.markdown import outcome_as_markdown
-from rlprof.gate.formats.sarif import outcome_as_sarif
-from rlprof.gate.formats.terminal import outcome_as_text
+from rlprof.gate.causes import slower_functions
+from rlprof.gate.document import outcome_as_markdown, outcome_as_page
+from rlprof.gate.json_document import outcome_as_json
+from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.outcome import Outcome
-from rlprof.gate.program import Side
+from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.model.finding import Range
 from rlprof.model.recording import Note
 from rlprof.model.report import Report, SyncSiteRow
 from rlprof.report.build import build_report
-from tests.check_factory import a_measured_run, checked, rates
+from tests.check_factory import a_measured_run, checked, rates, text_of
 from tests.comparison_factory import (
     CHECK,
     HOME,
@@ -44,12 +43,12 @@ COPYING = replace(REGRESSION, comparison=compared(a_training(), a_training(copyi
 GREW = "grew: step, train.py:12, in deepcopy, +6 ms per step (not seen in base)"
 
 
-def told(outcome: Outcome) -> list[cause_words.Told]:
-    return cause_words.causes(outcome)
+def told(outcome: Outcome) -> list[words.Told]:
+    return words.causes(outcome)
 
 
 def document_of(outcome: Outcome) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(outcome_as_json(outcome, on_inconclusive=None))
+    document: dict[str, Any] = json.loads(outcome_as_json(outcome))
     CHECK.validate(document)
     return document
 
@@ -83,9 +82,9 @@ def test_a_function_that_no_finding_explains_is_named():
 
 
 def test_every_format_names_the_function():
-    assert f"  {GREW}\n" in outcome_as_text(COPYING, colored=False)
+    assert f"- {GREW}\n" in text_of(COPYING)
     assert "- grew: step, train.py:12, in deepcopy, +6 ms" in outcome_as_markdown(COPYING)
-    (suite,) = ElementTree.fromstring(outcome_as_junit(COPYING, on_inconclusive=None).encode())
+    (suite,) = ElementTree.fromstring(outcome_as_junit(COPYING).encode())
     assert GREW in (suite[0][0].text or "")
     (function,) = document_of(COPYING)["recorded_pair"]["slower_functions"]
     assert (function["function"], function["file"], function["line"]) == ("step", "train.py", 12)
@@ -123,7 +122,7 @@ def test_findings_explain_it_from_half_of_the_largest_growth_on(saved_us, has_fu
     # Learning takes 14 ms more of each step.
     (largest, *_) = grown_functions(found.tree, 1)
     assert largest.change_us == pytest.approx(14_000)
-    assert bool(cause_words.slower_functions(run)) == has_functions
+    assert bool(slower_functions(run)) == has_functions
 
 
 def test_that_nothing_got_worse_is_told_where_it_was_looked_for():
@@ -182,7 +181,7 @@ def test_a_function_of_no_file_of_the_repository_is_on_the_script():
     found = compared(a_training(), a_training().spends(20, LOOP, elsewhere))
     run = replace(REGRESSION, comparison=found)
 
-    assert [it.label for it in cause_words.slower_functions(run)] == ["forward"]
+    assert [it.label for it in slower_functions(run)] == ["forward"]
     assert ("function-slower-than-base", "train.py", 1) in results_of(run)
 
 
@@ -199,14 +198,14 @@ def test_names_of_functions_and_methods_cannot_break_a_document(name):
     )
 
     texts = [
-        outcome_as_text(run, colored=False),
+        text_of(run),
         outcome_as_markdown(run),
-        outcome_as_junit(run, on_inconclusive=None),
-        outcome_as_json(run, on_inconclusive=None),
+        outcome_as_junit(run),
+        outcome_as_json(run),
         outcome_as_sarif(run, root=HOME),
     ]
 
-    assert len(cause_words.slower_functions(run)) == 1
+    assert len(slower_functions(run)) == 1
     assert len(lines(run)) == 2
     assert all(text.replace("\n", "").isprintable() for text in texts)
     assert not any("\u202e" in text for text in texts)
@@ -240,8 +239,7 @@ def test_a_pair_too_short_to_compare_is_called_that_and_not_alike():
 def test_what_head_alone_has_of_a_short_pair_is_listed():
     found = compare(a_short_run("log-spam"), a_short_run("log-spam", "eager-format"))
     unclear = tuple(
-        replace(it, fate=cause_words.Fate.UNCLEAR) if it.base is None else it
-        for it in found.findings
+        replace(it, fate=Fate.UNCLEAR) if it.base is None else it for it in found.findings
     )
     run = replace(REGRESSION, comparison=replace(found, findings=unclear))
 
@@ -383,7 +381,7 @@ def test_the_gravest_warning_of_the_pair_is_told_before_what_to_do():
 
     assert of_the_pair(crowded)[0] == BADLY.text
     assert len(of_the_pair(crowded)) == 2
-    for text in (outcome_as_text(crowded, colored=False), outcome_as_markdown(crowded)):
+    for text in (text_of(crowded), outcome_as_markdown(crowded)):
         assert BADLY.text in text
         assert "quieter machine" in text
     assert [it["slug"] for it in document_of(crowded)["recorded_pair"]["notes"]] == [
@@ -426,8 +424,7 @@ def page_of(outcome: Outcome, base: RunBuilder, head: RunBuilder) -> str:
         build_report(it.with_run(id=str(number)).recording(), detailed=True)
         for number, it in enumerate((base, head))
     ]
-    run = a_measured_run(Side.BASE)
-    return Causes(compared_pair(*reports), (run, run), outcome).page()
+    return outcome_as_page(replace(outcome, comparison=compared_pair(*reports)))
 
 
 def test_the_page_has_the_verdict_of_the_check_and_none_of_its_own():

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rlprof.errors import MeasureError
+from rlprof.gate.planned_run import PlannedRun
 from rlprof.gate.program import Checkout, Counting, Program, Side
-from rlprof.gate.running.planned_run import PlannedRun
-from rlprof.gate.running.runner import check_end
+from rlprof.gate.runner import check_end
 from tests.check_factory import a_program
 
 NO_MODULE = "ModuleNotFoundError: No module named 'no_such_library'"

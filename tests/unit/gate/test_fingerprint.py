@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.gate.fingerprint import differences, fingerprint
+from rlprof.gate.baseline import differences, fingerprint
 from tests.check_factory import MACHINE
 
 

@@ -12,8 +12,8 @@ from contextlib import suppress
 import pytest
 
 from rlprof.errors import MeasureError
-from rlprof.gate.processes import process_session
-from rlprof.gate.processes.interruption import Interrupted, interruptible
+from rlprof.gate import processes
+from rlprof.gate.interruption import Interrupted, interruptible
 from rlprof.gate.worktrees import git as asking_git
 from rlprof.gate.worktrees.git import git
 from tests.live_processes import processes_with, wait_until
@@ -81,7 +81,7 @@ def test_what_git_has_started_tidies_up_and_ends_with_it(stand_in):
 
 
 def test_what_does_not_end_is_killed(stand_in, monkeypatch):
-    monkeypatch.setattr(process_session, "GRACE_S", 0.1)
+    monkeypatch.setattr(processes, "GRACE_S", 0.1)
     folder = stand_in(handler="signal.SIG_IGN")
     thread = stopped_when(folder / "ready")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.gate.worktrees.import_paths import (
+from rlprof.gate.worktrees.sides import (
     moved,
     moved_command,
     place_below,

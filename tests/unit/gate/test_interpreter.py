@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.gate.fingerprint import fingerprint_here
-from rlprof.gate.interpreter import ask, interpreter_of
+from rlprof.gate.baseline import fingerprint_here
+from rlprof.gate.program import ask, interpreter_of
 
 
 def test_the_interpreter_of_a_command():

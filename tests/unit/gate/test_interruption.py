@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from rlprof.gate.processes.interruption import Interrupted, interruptible, shielded
+from rlprof.gate.interruption import Interrupted, interruptible, shielded
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -13,7 +13,6 @@ from rlprof.errors import (
     EXIT_REGRESSION,
 )
 from rlprof.gate.decision import DecisionSettings
-from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Verdict, exit_code
 from rlprof.gate.program import Side
@@ -208,21 +207,27 @@ def test_what_waited_in_its_turns_is_told():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "lenient", "code"),
+    ("verdict", "code"),
     [
-        (Verdict.PASS, None, EXIT_OK),
-        (Verdict.REGRESSION, OnInconclusive.PASS, EXIT_REGRESSION),
-        (Verdict.INCONCLUSIVE, None, EXIT_INCONCLUSIVE),
-        (Verdict.INCONCLUSIVE, OnInconclusive.PASS, EXIT_OK),
-        (Verdict.INCONCLUSIVE, OnInconclusive.FAIL, EXIT_REGRESSION),
-        (Verdict.COULD_NOT_MEASURE, OnInconclusive.PASS, EXIT_NOT_MEASURED),
+        (Verdict.PASS, EXIT_OK),
+        (Verdict.REGRESSION, EXIT_REGRESSION),
+        (Verdict.INCONCLUSIVE, EXIT_INCONCLUSIVE),
+        (Verdict.COULD_NOT_MEASURE, EXIT_NOT_MEASURED),
     ],
 )
-def test_exit_codes(verdict, lenient, code):
+def test_exit_codes(verdict, code):
     outcome = replace(checked(rates(1000, 1000)), verdict=verdict)
 
-    assert exit_code(outcome, on_inconclusive=lenient) == code
-    assert exit_code(replace(outcome, stopped_by=15), on_inconclusive=lenient) == 143
+    assert exit_code(outcome) == code
+    assert exit_code(replace(outcome, stopped_by=15)) == 143
+
+
+@pytest.mark.parametrize("code", [EXIT_OK, EXIT_REGRESSION])
+def test_an_inconclusive_check_and_no_other_may_count_as_pass_or_failure(code):
+    inconclusive, failed = checked(unsteady), checked(failing_in(1, rates(1000, 1000)))
+
+    assert exit_code(inconclusive, inconclusive=code) == code
+    assert exit_code(failed, inconclusive=code) == EXIT_NOT_MEASURED
 
 
 def test_counters_alone_of_other_numbers_of_steps_are_told():

@@ -10,9 +10,9 @@ from contextlib import suppress
 
 import pytest
 
-from rlprof.gate.processes import process_session
-from rlprof.gate.processes.interruption import Interrupted, interruptible
-from rlprof.gate.processes.process_session import ProcessSession
+from rlprof.gate import processes
+from rlprof.gate.interruption import Interrupted, interruptible
+from rlprof.gate.processes import ProcessSession
 from tests.live_processes import processes_with, wait_until
 
 STUBBORN = """
@@ -26,7 +26,7 @@ time.sleep(600)
 @pytest.fixture
 def mark(tmp_path, monkeypatch):
     """What carries it at the end is killed."""
-    monkeypatch.setattr(process_session, "GRACE_S", 0.05)
+    monkeypatch.setattr(processes, "GRACE_S", 0.05)
     yield str(tmp_path / "mark")
     for pid in processes_with(str(tmp_path)):
         with suppress(ProcessLookupError):

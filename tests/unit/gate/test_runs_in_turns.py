@@ -10,8 +10,8 @@ import pytest
 from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun, SteadyWindow
 from rlprof.gate.program import Side
-from rlprof.gate.running.own_turns import in_own_turns
-from rlprof.gate.running.turns import Turn, TurnsTaken
+from rlprof.gate.runner import in_own_turns
+from rlprof.gate.turns import Turn, TurnsTaken
 from tests.check_factory import a_measured_run
 
 

@@ -9,13 +9,12 @@ import pytest
 from rlprof.errors import (
     MeasureError,
 )
-from rlprof.gate.baseline import Baseline
+from rlprof.gate.baseline import Baseline, check_machine
+from rlprof.gate.bases import measure_baseline, on_saved_command
 from rlprof.gate.counters import CounterTolerance
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
-from rlprof.gate.remarks import on_saved_command
-from rlprof.gate.saved_base import check_machine, measure_baseline
 from rlprof.model.counters import COST_COUNTERS, TOLD_ON_DEMAND
 from tests.check_factory import (
     MACHINE,

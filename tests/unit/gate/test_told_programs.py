@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rlprof.gate.bases import measure_baseline
 from rlprof.gate.program import Side, as_typed
-from rlprof.gate.saved_base import measure_baseline
 from tests.check_factory import MACHINE, ListedRuns, a_program, checked, rates
 
 COMMAND = ("python", "train.py", "--wandb-key=hunter2", "--token", "hunter2", "lr=3e-4")

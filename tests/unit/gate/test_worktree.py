@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from rlprof.errors import UsageError
-from rlprof.gate.processes.interruption import Interrupted
+from rlprof.gate.interruption import Interrupted
 from rlprof.gate.program import Program, Side
 from rlprof.gate.worktrees.check_folder import MARK, check_folder
-from rlprof.gate.worktrees.sides import Preparing, in_worktree
+from rlprof.gate.worktrees.sides import CommitBase, in_worktree
 from rlprof.gate.worktrees.worktree import find_repository, worktree_of
 from tests.git_repository import ENVIRONMENT, GitRepository
 
@@ -167,8 +167,7 @@ def sides_of(repository, ref, parent):
     head = Program(
         Side.HEAD, ("true",), "true", repository.folder, {**os.environ, "PATH": ""}, "project"
     )
-    preparing = Preparing(None, parent / "prepare.log", 60.0)
-    with in_worktree(head, ref, parent, preparing=preparing, script=None, tell=print) as sides:
+    with in_worktree(head, CommitBase(ref), parent, timeout_s=60.0, tell=print) as sides:
         return sides
 
 

@@ -13,9 +13,9 @@ import pytest
 import rlprof
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.errors import LaunchError, MeasureError, UsageError
+from rlprof.gate.planned_run import PlannedRun
 from rlprof.gate.program import Counting, Side
-from rlprof.gate.running.planned_run import PlannedRun
-from rlprof.gate.running.runner import check_end
+from rlprof.gate.runner import check_end
 from rlprof.pytest_plugin.hints import in_python
 from rlprof.pytest_plugin.program import program_of
 from tests.check_factory import a_program
@@ -23,11 +23,11 @@ from tests.check_factory import a_program
 _GATE = Path(rlprof.__file__).with_name("gate")
 _OF_A_COMMAND_LINE = re.compile(r"--[a-z]|rlprof run")
 
-_OF_A_RUN = ("running/runner", "floor", "measured_run")
+_OF_A_RUN = ("runner", "processes", "measured_run")
 """Modules of the gate whose errors a test may meet."""
 
-_OF_A_BASE_ALONE = "base-imports-head"
-"""A test has none."""
+_OF_PAIRS_ALONE = ("base-imports-head", "turns-on-gpu", "turns-too-short")
+"""A test has no base."""
 
 
 def errors_of(module: str) -> Iterator[tuple[str, str | None]]:
@@ -36,7 +36,7 @@ def errors_of(module: str) -> Iterator[tuple[str, str | None]]:
         if isinstance(call, ast.Call):
             told = {it.arg: it.value for it in call.keywords}
             slug, hint = told.get("slug"), told.get("hint")
-            if isinstance(slug, ast.Constant) and slug.value != _OF_A_BASE_ALONE:
+            if isinstance(slug, ast.Constant) and slug.value not in _OF_PAIRS_ALONE:
                 yield str(slug.value), str(hint.value) if isinstance(hint, ast.Constant) else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -30,31 +30,29 @@ def interruptible() -> Iterator[None]:
             is_over = True
             raise Interrupted(signum)
 
-    before = {signum: signal.signal(signum, interrupt) for signum in _heard()}
-    try:
+    with _handled_by(interrupt):
         yield
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
 
 
 @contextmanager
 def shielded() -> Iterator[None]:
     """What arrives in here is told once it is through."""
     arrived: list[int] = []
-    before = {
-        signum: signal.signal(signum, lambda number, _frame: arrived.append(number))
-        for signum in _heard()
-    }
     try:
-        yield
+        with _handled_by(lambda number, _frame: arrived.append(number)):
+            yield
     finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
         for number in dict.fromkeys(arrived):
             signal.raise_signal(number)
 
 
-def _heard() -> list[signal.Signals]:
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """As nohup and background jobs want it, what is ignored stays so, also in what is started meanwhile."""
-    return [signum for signum in ENDING if signal.getsignal(signum) is not signal.SIG_IGN]
+    heard = [signum for signum in ENDING if signal.getsignal(signum) is not signal.SIG_IGN]
+    before = {signum: signal.signal(signum, handler) for signum in heard}
+    try:
+        yield
+    finally:
+        for signum, former in before.items():
+            signal.signal(signum, former)

@@ -6,9 +6,9 @@ import re
 from typing import Final
 from xml.etree import ElementTree
 
-from rlprof.gate import cause_words, words
+from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_REGRESSION
+from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
-from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.names import printable
 
@@ -19,9 +19,9 @@ _LIMIT: Final = 1_000
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def outcome_as_junit(outcome: Outcome, *, on_inconclusive: OnInconclusive | None) -> str:
+def outcome_as_junit(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) -> str:
     cases = [
-        _case_of_rate(outcome, on_inconclusive),
+        _case_of_rate(outcome, inconclusive),
         *(_case_of_counter(outcome, it) for it in words.counter_rows(outcome)),
     ]
     suite = ElementTree.Element("testsuite", name=_SUITE)
@@ -37,7 +37,7 @@ def outcome_as_junit(outcome: Outcome, *, on_inconclusive: OnInconclusive | None
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _case_of_rate(outcome: Outcome, on_inconclusive: OnInconclusive | None) -> ElementTree.Element:
+def _case_of_rate(outcome: Outcome, inconclusive: int) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=_SUITE, name=words.rate_name(outcome))
     told = _told(outcome)
     message = _text(words.verdict(outcome))
@@ -47,7 +47,7 @@ def _case_of_rate(outcome: Outcome, on_inconclusive: OnInconclusive | None) -> E
     elif outcome.verdict is Verdict.REGRESSION and outcome.decision is not None:
         _add(case, "failure", message, told, kind="regression")
     elif outcome.verdict is Verdict.INCONCLUSIVE:
-        if on_inconclusive is OnInconclusive.FAIL:
+        if inconclusive == EXIT_REGRESSION:
             _add(case, "failure", message, told, kind="inconclusive")
         else:
             _add(case, "skipped", message, told)
@@ -80,7 +80,7 @@ def _told(outcome: Outcome) -> str:
     if outcome.failure is not None:
         lines += [*outcome.failure.message.splitlines(), outcome.failure.hint]
     lines += words.reasons(outcome)
-    for told in cause_words.causes(outcome):
+    for told in words.causes(outcome):
         lines += told.lines or (told.heading,)
     return "\n".join(_text(line) for line in lines if line)
 

@@ -19,15 +19,16 @@ from random import Random
 from typing import Final, NamedTuple, TypeVar
 
 from rlprof.errors import MeasureError
-from rlprof.gate.processes.interruption import ENDING
-from rlprof.gate.processes.own_process import (
+from rlprof.gate.interruption import ENDING
+from rlprof.gate.processes import (
+    ProcessSession,
     command_to_run,
     end_with,
+    last_lines,
     read_answer,
     read_request,
     write_message,
 )
-from rlprof.gate.processes.process_session import ProcessSession, last_lines
 from rlprof.recording import procfs
 
 TURN_S: Final = 0.05

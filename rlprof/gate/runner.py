@@ -14,17 +14,17 @@ from typing import Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun, measured
-from rlprof.gate.processes.own_process import read_answer
-from rlprof.gate.processes.process_session import ProcessSession, last_lines
+from rlprof.gate.planned_run import PlannedRun, RunAnswer, command_for
+from rlprof.gate.processes import ProcessSession, ended_without_a_word, last_lines, read_answer
 from rlprof.gate.program import Counting, Program
-from rlprof.gate.running.own_turns import in_own_turns
-from rlprof.gate.running.planned_run import PlannedRun, RunAnswer, command_for
-from rlprof.gate.running.turns import turns_of
+from rlprof.gate.turns import TURN_S, TurnsTaken, turns_of
 from rlprof.gate.worktrees.imported_files import (
     ImportedFiles,
     imported_files,
     refuse_foreign_imports,
 )
+from rlprof.model.counters import D2H_BYTES, GPU_SYNCS, H2D_BYTES
+from rlprof.model.profile import Interval
 
 _LOOK_S: Final = 0.05
 """Between looks at whether one of two has ended."""
@@ -174,11 +174,7 @@ def check_end(run: PlannedRun) -> None:
     """Raise :class:`MeasureError` unless ``run``, which is over, ended well."""
     answer = read_answer(run.answer, RunAnswer)
     if answer is None:
-        raise MeasureError(
-            f"the recording of {run.name} ended without a word\n{last_lines(run.log)}",
-            slug="recording-lost",
-            hint="was it killed, or is the machine out of memory? Otherwise please report it",
-        )
+        raise ended_without_a_word(f"the recording of {run.name}", run.log)
     if answer.failure is not None:
         why = answer.failure
         raise why._replace(message=f"{run.name} could not be recorded: {why.message}").error()
@@ -215,4 +211,80 @@ def _usual_hint(program: Program) -> str:
         "is built must be built first (--prepare COMMAND)"
         if program.in_worktree
         else "run it by itself to see why"
+    )
+
+
+# --- two that took turns: the rate of each in its own, while both were steady -----------------
+
+Run = tuple[MeasuredRun, TurnsTaken]
+
+_OF_A_GPU: Final = (GPU_SYNCS, H2D_BYTES, D2H_BYTES)
+
+_MOST_IDLE: Final = 0.05
+"""Part of the turns that may pass in waiting alone."""
+
+
+def in_own_turns(first: Run, second: Run) -> tuple[MeasuredRun, MeasuredRun]:
+    """Both runs, with a rate, as if the turns of the other had not been.
+
+    The rate is that of all steps of the time in which both were steady: what the machine did meanwhile, both
+    have met. Raises :class:`MeasureError` where one used a GPU, where it waited for longer than turns last, and
+    where they were not steady at the same time.
+    """
+    for run, _ in (first, second):
+        _refuse_gpu(run)
+    windows = [run.steady for run, _ in (first, second)]
+    if not all(windows):
+        raise _never_together()
+    start, end = max(it[0].start for it in windows), min(it[-1].end for it in windows)
+    return _alone(first, start, end), _alone(second, start, end)
+
+
+def _alone(its: Run, start: float, end: float) -> MeasuredRun:
+    """With the rate of its own turns in the whole windows between two times."""
+    run, taken = its
+    assert run.sps is not None, "without a rate runs take no turns"
+    steps = active_s = 0.0
+    for window in run.steady:
+        if start <= window.start and window.end <= end:
+            steps += window.steps
+            active_s += taken.active_in(window.start, window.end)
+    if not steps or not active_s:
+        raise _never_together()
+    if taken.idle_in(start, end) > _MOST_IDLE:
+        raise _waits_too_long(run)
+    rate = steps / active_s
+    return replace(
+        run,
+        sps=Interval(*(rate * it / run.sps.median for it in run.sps)),
+        wall_s=run.wall_s * taken.share,
+        waiting=taken.waiting_in(start, end),
+    )
+
+
+def _refuse_gpu(run: MeasuredRun) -> None:
+    used = [name for name in _OF_A_GPU if run.counters.per_step.get(name)]
+    if used:
+        raise MeasureError(
+            f"{run.side.value} uses a GPU ({', '.join(used)}), and a GPU goes on while a process is stopped",
+            slug="turns-on-gpu",
+            hint="leave --interleave out: base and head then run one after the other",
+        )
+
+
+def _waits_too_long(run: MeasuredRun) -> MeasureError:
+    return MeasureError(
+        f"{run.side.value} waits for longer than its turns of {1000 * TURN_S:.0f} ms, and what it waits for goes on "
+        "while the other side runs",
+        slug="turns-too-short",
+        hint="leave --interleave out: base and head then run one after the other",
+    )
+
+
+def _never_together() -> MeasureError:
+    return MeasureError(
+        "base and head, which took turns, were never in their steady phases at the same time",
+        slug="no-steady-rate",
+        hint="let them train for longer, or leave --interleave out, as where one side is many times faster and ends "
+        "before the other is steady: they then run one after the other",
     )

@@ -8,14 +8,17 @@ that is no file of the repository, it is a notification of the run instead.
 from __future__ import annotations
 
 import hashlib
+import posixpath
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import rlprof
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import FindingChange
-from rlprof.gate import cause_words, words
+from rlprof.comparison.grown import GrownFunction
+from rlprof.gate import causes, words
 from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.json_report.values import Json, as_json_text
 from rlprof.renderers.sarif import HOME, LEVELS, PAGES, SCHEMA
@@ -49,9 +52,7 @@ def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
 
 
 def _driver(outcome: Outcome) -> Json:
-    detectors = dict.fromkeys(
-        it.shown.finding.detector for it in cause_words.worse_findings(outcome)
-    )
+    detectors = dict.fromkeys(it.shown.finding.detector for it in causes.worse_findings(outcome))
     rules: list[Json] = [
         {"id": rule, "shortDescription": {"text": text}, "helpUri": f"{PAGES}/check.md"}
         for rule, text in _RULES.items()
@@ -94,30 +95,36 @@ def _worse(outcome: Outcome, root: str) -> Iterator[_Worse]:
             f"{printable(it.reason, _LIMIT)}"
         )
         yield _Worse(COUNTER_RULE, text, f"{COUNTER_RULE} {it.name}", script)
-    for change in cause_words.worse_findings(outcome):
+    if outcome.comparison is not None:
+        yield from _causes(outcome, outcome.comparison, root, script)
+
+
+def _causes(
+    outcome: Outcome, found: Comparison, root: str, script: _Place | None
+) -> Iterator[_Worse]:
+    for change in causes.worse_findings(outcome):
         place = _place(change, root)
         detector = change.shown.finding.detector
         key = detector if place is None else f"{detector} {place.path} {place.function}"
-        text = cause_words.finding(change, outcome)
-        yield _Worse(printable(detector), text, key, place or script)
-    if outcome.comparison is not None:
-        yield from _lines_of(outcome, outcome.comparison, root, script)
-
-
-def _lines_of(
-    outcome: Outcome, found: Comparison, root: str, script: _Place | None
-) -> Iterator[_Worse]:
-    """Of what no finding is about."""
-    for function in cause_words.slower_functions(outcome):
-        path = own_path(cause_words.file_of(function, found.new), root)
+        yield _Worse(printable(detector), words.finding(change, found), key, place or script)
+    for function in causes.slower_functions(outcome):
+        path = own_path(_file_of(function, found.new), root)
         place = None if path is None else _Place(path, function.line, function.label)
         key = f"{FUNCTION_RULE} {function.place} {function.label} {function.inside}"
-        yield _Worse(FUNCTION_RULE, cause_words.function(function, found), key, place or script)
-    for read in cause_words.reads_of(outcome):
+        yield _Worse(FUNCTION_RULE, words.function(function, found), key, place or script)
+    for read in causes.reads_of(outcome):
         path = own_path(read.file, root)
         place = None if path is None else _Place(path, read.line, read.function)
         key = f"{COUNTER_RULE} {read.counter} {path} {read.function} {read.method}"
-        yield _Worse(COUNTER_RULE, cause_words.read(read, found), key, place or script)
+        yield _Worse(COUNTER_RULE, words.read(read, found), key, place or script)
+
+
+def _file_of(function: GrownFunction, report: Report) -> str:
+    """Its path, where the file is the user's and below the folder of the run; else empty."""
+    place = function.place
+    if function.kind != "yours" or not place or place.startswith(("…", "<")):
+        return ""
+    return posixpath.join(report.run.cwd, place)
 
 
 def _place(change: FindingChange, root: str) -> _Place | None:

@@ -1,26 +1,68 @@
-"""A base that is a baseline file, and the runs that such a file is made of."""
+"""What head is held against: a program that runs in pairs with it, or a baseline file; and the runs of such a file."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Final
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
-from rlprof.gate.counters import RunCounters
-from rlprof.gate.decision import Decision, DecisionSettings, decide_unpaired
-from rlprof.gate.fingerprint import differences
-from rlprof.gate.judge import CheckSettings, Tell, Work, tell_run, time_left
+from rlprof.gate.comparability import Work
+from rlprof.gate.counters import CounterDifference, RunCounters
+from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
+from rlprof.gate.judge import CheckSettings, Tell, tell_run, time_left
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
-from rlprof.gate.program import Program
-from rlprof.gate.remarks import on_saved_command, on_unsaved_counters
-from rlprof.gate.running.runner import Runner
+from rlprof.gate.program import Program, Side, as_typed, is_python
+from rlprof.gate.runner import Runner
 from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
 from rlprof.model.recording import Note
+from rlprof.names import printable
+
+
+@dataclass(frozen=True, slots=True)
+class PairedBase:
+    base: Program
+    head: Program
+    runner: Runner
+    in_turns: bool
+    """Both runs of a pair at once, now the one, now the other."""
+
+    round_name = "pair"
+    runs_a_round = 2
+    known_counters = None
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    def check(self, settings: CheckSettings) -> None:
+        """It can be asked for anything."""
+
+    def round(self, number: int) -> Iterator[MeasuredRun]:
+        first, second = programs_in_turn(self.base, self.head, number)
+        if self.in_turns:
+            yield from self.runner.measure_in_turns(first, second, number)
+        else:
+            yield self.runner.measure(first, number)
+            yield self.runner.measure(second, number)
+
+    def work(self, runs: Sequence[MeasuredRun]) -> Work:
+        return Work.of(Side.BASE, runs)
+
+    def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
+        pairs = [Pair(*it) for it in zip(base.rates, head.rates, strict=True)]
+        return decide(pairs, settings, in_turns=self.in_turns)
+
+
+def programs_in_turn(base: Program, head: Program, pair: int) -> tuple[Program, Program]:
+    """ABBA: what a machine does over time, as to grow warm, falls on both sides alike."""
+    return (base, head) if pair % 2 else (head, base)
+
+
+# --- a baseline file --------------------------------------------------------------------------
 
 _COUNTED_ALWAYS: Final = frozenset(COST_COUNTERS) - TOLD_ON_DEMAND
 """In every run, whether it was asked for or not."""
@@ -79,6 +121,7 @@ class SavedBase:
         return decide_unpaired(base.rates, head.rates, settings)
 
     def told(self, outcome: Outcome) -> Outcome:
+        """``outcome``, with what was saved beside the runs."""
         remarks = (
             *on_saved_command(self.baseline, self.head),
             *on_unsaved_counters(outcome.counters),
@@ -141,21 +184,28 @@ def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[floa
     return {name: tuple(run.get(name, 0.0) for run in runs) for name in sorted(names)}
 
 
-def check_machine(
-    baseline: Baseline, path: Path, here: Mapping[str, str], *, is_relaxed: bool
-) -> tuple[Note, ...]:
-    """Raise :class:`MeasureError` when the baseline is of another machine than ``here``; if that is fine,
-    a note says so.
-    """
-    found = differences(baseline.machine, here)
-    if not found:
-        return ()
-    if not is_relaxed:
-        raise MeasureError(
-            f"the baseline {path} is of another machine ({'; '.join(found)})",
-            slug="baseline-other-machine",
-            hint="save one here with --save-baseline, compare with --base, which runs both here, or "
-            "accept what the machines differ by with --relax-machine",
+def on_saved_command(baseline: Baseline, head: Program) -> Iterator[Note]:
+    if _without_interpreter(baseline.command) != _without_interpreter(head.told_command):
+        yield Note(
+            "warning",
+            "baseline-other-command",
+            f"The baseline was saved for another command: {printable(as_typed(baseline.command), 400)}.",
         )
-    text = f"The baseline is of another machine, which was accepted: {'; '.join(found)}."
-    return (Note("warning", "machine-relaxed", text),)
+
+
+def _without_interpreter(command: Sequence[str]) -> Sequence[str]:
+    """Its path is another on each machine."""
+    return command[1:] if command and is_python(command[0]) else command
+
+
+def on_unsaved_counters(counters: Sequence[CounterDifference]) -> Iterator[Note]:
+    """What head counted and the baseline does not tell."""
+    names = sorted(
+        it.name for it in counters if it.base is None and it.head and it.name not in TOLD_ON_DEMAND
+    )
+    if names:
+        yield Note(
+            "info",
+            "counters-not-saved",
+            f"The baseline does not tell {', '.join(names)}: not judged until it is saved again.",
+        )

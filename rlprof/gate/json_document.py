@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 import rlprof
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.grown import GrownFunction
-from rlprof.gate import cause_words, decision, program, words
-from rlprof.gate.counters import CounterDifference
+from rlprof.errors import EXIT_INCONCLUSIVE
+from rlprof.gate import causes, decision, words
 from rlprof.gate.decision import State
-from rlprof.gate.inconclusive import OnInconclusive
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict, exit_code
-from rlprof.gate.read_sites import MoreReads
+from rlprof.gate.program import Side
 from rlprof.renderers.json_report.values import (
     Interval,
     Note,
@@ -35,7 +35,7 @@ def _verdict(verdict: Verdict) -> str:
     return verdict.value.replace(" ", "-")
 
 
-class Side(Struct, frozen=True):
+class MeasuredSide(Struct, frozen=True):
     name: Annotated[str, means("Commit, command or baseline file.")]
     sps: Annotated[
         Interval | None, means("Over its runs: their median, with a range that holds all of them.")
@@ -65,7 +65,7 @@ class Decision(Struct, frozen=True):
 
 class Run(Struct, frozen=True):
     pair: Annotated[int, Meta(ge=1)]
-    side: program.Side
+    side: Side
     sps: Interval | None
     steps: float
     source: str
@@ -87,7 +87,7 @@ class Counter(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    fate: Annotated[str, one_of(*(fate.value for fate in cause_words.WORSE))]
+    fate: Annotated[str, one_of(*(fate.value for fate in causes.WORSE))]
     id: str
     text: str
 
@@ -172,8 +172,8 @@ class CheckDocument(Struct, frozen=True):
     ]
     command: Sequence[str]
     unit: Annotated[str, one_of("steps", "updates")]
-    base: Side
-    head: Side
+    base: MeasuredSide
+    head: MeasuredSide
     decision: Annotated[
         Decision | None,
         means("On the rates; null where counters decided alone, or nothing could be measured."),
@@ -191,7 +191,7 @@ class CheckDocument(Struct, frozen=True):
     notes: Sequence[Note]
 
 
-def outcome_as_json(outcome: Outcome, *, on_inconclusive: OnInconclusive | None) -> str:
+def outcome_as_json(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) -> str:
     found = outcome.comparison
     return as_json_text(
         CheckDocument(
@@ -200,22 +200,18 @@ def outcome_as_json(outcome: Outcome, *, on_inconclusive: OnInconclusive | None)
             rlprof=rlprof.__version__,
             verdict=_verdict(outcome.verdict),
             text=words.verdict(outcome),
-            exit_code=exit_code(outcome, on_inconclusive=on_inconclusive),
+            exit_code=exit_code(outcome, inconclusive=inconclusive),
             command=outcome.command,
             unit=outcome.unit,
-            base=_side(outcome, program.Side.BASE, outcome.base),
-            head=_side(outcome, program.Side.HEAD, outcome.head),
+            base=_side(outcome, Side.BASE, outcome.base),
+            head=_side(outcome, Side.HEAD, outcome.head),
             decision=None if outcome.decision is None else _decision(outcome, outcome.decision),
             runs=[_run(run) for run in outcome.runs],
-            counters_per_step=[_counter(counter) for counter in outcome.counters],
-            findings=[
-                Finding(
-                    change.fate.value,
-                    change.shown.finding.detector,
-                    cause_words.finding(change, outcome),
-                )
-                for change in cause_words.worse_findings(outcome)
+            counters_per_step=[
+                msgspec.convert(counter, Counter, from_attributes=True)
+                for counter in outcome.counters
             ],
+            findings=[] if found is None else _findings(outcome, found),
             recorded_pair=None if found is None else _pair(outcome, found),
             failure=None if outcome.failure is None else Failure(*outcome.failure),
             notes=notes_of(outcome.notes),
@@ -223,9 +219,9 @@ def outcome_as_json(outcome: Outcome, *, on_inconclusive: OnInconclusive | None)
     )
 
 
-def _side(outcome: Outcome, side: program.Side, name: str) -> Side:
+def _side(outcome: Outcome, side: Side, name: str) -> MeasuredSide:
     sps = outcome.sps(side)
-    return Side(name, None if sps is None else Interval(*sps))
+    return MeasuredSide(name, None if sps is None else Interval(*sps))
 
 
 def _decision(outcome: Outcome, made: decision.Decision) -> Decision:
@@ -252,29 +248,25 @@ def _run(run: MeasuredRun) -> Run:
     )
 
 
-def _counter(counter: CounterDifference) -> Counter:
-    return Counter(
-        name=counter.name,
-        base=counter.base,
-        head=counter.head,
-        allowed=counter.allowed,
-        fails=counter.fails,
-        reason=counter.reason,
-    )
+def _findings(outcome: Outcome, found: Comparison) -> list[Finding]:
+    return [
+        Finding(change.fate.value, change.shown.finding.detector, words.finding(change, found))
+        for change in causes.worse_findings(outcome)
+    ]
 
 
 def _pair(outcome: Outcome, found: Comparison) -> RecordedPair:
     return RecordedPair(
         is_comparable=found.rate is not None,
-        text=[told.heading for told in cause_words.causes(outcome)],
+        text=[told.heading for told in words.causes(outcome)],
         slower_functions=[
-            _function(function, found) for function in cause_words.slower_functions(outcome)
+            _function(function, found) for function in causes.slower_functions(outcome)
         ],
         findings_in_head_only=[
-            FindingInHead(change.shown.finding.detector, cause_words.alone_in_words(change, found))
-            for change in cause_words.in_head_only(outcome)
+            FindingInHead(change.shown.finding.detector, words.finding_in_head(change, found))
+            for change in causes.in_head_only(outcome)
         ],
-        reads=[_read(more, found) for more in cause_words.reads_of(outcome)],
+        reads=[Read(*more, words.read(more, found)) for more in causes.reads_of(outcome)],
         notes=notes_of(found.notes),
     )
 
@@ -290,18 +282,5 @@ def _function(function: GrownFunction, found: Comparison) -> SlowerFunction:
         base_us=function.base_us,
         head_us=function.new_us,
         waits=function.waits,
-        text=cause_words.function(function, found),
-    )
-
-
-def _read(more: MoreReads, found: Comparison) -> Read:
-    return Read(
-        counter=more.counter,
-        file=more.file,
-        line=more.line,
-        function=more.function,
-        method=more.method,
-        base=more.base,
-        head=more.head,
-        text=cause_words.read(more, found),
+        text=words.function(function, found),
     )

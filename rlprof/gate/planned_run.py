@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import Failure, RlprofError
-from rlprof.gate.processes.own_process import (
+from rlprof.gate.processes import (
+    GRACE_S,
     command_to_run,
     end_with,
     ending_all_without,
     read_request,
     write_message,
 )
-from rlprof.gate.processes.process_session import GRACE_S
 from rlprof.gate.program import Counting, Program
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record

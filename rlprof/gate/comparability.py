@@ -1,59 +1,106 @@
-"""What to know of a check besides its verdict."""
+"""Whether the runs of both sides can be held against each other: errors where not, remarks on what else to know."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import log
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
-from rlprof.gate.baseline import Baseline
-from rlprof.gate.counters import CounterDifference
-from rlprof.gate.interpreter import is_python
+from rlprof.errors import MeasureError
+from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Verdict
-from rlprof.gate.program import Program, Side, as_typed
-from rlprof.gate.running.turns import TURN_S
-from rlprof.gate.workload import TOLERANCE
+from rlprof.gate.program import Side
+from rlprof.gate.turns import TURN_S
 from rlprof.gate.worktrees.imported_files import ImportedFiles
-from rlprof.model.counters import PROCESSES, TOLD_ON_DEMAND
+from rlprof.model.counters import PROCESSES
 from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.report import wording
 from rlprof.units import count
+
+TOLERANCE: Final = 0.02
+"""Relative difference in steps that a last, half filled rollout may make."""
+
+_FEWEST_RUNS: Final = 3
+"""Runs a side, below which steps that vary from run to run cannot be told from other work."""
+
+_FEWEST_ALIKE: Final = 2
+"""The same, of steps that do not vary."""
+
+
+class Work(NamedTuple):
+    """All that one side did so far, one entry a run."""
+
+    unit: str
+    source: str
+    steps: Sequence[float]
+    rates: Sequence[float]
+    """Empty where they were not asked for."""
+    counters: Sequence[RunCounters]
+
+    @classmethod
+    def of(cls, side: Side, runs: Sequence[MeasuredRun]) -> Work:
+        """At least one of ``runs`` is of ``side``."""
+        runs = [run for run in runs if run.side is side]
+        return cls(
+            unit=runs[-1].unit,
+            source=runs[-1].source,
+            steps=[run.steps for run in runs],
+            rates=[run.sps.median for run in runs if run.sps is not None],
+            counters=[run.counters for run in runs],
+        )
+
+
+def check_same_unit(base: Work, head: Work) -> None:
+    """Raise :class:`MeasureError` where they count different things."""
+    if (base.unit, base.source) != (head.unit, head.source):
+        raise MeasureError(
+            f"base and head count different things: {_counted(base)} and {_counted(head)}",
+            slug="different-units",
+            hint="count the same thing in both with --steps-from MODULE:FUNCTION or --sps-pattern",
+        )
+
+
+def check_same_steps(base: Work, head: Work) -> None:
+    """Raise :class:`MeasureError` when all runs of one side made more steps than all of the other.
+
+    Programs that train for a time make as many steps as they can: where the rates differ likewise, that is
+    let pass.
+    """
+    do_vary = len({*base.steps}) > 1 or len({*head.steps}) > 1
+    if min(len(base.steps), len(head.steps)) < (_FEWEST_RUNS if do_vary else _FEWEST_ALIKE):
+        return
+    if max(base.steps) >= min(head.steps) and max(head.steps) >= min(base.steps):
+        return
+    was, now = median(base.steps), median(head.steps)
+    if not was or not now:
+        return  # Who prints a rate alone does not say how many steps it makes.
+    change = log(now / was)
+    has_rates = base.rates and head.rates
+    explained = log(median(head.rates) / median(base.rates)) if has_rates else 0.0
+    if abs(change) <= TOLERANCE or abs(change - explained) < abs(change) / 2:
+        return
+    raise MeasureError(
+        f"base and head do different work: base makes {count(was)} steps, head {count(now)}",
+        slug="different-steps",
+        hint="give both the same number of steps, or let both train for the same time",
+    )
+
+
+def _counted(work: Work) -> str:
+    # A baseline file may hold anything.
+    return f"{printable(work.unit)} ({printable(work.source)})"
+
+
+# --- remarks ----------------------------------------------------------------------------------
 
 MUCH_LONGER: Final = 1.2
 """Times as long as those of base that runs of head may take without a word, though their rate has passed."""
 
 MUCH_WAITING: Final = 0.1
 """Part of its turns that a run may wait without a word."""
-
-
-def on_saved_command(baseline: Baseline, head: Program) -> Iterator[Note]:
-    if _without_interpreter(baseline.command) != _without_interpreter(head.told_command):
-        yield Note(
-            "warning",
-            "baseline-other-command",
-            f"The baseline was saved for another command: {printable(as_typed(baseline.command), 400)}.",
-        )
-
-
-def _without_interpreter(command: Sequence[str]) -> Sequence[str]:
-    """Its path is another on each machine."""
-    return command[1:] if command and is_python(command[0]) else command
-
-
-def on_unsaved_counters(counters: Sequence[CounterDifference]) -> Iterator[Note]:
-    """What head counted and the baseline does not tell."""
-    names = sorted(
-        it.name for it in counters if it.base is None and it.head and it.name not in TOLD_ON_DEMAND
-    )
-    if names:
-        yield Note(
-            "info",
-            "counters-not-saved",
-            f"The baseline does not tell {', '.join(names)}: not judged until it is saved again.",
-        )
 
 
 def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:

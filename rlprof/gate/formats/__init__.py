@@ -1,1 +1,0 @@
-"""A check's outcome as text and as documents for other tools."""

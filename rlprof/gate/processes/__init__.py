@@ -1,1 +1,0 @@
-"""Processes of a check: started, waited for, asked and ended whole."""

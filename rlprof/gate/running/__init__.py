@@ -1,1 +1,0 @@
-"""Runs of a program, one after the other or in turns, and what they came to."""
