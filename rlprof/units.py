@@ -11,8 +11,10 @@ LEAST_PERCENT: Share = 0.0005
 
 
 def duration(us: float) -> str:
-    """``us`` in the largest fitting unit: ``850 µs``, ``12.5 ms``, ``3.2 s``, ``4 min 05 s``."""
+    """``us`` in the largest fitting unit: ``0.42 µs``, ``850 µs``, ``12.5 ms``, ``3.2 s``, ``4 min 05 s``."""
     # What rounds up to the next unit is told in it.
+    if 0.01 <= us < 9.95:
+        return f"{us:.2g} µs"
     if us < 999.5:
         return f"{us:.0f} µs"
     if us < 999_500:
