@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.libraries.base import Duty
+from rlprof.libraries.known import functions_of
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -27,12 +29,7 @@ made."""
 _INTERFACE: Final = frozenset({"reset", "step"})
 """Methods that make a class an environment, whoever wrote it: Gym's interface since 2016."""
 
-_MAKERS: Final = frozenset({"make", "make_vec", "make_vec_env", "load_environment", "load"})
-_FACTORIES: Final = (
-    "gymnasium/envs/registration.py",
-    "gym/envs/registration.py",
-    "dm_control/suite/__init__.py",
-)
+_duty: Final = functions_of(lambda library: library.duties)
 
 
 class _Search:
@@ -62,11 +59,11 @@ class _Search:
     def _makes(self, node: int) -> bool:
         """Whether ``node`` is the first frame of an environment's making."""
         frame = self.tree.frame(node)
-        name = last_name(frame.function)
         if origin(frame) is Origin.LIBRARY:
-            path = frame.file.replace("\\", "/")
-            return name in _MAKERS and path.endswith(_FACTORIES)
-        return name == "__init__" and (self._is_environment(frame) or self._is_made_there(node))
+            return _duty(frame) is Duty.MAKES_ENVIRONMENTS
+        return last_name(frame.function) == "__init__" and (
+            self._is_environment(frame) or self._is_made_there(node)
+        )
 
     def _is_environment(self, frame: Frame) -> bool:
         """Whether the class whose ``__init__`` it is has what makes an environment."""

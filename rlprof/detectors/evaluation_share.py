@@ -9,6 +9,8 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.libraries.base import Duty
+from rlprof.libraries.known import functions_of
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -31,8 +33,7 @@ _KEEPS: Final = frozenset(
 )  # fmt: skip
 """Calls by which what an environment said is kept, or learned from."""
 
-_LIBRARY_EVALUATIONS: Final = frozenset({"evaluate_policy", "test_episode"})
-"""Functions of Stable-Baselines3 and tianshou that do nothing else."""
+_duty: Final = functions_of(lambda library: library.duties)
 
 
 class _Search:
@@ -63,7 +64,7 @@ class _Search:
         if not self.lines.is_yours(caller) or not self.lines.is_repeated(parent):
             return False
         if not self.lines.is_yours(frame):
-            return last_name(frame.function) in _LIBRARY_EVALUATIONS
+            return _duty(frame) is Duty.EVALUATES
         if frame.function == caller.function:
             return False
         found = _evaluations(self._sources.get(frame.file, ""))

@@ -37,6 +37,13 @@ class Sink(Enum):
     ROWS = "rows of CSV"
 
 
+class Duty(Enum):
+    """What a function of a library is called for."""
+
+    MAKES_ENVIRONMENTS = "makes environments"
+    EVALUATES = "plays episodes to tell how good a policy is"
+
+
 class StepSource(NamedTuple):
     """A counter of the agent's that tells environment steps."""
 
@@ -97,6 +104,11 @@ class Library:
     waits: Mapping[str, Mapping[str, WaitKind]] = field(default_factory=dict)
     """What its functions, by pattern and name, wait for. Outside of the standard library only loops of the
     library's own that poll (``WaitKind.POLL``)."""
+
+    duties: Mapping[str, Mapping[str, Duty]] = field(default_factory=dict)
+    """What its functions, by pattern and name, are called for."""
+    environment_classes: tuple[str, ...] = ()
+    """Classes, with their modules, that its environments are derived from."""
 
     sinks: Mapping[Sink, str] = field(default_factory=dict)
     """Files that write output, by what takes it."""

@@ -30,4 +30,5 @@ LIBRARY: Final = Library(
         "vizdoom",
     ),
     environment=EVERYTHING,
+    environment_classes=("dm_env._environment.Environment",),
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, EVERYTHING, Library, StepSource, Transport
+from rlprof.libraries.base import ANY, EVERYTHING, Duty, Library, StepSource, Transport
 
 LIBRARY: Final = Library(
     name="gymnasium",
     packages=("gymnasium",),
     samples=(
+        "envs/registration.py",
         "wrappers/common.py",
         "vector/async_vector_env.py",
         "vector/utils/shared_memory.py",
@@ -18,6 +19,10 @@ LIBRARY: Final = Library(
     wrappers="(wrappers|utils|vector)",
     transport={r"vector/utils/shared_memory\.py$": {ANY: Transport.PLUMBING}},
     passes_on=r"vector/async_vector_env\.py$",
+    duties={
+        r"envs/registration\.py$": dict.fromkeys(("make", "make_vec"), Duty.MAKES_ENVIRONMENTS)
+    },
+    environment_classes=("gymnasium.core.Env", "gymnasium.vector.vector_env.VectorEnv"),
     drives=EVERYTHING,
     step_sources=(
         StepSource("steps:gymnasium.vector", "gymnasium vector env", rank=30),

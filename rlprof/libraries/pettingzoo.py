@@ -13,5 +13,6 @@ LIBRARY: Final = Library(
     samples=("utils/wrappers/base.py",),
     environment=EVERYTHING,
     wrappers="(wrappers|utils|vector)",
+    environment_classes=("pettingzoo.utils.env.AECEnv", "pettingzoo.utils.env.ParallelEnv"),
     drives=EVERYTHING,
 )

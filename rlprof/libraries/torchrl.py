@@ -24,6 +24,7 @@ LIBRARY: Final = Library(
     # Spins on flags in shared memory (torchrl 0.14); a library's source is not read.
     waits={r"envs/batched_envs\.py$": {"_wait_for_workers": WaitKind.POLL}},
     sinks={Sink.METRICS: "record/loggers/"},
+    environment_classes=("torchrl.envs.common.EnvBase",),
     drives=EVERYTHING,
     step_sources=(
         StepSource("steps:torchrl.batched", "TorchRL batched env", rank=40),

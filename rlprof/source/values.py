@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from rlprof.libraries.known import LIBRARIES
 from rlprof.model.recording import SeenValue
 from rlprof.syntax.module import Statement
 
 _MODULE: Final = "torch.nn.modules.module.Module"
 _ENVIRONMENTS: Final = frozenset(
-    {"gymnasium.core.Env", "gymnasium.vector.vector_env.VectorEnv", "gym.core.Env", "gym.vector.VectorEnv",
-     "pettingzoo.utils.env.AECEnv", "pettingzoo.utils.env.ParallelEnv", "dm_env._environment.Environment",
-     "torchrl.envs.common.EnvBase"}
-)  # fmt: skip
+    name for library in LIBRARIES for name in library.environment_classes
+)
 _DTYPES: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
 _GROWN: Final = 1.3
 """The last size over the first, from which on it grows."""

@@ -36,7 +36,13 @@ def library(request):
 
 def patterns_of(library: Library) -> list[str]:
     of_fields = [getattr(library, name) for name in PATTERNS]
-    all_of_them = [*of_fields, *library.transport, *library.waits, *library.sinks.values()]
+    all_of_them = [
+        *of_fields,
+        *library.transport,
+        *library.waits,
+        *library.duties,
+        *library.sinks.values(),
+    ]
     return [pattern for pattern in all_of_them if pattern is not None]
 
 
