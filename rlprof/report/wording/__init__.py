@@ -189,7 +189,7 @@ def facts_of_spot(priced: PricedFinding, report: Report) -> list[str]:
     facts = list(priced.finding.evidence[1:])
     if priced.sps_after is not None:
         most = rate(priced.sps_after.high)
-        facts.append(f"if it took no time: at most {most}{GLUE}{rate_unit(report.throughput)}")
+        facts.append(f"if it took no time: at most {most} {rate_unit(report.throughput)}")
     return facts
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rlprof.errors import UsageError
+from rlprof.model.finding import Range
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Note
 from rlprof.names import columns
@@ -73,6 +74,12 @@ def test_hot_lines_are_not_called_causes() -> None:
     assert "No known cause" in first_line(text)
     assert "Hot lines with no known cause" in text
     assert "Fix:" not in text
+
+
+def test_a_hot_line_tells_the_rate_that_no_change_of_it_can_exceed() -> None:
+    spot = replace(a_hot_spot("train.py:9"), sps_after=Range(657, 1234.5))
+
+    assert "if it took no time: at most 1 234 sps" in shown(a_report(findings=[spot]))
 
 
 def test_no_samples_is_not_nothing_found() -> None:
