@@ -135,7 +135,7 @@ class Recorder:
             RunWriter(settings.run_file, info),
             self._stacks,
             self._gpus,
-            ValuePlan() if settings.values else None,
+            ValuePlan(self._stacks) if settings.values else None,
         )
         self._next_scan_us = 0
         self._next_read_us = 0

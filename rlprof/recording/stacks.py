@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rlprof.model.recording import NO_PARENT, Frame
 
@@ -13,6 +13,8 @@ class StackTable:
     def __init__(self) -> None:
         self._frames: dict[Frame, int] = {}
         self._nodes: dict[tuple[int, int], int] = {}
+        self._places: list[tuple[int, Frame]] = []
+        """Parent and frame of each node."""
         self._known: dict[tuple[Frame, ...], int] = {}
         self._new_frames: list[tuple[int, Frame]] = []
         self._new_nodes: list[tuple[int, int, int]] = []
@@ -25,9 +27,15 @@ class StackTable:
             return known
         parent = NO_PARENT
         for frame in stack:
-            parent = self._child(parent, self._frame_id(frame))
+            parent = self._child(parent, frame)
         self._known[stack] = parent
         return parent
+
+    def frames(self, node: int) -> Iterator[Frame]:
+        """Yield the frames that lead to ``node``, innermost first."""
+        while node != NO_PARENT:
+            node, frame = self._places[node]
+            yield frame
 
     def take_new(self) -> tuple[list[tuple[int, Frame]], list[tuple[int, int, int]]]:
         """(id, frame) and (id, parent, frame id) of all that is new since the last call."""
@@ -42,9 +50,11 @@ class StackTable:
             self._new_frames.append((number, frame))
         return number
 
-    def _child(self, parent: int, frame: int) -> int:
-        number = self._nodes.get((parent, frame))
+    def _child(self, parent: int, frame: Frame) -> int:
+        place = self._frame_id(frame)
+        number = self._nodes.get((parent, place))
         if number is None:
-            number = self._nodes[parent, frame] = len(self._nodes)
-            self._new_nodes.append((number, parent, frame))
+            number = self._nodes[parent, place] = len(self._nodes)
+            self._places.append((parent, frame))
+            self._new_nodes.append((number, parent, place))
         return number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -67,8 +67,8 @@ class ProcessWindow:
     counts: dict[str, float] = field(default_factory=dict)
     """What the process counted, by name."""
     memory: list[MemoryGrowth] = field(default_factory=list)
-    stacks: list[tuple[tuple[Frame, ...], float]] = field(default_factory=list)
-    """Those that the eye took, each with its CPU time in µs."""
+    eye: Mapping[int, float] = field(default_factory=dict)
+    """CPU time (µs) of the main thread by node, as the eye saw it."""
 
 
 class _ThreadState:
@@ -162,13 +162,14 @@ class TrackedProcess:
     def close_window(self, now_us: int, length_us: int) -> ProcessWindow:
         """What was seen since the last call, with thread and node ids of the run."""
         threads: dict[int, ThreadWindow] = {}
-        stacks: list[tuple[tuple[Frame, ...], float]] = []
         if self.process.fate != "left-out":
             threads = self._read_clock(now_us)
-            stacks = self._read_eye(threads, length_us)
+            self._read_eye(threads, length_us)
             if self.pid not in threads and now_us - self.last_tick_us > SILENT_US:
                 threads[self.pid] = ThreadWindow()
-        result = ProcessWindow(stacks=stacks)
+        result = ProcessWindow()
+        if self.pid in threads:
+            result.eye = threads[self.pid].eye
         worked_us = 0
         for tid, seen in threads.items():
             state = self._thread(tid)
@@ -252,25 +253,22 @@ class TrackedProcess:
         else:
             seen.busy[node] = seen.busy.get(node, 0) + time.busy_us
 
-    def _read_eye(
-        self, threads: dict[int, ThreadWindow], length_us: int
-    ) -> list[tuple[tuple[Frame, ...], float]]:
+    def _read_eye(self, threads: dict[int, ThreadWindow], length_us: int) -> None:
         self._eye_us = 0.0
-        taken = self.mailbox.take_stacks() if self.mailbox is not None else []
-        stacks = [(_without_agent(frames), cpu_us) for frames, cpu_us in taken]
+        stacks = self.mailbox.take_stacks() if self.mailbox is not None else []
         if not stacks:
-            return []
+            return
         self._eye_us = sum(cpu_us for _, cpu_us in stacks)
         seen = threads.setdefault(self.pid, ThreadWindow())
         seen.trust_clock = (
             self._marks_torn() and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
         )
-        for frames, cpu_us in stacks:
+        for stack, cpu_us in stacks:
+            frames = _without_agent(stack)
             if frames:
                 node = self._stacks.node(frames)
                 # A longer one began in an earlier window, where the clock had to explain it.
                 seen.eye[node] = seen.eye.get(node, 0.0) + min(cpu_us, length_us)
-        return stacks
 
     def _marks_torn(self) -> bool:
         version = self.process.python.split(".")[:2]

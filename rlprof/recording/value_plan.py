@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rlprof.model.recording import Frame, SeenValue
 from rlprof.recording.look_table import LookTold
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.sources import read_source
+from rlprof.recording.stacks import StackTable
 from rlprof.syntax.module import parse
 from rlprof.syntax.operands import Operand, operands
 from rlprof.syntax.origin import Origin, origin
@@ -31,7 +32,11 @@ _MOST_KEPT: Final = 8
 
 
 class ValuePlan:
-    def __init__(self) -> None:
+    def __init__(self, stacks: StackTable) -> None:
+        """``stacks`` has the nodes of the run."""
+        self._stacks = stacks
+        self._users: dict[int, tuple[Frame, ...]] = {}
+        """The user's lines on the way to a node."""
         self._spent_us: dict[Frame, float] = {}
         """CPU time of each line with all that it calls, over all processes."""
         self._next_look_us: dict[Frame, float] = {}
@@ -44,23 +49,31 @@ class ValuePlan:
         self,
         process: int,
         mailbox: MailboxReader,
-        stacks: Iterable[tuple[tuple[Frame, ...], float]],
+        eye: Mapping[int, float],
         now_us: int,
     ) -> None:
-        """Take in what a process told, and ask it for more where lines have become hot."""
+        """Take in what a process told, and ask it for more where lines have become hot.
+
+        ``eye`` is where its main thread spent CPU time (µs) since the last call, by node.
+        """
         for told in mailbox.looks.take():
             self._keep(process, told, now_us)
         present: set[Frame] = set()
-        spent_us = self._of_process_us.get(process, 0.0)
-        for frames, cpu_us in stacks:
-            spent_us += cpu_us
-            for frame in {it for it in frames if _is_the_users(it)}:
+        for node, cpu_us in eye.items():
+            for frame in self._users_on_the_way(node):
                 self._spent_us[frame] = self._spent_us.get(frame, 0.0) + cpu_us
                 present.add(frame)
+        spent_us = self._of_process_us.get(process, 0.0) + sum(eye.values())
         self._of_process_us[process] = spent_us
         may_cost_us = _FREE_US + _MOST_COST * spent_us
         if present and mailbox.looks.is_open and mailbox.looks_cost_us <= may_cost_us:
             self._ask(mailbox, present)
+
+    def _users_on_the_way(self, node: int) -> tuple[Frame, ...]:
+        if node not in self._users:
+            frames = filter(_is_the_users, self._stacks.frames(node))
+            self._users[node] = tuple(dict.fromkeys(frames))
+        return self._users[node]
 
     def seen(self) -> list[SeenValue]:
         return [value for values in self._seen.values() for value in values]

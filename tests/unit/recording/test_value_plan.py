@@ -14,6 +14,7 @@ from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.value_looks import ValueLooks
 from rlprof.model.recording import Frame, SeenValue
 from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.stacks import StackTable
 from rlprof.recording.value_plan import ValuePlan
 
 SCRIPT = """\
@@ -36,7 +37,8 @@ class Run:
         self.mailbox = Mailbox(10_000)
         self.reader = MailboxReader(os.dup(self.mailbox.fd))
         self.looks = ValueLooks(self.mailbox)
-        self.plan = ValuePlan()
+        self.stacks = StackTable()
+        self.plan = ValuePlan(self.stacks)
         self.now_us = 0
         self._numbers: dict[tuple[int, int], int] = {}
         self._code = compile(SCRIPT, str(file), "exec")
@@ -51,10 +53,11 @@ class Run:
         names = {"told": self._sample, "sum": sum}
         exec(self._code, names)
         names["step"](rows, lambda: sys._getframe(1))
-        stacks = [((frame or self.frame,), cpu_us / len(rows))] * len(rows)
         self.reader.take_stacks()
         self.now_us += 500_000
-        self.plan.follow(0, self.reader, stacks, self.now_us)
+        self.plan.follow(
+            0, self.reader, {self.stacks.node((frame or self.frame,)): cpu_us}, self.now_us
+        )
 
     def _sample(self, frame: FrameType) -> None:
         key = (id(frame.f_code), frame.f_lasti)
