@@ -16,9 +16,8 @@ from rlprof.model.activity import Bound, BoundBy, Component
 from rlprof.model.detail import Detail, Excerpt, Slice, TimeSeries
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.flame import Flame, FlameFrame
-from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
-from rlprof.model.profile import Interval, Phase, PhaseKind, Throughput
+from rlprof.model.profile import GpuUse, Interval, Phase, PhaseKind, Throughput
 from rlprof.model.recording import NO_PARENT, Frame, Node, Note, RunInfo, Samples, Thread
 from rlprof.model.report import (
     Overhead,

@@ -32,7 +32,7 @@ def kind_of(path: Path) -> FileKind:
                 return FileKind.RUN
     except OSError:
         return FileKind.RUN
-    from rlprof.foreign.opening import head_of
+    from rlprof.foreign.base import head_of
     from rlprof.foreign.reading import is_json
 
     return FileKind.TRACE if is_json(head_of(path)) else FileKind.FOREIGN

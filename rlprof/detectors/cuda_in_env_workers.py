@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.finding import Finding
-from rlprof.model.gpus import GpuUse
-from rlprof.model.profile import Profile
+from rlprof.model.profile import GpuUse, Profile
 from rlprof.profile.roles import ENVIRONMENT_WORKER
 from rlprof.units import percent, size
 

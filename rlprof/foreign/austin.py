@@ -10,8 +10,7 @@ from typing import BinaryIO, Final
 
 from rlprof.errors import RlprofError, RunFileError
 from rlprof.foreign import remarks
-from rlprof.foreign.base import ForeignFormat, damaged, without_time
-from rlprof.foreign.opening import blocks, blocks_of_lines
+from rlprof.foreign.base import ForeignFormat, blocks, blocks_of_lines, damaged, without_time
 from rlprof.foreign.recorded import Told, recording_of
 from rlprof.foreign.sums import GC_FRAME, NO_STACK_FRAME, TORN_FRAME, StackSums
 from rlprof.model.recording import Note, Recording

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from rlprof.foreign import remarks
-from rlprof.foreign.base import ForeignFormat, without_time
-from rlprof.foreign.opening import BYTE_ORDER_MARK, blocks_of_lines
+from rlprof.foreign.base import BYTE_ORDER_MARK, ForeignFormat, blocks_of_lines, without_time
 from rlprof.foreign.recorded import Told, begins_a_thread, recording_of
 from rlprof.foreign.sums import StackSums
 from rlprof.libraries.known import LIBRARIES

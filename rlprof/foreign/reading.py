@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.errors import RunFileError
 from rlprof.foreign import austin, collapsed
-from rlprof.foreign.opening import head_with_a_line, opened
+from rlprof.foreign.base import head_with_a_line, opened
 from rlprof.model.recording import Recording
 
 FORMATS: Final = (austin.MOJO, austin.TEXT, collapsed.FORMAT)

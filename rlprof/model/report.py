@@ -10,9 +10,8 @@ from rlprof.model.crash import Crash
 from rlprof.model.detail import Detail
 from rlprof.model.finding import PricedFinding
 from rlprof.model.flame import Flame
-from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryView
-from rlprof.model.profile import Phase, PhaseKind, Throughput
+from rlprof.model.profile import GpuUse, Phase, PhaseKind, Throughput
 from rlprof.model.recording import Note, RunInfo
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rlprof.model import gauges as names
-from rlprof.model.gpus import GpuUse
+from rlprof.model.profile import GpuUse
 from rlprof.model.recording import Recording
 from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span

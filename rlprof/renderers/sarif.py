@@ -143,7 +143,9 @@ def _results(
                 {
                     **_location(place, other),
                     "id": number_of,
-                    "message": {"text": f"also here: {_plain(wording.percent(place.share))}"},
+                    "message": {
+                        "text": f"also here: {wording.unglued(wording.percent(place.share))}"
+                    },
                 }
                 for number_of, (place, other) in enumerate(others[:_MOST_RELATED], start=1)
             ],
@@ -168,7 +170,7 @@ def _message(priced: PricedFinding, report: Report) -> str:
             saves += f" (now {speed})"
     evidence = "; ".join(printable(text) for text in finding.evidence[:3])
     parts = [
-        f"{printable(finding.title)}: {_plain(saves)}; {_CERTAINTY[finding.confidence]}.",
+        f"{printable(finding.title)}: {wording.unglued(saves)}; {_CERTAINTY[finding.confidence]}.",
         f"Seen: {evidence}." if evidence else "",
         f"Fix: {printable(finding.fix)}" if finding.fix else "",
     ]
@@ -204,10 +206,6 @@ def _price(priced: PricedFinding) -> Json:
     if priced.sps_after is not None:
         price["spsAfter"] = list(priced.sps_after)
     return price
-
-
-def _plain(text: str) -> str:
-    return wording.unglued(text)
 
 
 # --- the invocation ------------------------------------------------------------------------

@@ -7,17 +7,17 @@ slices for as long as nothing else came between.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
-from typing import Final, NamedTuple
+from typing import Final
 
+from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.detail import Detail, Slice
 from rlprof.model.recording import NO_PARENT, Node
 from rlprof.names import short_line
 from rlprof.renderers.chrome.events import Clock, Event, Numbers, complete, thread_named
-from rlprof.report.thread_stacks import StackTime, ThreadStacks, frame_title
+from rlprof.report.thread_stacks import ThreadStacks, frame_title
 
 THINNEST: Final = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Of a slice: the first is a few ms, less than a sample; the others are for runs of very many stacks."""
@@ -35,50 +35,39 @@ class Box:
     node: int
     start: int
     end: int
-    wall_us: int
-    idle_us: int
-    cpu_us: int
+    cost: Cost
 
     def extend(self, later: Box) -> None:
         self.end = later.end
-        self.wall_us += later.wall_us
-        self.idle_us += later.idle_us
-        self.cpu_us += later.cpu_us
+        self.cost = self.cost.plus(later.cost)
 
 
-class _Tree(NamedTuple):
-    """What a thread did in one slice."""
-
-    slice: int
-    sums: Mapping[int, Sequence[int]]
-    """[wall, idle, cpu] of each node with all below it."""
-    children: Mapping[int, Sequence[int]]
-    """The nodes below each, by id."""
-    total_us: int
-
-
-def thinnest_share(threads: Iterable[ThreadStacks], nodes: Sequence[Node]) -> float:
+def thinnest_share(threads: Iterable[ThreadStacks], nodes: tuple[Node, ...]) -> float:
     """The share of a slice from which on a box is drawn, so that there are not too many."""
     counts = [0] * len(THINNEST)
     for thread in threads:
-        for tree in _trees(thread, nodes):
+        for _, tree in _trees(thread, nodes):
+            times, total = (
+                [tree.total_cost(it).wall_us for it in tree.hot_nodes()],
+                tree.total.wall_us,
+            )
             for position, share in enumerate(THINNEST):
-                counts[position] += sum(it[0] >= share * tree.total_us for it in tree.sums.values())
+                counts[position] += sum(it >= share * total for it in times)
     fitting = (share for share, count in zip(THINNEST, counts, strict=True) if count <= MOST_BOXES)
     return next(fitting, THINNEST[-1])
 
 
 def boxes(
     thread: ThreadStacks,
-    nodes: Sequence[Node],
+    nodes: tuple[Node, ...],
     slices: Sequence[Slice],
     clock: Clock,
     thinnest: float = THINNEST[0],
 ) -> Iterator[Box]:
     """Yield the boxes of all slices, those that touch joined, in no order."""
     reaching: dict[int, Box] = {}
-    for tree in _trees(thread, nodes):
-        piece = slices[tree.slice]
+    for number, tree in _trees(thread, nodes):
+        piece = slices[number]
         start = clock.start(piece.start_us)
         end = start + piece.end_us - piece.start_us
         joined: set[int] = {NO_PARENT}
@@ -97,53 +86,34 @@ def boxes(
     yield from reaching.values()
 
 
-def _laid_out(tree: _Tree, start: int, end: int, thinnest: float) -> Iterator[Box]:
+def _laid_out(tree: CallTree, start: int, end: int, thinnest: float) -> Iterator[Box]:
     """Yield the boxes of one slice, callers before what they call."""
-    sums, total = tree.sums, tree.total_us
+    total = tree.total.wall_us
     width = end - start if total >= MOSTLY * (end - start) else total
     least = max(1, thinnest * total)
 
     def side_by_side(siblings: Sequence[int], left: int) -> list[tuple[int, int]]:
         """(node, where it begins) of those that can be seen."""
-        begins = accumulate((sums[it][0] for it in siblings), initial=left)
-        return [it for it in zip(siblings, begins, strict=False) if sums[it[0]][0] >= least]
+        times = [tree.total_cost(it).wall_us for it in siblings]
+        begins = accumulate(times, initial=left)
+        seen = zip(siblings, begins, times, strict=False)
+        return [(node, begin) for node, begin, time in seen if time >= least]
 
-    pending = side_by_side(tree.children[NO_PARENT], 0)[::-1]
+    pending = side_by_side(tree.roots(), 0)[::-1]
     while pending:
         node, left = pending.pop()
-        wall, idle, cpu = sums[node]
+        cost = tree.total_cost(node)
         # In whole numbers, so that no box reaches beyond its caller.
-        first, last = (start + it * width // total for it in (left, left + wall))
-        yield Box(node, first, last, wall, idle, cpu)
-        if node in tree.children:
-            pending += side_by_side(tree.children[node], left)[::-1]
+        first, last = (start + it * width // total for it in (left, left + cost.wall_us))
+        yield Box(node, first, last, cost)
+        pending += side_by_side(tree.children(node), left)[::-1]
 
 
-def _trees(thread: ThreadStacks, nodes: Sequence[Node]) -> Iterator[_Tree]:
+def _trees(thread: ThreadStacks, nodes: tuple[Node, ...]) -> Iterator[tuple[int, CallTree]]:
+    """Yield what the thread did in each slice."""
     for number, times in groupby(thread.times, key=lambda it: it.slice):
-        yield _tree(number, times, nodes)
-
-
-def _tree(number: int, times: Iterable[StackTime], nodes: Sequence[Node]) -> _Tree:
-    sums = {time.node: [time.wall_us, time.idle_us, time.cpu_us] for time in times}
-    for node in list(sums):
-        above = nodes[node].parent
-        while above != NO_PARENT and above not in sums:
-            sums[above] = [0, 0, 0]
-            above = nodes[above].parent
-    children: dict[int, list[int]] = defaultdict(list)
-    # A caller's id is smaller than that of what it calls.
-    for node in sorted(sums, reverse=True):
-        parent = nodes[node].parent
-        children[parent].append(node)
-        if parent != NO_PARENT:
-            above_it, own = sums[parent], sums[node]
-            above_it[0] += own[0]
-            above_it[1] += own[1]
-            above_it[2] += own[2]
-    for siblings in children.values():
-        siblings.reverse()
-    return _Tree(number, sums, children, sum(sums[it][0] for it in children[NO_PARENT]))
+        costs = {it.node: Cost(it.wall_us, it.idle_us, it.cpu_us) for it in times}
+        yield number, CallTree(nodes, costs)
 
 
 # --- boxes as events ------------------------------------------------------------------------
@@ -169,9 +139,9 @@ def sample_tracks(
 
 def _event(box: Box, nodes: Sequence[Node], cwd: str, pid: int, tid: int) -> Event:
     frame = nodes[box.node].frame
-    args: dict[str, object] = {"wall_us": box.wall_us, "cpu_us": box.cpu_us}
-    if box.idle_us:
-        args["waiting_us"] = box.idle_us
+    args: dict[str, object] = {"wall_us": box.cost.wall_us, "cpu_us": box.cost.cpu_us}
+    if box.cost.idle_us:
+        args["waiting_us"] = box.cost.idle_us
     if frame.file:
         args["place"] = short_line(frame.file, frame.line, cwd)
     return complete(frame_title(frame, cwd), "samples", box.start, box.end, pid, tid, **args)

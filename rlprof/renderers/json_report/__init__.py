@@ -13,9 +13,8 @@ from rlprof.errors import UsageError
 from rlprof.model.activity import Bound, Component
 from rlprof.model.crash import Crash
 from rlprof.model.finding import PricedFinding
-from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryTrend, MemoryView
-from rlprof.model.profile import Phase, Throughput
+from rlprof.model.profile import GpuUse, Phase, Throughput
 from rlprof.model.report import (
     ProcessRow,
     Report,

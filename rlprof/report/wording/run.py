@@ -9,9 +9,8 @@ from typing import Final
 from rlprof.calibration import calibrated
 from rlprof.model.activity import Component
 from rlprof.model.finding import Range
-from rlprof.model.gpus import GpuUse
 from rlprof.model.memory import MemoryView
-from rlprof.model.profile import Throughput
+from rlprof.model.profile import GpuUse, Throughput
 from rlprof.model.report import Compute, Report, Resources, SyncSiteRow, TorchWindowRow, WaitRow
 from rlprof.names import printable, short_line
 from rlprof.report import wording

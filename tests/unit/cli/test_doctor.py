@@ -1,10 +1,170 @@
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
 import pytest
 
 from rlprof.cli import doctor_checks
-from rlprof.cli.doctor_checks import Check, Level
+from rlprof.cli.doctor_checks import (
+    Check,
+    Level,
+    Trial,
+    check_cores,
+    check_disk,
+    check_interpreter,
+    check_permissions,
+    check_recording,
+    check_sampler,
+    check_terminal,
+)
 from rlprof.errors import EXIT_ERROR
+from rlprof.recording.samplers.austin import Austin
+
+AUSTIN_3 = Austin(Path("/usr/bin/austin"), "3.7.0")
+AUSTIN_4 = Austin(Path("/usr/bin/austin"), "4.0.0")
+
+
+def an_interpreter(
+    folder: Path, version: str, *, implementation: str = "CPython", free_threaded: bool = False
+) -> str:
+    """A program that answers as that interpreter would."""
+    path = folder / "python"
+    numbers = ", ".join(version.split("."))
+    path.write_text(
+        f'#!/bin/sh\necho \'{{"version": [{numbers}], "implementation": "{implementation}", '
+        f'"free_threaded": {str(free_threaded).lower()}}}\'\n'
+    )
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_this_interpreter_is_fine():
+    check = check_interpreter(sys.executable, AUSTIN_3)
+
+    assert check.level is Level.OK
+    assert sys.executable in check.found
+
+
+@pytest.mark.parametrize(
+    ("version", "austin", "level"),
+    [
+        ("3.8.18", AUSTIN_3, Level.FAIL),
+        ("3.9.0", AUSTIN_3, Level.OK),
+        ("3.13.9", AUSTIN_3, Level.OK),
+        ("3.14.0", AUSTIN_3, Level.FAIL),
+        ("3.14.0", AUSTIN_4, Level.OK),
+        ("3.14.0", None, Level.OK),
+    ],
+)
+def test_python_versions(tmp_path, version, austin, level):
+    check = check_interpreter(an_interpreter(tmp_path, version), austin)
+
+    assert check.level is level
+    assert bool(check.advice) == (level is not Level.OK)
+
+
+def test_other_implementations_cannot_be_sampled(tmp_path):
+    python = an_interpreter(tmp_path, "3.10.0", implementation="PyPy")
+
+    assert check_interpreter(python, AUSTIN_3).level is Level.FAIL
+
+
+def test_free_threaded_python_is_warned_about(tmp_path):
+    python = an_interpreter(tmp_path, "3.13.0", free_threaded=True)
+
+    assert check_interpreter(python, AUSTIN_3).level is Level.WARN
+
+
+@pytest.mark.parametrize("program", ["/no/such/python", "/bin/false", "/bin/true"])
+def test_what_is_no_interpreter_fails(program):
+    check = check_interpreter(program, AUSTIN_3)
+
+    assert check.level is Level.FAIL
+    assert program in check.found
+
+
+def test_missing_sampler_fails_with_the_install_command():
+    austin, check = check_sampler("/no/such/austin")
+
+    assert austin is None
+    assert check.level is Level.FAIL
+    assert "pip install" in check.advice
+
+
+@pytest.mark.parametrize(
+    ("scope", "level"),
+    [(None, Level.OK), (0, Level.OK), (1, Level.OK), (2, Level.FAIL), (3, Level.FAIL)],
+)
+def test_yama_scopes_of_an_ordinary_user(monkeypatch, tmp_path, scope, level):
+    file = tmp_path / "ptrace_scope"
+    if scope is not None:
+        file.write_text(f"{scope}\n")
+    monkeypatch.setattr(doctor_checks, "YAMA_SCOPE", file)
+    monkeypatch.setattr(doctor_checks, "_has_ptrace_capability", lambda: False)
+
+    assert check_permissions().level is level
+
+
+def test_capability_overrules_yama(monkeypatch, tmp_path):
+    file = tmp_path / "ptrace_scope"
+    file.write_text("2\n")
+    monkeypatch.setattr(doctor_checks, "YAMA_SCOPE", file)
+    monkeypatch.setattr(doctor_checks, "_has_ptrace_capability", lambda: True)
+
+    assert check_permissions().level is Level.OK
+
+
+@pytest.mark.parametrize(
+    ("trial", "levels"),
+    [
+        (Trial(True, 12, 11, ""), [Level.OK, Level.OK]),
+        (Trial(True, 0, 11, ""), [Level.WARN, Level.OK]),
+        (Trial(False, 0, 11, ""), [Level.WARN, Level.OK]),
+        (Trial(True, 12, 0, "no permission to read its memory"), [Level.OK, Level.FAIL]),
+        (Trial(True, 12, 0, ""), [Level.OK, Level.FAIL]),
+    ],
+)
+def test_a_trial_recording_is_judged_by_what_it_delivered(trial, levels):
+    assert [check.level for check in check_recording(trial, AUSTIN_3)] == levels
+
+
+def test_no_sampler_leaves_the_agent_to_judge():
+    assert len(check_recording(Trial(True, 12, 0, ""), None)) == 1
+
+
+def test_reason_of_the_sampler_is_shown():
+    checks_made = check_recording(Trial(True, 12, 0, "no permission to read its memory"), AUSTIN_3)
+
+    assert "no permission to read its memory" in checks_made[1].found
+
+
+@pytest.mark.parametrize(("usable", "level"), [(0.5, Level.WARN), (1, Level.WARN), (2, Level.OK)])
+def test_cores(usable, level):
+    assert check_cores(usable).level is level
+
+
+def test_disk(tmp_path, monkeypatch):
+    assert check_disk(tmp_path).level is Level.OK
+
+    monkeypatch.setattr(doctor_checks, "LOW_DISK_BYTES", 1 << 80)
+    assert check_disk(tmp_path).level is Level.WARN
+
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert check_disk(tmp_path).level is Level.FAIL
+
+
+def test_host_without_pseudo_terminals(monkeypatch):
+    def openpty():
+        raise OSError(2, "No such file or directory")
+
+    monkeypatch.setattr(os, "openpty", openpty)
+
+    assert check_terminal().level is Level.WARN
+
+
+# --- the command ---------------------------------------------------------------------------
 
 
 def find(monkeypatch, *found: Check) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.errors import RunFileError
-from rlprof.foreign import opening
+from rlprof.foreign import base
 from rlprof.foreign.reading import read_foreign
 from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, Frame, Recording
 from rlprof.profile.build import build_profile
@@ -198,7 +198,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(tmp_path, content, slug,
     ids=["text", "collapsed", "mojo"],
 )
 def test_what_a_few_packed_bytes_become_is_bounded(tmp_path, monkeypatch, content):
-    monkeypatch.setattr(opening, "MOST_BYTES", 500)
+    monkeypatch.setattr(base, "MOST_BYTES", 500)
     path = written(tmp_path, gzip.compress(content))
 
     with pytest.raises(RunFileError) as raised:

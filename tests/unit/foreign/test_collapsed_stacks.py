@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rlprof.errors import RunFileError
+from rlprof.foreign.base import HEAD_BYTES
 from rlprof.foreign.collapsed import frame_of
-from rlprof.foreign.opening import HEAD_BYTES
 from rlprof.foreign.reading import read_foreign
 from rlprof.model.recording import Frame, Recording
 from rlprof.renderers.collapsed import RENDERER as COLLAPSED

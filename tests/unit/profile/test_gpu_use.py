@@ -6,7 +6,7 @@ import pytest
 
 from rlprof.model import gauges
 from rlprof.model.gauges import of_gpu
-from rlprof.model.gpus import GpuUse
+from rlprof.model.profile import GpuUse
 from rlprof.profile.build import build_profile
 from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
