@@ -18,11 +18,12 @@ _OF_THE_START = ("__main__", "rlprof", "sitecustomize", "usercustomize")
 
 def main() -> None:
     """Run the command line."""
-    _die_of_interrupts()
+    by_default = _die_of_interrupts()
     with suppress(OSError):  # The working directory is gone.
         _stay_clear_of_others()
     from rlprof.cli import main as run
 
+    _heed_interrupts(by_default)
     try:
         run()
     except SystemExit as end:
@@ -67,12 +68,25 @@ def _start_again() -> NoReturn:
     os.execv(sys.executable, [sys.executable, "-E", "-c", start, *sys.argv[1:]])
 
 
-def _die_of_interrupts() -> None:
-    """Until the training runs, end by Ctrl-C as it would: no code tells a shell's loop to stop."""
+def _die_of_interrupts() -> bool:
+    """Until the command runs, or its training, end by Ctrl-C as that would: no code tells a shell's loop to stop.
+
+    Tells whether Python's own handler was there, and not one that ignores it.
+    """
     import signal
 
-    if sys.argv[1:2] == ["run"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    by_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if by_default:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return by_default
+
+
+def _heed_interrupts(by_default: bool) -> None:
+    """Let a command other than ``run`` clean up after itself when Ctrl-C comes."""
+    import signal
+
+    if by_default and sys.argv[1:2] != ["run"]:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 if __name__ == "__main__":

@@ -231,13 +231,15 @@ class _Ladder:
                 continue
             say(f"rlprof: {_counted(workers)} (run {number} of {total})")
             try:
-                run = self._run(workers, round_number)
+                run, was_told_to_end = self._run(workers, round_number)
             except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
                 self.stopped_with = 128 + signal.SIGINT
                 break
             runs.append(run)
-            if run.exit_code in _STOPPED:
-                self.stopped_with = run.exit_code
+            if was_told_to_end or run.exit_code in _STOPPED:
+                # One that meets it in its interpreter's start ends with another code.
+                is_told = run.exit_code in _STOPPED
+                self.stopped_with = run.exit_code if is_told else 128 + signal.SIGINT
                 break
             if run.failed:
                 failed.add(workers)
@@ -245,7 +247,8 @@ class _Ladder:
         was_stopped = self.stopped_with is not None
         return study_of(redact_arguments(words), runs, interrupted=was_stopped)
 
-    def _run(self, workers: int, round_number: int) -> LadderRun:
+    def _run(self, workers: int, round_number: int) -> tuple[LadderRun, bool]:
+        """The run, and whether it was told to end before its time."""
         from rlprof.recording.recorder import record
         from rlprof.recording.settings import RecordingSettings
         from rlprof.scaling.ladder import LadderRun, read_ladder_run
@@ -282,7 +285,7 @@ class _Ladder:
                 why_no_sps=error.message,
             )
         say(f"rlprof: {_outcome(run)}, {time.monotonic() - started:.1f} s")
-        return run
+        return run, outcome.was_told_to_end
 
 
 def _outcome(run: LadderRun) -> str:

@@ -19,8 +19,8 @@ _MARKER = "rlprof"
 _LINE = "rlprof"
 """Property of a test's report: what was measured, in words. Reports travel from pytest-xdist's workers."""
 
-_ASSERTING = pytest.StashKey["AssertSps"]()
-"""What the fixture handed to a test."""
+_ASSERTING = pytest.StashKey["AssertSps"]() if hasattr(pytest, "StashKey") else None
+"""What the fixture handed to a test. None before pytest 7: other plugins and tests are to go on as they did."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,6 +63,8 @@ def assert_sps(
     second. More options: command (words, or a function of a module), runs, timeout (seconds, of one
     run), cwd, env, steps_from, sps_pattern; the marker takes them too. Returns what was measured.
     """
+    if _ASSERTING is None:
+        pytest.fail(f"assert_sps needs pytest 7 or newer; this is {pytest.__version__}")
     from rlprof.pytest_plugin.speed_test import AssertSps
 
     asserting = AssertSps(request, tmp_path_factory)
@@ -73,6 +75,8 @@ def assert_sps(
 @pytest.hookimpl(trylast=True)  # Behind the test itself: not where it failed, or skipped itself.
 def pytest_runtest_call(item: pytest.Item) -> None:
     """Fail a test that asks for a floor and has measured nothing: it would pass however slow the training is."""
+    if _ASSERTING is None:
+        return
     asserting = item.stash.get(_ASSERTING, None)
     if asserting is not None and asserting.was_called:
         return

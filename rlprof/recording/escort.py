@@ -26,6 +26,8 @@ MAX_LAST_READS = 32
 LAST_READS_S = 0.5
 """For these reads. What our own reader has not taken by then goes on in a process of its own."""
 
+ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+
 _CHANGES = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
 
 LOOK_S = 1.0
@@ -44,6 +46,8 @@ class Escort:
         self._ignored: frozenset[int] = frozenset()
         self.was_continued = False
         """Whether SIGCONT has come: we were stopped, and may have been for long."""
+        self.was_told_to_end = False
+        """Whether we got a signal that ends a program, for it."""
         self._restore: list[Callable[[], object]] = []
         self._wake_up, self._waking = self._listen_to_signals()
         self._adopt_orphans()
@@ -106,6 +110,7 @@ class Escort:
         for _ in range(len(self._signals)):
             signum, came_s = self._signals.pop(0)
             if signum in FORWARDED:
+                self.was_told_to_end |= signum in ENDING
                 self.target.forward(signum, came_s)
             elif signum == signal.SIGCONT:
                 self.was_continued = True

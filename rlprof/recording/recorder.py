@@ -68,6 +68,8 @@ class RunEnd:
     """The signal that ended the target."""
     failure: RlprofError | None
     """What ended the recording early; the target was not touched by it."""
+    was_told_to_end: bool
+    """Whether a signal came for it, which it may have met before it could die of it."""
 
 
 def record(settings: RecordingSettings, when_started: Callable[[], None] = lambda: None) -> RunEnd:
@@ -169,7 +171,7 @@ class Recorder:
             self._finish(target.exit_code)
         except Exception as bug:
             return self._only_stay(bug)
-        return RunEnd(target.exit_code, target.exit_signal, self._store.failure)
+        return self._end_of(target.exit_code)
 
     def _only_stay(self, bug: Exception) -> RunEnd:
         """Record nothing more, but stay with the target: whatever it is, the training must not pay for it."""
@@ -177,7 +179,13 @@ class Recorder:
         self._server.close()
         self._attacher.kill_all()
         exit_code = self._escort.see_to_the_end()
-        return RunEnd(exit_code, self._escort.target.exit_signal, self._store.failure)
+        return self._end_of(exit_code)
+
+    def _end_of(self, exit_code: int) -> RunEnd:
+        escort = self._escort
+        return RunEnd(
+            exit_code, escort.target.exit_signal, self._store.failure, escort.was_told_to_end
+        )
 
     def close(self) -> None:
         """Leave no sampler behind, and signals and descriptors as they were found."""
@@ -331,6 +339,7 @@ class Recorder:
                 *self._traces.notes(told.torch_states),
                 *self._attacher.notes(),
                 *self._guard.notes(),
+                *self._stacks.notes(),
             ],
         )
 

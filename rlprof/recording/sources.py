@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from rlprof.recording.redaction.literals import hide_literals
 from rlprof.syntax.origin import Origin, origin_of_file
 
-MAX_FILE_BYTES = 1_000_000
-MAX_TOTAL_BYTES = 8_000_000
-MIN_SHARE = 0.01
+MAX_FILE_BYTES: Final = 500_000
+MAX_TOTAL_BYTES: Final = 8_000_000
+MIN_SHARE: Final = 0.01
 """An installed file is kept when this part of all time passes through it; your own always are."""
 
+MEANWHILE_S: Final = 0.2
+"""CPU time that keeping them may take while the training runs: its signals wait for it."""
+AT_THE_END_S: Final = 1.5
+"""The same once it has ended: whoever waits for the report, or ends rlprof, waits for it."""
 
-def read_sources(costs: Iterable[tuple[str, int]], total_us: int) -> dict[str, str]:
-    """The files of ``costs`` (file, µs; dearest first) that are worth keeping and can be read."""
+
+def read_sources(
+    costs: Iterable[tuple[str, int]], total_us: int, most_s: float = AT_THE_END_S
+) -> dict[str, str]:
+    """The files of ``costs`` (file, µs; dearest first) that are worth keeping and can be read.
+
+    After ``most_s`` of CPU time no more of your own are taken. Those whose secrets were taken out once cost nothing when
+    they are asked for again.
+    """
     kept: dict[str, str] = {}
     room = MAX_TOTAL_BYTES
+    until = time.thread_time() + most_s
     for file, cost_us in costs:
         installed = origin_of_file(file) is not Origin.YOURS
         if installed and cost_us < MIN_SHARE * total_us:
             continue
+        if time.thread_time() > until:
+            break
         text = read_source(file)
-        if text is not None and not installed:
-            text = hide_literals(text)
-        if text is not None and len(text) <= room:
-            kept[file] = text
-            room -= len(text)
+        if text is None or len(text) > room:
+            continue
+        kept[file] = text if installed else hide_literals(text)
+        room -= len(text)
     return kept
 
 

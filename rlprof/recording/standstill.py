@@ -20,6 +20,9 @@ SHORT_GAP_S: Final = 0.5
 STILL_SHARE: Final = 0.01
 """Of a gap: with less CPU time of all processes together the run stood still."""
 
+LEEWAY: Final = 1.5
+"""By which a run may have used more right before a gap than earlier."""
+
 
 class Gap(Enum):
     """The way in which the time since the last turn passed."""
@@ -37,6 +40,9 @@ class StandstillWatch:
         self._escort = escort
         self._last_s = self._judged_s = time.monotonic()
         self._cpu_us: dict[int, int] = {}
+        self._noted_s = self._last_s
+        self._cores = 0.0
+        """That the run used between the last two notes of its CPU time."""
         self._stops = 0
         """How often the target had been stopped or continued by the last turn."""
 
@@ -68,6 +74,10 @@ class StandstillWatch:
 
     def note_cpu(self, pids: Iterable[int]) -> None:
         """Remember what the processes of the run had used by now."""
+        used_us, now_s = self._used_us(pids), time.monotonic()
+        if now_s > self._noted_s:
+            self._cores = used_us / 1e6 / (now_s - self._noted_s)
+        self._noted_s = now_s
         self._cpu_us = {pid: cpu_us for pid in pids if (cpu_us := _cpu_us(pid)) is not None}
 
     def _target_was_stopped(self) -> bool:
@@ -76,9 +86,13 @@ class StandstillWatch:
         return target.stopped_at_s is not None or target.stops > self._stops
 
     def _used_no_cpu(self, pids: Iterable[int], gap_s: float) -> bool:
-        used = sum((_cpu_us(pid) or 0) - self._cpu_us[pid] for pid in pids if pid in self._cpu_us)
-        # Up to a second of it may be from before the gap.
-        return used < STILL_SHARE * gap_s * 1e6 + min(1e6, 0.5e6 * gap_s)
+        # What was used before the gap, too, as much as between the notes before, or as a core at first.
+        before_s = (self._cores or 1.0) * max(0.0, self._last_s - self._noted_s)
+        return self._used_us(pids) < 1e6 * (STILL_SHARE * gap_s + LEEWAY * before_s)
+
+    def _used_us(self, pids: Iterable[int]) -> int:
+        """CPU time of the processes since it was noted."""
+        return sum((_cpu_us(pid) or 0) - self._cpu_us[pid] for pid in pids if pid in self._cpu_us)
 
 
 def _cpu_us(pid: int) -> int | None:

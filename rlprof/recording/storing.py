@@ -22,7 +22,7 @@ from rlprof.recording.gauges import GaugeReader
 from rlprof.recording.gpus.reader import GpuReader
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.output_tap import OutputTap
-from rlprof.recording.sources import read_sources
+from rlprof.recording.sources import AT_THE_END_S, MEANWHILE_S, read_sources
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.timeline import (
     MAX_SAMPLE_ROWS,
@@ -126,7 +126,7 @@ class WindowStore:
         self._closed += 1
         if self._closed == self._next_sources:
             self._next_sources *= 2
-            self._guard(self._keep_sources)
+            self._guard(lambda: self._keep_sources(MEANWHILE_S))
             self._guard(self._keep_values)
             self._keep_sites(census.present)
         if len(self._windows) > MAX_WINDOWS:
@@ -152,7 +152,7 @@ class WindowStore:
         """Complete the file, or leave it marked incomplete after a failure."""
         if len(self._windows) > TAIL_WINDOWS:
             self._guard(self._merge)
-        self._guard(self._keep_sources)
+        self._guard(lambda: self._keep_sources(AT_THE_END_S))
         self._guard(self._keep_values)
         self._keep_sites(census.present)
         self._guard(lambda: self._writer.write_notes(notes))
@@ -183,12 +183,12 @@ class WindowStore:
         self._writer.merge_windows(groups)
         self._windows = merged(self._windows, groups)
 
-    def _keep_sources(self) -> None:
+    def _keep_sources(self, most_s: float) -> None:
         costs = dict(self._writer.file_costs())
         # What a hot line calls has to be readable, however little time it takes itself.
         called = self._values.files() if self._values is not None else ()
         costs |= {file: 0 for file in called if file not in costs}
-        self._writer.write_sources(read_sources(costs.items(), self._total_us))
+        self._writer.write_sources(read_sources(costs.items(), self._total_us, most_s))
 
     def _keep_values(self) -> None:
         if self._values is not None:

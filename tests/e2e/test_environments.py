@@ -123,6 +123,30 @@ def test_the_programs_own_sitecustomize_runs(write, rlprof_run, tmp_path):
     assert [process.probe_samples >= 0 for process in result.recording.processes] == [True] * 2
 
 
+CHAINING = """
+import importlib.util, os, sys
+from importlib.machinery import PathFinder
+
+here = os.path.dirname(os.path.abspath(__file__))
+spec = PathFinder.find_spec("sitecustomize", [it for it in sys.path if os.path.abspath(it) != here])
+if spec is not None and spec.loader is not None:
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+"""
+MARKING = "import builtins\nbuiltins.RAN = [*getattr(builtins, 'RAN', []), NAME]\n"
+
+
+def test_sitecustomizes_that_run_the_ones_they_hide_run_once_each(write, rlprof_run, tmp_path):
+    for name, text in {"first": CHAINING + MARKING, "last": MARKING}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "sitecustomize.py").write_text(f"NAME = {name!r}\n{text}")
+    program = write("import builtins, sys; print(builtins.RAN, sys.modules['sitecustomize'].NAME)")
+
+    result = rlprof_run(program, env={"PYTHONPATH": f"{tmp_path / 'first'}:{tmp_path / 'last'}"})
+
+    assert result.out == b"['last', 'first'] first\n"
+    assert result.err == ""
+
+
 def test_a_sitecustomize_that_fails_is_told_by_python_as_ever(write, rlprof_run, tmp_path):
     folder = tmp_path / "theirs"
     folder.mkdir()
@@ -196,3 +220,28 @@ def test_what_is_no_script_is_not_the_shell_s(write, rlprof_run):
 
     assert result.code == 70
     assert "Exec format error" in result.err
+
+
+def test_an_interpreter_within_the_process_has_no_agent_of_its_own(write, rlprof_run):
+    """Its steps are not counted, and those of the first one still are."""
+    program = write(
+        """\
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        import rlprof
+
+        rlprof.step(3)
+        number = interpreters.create()
+        run = getattr(interpreters, "run_string", None) or interpreters.exec
+        run(number, "x = 1")
+        interpreters.destroy(number)
+        rlprof.step(4)
+        """
+    )
+    result = rlprof_run(program)
+
+    assert result.code == 0, result.err
+    assert result.steps == 7
+    assert len(result.recording.processes) == 1

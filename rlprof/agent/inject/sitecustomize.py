@@ -4,6 +4,9 @@
 import os
 import sys
 
+_LOADED = "_rlprof_sitecustomize"
+"""Of ``sys``, while they run: where those are from that were loaded."""
+
 
 def _shows_every_import() -> bool:
     """Look whether Python was started to tell what is imported or who takes memory, the agent included."""
@@ -40,19 +43,33 @@ def _start_agent() -> None:
 
 
 def _run_hidden_sitecustomize() -> None:
-    """Load the next ``sitecustomize`` on the path under its usual name, as if ours were not there."""
+    """Load the next ``sitecustomize`` on the path under its usual name, as if ours were not there.
+
+    It may do the same, and find ours again: then the one after it is loaded, and none twice.
+    """
     # The frozen modules behind importlib, whose own front door takes milliseconds to import.
     from _frozen_importlib import module_from_spec
     from _frozen_importlib_external import PathFinder
 
     here = os.path.dirname(os.path.abspath(__file__))
-    path = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != here]
-    spec = PathFinder.find_spec("sitecustomize", path)
-    if spec is None or spec.loader is None:
-        return
-    module = module_from_spec(spec)
-    sys.modules["sitecustomize"] = module
-    spec.loader.exec_module(module)
+    is_first = not hasattr(sys, _LOADED)
+    loaded = sys.__dict__.setdefault(_LOADED, set())
+    try:
+        path = [os.path.abspath(entry or os.curdir) for entry in sys.path]
+        # Whoever stands before us has run already, and has found us.
+        for entry in path[path.index(here) + 1 if here in path else 0 :]:
+            spec = PathFinder.find_spec("sitecustomize", [entry])
+            if spec is None or spec.loader is None or spec.origin in loaded:
+                continue
+            loaded.add(spec.origin)
+            module = module_from_spec(spec)
+            if is_first:
+                sys.modules["sitecustomize"] = module
+            spec.loader.exec_module(module)
+            return
+    finally:
+        if is_first:
+            delattr(sys, _LOADED)
 
 
 _start_agent()

@@ -7,7 +7,8 @@ what is hidden too much can be looked up, what is hidden too little cannot be ta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -37,6 +38,7 @@ _NAMED: Final = re.compile(
     r"""(?<![\w.\-])(?P<name>[\w.\-]+)(?P<quote>\\*["'])?\]?(?:\s*(?P<sign>[:=,])|(?=\s))\s*"""
 )
 _STRING: Final = re.compile(r"""[bfru]{0,2}(?P<escapes>\\*)(?P<quote>["'])""", re.IGNORECASE)
+_QUOTE: Final = re.compile(r"""(?P<escapes>\\*)(?P<quote>["'])""")
 _AFTER_STRING: Final = re.compile(r"""\s*(?:$|[,;:)\]}]|\\*["'])|\s""")
 _NAMED_VALUE: Final = re.compile(r"""\\*["']value\\*["']\s*:\s*""")
 """As of environment variables in Kubernetes: ``{"name": "API_KEY", "value": "…"}``."""
@@ -208,17 +210,36 @@ def _string(text: str, start: int) -> Span | None:
     opened = _STRING.match(text, start)
     if opened is None:
         return None
-    escapes, quote = len(opened["escapes"]), opened["quote"]
-    at = opened.end()
-    while (at := text.find(quote, at)) >= 0:
-        first = at
-        while first > opened.end() and text[first - 1] == "\\":
-            first -= 1
-        # With n backslashes before the quotes of a string those inside have 2n + 1.
-        if (at - first) % (2 * escapes + 2) == escapes:
-            return (opened.end(), at - escapes) if _AFTER_STRING.match(text, at + 1) else None
-        at += 1
-    return None
+    escapes = len(opened["escapes"])
+    at = _closing_quote(text, opened.end(), opened["quote"], escapes)
+    if at is None or not _AFTER_STRING.match(text, at + 1):
+        return None
+    return opened.end(), at - escapes
+
+
+def _closing_quote(text: str, start: int, quote: str, escapes: int) -> int | None:
+    """Where the string ends whose inside begins at ``start``, and whose quotes have so many backslashes before them."""
+    # With n backslashes before the quotes of a string those inside have 2n + 1.
+    ends = (
+        places[after]
+        for (each, backslashes), places in _quotes(text).items()
+        if each == quote and backslashes % (2 * escapes + 2) == escapes
+        if (after := bisect_left(places, start)) < len(places)
+    )
+    return min(ends, default=None)
+
+
+@lru_cache(maxsize=4)
+def _quotes(text: str) -> Mapping[tuple[str, int], Sequence[int]]:
+    """The places of all quotes, by which they are and how many backslashes stand before them.
+
+    A quote that nothing closes would else be looked for up to the end of the text again and again.
+    """
+    found: dict[tuple[str, int], list[int]] = {}
+    for quote in _QUOTE.finditer(text):
+        kind = quote["quote"], len(quote["escapes"])
+        found.setdefault(kind, []).append(quote.start("quote"))
+    return found
 
 
 def _closed(text: str, start: int) -> int:

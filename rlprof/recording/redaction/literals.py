@@ -24,7 +24,7 @@ from rlprof.recording.redaction.randomness import LOOK_BACK, hide_random
 _GIVEN: Final = re.compile(
     r"""(?<![\w.\-])(?P<name>[\w.\-]+)
     (?: ["']\s*(?P<comma>,)\s* (?:[^"'\n]*\bdefault\s*=\s*)?            # setdefault("KEY", "…"), add_argument(…, default="…")
-      | (?:["']\s*\]?)?\s* (?: :[\w\[\]\ .|]+= | [:=] )\s* )   # environ["KEY"] = "…", key: str = "…", {"key": "…"}
+      | (?:["'](?:\s*\])?)?\s* (?: :[\w\[\]\ .|]+= | [:=] )\s* )   # environ["KEY"] = "…", key: str = "…", {"key": "…"}
     \(?\s*[bBrRuU]{0,2}(?P<quote>\"{3}|'{3}|["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])+)(?P=quote)""",
     re.VERBOSE,
 )
@@ -61,7 +61,7 @@ _UNIT: Final = re.compile(
 def hide_literals(text: str) -> str:
     """The source ``text``, as long as before, with ``x`` for each character of a secret.
 
-    It takes 0.5 s/MB, and sources are kept again and again while a run is recorded.
+    It takes 0.5 to 5 s/MB, and sources are kept again and again while a run is recorded.
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""  # Of Windows' editors; not Python's.
     source = text.removeprefix(mark)

@@ -212,3 +212,10 @@ def test_the_longest_argument_that_there_may_be_is_read_in_no_time(hostile):
 
     assert SECRET not in redact_argument(text)
     assert SECRET not in redact_line(text)
+
+
+def test_a_json_text_that_is_cut_off_within_a_string_is_hidden_to_its_end():
+    """Each quote in it may begin a string that nothing closes: none may be looked for up to the end."""
+    text = '{"key_0": {"a": "' + '\\"b\\": 1, ' * 40_000
+
+    assert redact_argument(text) == f'{{"key_0": {R}'

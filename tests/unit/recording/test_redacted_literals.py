@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.recording import sources
 from rlprof.recording.redaction.literals import hide_literals
 from rlprof.recording.sources import read_sources
 
@@ -198,3 +199,27 @@ def test_a_line_of_dashes_takes_no_longer_than_others():
     text = f"# {'-' * 500_000}\n"
 
     assert hide_literals(text) == text
+
+
+def test_what_has_no_room_is_not_read_for_secrets(tmp_path, monkeypatch):
+    hidden = []
+    monkeypatch.setattr(sources, "MAX_TOTAL_BYTES", 50)
+    monkeypatch.setattr(sources, "hide_literals", lambda text: hidden.append(text) or text)
+    small, large = tmp_path / "small.py", tmp_path / "large.py"
+    small.write_text("x = 1\n" * 8)
+    large.write_text("y = 1\n" * 9)
+
+    kept = read_sources([(str(small), 9), (str(large), 8)], 18)
+
+    assert list(kept) == [str(small)]
+    assert hidden == [small.read_text()]
+
+
+def test_no_more_files_are_taken_when_the_time_for_it_is_over(tmp_path):
+    files = [tmp_path / f"{number}.py" for number in range(3)]
+    for file in files:
+        file.write_text("x = 1\n")
+    costs = [(str(file), 9) for file in files]
+
+    assert len(read_sources(costs, 27)) == 3
+    assert read_sources(costs, 27, most_s=-1) == {}

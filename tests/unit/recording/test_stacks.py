@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.recording import stacks
 from rlprof.recording.stacks import StackTable
 
 MAIN = Frame("train.py", "<module>", 9)
@@ -36,3 +37,33 @@ def test_the_same_frame_under_another_caller_is_another_node():
 
     assert recursive != plain
     assert len(nodes) == 2
+
+
+def test_the_frames_that_lead_to_a_node_come_innermost_first():
+    table = StackTable()
+
+    assert list(table.frames(table.node([MAIN, STEP]))) == [STEP, MAIN]
+
+
+def test_of_too_many_stacks_the_nearest_known_caller_stands_for_the_rest(monkeypatch):
+    monkeypatch.setattr(stacks, "MAX_NODES", 2)
+    monkeypatch.setattr(stacks, "MAX_KNOWN", 3)
+    table = StackTable()
+    known = table.node([MAIN, STEP])
+    assert table.notes() == []
+
+    for line in range(10, 20):
+        deeper = Frame("train.py", "search", line)
+        assert table.node([MAIN, STEP, deeper, OTHER]) == known
+    assert table.node([MAIN]) == table.node([MAIN, OTHER])
+    assert [it.slug for it in table.notes()] == ["stacks-cut"]
+    assert len(table.take_new()[1]) == 2
+
+
+def test_a_stack_that_begins_anew_has_a_node_even_then(monkeypatch):
+    monkeypatch.setattr(stacks, "MAX_NODES", 1)
+    table = StackTable()
+    table.node([MAIN])
+
+    assert table.node([OTHER, STEP]) == 1
+    assert list(table.frames(1)) == [OTHER]

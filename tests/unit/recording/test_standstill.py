@@ -79,6 +79,14 @@ def test_a_recorder_that_waits_for_a_core_on_a_crowded_machine_is_no_pause(job):
     assert job.passes(4, cpu_s=3.5).judged() is Gap.NONE
 
 
+def test_a_run_that_gets_a_third_of_a_core_does_not_stand_still(job):
+    job.passes(1, cpu_s=0.3).watch.note_cpu([PID])
+
+    assert job.passes(1, cpu_s=0.3).judged() is Gap.NONE
+    job.watch.turned()
+    assert job.passes(2.6, cpu_s=0.8).judged() is Gap.NONE
+
+
 def test_a_short_stop_is_not_worth_a_mark(job):
     assert job.passes(0.2).recorder_is_continued(target_too=True).judged() is Gap.NONE
 

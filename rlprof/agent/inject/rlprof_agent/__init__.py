@@ -86,10 +86,12 @@ def start() -> None:
     global _agent
     if _agent is not None:
         return
-    from . import import_rlprof, manners
+    from . import import_rlprof, interpreters, manners
 
     # First, and whatever comes of the rest: the program may depend on it.
     import_rlprof.install()
+    if not interpreters.is_main():
+        return
     if "RLPROF_SIDE_ROOT" in os.environ:
         from . import moved_imports
 

@@ -62,6 +62,9 @@ WINDOW_INTERVAL_US = 5_000
 MAX_STACKS = 20_000
 """Stacks remembered before the tables start anew, so that memory stays bounded."""
 
+MAX_HELD_FRAMES = 200_000
+"""The same of all frames of these stacks, each some 70 bytes: recursive searches have deep ones, and ever new ones."""
+
 
 class StackProbe:
     """Samples the thread that starts it, which must be the main thread."""
@@ -81,6 +84,7 @@ class StackProbe:
         self._recursion_limit = 0
         self._last_ns = 0
         self._stacks: dict[tuple[int, ...], int] = {}
+        self._held_frames = 0
         self._frames: dict[tuple[int, int], int] = {}
         self._codes = HeldCodes()
         self._resets = 0
@@ -294,10 +298,15 @@ class StackProbe:
 
     def _define(self, key: tuple[int, ...], frame: Optional[FrameType]) -> int:
         """Write the definition of a stack not seen before; its id, or -1 without room."""
-        if len(self._stacks) >= MAX_STACKS or self._codes.are_too_many:
+        if (
+            len(self._stacks) >= MAX_STACKS
+            or self._held_frames >= MAX_HELD_FRAMES
+            or self._codes.are_too_many
+        ):
             if not self._mailbox.write(bytes([layout.TAG_RESET])):
                 return -1
             self._stacks.clear()
+            self._held_frames = 0
             self._frames.clear()
             self._codes.clear()
             self._resets += 1
@@ -317,6 +326,7 @@ class StackProbe:
         if not self._mailbox.write(record):
             return -1
         self._stacks[key] = stack
+        self._held_frames += len(ids)
         return stack
 
     def _frame_id(self, frame: FrameType) -> int:

@@ -1,0 +1,14 @@
+"""Which interpreter of the process this is: the recorder knows one agent in each process."""
+
+from __future__ import annotations
+
+
+def is_main() -> bool:
+    """Whether it is the one that the process began with. Raises ImportError without ctypes."""
+    import ctypes
+
+    # Not ``ctypes.pythonapi``, whose functions are the program's to declare.
+    api = ctypes.PyDLL(None)
+    for function in (api.PyInterpreterState_Get, api.PyInterpreterState_Main):
+        function.restype = ctypes.c_void_p
+    return bool(api.PyInterpreterState_Get() == api.PyInterpreterState_Main())
