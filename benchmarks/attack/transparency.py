@@ -93,6 +93,14 @@ VARIANTS: Mapping[str, tuple[str, Start]] = {
             told="Have modules on PYTHONPATH that rlprof itself would import.",
         ),
     ),
+    "sitecustomize-chain": (
+        "",
+        Start(
+            f"export PYTHONPATH='{PROGRAMS / 'chain'}'; exec \"$@\"",
+            target=(sys.executable, "-c", "import builtins; print(builtins.RAN)"),
+            told="Have a sitecustomize that runs the one which it hides.",
+        ),
+    ),
     "shell-pipeline": (
         "",
         Start(
