@@ -30,7 +30,7 @@ INTRODUCTION = """# Calibration
 
 Numbers that were fitted to what was measured on some machine, and so might be others on yours: what an operation costs, how far an
 instrument is off, which part of its time a fix removes. Each stands in the code beside what uses it, with its unit, its source
-and the day from which it has this value (`calibrated`, in `rlprof/calibration.py`). This page is made from there:
+and the day from which it has this value (`calibrated`, in `rlprof/model/calibration.py`). This page is made from there:
 
     RLPROF_ACCEPT_GOLDEN=1 python -m pytest tests/contract/test_calibration.py
 

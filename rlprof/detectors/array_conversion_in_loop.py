@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.conversions import (
     Conversion,
@@ -16,6 +15,7 @@ from rlprof.detectors.recognisers.conversions import (
     find_conversions,
     takes_arrays,
 )
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.steps import first_step_end
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Range
 from rlprof.model.trace import Row

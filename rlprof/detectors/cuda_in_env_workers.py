@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Finding
 from rlprof.model.profile import GpuUse, Profile
 from rlprof.profile.roles import ENVIRONMENT_WORKER

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.blocking import is_launch
 from rlprof.device.host import HostThreads
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.gpu_sync import waits_for_others
 from rlprof.detectors.recognisers.line_time import calls_time
 from rlprof.device.host import DISTRIBUTIONS
 from rlprof.device.places import per_step, places_of
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.log_output import emitting_nodes, find_output, is_logging_file
 from rlprof.detectors.recognisers.logging_calls import (
@@ -16,6 +15,7 @@ from rlprof.detectors.recognisers.logging_calls import (
     eager_messages,
     find_wrappers,
 )
+from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

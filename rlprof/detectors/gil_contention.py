@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
 from rlprof.detectors.recognisers.line_time import calls_time
 from rlprof.device.host import call_sites, outermost
 from rlprof.device.places import place
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

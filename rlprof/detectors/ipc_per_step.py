@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.crews import Crew, Split, find_crews, split_work
 from rlprof.detectors.recognisers.transport import find_transport, most_transport_us
 from rlprof.libraries.base import Transport
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
+from rlprof.model.calibration import calibrated
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
 from rlprof.model.profile import Profile

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.activity import Activity, HostLoad, Wait, WaitKind
+from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from math import floor
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
 from rlprof.profile.workload import (

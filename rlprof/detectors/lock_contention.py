@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.locks import HeldWork, asleep_for_locks, work_under_locks
 from rlprof.model.activity import FOR_OTHERS, WaitKind
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT

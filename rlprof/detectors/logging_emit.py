@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits
 from rlprof.detectors.recognisers.log_output import find_output
 from rlprof.libraries.base import Sink
+from rlprof.model.calibration import calibrated
 from rlprof.model.counters import LOG_RECORDS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
 from rlprof.detectors.recognisers.transport import most_transport_us
 from rlprof.model.activity import FOR_OTHERS
+from rlprof.model.calibration import calibrated
 from rlprof.model.counters import UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.device.steps import OptimizerKind
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
 from rlprof.detectors.recognisers.transport import below, find_transport
 from rlprof.libraries.base import Transport
 from rlprof.model.activity import Activity
+from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.worker_start import (
     WorkerStart,
@@ -18,6 +17,7 @@ from rlprof.detectors.recognisers.worker_start import (
     worker_start,
 )
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
+from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree, Cost, sum_costs
 from rlprof.model.finding import Confidence, Finding, Range, Remainder, Saving
 from rlprof.model.profile import PhaseKind, Profile

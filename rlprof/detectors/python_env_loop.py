@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.env_loops import (
     TENSOR_MODULES,
@@ -21,6 +20,7 @@ from rlprof.detectors.recognisers.env_loops import (
 )
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.line_time import torch_time
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import loops_over_tensors
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.device.host import call_sites
 from rlprof.device.places import SHOWN_PLACES, place
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Range
 from rlprof.units import count, duration

@@ -9,13 +9,13 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.line_time import torch_time
 from rlprof.device.intervals import Measure, union
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import averages_by_parameter
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.container_types import root_name

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.locks import asleep_for_locks, shares_of, work_under_locks
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
+from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from math import floor
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import scaled, working_time
 from rlprof.detectors.recognisers.transport import find_transport
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.profile.roles import LEARNER

@@ -9,8 +9,8 @@ from functools import cached_property
 from statistics import median
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.device.intervals import Interval, Measure, Span, total, union, without
+from rlprof.model.calibration import calibrated
 from rlprof.model.trace import Row, Trace
 
 SHORT_KERNEL_US: Final = calibrated(

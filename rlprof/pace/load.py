@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.model.activity import NO_LOAD, HostLoad
+from rlprof.model.calibration import calibrated
 from rlprof.model.gauges import CPU_US, HOST_CPU_US
 from rlprof.model.recording import Recording
 from rlprof.pace.steps import Span

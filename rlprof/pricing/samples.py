@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
-from rlprof.calibration import calibrated
+from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile

@@ -17,8 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from rlprof.agent.inject.rlprof_agent.announce import GREETING, TRACE_GREETING
-from rlprof.calibration import calibrated
 from rlprof.errors import RlprofError
+from rlprof.model.calibration import calibrated
 from rlprof.recording.mailbox import MailboxReader
 
 RELEASE_AFTER_S = calibrated(

@@ -7,7 +7,7 @@ import selectors
 from collections.abc import Callable
 from dataclasses import replace
 
-from rlprof.calibration import calibrated
+from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Note
 from rlprof.recording import procfs
 from rlprof.recording.samplers.austin import Austin, AustinProcess

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rlprof.calibration import calibrated
+from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
 from rlprof.recording.agents import Announcement

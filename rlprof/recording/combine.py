@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rlprof.calibration import calibrated
+from rlprof.model.calibration import calibrated
 
 
 class NodeTime(NamedTuple):

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from rlprof.calibration import calibrated
 from rlprof.model import gauges as names
+from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Gauge, Window
 from rlprof.recording import host, procfs
 from rlprof.recording.cgroups import ControlGroups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.calibration import calibrated
+from rlprof.model.calibration import calibrated
 from rlprof.recording.settings import DEFAULT_INTERVAL_US
 from rlprof.recording.timeline import SETTLED_US
 

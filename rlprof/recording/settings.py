@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from rlprof.calibration import calibrated
+from rlprof.model.calibration import calibrated
 
 DEFAULT_INTERVAL_US: Final = calibrated(
     10_000,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from rlprof.calibration import calibrated
+from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Note
 from rlprof.pace.scaling import Fit, Point, differ, fit_amdahl, fit_usl
 from rlprof.scaling.ladder import LadderRun, Rung, rungs_of

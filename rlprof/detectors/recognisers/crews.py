@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.libraries.base import Transport
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
+from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
 from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, NO_STACK_FUNCTION, Frame, Process

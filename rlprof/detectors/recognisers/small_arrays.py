@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlprof.calibration import calibrated
+from rlprof.model.calibration import calibrated
 from rlprof.source.container_types import name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.libraries.base import Transport
 from rlprof.libraries.known import files_of, functions_of
+from rlprof.model.calibration import calibrated
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.recording import NO_PARENT, Frame, Node
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
-from rlprof.calibration import calibrated
 from rlprof.model.activity import Component
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.model.memory import MemoryView
 from rlprof.model.profile import GpuUse, Throughput
