@@ -54,11 +54,12 @@ class ProgramFailedError(Exception):
     """A program or rlprof did not end as it should; the message shows what it printed."""
 
 
-def run_to_the_end(command: Sequence[str]) -> str:
+def run_to_the_end(command: Sequence[str], folder: Path | None = None) -> str:
     """The command's stdout. With all its workers it is ended when it takes too long."""
     shown = " ".join(command)
     process = subprocess.Popen(
         list(command),
+        cwd=folder,
         env=training_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
