@@ -67,7 +67,7 @@ def fits(fault: Fault, host: Host) -> bool:
         return False
     if any(package not in host.needs for package in fault.within):
         return False
-    return fault.unit_us == 0 or _most_share(fault, host) >= LEAST_SHARE
+    return _unit_us(fault, host) == 0 or _most_share(fault, host) >= LEAST_SHARE
 
 
 def forms_of(fault: Fault, host: Host) -> list[str]:
@@ -105,21 +105,26 @@ def scaled(fault: Fault, host: Host, share: float) -> tuple[int, int]:
     """How large the fault is, and at every how many calls it happens, to take about ``share``."""
     if fault.calls_per_s:
         return fault.sizes[0], max(1, round(1e6 / _step_us(fault, host) / fault.calls_per_s))
-    if fault.unit_us == 0:
+    unit_us = _unit_us(fault, host)
+    if unit_us == 0:
         return fault.sizes[0], 1
     wanted_us = _step_us(fault, host) * share / (1 - share)
     least, most = fault.sizes
-    size = round((wanted_us - fault.base_us) / fault.unit_us)
+    size = round((wanted_us - fault.base_us) / unit_us)
     size = min(most, max(least, size))
     every = 1
     if fault.is_rare:
-        every = max(1, round((fault.base_us + fault.unit_us * size) / wanted_us))
+        every = max(1, round((fault.base_us + unit_us * size) / wanted_us))
     return size, every
 
 
 def _most_share(fault: Fault, host: Host) -> float:
-    most_us = fault.base_us + fault.unit_us * fault.sizes[1]
+    most_us = fault.base_us + _unit_us(fault, host) * fault.sizes[1]
     return most_us / (most_us + _step_us(fault, host))
+
+
+def _unit_us(fault: Fault, host: Host) -> float:
+    return fault.unit_us + fault.unit_part * _step_us(fault, host)
 
 
 def _step_us(fault: Fault, host: Host) -> float:

@@ -28,6 +28,8 @@ class Fault:
     base_us: float = 0.0
     unit_us: float = 0.0
     """Time of one call: base and so much for each unit of size. Zero where nothing sets its share."""
+    unit_part: float = 0.0
+    """Of a unit of size, as a part of the host's own time between two calls of the socket."""
     sizes: tuple[int, int] = (1, 1)
     is_rare: bool = False
     """Whether it may happen at every so many calls, by the socket's ``$count``."""

@@ -68,12 +68,8 @@ GRADIENTS = Fault(
     "gradients-in-rollout",
     ("grads-in-rollout",),
     {"act": Code("$tmp = $net(torch.from_numpy($obs))", "$tmp.detach().numpy()", imports=_TORCH)},
-)
-
-GRADIENTS_OF_BATCHES = Fault(
-    "gradients-in-batched-rollout",
-    ("grads-in-rollout",),
-    {"policy": Code("$tmp = $net(torch.from_numpy($obs))", "$tmp.detach()", imports=_TORCH)},
+    base_us=12,
+    unit_us=0.01,
 )
 
 VALIDATING = Fault(
@@ -323,6 +319,8 @@ UNFUSED = Fault(
             result="torch.optim.Adam($net.parameters(), lr=1e-3, foreach=False)", imports=_TORCH
         )
     },
+    base_us=400,
+    unit_us=0.01,
     at_setup=True,
 )
 
@@ -370,7 +368,6 @@ FAULTS = (
     PLAYER_BY_PLAYER,
     PLAYERS_IN_A_DICT,
     GRADIENTS,
-    GRADIENTS_OF_BATCHES,
     VALIDATING,
     TENSOR_OF_LIST,
     FLOAT_TENSOR_OF_LIST,

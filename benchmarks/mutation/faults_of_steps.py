@@ -331,7 +331,7 @@ JOINING_TENSORS = Fault(
     roles=frozenset({"reward", "count"}),
     within=("torch",),
     base_us=7,
-    unit_us=0.005,
+    unit_us=0.003,
     sizes=(200, 20000),
     is_rare=True,
 )
@@ -373,6 +373,8 @@ MAKING_WORLDS = Fault(
     "environment-per-episode",
     ("environment-recreated",),
     {"world": Code(result="$cls($seed)")},
+    base_us=2000,
+    unit_us=0.01,
 )
 
 MAKING_GYM_WORLDS = Fault(
@@ -406,9 +408,8 @@ EVALUATING = Fault(
     {"episode": _OWN},
     {"episode": _OWN},
     roles=frozenset({"env", "choose", "count"}),
-    # An episode of the evaluation is about 60 to 100 steps.
-    base_us=0,
-    unit_us=1500,
+    # It plays as the training does, but learns nothing.
+    unit_part=0.4,
     sizes=(1, 4),
     is_rare=True,
     rarer=40,
@@ -420,8 +421,7 @@ EVALUATING_GYM = Fault(
     {"gymepisode": _OF_GYM},
     {"gymepisode": _OF_GYM},
     roles=frozenset({"env", "choose", "count"}),
-    base_us=0,
-    unit_us=4000,
+    unit_part=0.6,
     sizes=(1, 4),
     is_rare=True,
     rarer=40,

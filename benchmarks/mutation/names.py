@@ -80,6 +80,21 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "action": ("a", "chosen", "command", "control", "selected", "kind"),
     "reward": ("r", "gained", "points", "benefit", "amount", "signal"),
     "count": ("n", "number", "index_of_step", "so_far", "step_no", "tally"),
+    "net": ("module", "f", "mlp", "estimator", "layers", "approximator"),
+    "env": ("game", "problem", "place_of_play", "simulator", "instance", "scene"),
+    "rows": ("batch_of_rows", "vectors", "records", "examples", "entries", "pieces"),
+    "seen": ("views", "inputs_by_name", "by_player", "perceived", "known_states", "sights"),
+    "rewards": ("gains", "payoffs", "r_matrix", "returns_in", "income", "earned"),
+    "values": ("v", "baseline", "predicted", "guesses", "critic_out", "expected"),
+    "overs": ("masks", "ends", "dones", "finals", "stops", "terminals"),
+    "last": ("bootstrap", "final_value", "tail_value", "v_end", "beyond", "closing"),
+    "logits": ("raw", "preferences", "unnormalised", "z", "log_weights", "outputs"),
+    "returns": ("g", "targets", "advantages", "sums", "credits", "outcomes"),
+    "boxes": ("receivers", "to_all", "mailboxes", "subscribers", "out_queues", "posts"),
+    "inbox": ("source", "from_actors", "in_queue", "arrivals", "feed", "line_in"),
+    "candidates": ("people", "thetas", "population", "offspring", "proposals", "samples"),
+    "slow": ("lagging", "averaged", "follower", "polyak", "copy_of_net", "shadow"),
+    "quick": ("online", "leader", "fresh_net", "trained", "source_net", "live"),
 }
 """What a role is called inside of a function; others keep their own."""
 
