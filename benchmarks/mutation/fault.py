@@ -41,5 +41,9 @@ class Fault:
     """Further findings that are true of it."""
     at_setup: bool = False
     """Whether the socket runs once, and what it makes is at work later."""
+    waits: bool = False
+    """Whether it costs time in other processes or asleep, so that the program's own CPU time does
+    not show it.
+    """
     is_free: bool = False
     """Whether it costs nothing, and must not be listed."""

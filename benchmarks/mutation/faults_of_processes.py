@@ -15,6 +15,7 @@ FRESH_POOL = Fault(
             imports="import multiprocessing as mp",
         )
     },
+    waits=True,
 )
 
 FRESH_EXECUTOR = Fault(
@@ -28,6 +29,7 @@ FRESH_EXECUTOR = Fault(
             imports="import multiprocessing as mp\nfrom concurrent import futures",
         )
     },
+    waits=True,
 )
 
 _PIPED = """def $worker(make, seed, line):
@@ -82,6 +84,7 @@ WORKERS_OF_CHEAP_WORLDS = Fault(
     },
     allowed=frozenset({"too-many-workers", "pickle-heavy", "worker-starved"}),
     at_setup=True,
+    waits=True,
 )
 
 LARGE_MESSAGES = Fault(
@@ -102,6 +105,7 @@ LARGE_MESSAGES = Fault(
             kept="np.zeros((256, 4096), dtype=np.float32)",
         )
     },
+    waits=True,
 )
 
 PUBLISHING = Fault(
@@ -126,6 +130,7 @@ PUBLISHING = Fault(
             imports="import queue\nimport torch",
         ),
     },
+    waits=True,
 )
 
 ASKING_WITH_SLEEP = Fault(
@@ -137,12 +142,14 @@ ASKING_WITH_SLEEP = Fault(
         )
     },
     is_free=True,
+    waits=True,
 )
 
 ASKING_BUSILY = Fault(
     "asking-without-rest",
     ("ipc-polling",),
     {"receive": Code("while $inbox.empty():\n    pass", "$inbox.get()")},
+    waits=True,
 )
 
 FAULTS = (

@@ -113,9 +113,10 @@ HOSTS = (
 )
 
 _ENDING = """\
-    def rate(self):
-        since, steps = self.half
-        return (self.steps - steps) / (self.now - since)"""
+    def rates(self):
+        since, busy_since, steps = self.half
+        made = self.steps - steps
+        return made / (self.now - since), made / (self.busy - busy_since)"""
 
 METER = (
     f'''class $Meter:
@@ -123,7 +124,7 @@ METER = (
 
     def __init__(self, seconds):
         self.seconds, self.steps = seconds, 0
-        self.begun, self.half, self.now = None, None, 0.0
+        self.begun, self.half, self.now, self.busy = None, None, 0.0, 0.0
 
     def $more(self):
         now = self.now = time.perf_counter()
@@ -132,8 +133,9 @@ METER = (
             return True
         if self.half is None:
             if now - self.begun >= self.seconds / 2:
-                self.half = (now, self.steps)
+                self.half = (now, time.process_time(), self.steps)
             return True
+        self.busy = time.process_time()
         return now - self.begun < self.seconds
 
 {_ENDING}''',
@@ -143,6 +145,7 @@ METER = (
     def __init__(self, seconds):
         self.seconds, self.steps = seconds, 0
         self.begun, self.half, self.now, self.told = None, None, 0.0, 0.0
+        self.busy = 0.0
 
     def $more(self):
         now = self.now = time.perf_counter()
@@ -156,21 +159,22 @@ METER = (
             print(f"{{self.steps}} steps, {{pace:.0f}} a second", flush=True)
         if self.half is None:
             if now - self.begun >= self.seconds / 2:
-                self.half = (now, self.steps)
+                self.half = (now, time.process_time(), self.steps)
             return True
+        self.busy = time.process_time()
         return now - self.begun < self.seconds
 
 {_ENDING}''',
 )
-"""Each program tells its own pace; half of them tell it while they run."""
+"""Each program tells its own pace, by the wall and by its CPU time; half of them tell it while they run."""
 
 _MAIN = """\
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=8.0)
     options = parser.parse_args()
-    sps = {train}
-    print(json.dumps({{"sps": sps}}), flush=True)"""
+    sps, sps_of_cpu = {train}
+    print(json.dumps({{"sps": sps, "sps_of_cpu": sps_of_cpu}}), flush=True)"""
 
 _PROCESSES = """\
 def $part(seconds, seed, results):
@@ -185,7 +189,7 @@ def $maker_of_all(seconds, count):
     ]
     for child in children:
         child.start()
-    total = sum(results.get() for _ in children)
+    total = tuple(map(sum, zip(*[results.get() for _ in children])))
     for child in children:
         child.join()
     return total
