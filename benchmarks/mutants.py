@@ -113,9 +113,10 @@ def expected(mutant: Mutant, report: dict[str, Any]) -> Expectation:
     said = [finding["id"] for finding in [*report["findings"], *report.get("also_seen", [])]]
     right = mutant.fault.right
     told = next((name for name in said if name in right), right[0])
-    return Expectation(
-        told, allowed | mutant.fault.allowed | frozenset(right), mutant.fault.is_free
-    )
+    allowed |= mutant.fault.allowed
+    if not mutant.fault.is_free:
+        allowed |= frozenset(right)
+    return Expectation(told, allowed, mutant.fault.is_free)
 
 
 def judge(mutant: Mutant, laboratory: Laboratory, folder: Path) -> Judged:

@@ -205,15 +205,26 @@ def _dressed(mutant: Mutant, socket: Socket, names: Names, *, fixed: bool) -> Dr
         code = _at_every(code, every)
     is_first = socket.kind == next(iter(fault.codes))
     # Imports and what is shared stay as they are in both versions.
-    imports = "\n".join(filter(None, [faulty.imports, code.imports]))
+    imports = _once(faulty.imports, code.imports, _imports_for(code, mutant.host))
     form = DISGUISES[mutant.disguise] if is_first else plain
     dressed = form(
         Code(code.body, code.result, imports, code.definitions, code.kept), socket, names
     )
     if dressed.beside:
         return dressed
-    both = "\n".join(filter(None, [dressed.imports, imports]))
-    return Dressed(dressed.above, dressed.call, "", both, dressed.joins)
+    return Dressed(dressed.above, dressed.call, "", _once(dressed.imports, imports), dressed.joins)
+
+
+def _imports_for(code: Code, host: Host) -> str:
+    """Those of the host's imports that its code uses, which may go to a second module."""
+    head = host.template.partition("\n@@\n")[0]
+    used = literals(code.body, code.result)
+    lines = [line for line in head.splitlines() if line.startswith(("import ", "from "))]
+    return "\n".join(line for line in lines if literals(line.rpartition("import ")[2]) & used)
+
+
+def _once(*texts: str) -> str:
+    return "\n".join(dict.fromkeys(line for text in texts for line in text.splitlines()))
 
 
 def _at_every(code: Code, every: int) -> Code:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -178,3 +180,19 @@ def test_a_healthy_host_is_expected_to_have_nothing(mutants):
     (host,) = healthy(1, HOSTS[:1])
 
     assert mutants.expected(host, {"findings": [finding("gc-pressure")]}).finding == ""
+
+
+def test_a_second_module_has_all_that_it_needs(tmp_path):
+    """As ruff sees it: names that nothing defines."""
+    for fault in FAULTS:
+        host = next(host for host in HOSTS if fits(fault, host))
+        mutant = Mutant(1, 0, host, fault, "module", 0.4, *scaled(fault, host, 0.4))
+        for fixed in (False, True):
+            written(mutant, fixed=fixed).into(tmp_path / f"{fault.name}-{fixed}")
+    command = ["ruff", "check", "--isolated", "--no-cache", "--select", "F821", str(tmp_path)]
+
+    answer = subprocess.run(
+        [sys.executable, "-m", *command], capture_output=True, text=True, timeout=60
+    )
+
+    assert answer.returncode == 0, answer.stdout
