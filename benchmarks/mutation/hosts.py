@@ -64,14 +64,7 @@ HOSTS = (
         TORCH,
     ),
     Host("ppo", 22.0, {"step": 16, "policy": 16, "update": 2048, "optimizer": 512}, TORCH),
-    Host(
-        "agents",
-        45.0,
-        {"step": 6, "crowd": 6, "update": 600, "optimizer": 600},
-        TORCH,
-        # What comes in dictionaries has to be turned into arrays.
-        allowed=frozenset({"array-conversion-in-loop"}),
-    ),
+    Host("agents", 45.0, {"step": 6, "crowd": 6, "update": 600, "optimizer": 600}, TORCH),
     Host(
         "actor_learner",
         45.0,
