@@ -287,27 +287,28 @@ GROWING_MEMORY = Fault(
     is_free=True,
 )
 
+# Four hundred rows and from the start again: the cost of a step is the same early and late in a run.
 APPENDING = Fault(
     "np-append",
     ("growing-array",),
     {
         "step": Code(
-            "$kept.rows = np.append($kept.rows, np.full((1, 16), $reward), axis=0)\n"
-            "if len($kept.rows) >= $size:\n    $kept.rows = np.empty((0, 16))",
+            "$kept.rows = np.append($kept.rows, np.full((1, $size), $reward), axis=0)\n"
+            "if len($kept.rows) >= 400:\n    $kept.rows = np.empty((0, $size))",
             imports="import types\nimport numpy as np",
-            kept="types.SimpleNamespace(rows=np.empty((0, 16)))",
+            kept="types.SimpleNamespace(rows=np.empty((0, $size)))",
         )
     },
     {
         "step": Code(
-            "$kept.rows[$count % $size] = $reward",
-            kept="types.SimpleNamespace(rows=np.empty(($size, 16)))",
+            "$kept.rows[$count % 400] = $reward",
+            kept="types.SimpleNamespace(rows=np.empty((400, $size)))",
         )
     },
     roles=frozenset({"reward", "count"}),
     base_us=8,
-    unit_us=0.008,
-    sizes=(200, 12000),
+    unit_us=0.3,
+    sizes=(4, 600),
     is_rare=True,
 )
 
@@ -316,23 +317,23 @@ JOINING_TENSORS = Fault(
     ("growing-array",),
     {
         "step": Code(
-            "$kept.rows = torch.cat([$kept.rows, torch.full((1, 16), $reward)])\n"
-            "if len($kept.rows) >= $size:\n    $kept.rows = torch.empty((0, 16))",
+            "$kept.rows = torch.cat([$kept.rows, torch.full((1, $size), $reward)])\n"
+            "if len($kept.rows) >= 400:\n    $kept.rows = torch.empty((0, $size))",
             imports="import types\nimport torch",
-            kept="types.SimpleNamespace(rows=torch.empty((0, 16)))",
+            kept="types.SimpleNamespace(rows=torch.empty((0, $size)))",
         )
     },
     {
         "step": Code(
-            "$kept.rows[$count % $size] = $reward",
-            kept="types.SimpleNamespace(rows=torch.empty(($size, 16)))",
+            "$kept.rows[$count % 400] = $reward",
+            kept="types.SimpleNamespace(rows=torch.empty((400, $size)))",
         )
     },
     roles=frozenset({"reward", "count"}),
     within=("torch",),
     base_us=7,
-    unit_us=0.003,
-    sizes=(200, 20000),
+    unit_us=0.12,
+    sizes=(8, 1500),
     is_rare=True,
 )
 
