@@ -1,6 +1,6 @@
 """Judge rlprof on programs that nobody has seen, composed by a seed.
 
-    python benchmarks/mutants.py SEED --count 48 --rounds 3 --seconds 8
+    python benchmarks/mutants.py SEED --count 48 --rounds 5 --seconds 8
     python benchmarks/mutants.py SEED --write-only DIR    # the programs, to be read
 
 A healthy program (``mutation/hosts/``) gets one fault, in one of many forms, under names of its own. The
@@ -11,7 +11,8 @@ A seed whose programs or reports somebody has looked at is spent: it may be deve
 figures count no more. Programs whose fault turns out to take less than 5 % are measured, but judged
 by nobody. `--python` names an interpreter with torch, gymnasium, Stable-Baselines3 and TorchRL;
 otherwise an environment is made below build/. What needs a package that is not there is left out
-with the reason.
+with the reason. The truth needs a quiet machine or many rounds: beside a load of 4 on two cores one
+pair of runs was 0.2 off, by CPU time, too.
 """
 
 from __future__ import annotations
@@ -207,6 +208,9 @@ def show(judged: Sequence[Judged], hosts: Sequence[Verdict], left_out: Sequence[
         ["host", "false findings"],
         [[verdict.name, ", ".join(verdict.false) or "none"] for verdict in hosts],
     )
+    taken = [one.verdict.measured.neighbours for one in judged if one.verdict.measured]
+    if taken:
+        print(f"\nOther programs took {median(taken):.1f} cores in the median program.")
     small = len(judged) - len(counted)
     print(f"\nFaults that took less than {100 * LEAST_TRUTH:.0f} %, and are not counted: {small}.")
     for line in left_out:
@@ -270,7 +274,7 @@ def main() -> None:
     )
     parser.add_argument("seed", type=int)
     parser.add_argument("--count", type=int, default=48, help="programs with a fault")
-    parser.add_argument("--rounds", type=int, default=3, help="pairs of runs without rlprof")
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of runs without rlprof")
     parser.add_argument("--seconds", type=float, default=8.0, help="of each run")
     parser.add_argument("--faults", nargs="+", metavar="F", help="only these of the seed's")
     parser.add_argument("--hosts", nargs="+", metavar="H", help="only these of the seed's")
