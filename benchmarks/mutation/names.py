@@ -70,7 +70,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "tmp3": ("third", "edge", "bound", "last_one", "limit", "tail"),
     "item": ("item", "one", "entry", "row", "element", "single"),
     "index": ("index", "i", "k", "position", "slot", "at"),
-    "object": ("extras", "monitor", "keeper", "assistant", "addon", "companion"),
+    "object": ("extras", "monitor", "keeper", "sidekick", "addon", "companion"),
     "hooks": ("hooks", "callbacks", "listeners", "handlers", "observers", "stages"),
     "beside": ("common", "tools", "support", "parts", "shared_code", "extras_lib"),
 }
