@@ -12,9 +12,10 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.conversions import (
     Conversion,
     Kind,
+    costs_nothing,
     find_conversions,
-    takes_arrays,
 )
+from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -75,6 +76,10 @@ _WRITES: Final = frozenset(
 """Calls that hand on what a line converts."""
 
 
+_is_network: Final = files_of(lambda library: library.policy)
+"""Of what a line may ask besides, under any name."""
+
+
 @dataclass(slots=True)
 class _Claim:
     """Time found for the conversions of one function."""
@@ -109,7 +114,7 @@ class _Search:
             module = self.lines.module(file)
             for conversion in find_conversions(module) if module else ():
                 span = range(min(conversion.lines), max(conversion.lines) + 1)
-                if module and takes_arrays(conversion, module, values.between(file, span)):
+                if module and costs_nothing(conversion, module, values.between(file, span)):
                     continue
                 for line in conversion.lines:
                     if line not in of_batches.get(file, {}):
@@ -157,8 +162,8 @@ class _Search:
         mine = [node]
         for child in self.tree.children(node):
             frame = self.tree.frame(child)
-            if not self._is_yours_or_runtime(frame) and (
-                last_name(frame.function) not in conversion.other_calls
+            if not self._is_yours_or_runtime(frame) and not (
+                last_name(frame.function) in conversion.other_calls or _is_network(frame.file)
             ):
                 mine.extend(self._not_the_users(child))
         us = sum(self.tree.self_cost(it).wall_us for it in mine)

@@ -15,7 +15,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.values import Value, Values, value_of
-from rlprof.syntax.module import SourceModule
+from rlprof.syntax.module import SourceModule, Statement, assigned_variable
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import of_each_step, percent
 
@@ -87,7 +87,7 @@ class _Search:
             callee = value_of(call.func, known) if isinstance(call, ast.Call) else None
             if callee is not None and callee.made and callee.is_environment:
                 return True
-        return False
+        return _is_stepped_below(statement, self.lines.module(frame.file))
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -108,6 +108,21 @@ def detect(profile: Profile) -> Iterable[Finding]:
         "beside it. What differs from episode to episode goes through reset(seed=..., options=...).",
         confidence=Confidence.MEASURED,
     )
+
+
+def _is_stepped_below(made: Statement, module: SourceModule | None) -> bool:
+    """Whether what a statement makes is stepped like an environment in the same function: a method of it is given one thing, and
+    what it gives back is taken apart.
+    """
+    name, _ = assigned_variable(made.node)
+    if not name or made.function is None or module is None:
+        return False
+    for statement in module.statements:
+        match statement.node:
+            case ast.Assign([ast.Tuple([_, _, *_])], ast.Call(ast.Attribute(ast.Name(owner)), [_])):
+                if owner == name and statement.function is made.function and statement.in_loop:
+                    return True
+    return False
 
 
 def _methods(module: SourceModule) -> dict[str, frozenset[str]]:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
+from rlprof.detectors.recognisers.small_arrays import (
+    SmallCalls,
+    calls_by_size,
+    find_small_calls,
+)
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
+from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.values import Values
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
@@ -79,6 +85,7 @@ class _Search:
         self.names: dict[str, float] = defaultdict(float)
         self._least_us = LEAST_SAMPLES * profile.critical.sample_interval_us
         self._counted = profile.throughput.unit != "none"
+        self._values = Values(profile.values)
         self._calls = {
             file: calls
             for file, text in profile.sources.items()
@@ -86,13 +93,26 @@ class _Search:
         }
 
     def run(self) -> None:
-        for node in self.tree.hot_nodes() if self._calls else ():
+        for node in self.tree.hot_nodes():
             frame = self.tree.frame(node)
-            calls = self._calls.get(frame.file, {}).get(frame.line)
+            calls = self._calls_on(frame)
             if calls is None or not self.lines.is_yours(frame):
                 continue
             if self._counted or self.lines.is_repeated(node):
                 self._claim(node, calls)
+
+    def _calls_on(self, frame: Frame) -> SmallCalls | None:
+        """What the source says of the line, and what was seen there, which knows better."""
+        by_text = self._calls.get(frame.file, {}).get(frame.line)
+        if not self._values.has(frame.file):
+            return by_text
+        statements = self.lines.statements(frame)
+        known = self._values.between(frame.file, range(frame.line, frame.line + 1))
+        small, large = calls_by_size(statements, known)
+        if by_text is None:
+            return SmallCalls(small, frozenset(), is_whole=False) if small else None
+        names = (by_text.names | small) - large
+        return replace(by_text, names=names, likely=by_text.likely - names - large)
 
     def _claim(self, node: int, calls: SmallCalls) -> None:
         us = 0.0

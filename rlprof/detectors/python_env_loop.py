@@ -336,9 +336,33 @@ def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Sta
     if callee is None or not callee.is_network:
         return False
     targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
-    given = [it for it in call.args if (value := value_of(it, known)) and value.is_one_row]
+    given = [_made_of(it) for it in call.args]
+    rows = [it for it in given if (value := value_of(it, known)) and value.is_one_row]
     written = {ast.unparse(it) for it in targets}
-    return bool(given) and not any(ast.unparse(it) in written for it in given)
+    return bool(rows) and not any(ast.unparse(it) in written for it in rows)
+
+
+def _made_of(given: ast.expr) -> ast.expr:
+    """What a tensor is made of that is given: ``torch.from_numpy(row).float()[None]`` is a ``row`` still."""
+    while True:
+        match given:
+            case ast.Call(
+                ast.Attribute(
+                    attr="from_numpy" | "as_tensor" | "tensor" | "FloatTensor" | "Tensor"
+                ),
+                [first, *_],
+            ):
+                given = first
+            case ast.Call(
+                ast.Attribute(
+                    owner, "float" | "double" | "to" | "unsqueeze" | "astype" | "cpu" | "cuda"
+                )
+            ):
+                given = owner
+            case ast.Subscript(owner, ast.Constant(None)):
+                given = owner
+            case _:
+                return given
 
 
 def _evidence(

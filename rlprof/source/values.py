@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import prod
 from typing import Final
 
 from rlprof.libraries.known import LIBRARIES
@@ -18,17 +19,8 @@ _ENVIRONMENTS: Final = frozenset(
 _DTYPES: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
 _GROWN: Final = 1.3
 """The last size over the first, from which on it grows."""
-_PLAIN: Final = (
-    "int",
-    "float",
-    "bool",
-    "str",
-    "bytes",
-    "NoneType",
-    "numpy.float",
-    "numpy.int",
-    "numpy.bool",
-)
+_NUMBERS: Final = ("int", "float", "bool", "numpy.float", "numpy.int", "numpy.bool")
+_PLAIN: Final = (*_NUMBERS, "str", "bytes", "NoneType")
 _PARTS_SHOWN: Final = 3
 
 
@@ -107,14 +99,21 @@ class Value:
         )
 
     @property
+    def numbers(self) -> int | None:
+        """How many numbers it is; None for what is neither a number nor an array or a list of them."""
+        if self.type.startswith(_NUMBERS):
+            return 1
+        if self.shape is not None:
+            return prod(self.shape)
+        return self.length if self.items.startswith(_NUMBERS) else None
+
+    @property
     def is_one_row(self) -> bool:
-        """Whether it is a tensor without a batch dimension, or with a batch of one."""
+        """Whether it is an array without a batch dimension, or with a batch of one; or a list of numbers."""
         shape = self.shape
-        return (
-            shape is not None
-            and self.type.startswith("torch.")
-            and (len(shape) == 1 or (len(shape) == 2 and shape[0] == 1))
-        )
+        if shape is None:
+            return self.type in ("list", "tuple") and self.items in ("int", "float")
+        return len(shape) == 1 or (len(shape) == 2 and shape[0] == 1)
 
     def grows(self) -> bool:
         """Whether it was longer at nearly every look."""
@@ -183,10 +182,7 @@ def _size(fields: Mapping[str, str]) -> int | None:
     shape = _shape(fields)
     if shape is None:
         return _number(fields.get("length", ""))
-    size = 1
-    for part in shape:
-        size *= part
-    return size
+    return prod(shape)
 
 
 def _in_words(fields: Mapping[str, str], prefix: str) -> str:

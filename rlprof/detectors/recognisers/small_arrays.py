@@ -14,6 +14,7 @@ from typing import Final
 
 from rlprof.model.calibration import calibrated
 from rlprof.source.container_types import name_key, root_name
+from rlprof.source.values import Value, value_of
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -323,3 +324,19 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     elif isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
         for part, given in zip(target.elts, value.elts, strict=True):
             yield name_key(part), given
+
+
+def calls_by_size(
+    statements: Iterable[Statement], known: Mapping[str, Value]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Functions of numpy that were seen to be given one number or a few, and those that were given more."""
+    small: set[str] = set()
+    large: set[str] = set()
+    for statement in statements:
+        for call in (it for it in statement.walk() if isinstance(it, ast.Call) and it.args):
+            callee, first = value_of(call.func, known), value_of(call.args[0], known)
+            if callee is None or first is None or not callee.function.startswith("numpy."):
+                continue
+            if first.numbers is not None:
+                (small if first.numbers <= FEW else large).add(callee.function.rpartition(".")[2])
+    return frozenset(small - large), frozenset(large)

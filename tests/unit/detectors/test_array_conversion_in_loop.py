@@ -384,3 +384,43 @@ def test_an_array_that_was_seen_there_needs_no_conversion():
     assert len(detect(DETECTOR, run, ONE_LINE)) == 1
     run.sees(line, rows="type=numpy.ndarray shape=64,4 dtype=f4")
     assert detect(DETECTOR, run, ONE_LINE) == []
+
+
+GREEDY = Script(
+    "greedy.py",
+    """
+    import numpy as np
+
+    def act(row):
+        best = max(row)
+        return row.index(max(row))
+
+    def ask(layers, views):
+        rows = [view for view in views]
+        return layers(np.stack(rows))
+
+    def main():
+        while True:
+            act(row)
+            ask(layers, views)
+    """,
+)
+
+
+@pytest.mark.parametrize(("length", "is_one"), [(4, False), (200, True)])
+def test_a_search_among_a_handful_that_was_seen_is_none(length: int, is_one: bool):
+    line = GREEDY.at("row.index(max", "act")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, line)
+
+    assert len(detect(DETECTOR, run, GREEDY)) == 1
+    run.sees(line, row=f"type=list length={length} first.type=float")
+    assert bool(detect(DETECTOR, run, GREEDY)) == is_one
+
+
+def test_a_network_that_the_line_asks_is_not_the_conversions():
+    line = GREEDY.at("return layers(", "ask")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(9.8, line, f"{SITE}/torch/nn/modules/module.py:1700 Module._wrapped_call_impl")
+    run.spends(0.2, line)
+
+    assert detect(DETECTOR, run, GREEDY) == []

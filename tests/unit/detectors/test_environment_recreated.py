@@ -23,6 +23,14 @@ MAZE = Script(
         def __init__(self):
             self.rows = fill()
 
+    class World:
+        def __init__(self, size):
+            self.cells = dig(size)
+
+    class Shelf:
+        def __init__(self, size):
+            self.places = build(size)
+
     class Wrapped(Base):
         def __init__(self):
             self.inner = build()
@@ -38,6 +46,15 @@ TRAIN = Script(
             other = Wrapped()
             made = gym.make("Maze-v0")
             run(env)
+
+    def explore(agent):
+        for episode in range(1000):
+            world = World(8)
+            over = False
+            while not over:
+                seen, gain, over = world.advance(agent.choose())
+            shelf = Shelf(8)
+            shelf.put(seen)
     """,
 )
 INIT = MAZE.at("self.walls", "Maze.__init__")
@@ -77,6 +94,14 @@ def test_finds_a_class_of_a_librarys_interface_by_its_bases():
     assert found(run) == []
     run.sees(line, Wrapped="type=type class=maze.Wrapped bases=gymnasium.core.Env")
     assert len(found(run)) == 1
+
+
+def test_finds_what_is_stepped_like_an_environment_whatever_its_methods_are_called():
+    made = TRAIN.at("world = World", "explore"), MAZE.at("self.cells", "World.__init__")
+    other = TRAIN.at("shelf = Shelf", "explore"), MAZE.at("self.places", "Shelf.__init__")
+
+    assert len(found(a_training(3.0, *made))) == 1
+    assert found(a_training(3.0, *other)) == []
 
 
 def test_silent_for_classes_that_are_no_environments():

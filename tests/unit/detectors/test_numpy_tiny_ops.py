@@ -242,3 +242,41 @@ def test_a_parameter_is_what_its_namesake_in_the_file_is_where_the_stacks_agree(
     run.spends(5.0, ELSEWHERE)
 
     assert len(found(run, DRONE)) == claimed
+
+
+HANDLE = Script(
+    "handle.py",
+    """
+    import numpy as np
+
+    def handle(gained):
+        return float(np.clip(gained, -1.0, 1.0))
+
+    def main():
+        while True:
+            handle(gained)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("gained", "is_one"),
+    [
+        ("type=float", True),
+        ("type=numpy.float64 bases=numpy.floating,float", True),
+        ("type=numpy.ndarray shape=3 dtype=f8", True),
+        ("type=numpy.ndarray shape=512 dtype=f8", False),
+    ],
+)
+def test_what_was_seen_there_tells_how_many_numbers_they_are(gained: str, is_one: bool):
+    line = HANDLE.at("np.clip(gained", "handle")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    for number in range(4):
+        run.spends(1.0, line, f"{SITE}/numpy/_core/fromnumeric.py:{100 + number} clip")
+    run.spends(6.0, HANDLE.at("handle(gained)", "main"))
+
+    assert detect(DETECTOR, run, HANDLE) == []
+    run.sees(
+        line, np__clip="type=numpy._ArrayFunctionDispatcher function=numpy.clip", gained=gained
+    )
+    assert bool(detect(DETECTOR, run, HANDLE)) == is_one

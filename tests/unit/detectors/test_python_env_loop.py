@@ -331,3 +331,27 @@ def test_silent_for_the_layers_of_a_network():
     )
 
     assert found(run, FLOCK) == []
+
+
+@pytest.mark.parametrize(
+    "given", ["torch.from_numpy(row)", "torch.tensor(row).float()", "torch.as_tensor(row)[None]"]
+)
+def test_a_row_is_one_whatever_makes_a_tensor_of_it(given: str):
+    script = Script(
+        "players.py",
+        f"""
+        def take_in(layers, views):
+            return {{name: layers({given}) for name, row in views.items()}}
+        """,
+    )
+    line = script.at("layers(", "take_in")
+    run = a_training().spends(6.0, line, FORWARD).spends(4.0, "world.py:3 move")
+    run.sees(
+        line,
+        layers=NETWORK,
+        row="type=numpy.ndarray shape=32 dtype=f4",
+        views="type=dict length=6 first.type=numpy.ndarray first.shape=32",
+    )
+
+    (finding,) = found(run, script)
+    assert "over 6 environments" in finding.evidence[1]

@@ -62,10 +62,13 @@ def test_grows_where_nearly_every_look_found_more(rows: tuple[int, ...], grows: 
         ("type=torch.Tensor shape=1,6 dtype=torch.float32 device=cpu", True),
         ("type=torch.Tensor shape=16,6 dtype=torch.float32 device=cpu", False),
         ("type=torch.Tensor shape= dtype=torch.float32 device=cpu", False),
-        ("type=numpy.ndarray shape=6 dtype=f8", False),
+        ("type=numpy.ndarray shape=6 dtype=f8", True),
+        ("type=numpy.ndarray shape=16,6 dtype=f8", False),
+        ("type=list length=6 first.type=float", True),
+        ("type=list length=6 first.type=game.Drone", False),
     ],
 )
-def test_one_row_is_a_tensor_without_a_batch(fields: str, is_one: bool):
+def test_one_row_is_an_array_without_a_batch(fields: str, is_one: bool):
     assert seen(fields).is_one_row == is_one
 
 
@@ -99,3 +102,20 @@ def test_a_statement_has_the_values_of_all_its_lines():
     assert values.of("other.py", statement) == {}
     assert values.has("t.py")
     assert not values.has("other.py")
+
+
+@pytest.mark.parametrize(
+    ("fields", "numbers"),
+    [
+        ("type=float", 1),
+        ("type=numpy.float64 bases=float", 1),
+        ("type=numpy.ndarray shape=3,4 dtype=f8", 12),
+        ("type=numpy.ndarray shape= dtype=f8", 1),
+        ("type=list length=6 first.type=int", 6),
+        ("type=list length=6 first.type=list", None),
+        ("type=str length=6", None),
+        ("type=game.Sim", None),
+    ],
+)
+def test_numbers_are_counted(fields: str, numbers: int | None):
+    assert seen(fields).numbers == numbers
