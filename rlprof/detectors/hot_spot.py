@@ -210,11 +210,11 @@ def _evidence(cost: _Cost, lines: UserLines, whole: int) -> Iterable[str]:
         f"{percent(cost.busy_us / whole)} of the steady time: {percent(cost.own_us / whole)} on the "
         f"lines themselves (what they call in C included), {percent(below / whole)} in what they call"
     )
-    branches = _heaviest(_branches(lines.tree, cost, owners), whole)
-    if branches:
-        yield f"called: {branches}"
-    ends = _heaviest(cost.ends, whole)
-    if ends and ends != branches:
+    branches = _branches(lines.tree, cost, owners)
+    if called := _heaviest(branches, whole):
+        yield f"called: {called}"
+    deeper = {name: us for name, us in cost.ends.items() if name not in branches}
+    if ends := _heaviest(deeper, whole):
         yield f"most of it in: {ends}"
 
 

@@ -191,7 +191,7 @@ def _hot_line(priced: PricedFinding, report: Report) -> tuple[Inline, Inline]:
     if wording.is_spread_out(priced):
         most = wording.percent(location.share)
         what = f"{printable(location.function)}, over many lines; most, {most}, on {at}"
-    below = [printable(fact) for fact in wording.facts_of_spot(priced, report)]
+    below = wording.facts_of_spot(priced, report)
     if location.source:
         below.insert(0, printable(location.source, _SOURCE_LIMIT))
     share = Span(wording.share_of_spot(priced), "dim")

@@ -186,7 +186,7 @@ def share_of_spot(priced: PricedFinding) -> str:
 
 def facts_of_spot(priced: PricedFinding, report: Report) -> list[str]:
     """What is known of a hot spot besides its share, and the rate that no change of it can exceed."""
-    facts = list(priced.finding.evidence[1:])
+    facts = [printable(fact) for fact in priced.finding.evidence[1:]]
     if priced.sps_after is not None:
         most = rate(priced.sps_after.high)
         facts.append(f"if it took no time: at most {most} {rate_unit(report.throughput)}")

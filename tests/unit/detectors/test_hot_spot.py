@@ -96,6 +96,17 @@ def test_time_in_a_library_is_the_line_that_called_it():
     assert any("10 % on the lines themselves" in text for text in finding.evidence)
 
 
+def test_what_is_called_is_not_told_again_as_where_the_time_ends():
+    run = a_training().spends(3.0, MAIN, PHYSICS, f"{SITE}/numpy/linalg/linalg.py:5 norm")
+    run.spends(2.0, MAIN, PHYSICS, f"{SITE}/numpy/linalg/linalg.py:9 det", f"{STDLIB}/re.py:3 sub")
+    thin(run, 4.0)
+
+    (finding,) = found(run)
+
+    (ends,) = [text for text in finding.evidence if text.startswith("most of it in: ")]
+    assert ends == "most of it in: sub (re.py) 20 %"
+
+
 def test_without_a_frame_of_the_users_the_library_is_named():
     run = a_training()
     run.spends(6.0, f"{STDLIB}/runpy.py:198 _run_module", f"{SITE}/zoo/train.py:9 learn")

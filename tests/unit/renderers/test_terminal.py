@@ -81,6 +81,9 @@ def test_a_hot_line_tells_the_rate_that_no_change_of_it_can_exceed() -> None:
 
     assert "if it took no time: at most 903 sps" in shown(a_report(findings=[spot]))
 
+    fast = replace(spot, sps_after=Range(657, 1_050_000))
+    assert "at most 1 050 000 sps" in shown(a_report(findings=[fast]), width="200")
+
 
 def test_no_samples_is_not_nothing_found() -> None:
     text = shown(a_report(flame=a_flame()))
