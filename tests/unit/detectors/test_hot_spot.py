@@ -97,7 +97,7 @@ def test_time_in_a_library_is_the_line_that_called_it():
 
 
 def test_what_is_called_is_not_told_again_as_where_the_time_ends():
-    run = a_training().spends(3.0, MAIN, PHYSICS, f"{SITE}/numpy/linalg/linalg.py:5 norm")
+    run = a_training().spends(4.0, MAIN, PHYSICS, f"{SITE}/numpy/linalg/linalg.py:5 norm")
     run.spends(2.0, MAIN, PHYSICS, f"{SITE}/numpy/linalg/linalg.py:9 det", f"{STDLIB}/re.py:3 sub")
     thin(run, 4.0)
 
