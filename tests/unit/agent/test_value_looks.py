@@ -4,13 +4,14 @@ import gc
 import sys
 import weakref
 from collections import deque
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
 
+from rlprof.agent.inject.rlprof_agent.counted.calls import counting
 from rlprof.agent.inject.rlprof_agent.value_looks import LINE, PART, look, may_look
 
 
@@ -75,6 +76,14 @@ def test_tells_functions_and_classes_by_where_they_are_defined():
     assert (function["file"], function["line"]) == (__file__, str(steps.__code__.co_firstlineno))
     assert made["class"] == f"{__name__}.Network"
     assert made["bases"] == "torch.nn.modules.module.Module"
+
+
+def test_a_counted_function_is_told_as_the_programs_own():
+    counter = SimpleNamespace(owner=0, others=set(), sizes={})
+
+    function, plain = seen(frame_with(f=counting(steps, counter), plain=steps), "it.f", "it.plain")
+
+    assert function == plain
 
 
 def test_finds_what_modules_register_and_what_slots_hold():

@@ -222,6 +222,7 @@ def _function(value: Any, prefix: str) -> list[str]:
     """Which function it is, and where it is defined."""
     if type(value) is staticmethod or type(value) is classmethod:
         value = value.__func__
+    value = _uncounted(value)
     if type(value) is FunctionType:
         code = value.__code__
         name = _joined(value.__module__, getattr(code, "co_qualname", value.__qualname__))
@@ -233,6 +234,16 @@ def _function(value: Any, prefix: str) -> list[str]:
     else:
         return []
     return [prefix + field for field in ("function=" + name, *place)]
+
+
+def _uncounted(function: Any) -> Any:
+    """The program's function where ``function`` is one of ours that counts its calls."""
+    while type(function) is FunctionType and function.__code__.co_filename == layout.COUNTED_FILE:
+        names = function.__code__.co_freevars
+        if "original" not in names:
+            break
+        function = function.__closure__[names.index("original")].cell_contents
+    return function
 
 
 def _origin(kind: type, prefix: str) -> list[str]:
