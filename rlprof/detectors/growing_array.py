@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.model.calibration import calibrated
+from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
@@ -30,6 +31,10 @@ REMOVABLE: Final = calibrated(
 BESIDE_OTHERS: Final = Range(0.3, 0.99)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""
 
+NEW_PART: Final = Range(0.0, 0.99)
+"""Part that goes of what makes the array to be joined: a number is written into a row as it is, another array is
+needed in any case."""
+
 _JOINS: Final = frozenset(
     {"append", "concatenate", "concat", "hstack", "vstack", "row_stack", "column_stack", "stack", "cat", "insert"}
 )  # fmt: skip
@@ -48,6 +53,8 @@ class _Growth(NamedTuple):
     """What grows, where a look has told."""
     is_alone: bool
     """Whether nothing else is called on its lines."""
+    makers: frozenset[str]
+    """Last names of what is called to make the new part."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -57,6 +64,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     known: dict[tuple[str, int], _Growth | None] = {}
     alone: set[int] = set()
     shared: set[int] = set()
+    made: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
     grown: dict[Line, _Growth] = {}
     for node in tree.hot_nodes():
@@ -70,16 +78,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
         growth = known[key]
         if growth is None:
             continue
-        below = [
-            inner
-            for child in tree.children(node)
-            if last_name(tree.frame(child).function) == growth.callee
-            for inner in tree.subtree(child)
-        ]
+        joining = _below(tree, node, {growth.callee})
+        making = _below(tree, node, growth.makers - {growth.callee})
         (alone if growth.is_alone else shared).add(node)
-        alone.update(below)
+        alone.update(joining)
+        made.update(making)
         line = lines.line(node)
-        weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
+        weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *joining, *making))
         grown[line] = growth
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
@@ -87,16 +92,21 @@ def detect(profile: Profile) -> Iterable[Finding]:
     heaviest = heaviest_line(weights)
     each = of_each_step(total, profile.steady_steps)
     told = grown[heaviest]
+    and_made = ", and on making that" if made else ""
     yield Finding(
         title=f"{told.operand} grows by copying all of it ({short_place(heaviest)})",
         savings=tuple(
             Saving(frozenset(nodes), removable)
-            for nodes, removable in ((alone, REMOVABLE), (shared - alone, BESIDE_OTHERS))
+            for nodes, removable in (
+                (alone, REMOVABLE),
+                (shared - alone, BESIDE_OTHERS),
+                (made - alone - shared, NEW_PART),
+            )
             if nodes
         ),
         locations=lines.shown_locations(weights, whole),
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent on joining it with what is new{each}",
+            f"{percent(total / whole)} of the steady time is spent on joining it with what is new{and_made}{each}",
             *_size(told),
         ),
         fix="Make the array once, at its full length (np.empty((capacity, size))), write each row into its place and "
@@ -104,6 +114,16 @@ def detect(profile: Profile) -> Iterable[Finding]:
         # Two kinds of evidence: the text, and what was seen there.
         confidence=Confidence.MEASURED if told.value else Confidence.BOUNDED,
     )
+
+
+def _below(tree: CallTree, node: int, names: Collection[str]) -> list[int]:
+    """The nodes of what ``node`` calls by one of ``names``."""
+    return [
+        inner
+        for child in tree.children(node)
+        if last_name(tree.frame(child).function) in names
+        for inner in tree.subtree(child)
+    ]
 
 
 def _size(growth: _Growth) -> Iterator[str]:
@@ -135,7 +155,13 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _Growth | None:
                 continue
             if text in targets or (value is not None and value.grows()):
                 others = {called_name(it) for it in calls} - {called_name(call)}
-                return _Growth(text, called_name(call), value, not others)
+                makers = frozenset(
+                    called_name(it)
+                    for part in call.args
+                    for it in ast.walk(part)
+                    if isinstance(it, ast.Call)
+                )
+                return _Growth(text, called_name(call), value, not others, makers)
     return None
 
 

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.growing_array import BESIDE_OTHERS, DETECTOR, MIN_SHARE, REMOVABLE
+from rlprof.detectors.growing_array import (
+    BESIDE_OTHERS,
+    DETECTOR,
+    MIN_SHARE,
+    NEW_PART,
+    REMOVABLE,
+)
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
@@ -54,6 +60,19 @@ def test_names_what_grows_by_the_shape_of_the_statement():
     assert "self.rows grows by copying all of it" in finding.title
     assert lines_of(finding) == [STORE.line("np.append")]
     assert finding.confidence is Confidence.BOUNDED
+
+
+def test_what_makes_the_new_part_may_go_too():
+    run = a_training(2.0, LOOP, BOTH, f"{SITE}/numpy/_core/multiarray.py:9 concatenate")
+    run.spends(1.0, LOOP, BOTH, f"{SITE}/mathlib/core.py:5 tanh")
+    longer = [f"type=numpy.ndarray shape={100 * n},8 dtype=f8" for n in (1, 2, 3)]
+    run.sees(BOTH, np__concatenate=NUMPY + "concatenate", self__rows=longer)
+
+    (finding,) = found(run)
+
+    assert finding.savings[-1].removable == NEW_PART
+    assert claimed_s(profile_of(run, STORE), finding) == pytest.approx(3.0)
+    assert "and on making that" in finding.evidence[0]
 
 
 def test_is_sure_where_an_array_was_seen():
