@@ -21,7 +21,12 @@ def check_golden(name: str | Path, text: str) -> None:
         expected.write_text(text, encoding="utf-8")
     if not expected.exists() or expected.read_text(encoding="utf-8") != text:
         actual.write_text(text, encoding="utf-8")
-        raise AssertionError(f"{expected} differs from {actual}; tests/golden/README.md tells more")
+        how = (
+            f"differs from {actual}" if expected.exists() else f"does not exist yet; {actual} does"
+        )
+        raise AssertionError(
+            f"{expected} {how}. If that is meant: run this test with RLPROF_ACCEPT_GOLDEN=1 (tests/golden/README.md)"
+        )
     actual.unlink(missing_ok=True)
 
 

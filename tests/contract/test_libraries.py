@@ -108,8 +108,12 @@ def test_step_sources_are_what_the_agent_counts_and_each_has_its_rank():
         for name in re.findall(r'"(steps:[\w.]+)"', file.read_text())
     }
 
-    assert {source.counter for source in SOURCES} == counted - {"steps:custom"}
-    assert len({source.rank for source in SOURCES}) == len(SOURCES)
+    told = {source.counter for source in SOURCES}
+    nameless = sorted(counted - told - {"steps:custom"})
+    assert not nameless, f"no library in rlprof/libraries/ has a StepSource for {nameless}"
+    assert not told - counted, "no file of counted/ in the agent counts these"
+    ranks = {source.rank: source.counter for source in SOURCES}
+    assert len(ranks) == len(SOURCES), f"a rank is used twice; taken are {ranks}"
     assert len({source.words for source in SOURCES}) == len(SOURCES)
     assert all(STEP_SOURCES[source.counter] == source.words for source in SOURCES)
 

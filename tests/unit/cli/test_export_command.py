@@ -29,10 +29,15 @@ def test_the_help_names_every_format_and_each_of_its_options() -> None:
 
     assert {it.name for it in EXPORTS} >= {"speedscope", "collapsed", "pprof", "chrome"}
     for renderer in EXPORTS:
-        assert re.search(rf"^ +{renderer.name} +{re.escape(renderer.suffixes[0])} ", text, re.M)
+        row = rf"^ +{renderer.name} +{re.escape(renderer.suffixes[0])} "
+        assert re.search(row, text, re.M), (
+            f"the docstring of export in rlprof/cli/export.py has no row for {renderer.name}"
+        )
         for option in renderer.options:
-            line = next(it for it in text.splitlines() if re.search(rf"\b{option}=", it))
-            assert renderer.name in line
+            told = [it for it in text.splitlines() if re.search(rf"\b{option}=", it)]
+            assert any(renderer.name in line for line in told), (
+                f"the docstring of export in rlprof/cli/export.py lists no {option}= for {renderer.name}"
+            )
 
 
 def test_the_ending_of_the_file_decides_the_format(command_line, run: Path, tmp_path: Path) -> None:
