@@ -22,6 +22,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.replay import replay_lines_by_file
+from rlprof.source.tensor_loops import tensor_loops
 from rlprof.source.values import Values
 from rlprof.syntax.module import Function, called_name
 from rlprof.syntax.origin import Origin, origin
@@ -110,6 +111,10 @@ class _Search:
         # Batches drawn from Python objects have a fix of their own: `replay-sampling`.
         of_batches = replay_lines_by_file(profile.sources)
         values = Values(profile.values)
+        # As have loops that take a tensor apart: `python-loop-over-tensor`.
+        of_loops = {
+            file: tensor_loops(text, values.tensors(file)) for file, text in profile.sources.items()
+        }
         for file in sorted(profile.sources):
             module = self.lines.module(file)
             for conversion in find_conversions(module) if module else ():
@@ -117,7 +122,7 @@ class _Search:
                 if module and costs_nothing(conversion, module, values.between(file, span)):
                     continue
                 for line in conversion.lines:
-                    if line not in of_batches.get(file, {}):
+                    if line not in of_batches.get(file, {}) and line not in of_loops[file]:
                         self._by_line.setdefault((file, line), conversion)
         self._functions = {
             (file, id(it.function)) for (file, _), it in self._by_line.items() if it.function

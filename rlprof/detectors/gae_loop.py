@@ -14,6 +14,7 @@ from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.parameters import Parameters
 from rlprof.source.tensor_loops import TensorLoop, tensor_loops
+from rlprof.source.values import SeenTensor, Values
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -60,7 +61,10 @@ WIDE: Final = calibrated(
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    loops = {file: _recursions(text) for file, text in profile.sources.items()}
+    values = Values(profile.values)
+    loops = {
+        file: _recursions(text, values.tensors(file)) for file, text in profile.sources.items()
+    }
     time = torch_time(profile.steady, lines, loops)
     total = time.total_us
     if not whole or total < MIN_SHARE * whole:
@@ -96,8 +100,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _recursions(text: str) -> dict[int, TensorLoop]:
-    return {line: loop for line, loop in tensor_loops(text).items() if loop.goes_backwards}
+def _recursions(text: str, seen: frozenset[SeenTensor]) -> dict[int, TensorLoop]:
+    found = tensor_loops(text, seen)
+    return {line: loop for line, loop in found.items() if loop.goes_backwards}
 
 
 DETECTOR: Final = Detector(

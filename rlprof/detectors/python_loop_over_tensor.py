@@ -16,6 +16,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.tensor_loops import TensorLoop, tensor_loops
+from rlprof.source.values import SeenTensor, Values
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -49,7 +50,10 @@ MIN_TRACE_SHARE: Final = 0.01
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    loops = {file: _one_by_one(text) for file, text in profile.sources.items()}
+    values = Values(profile.values)
+    loops = {
+        file: _one_by_one(text, values.tensors(file)) for file, text in profile.sources.items()
+    }
     numbers, rows = (
         torch_time(profile.steady, lines, _places(loops, of_numbers=kind)) for kind in (True, False)
     )
@@ -79,8 +83,9 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _one_by_one(text: str) -> dict[int, TensorLoop]:
-    return {line: loop for line, loop in tensor_loops(text).items() if not loop.goes_backwards}
+def _one_by_one(text: str, seen: frozenset[SeenTensor]) -> dict[int, TensorLoop]:
+    found = tensor_loops(text, seen)
+    return {line: loop for line, loop in found.items() if not loop.goes_backwards}
 
 
 def _places(

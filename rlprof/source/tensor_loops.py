@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, TypeGuard
 
 from rlprof.source.container_types import root_name
-from rlprof.source.tensors import FUNCTIONAL, TORCH, Tensors, scope_of, tensors_of
+from rlprof.source.tensors import FUNCTIONAL, NONE_KNOWN, TORCH, Tensors, scope_of, tensors_of
+from rlprof.source.values import SeenTensor
 from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
@@ -53,28 +55,33 @@ class TensorLoop:
 
 
 @lru_cache(maxsize=PARSED_FILES)
-def tensor_loops(text: str) -> Mapping[int, TensorLoop]:
-    """The loops by the lines that do their work; empty when ``text`` cannot be read."""
+def tensor_loops(text: str, seen: frozenset[SeenTensor] = frozenset()) -> Mapping[int, TensorLoop]:
+    """The loops by the lines that do their work; empty when ``text`` cannot be read.
+
+    ``seen`` are the tensors that were met at its lines: names of a function that its text says nothing about.
+    """
     module = parse(text)
     try:
-        return _found(module, tensors_of(text)) if module is not None else {}
+        return _found(module, tensors_of(text), seen) if module is not None else {}
     # A sum of hundreds of terms, as generated code has them, is nested too deep to follow.
     except RecursionError:
         return {}
 
 
-def _found(module: SourceModule, tensors: Mapping[str, Tensors]) -> dict[int, TensorLoop]:
-    if not tensors:
+def _found(
+    module: SourceModule, written: Mapping[str, Tensors], seen: Iterable[SeenTensor]
+) -> dict[int, TensorLoop]:
+    shapes = _shapes(module, seen)
+    if not written and not shapes:
         return {}
     found: dict[int, TensorLoop] = {}
     needed: set[int] = set()
     """Lines of loops whose turns need each other."""
-    loops = [it for it in module.statements if isinstance(it.node, Loop)]
     # From the inside out: what the turns of an inner loop need of each other holds for its lines.
-    for statement in sorted(loops, key=lambda it: it.first_line, reverse=True):
-        loop = statement.node
-        assert isinstance(loop, Loop)
-        turns = _Turns(loop, _body(module, loop), tensors[scope_of(statement)])
+    for scope, loop, body in sorted(_loops(module), key=_innermost_first):
+        known = shapes.get(scope, {})
+        tensors = written.get(scope, NONE_KNOWN).and_also(known)
+        turns = _Turns(loop, body, tensors, known)
         backwards = turns.need_each_other and _goes_backwards(loop)
         if turns.are_one_by_one and (backwards or not turns.need_each_other):
             what = TensorLoop(
@@ -90,6 +97,44 @@ def _found(module: SourceModule, tensors: Mapping[str, Tensors]) -> dict[int, Te
     return found
 
 
+def _shapes(
+    module: SourceModule, seen: Iterable[SeenTensor]
+) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Shapes of what was seen, by function and name: ``q`` for a variable, ``.q`` for an attribute of anything."""
+    found: dict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
+    for line, operand, shape in seen:
+        statement = module.statement_at(line)
+        owner, dot, last = operand.rpartition(".")
+        if statement is not None and last.isidentifier():
+            found[scope_of(statement)][f"{dot}{last}" if owner else last] = shape
+    return found
+
+
+def _loops(module: SourceModule) -> Iterator[tuple[str, Loop, list[Statement]]]:
+    """Yield the loops, and the comprehensions as if they were written as such, with their functions and bodies."""
+    for statement in module.statements:
+        if isinstance(statement.node, Loop):
+            yield scope_of(statement), statement.node, _body(module, statement.node)
+        for node in statement.walk():
+            if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp):
+                yield scope_of(statement), *_written_out(node, statement)
+
+
+def _written_out(
+    node: ast.ListComp | ast.GeneratorExp | ast.SetComp, statement: Statement
+) -> tuple[ast.For, list[Statement]]:
+    first = node.generators[0]
+    inner = [it.iter for it in node.generators[1:]]
+    tests = [test for it in node.generators for test in it.ifs]
+    turn = ast.copy_location(ast.Expr(ast.Tuple([node.elt, *inner, *tests], ast.Load())), node)
+    loop = ast.copy_location(ast.For(first.target, first.iter, [turn], []), node)
+    return loop, [replace(statement, node=turn)]
+
+
+def _innermost_first(found: tuple[str, Loop, list[Statement]]) -> int:
+    return -found[1].lineno
+
+
 def _body(module: SourceModule, loop: Loop) -> list[Statement]:
     last = loop.end_lineno or loop.lineno
     inside = (it for it in module.statements if loop.lineno < it.first_line <= last)
@@ -99,7 +144,14 @@ def _body(module: SourceModule, loop: Loop) -> list[Statement]:
 class _Turns:
     """What a loop does turn by turn."""
 
-    def __init__(self, loop: Loop, body: list[Statement], tensors: Tensors) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        body: list[Statement],
+        tensors: Tensors,
+        shapes: Mapping[str, tuple[int, ...]],
+    ) -> None:
+        """``shapes`` of tensors that were seen, by name."""
         self._loop = loop
         self._body = body
         bound = dict(_bound(loop, tensors))
@@ -116,12 +168,16 @@ class _Turns:
         taken = (ast.unparse(it.value) for it in self._walk() if self._takes(it))
         self.tensor = next((it for it in bound.values() if it), "") or next(taken, "")
         """What is taken apart; empty where no tensor is."""
+        owner, dot, last = self.tensor.rpartition(".")
+        self._shape = shapes.get(f"{dot}{last}" if owner else last)
         self.need_each_other = bool(carried(body) - _counted(loop))
 
     @property
     def are_one_by_one(self) -> bool:
         """Whether all turns could be done at once, as far as what they call and take tells."""
         if not self.tensor or _is_short(self._loop):
+            return False
+        if self._shape is not None and (not self._shape or self._shape[0] <= FEW):
             return False
         for node in self._walk():
             if isinstance(node, ast.Call) and not self._is_for_all(node):
@@ -136,6 +192,8 @@ class _Turns:
 
     @property
     def are_numbers(self) -> bool:
+        if self._shape is not None and len(self._shape) == 1:
+            return True
         for statement in self._body:
             node = statement.node
             if isinstance(node, ast.If) and self._is_of_turn(node.test):

@@ -6,12 +6,13 @@ import ast
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.recording import SeenValue
 from rlprof.syntax.module import Statement
 
+_TENSORS: Final = ("torch.Tensor", "torch.nn.parameter.Parameter")
 _MODULE: Final = "torch.nn.modules.module.Module"
 _ENVIRONMENTS: Final = frozenset(
     name for library in LIBRARIES for name in library.environment_classes
@@ -130,6 +131,15 @@ class Value:
         return _in_words(self.fields, "")
 
 
+class SeenTensor(NamedTuple):
+    """A tensor that was seen during the run."""
+
+    line: int
+    operand: str
+    """As written: ``self.values``."""
+    shape: tuple[int, ...]
+
+
 class Values:
     """The values of a run, by file and line."""
 
@@ -143,6 +153,16 @@ class Values:
     def has(self, file: str) -> bool:
         """Whether there was a look at a line of ``file``."""
         return file in self._files
+
+    def tensors(self, file: str) -> frozenset[SeenTensor]:
+        """Those of torch that were seen in ``file``."""
+        return frozenset(
+            SeenTensor(line, operand, _shape(looks[-1].fields) or ())
+            for (name, line), operands in self._at.items()
+            if name == file
+            for operand, looks in operands.items()
+            if looks[-1].fields.get("type") in _TENSORS
+        )
 
     def of(self, file: str, statement: Statement) -> Mapping[str, Value]:
         """What is known of the operands of a statement, by their text."""

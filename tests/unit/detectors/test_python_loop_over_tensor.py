@@ -65,6 +65,26 @@ def test_names_the_tensor_and_the_loop():
     assert finding.confidence is Confidence.MEASURED
 
 
+def test_finds_a_comprehension_over_what_was_seen_to_be_a_tensor():
+    script = Script(
+        "scaling.py",
+        """
+        def centred(torch, whole, values):
+            return torch.stack([(one - whole) / 2 for one in values])
+        """,
+    )
+    line = script.at("torch.stack", "centred")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(6.0, line)
+    run.spends(4.0, "train.py:3 main")
+
+    assert detect(DETECTOR, run, script) == []
+
+    run.sees(line, values="type=torch.Tensor shape=2048 dtype=torch.float32")
+    run.sees(line, torch__stack="type=builtin_function_or_method function=torch.stack")
+    ids = [it.finding.detector for it in ranked(run, script)]
+    assert [it for it in ids if it != "hot-spot"] == ["python-loop-over-tensor"]
+
+
 def test_is_less_sure_of_rows():
     (finding,) = found(a_training(rows_s=4.0))
 

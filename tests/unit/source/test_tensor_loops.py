@@ -4,7 +4,8 @@ import textwrap
 
 import pytest
 
-from rlprof.source.tensor_loops import TensorLoop, tensor_loops
+from rlprof.source.tensor_loops import FEW, TensorLoop, tensor_loops
+from rlprof.source.values import SeenTensor
 
 MADE = "import torch\n\ndef f(n, x):\n    t, u = torch.rand(n), torch.rand(n)\n"
 
@@ -27,15 +28,39 @@ def loops(body: str) -> dict[str, TensorLoop]:
         ("i = 0\nwhile i < n:\n    s += t[i]\n    i += 1", "s += t[i]", "t"),
         ("for i in range(n):\n    it = t[i]\n    s += it.abs()", "s += it.abs()", "t"),
         ("for i in range(n):\n    best = max(best, t[i])", "best = max(best, t[i])", "t"),
+        ("y = [(it - x) / x for it in t]", "y = [(it - x) / x for it in t]", "t"),
+        ("y = sum(t[i] for i in range(n))", "y = sum(t[i] for i in range(n))", "t"),
     ],
 )
 def test_finds_what_takes_a_tensor_apart(body, line, tensor):
     assert loops(body)[line].tensor == tensor
 
 
+LOOKED_AT = """
+def centred(self, g):
+    return self.join([(one - self.mean) for one in g])
+"""
+
+
+def test_finds_what_was_seen_to_be_a_tensor():
+    assert tensor_loops(LOOKED_AT) == {}
+
+    (loop,) = tensor_loops(LOOKED_AT, frozenset({SeenTensor(3, "g", (2048,))})).values()
+
+    assert (loop.tensor, loop.of_numbers) == ("g", True)
+
+
+@pytest.mark.parametrize("shape", [(), (FEW,)])
+def test_a_few_elements_may_as_well_stay_a_loop(shape):
+    assert tensor_loops(LOOKED_AT, frozenset({SeenTensor(3, "g", shape)})) == {}
+
+
 @pytest.mark.parametrize(
     "body",
     [
+        "y = [model(it) for it in t]",
+        "y = [env.step(it) for it in t]",
+        "y = [it for it in x]",
         "for i in range(n):\n    env.step(t[i])\n    s += t[i]",
         "for i in range(n):\n    loss = (t[i] - x).mean()\n    loss.backward()",
         "for i in range(0, n, 64):\n    s += t[i : i + 64].sum()",
@@ -54,6 +79,9 @@ def test_finds_what_takes_a_tensor_apart(body, line, tensor):
         "for i in range(n):\n    s += x[i]",
     ],
     ids=[
+        "policy in a comprehension",
+        "rollout in a comprehension",
+        "comprehension over anything",
         "rollout",
         "update",
         "minibatches",
