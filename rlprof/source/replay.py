@@ -38,6 +38,14 @@ _DRAWS: Final = frozenset(
 )
 """What is called where something is drawn: most functions need not be looked at."""
 
+_ANY_DRAWS: Final = _DRAWS | {"random", "randbelow", "rand", "uniform"}
+"""The same with what draws numbers, of which places in a container may be reckoned."""
+
+_RECKONING: Final = frozenset(
+    {"len", "int", "float", "round", "abs", "min", "max", "floor", "ceil"}
+)
+"""Calls by which a place in a container is reckoned, and nothing is drawn."""
+
 
 class Part(Enum):
     DRAW = "transitions are drawn one by one"
@@ -61,7 +69,7 @@ def drawing_functions(texts: Iterable[str]) -> frozenset[str]:
 def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, ReplayLine]:
     """The lines of a source file that draw and gather, by number; ``drawing`` are functions that draw."""
     found: dict[int, ReplayLine] = {}
-    for statements in _functions_that_call(_DRAWS | drawing, text):
+    for statements in _functions_that_call(_ANY_DRAWS | drawing, text):
         for statement, line in _follow(statements, drawing):
             found |= dict.fromkeys(statement.lines, line)
     return found
@@ -77,7 +85,7 @@ def replay_lines_by_file(sources: Mapping[str, str]) -> dict[str, Mapping[int, R
 @lru_cache(maxsize=PARSED_FILES)
 def _drawing_functions(text: str) -> frozenset[str]:
     names: set[str] = set()
-    for statements in _functions_that_call(_DRAWS, text):
+    for statements in _functions_that_call(_ANY_DRAWS, text):
         drawn = _Drawn(frozenset())
         for statement in statements:
             drawn.take(statement)
@@ -149,7 +157,7 @@ class _Drawn:
         elif isinstance(node, ast.For) and part is Part.GATHER:
             # ``for s, a in batch: states.append(s)``: the lists are made of what was drawn.
             self._names |= {it.id for it in ast.walk(node.target) if isinstance(it, ast.Name)}
-        elif (appended := _appended_to(node)) and part is Part.GATHER:
+        elif (appended := _appended_to(node)) and part is not None:
             self._names.add(appended)
         return part
 
@@ -159,6 +167,8 @@ class _Drawn:
         if any(_is_draw(call) for call in calls) or any(
             self._is_picking(it) for it in statement.walk()
         ):
+            return Part.DRAW
+        if _appended_to(node) and any(_is_random_element(it) for call in calls for it in call.args):
             return Part.DRAW
         if any(_is_permutation(it) for it in statement.walk()):
             return Part.PERMUTATION
@@ -255,9 +265,9 @@ def _is_random_element(node: ast.expr) -> bool:
         return False
     length = f"len({ast.unparse(node.value)})"
     return any(
-        isinstance(it, ast.Call) and called_name(it) in _DRAWS and length in ast.unparse(it)
+        isinstance(it, ast.Call) and called_name(it) not in _RECKONING
         for it in ast.walk(node.slice)
-    )
+    ) and length in ast.unparse(node.slice)
 
 
 def _is_permutation(node: ast.AST) -> bool:

@@ -35,10 +35,12 @@ from rlprof.syntax.module import (
     called_name,
 )
 
-_MAKERS: Final = frozenset(
+_JOINERS: Final = frozenset({"stack", "vstack", "hstack", "column_stack"})
+_MAKERS: Final = _JOINERS | frozenset(
     {"array", "asarray", "asanyarray", "ascontiguousarray", "fromiter", "tensor", "as_tensor"}
-    | {"FloatTensor", "LongTensor", "Tensor", "stack", "vstack", "hstack", "column_stack"}
+    | {"FloatTensor", "LongTensor", "Tensor"}
 )
+_ARRAYS: Final = ("numpy.ndarray", "torch.Tensor")
 _REDUCERS: Final = frozenset(
     {"argmax", "argmin", "argsort", "max", "min", "amax", "amin", "mean", "sum", "std", "var"}
     | {"median", "cumsum", "exp", "dot", "flatnonzero"}
@@ -107,21 +109,21 @@ def _calls_beside(conversion: Conversion, module: SourceModule) -> frozenset[str
 
 
 def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[str, Value]) -> bool:
-    """Whether what was seen there says so: an array that was one already, a search among a handful of values."""
+    """Whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, a
+    search among a handful of values.
+    """
     if conversion.kind is Kind.SEARCH:
         sizes = [value.length for value in known.values() if value.items in ("int", "float")]
         return bool(sizes) and all(size is not None and size <= FEW for size in sizes)
     given = [
-        value
+        value.is_array or (called_name(node) in _JOINERS and value.items in _ARRAYS)
         for line in conversion.lines
         for statement in module.statements_at(line)
         for node in statement.walk()
         if isinstance(node, ast.Call) and called_name(node) in _MAKERS | _REDUCERS and node.args
         if (value := value_of(node.args[0], known)) is not None
     ]
-    return (
-        conversion.kind is Kind.TO_ARRAY and bool(given) and all(value.is_array for value in given)
-    )
+    return conversion.kind is Kind.TO_ARRAY and bool(given) and all(given)
 
 
 def _in_function(statements: list[Statement], attributes: Types) -> Iterator[Conversion]:

@@ -386,6 +386,32 @@ def test_an_array_that_was_seen_there_needs_no_conversion():
     assert detect(DETECTOR, run, ONE_LINE) == []
 
 
+def test_rows_that_were_seen_to_be_arrays_are_joined_to_a_batch():
+    script = Script(
+        "batches.py",
+        """
+        import numpy as np
+
+        def gather(envs):
+            rows = []
+            for env in envs:
+                rows.append(env.look())
+            return np.stack(rows)
+
+        def main():
+            while True:
+                gather(worlds)
+        """,
+    )
+    line = script.at("np.stack", "gather")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(10.0, script.at("gather(worlds)", "main"), line)
+
+    assert len(detect(DETECTOR, run, script)) == 1
+    run.sees(line, rows="type=list length=8 first.type=numpy.ndarray")
+    assert detect(DETECTOR, run, script) == []
+
+
 GREEDY = Script(
     "greedy.py",
     """

@@ -122,6 +122,10 @@ HEALTHY = Script(
         level = np.array(LEVELS[random.randrange(len(LEVELS))])
         offers = [random.choice(colours) for _ in range(8)]
         painted = np.array([colour.value for colour in offers])
+        turns = []
+        turns.append(players[(random.random() > 0.5) % len(teams)])
+        recent = [rewards[(step + 1) % len(rewards)] for step in range(int(random.random() * 9))]
+        means = np.array(recent)
     """,
 )
 
@@ -129,7 +133,7 @@ HEALTHY = Script(
 @pytest.mark.parametrize(
     "piece",
     ["index = np", "return torch", "jax.random", "states, actions", "drawn =", "batch =", "action =",
-     "tasks =", "fields =", "level =", "offers =", "painted ="],
+     "tasks =", "fields =", "level =", "offers =", "painted =", "turns.append", "recent =", "means ="],
 )  # fmt: skip
 def test_silent_on_a_healthy_run(piece):
     run = a_training()
@@ -164,6 +168,9 @@ def with_lines(*lines: str) -> tuple[RunBuilder, Script]:
         ("b = [self.data[int(rng.integers(0, len(self.data)))] for _ in range(n)]",
          "r = torch.tensor([t[2] for t in b])"),
         ("b = [random.choice(self.memory) for _ in range(n)]", "s, a = map(np.stack, zip(*b))"),
+        ("chosen = []", "while len(chosen) < n:",
+         "    chosen.append(self.rows[int(self.chance() * len(self.rows) * random.random())])",
+         "s, a = zip(*chosen)", "x = np.stack(s)"),
         ("b = random.sample(self.memory, n)", "states = []", "for s, a in b:",
          "    states.append(s)", "x = np.array(states)"),
     ],
@@ -173,7 +180,7 @@ def test_the_lines_it_knows(lines):
 
     (finding,) = found(run, script)
 
-    ordinary = ("i = np.random", "states = []")
+    ordinary = ("i = np.random", "states = []", "chosen = []", "while")
     expected = [n for n, line in enumerate(lines, start=2) if not line.startswith(ordinary)]
     assert sorted(lines_of(finding)) == expected
 
