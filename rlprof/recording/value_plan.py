@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -26,6 +27,11 @@ _FREE_US: Final = 1_500
 """What they may cost at the beginning."""
 _MOST_AT_ONCE: Final = 6
 """Lines that an agent is asked for in one window, before it is known what they cost."""
+
+_READING_S: Final = 0.05
+"""CPU time in a window for reading and parsing files, of which one is read in any case: the target's signals wait for it."""
+_LONGEST_FILE: Final = 200_000
+"""Characters of a file that is parsed while the training runs: 0.1 to 0.3 s."""
 
 _MOST_KEPT: Final = 8
 """Different descriptions of one name; what comes later takes the place of the last."""
@@ -90,14 +96,21 @@ class ValuePlan:
             if self._spent_us[frame] >= max(least_us, self._next_look_us.get(frame, _FIRST_LOOK_US))
         ]
         due.sort(key=lambda frame: (-self._spent_us[frame], frame))
-        wanted = [(frame, names) for frame in due if (names := self._operands(frame))]
+        wanted: list[tuple[Frame, Sequence[Operand]]] = []
+        until = time.thread_time() + _READING_S
+        for frame in due:
+            if names := self._operands(frame):
+                wanted.append((frame, names))
+            if len(wanted) == _MOST_AT_ONCE or time.thread_time() > until:
+                break  # Of the others in the next window: what was parsed is kept.
         if wanted:
-            for frame in mailbox.looks.ask(wanted[:_MOST_AT_ONCE]):
+            for frame in mailbox.looks.ask(wanted):
                 self._next_look_us[frame] = 2 * self._spent_us[frame]
 
     def _operands(self, frame: Frame) -> Sequence[Operand]:
         if frame.file not in self._texts:
-            self._texts[frame.file] = read_source(frame.file) or ""
+            text = read_source(frame.file) or ""
+            self._texts[frame.file] = text if len(text) <= _LONGEST_FILE else ""
         module = parse(self._texts[frame.file])
         return operands(module, frame.line) if module else ()
 

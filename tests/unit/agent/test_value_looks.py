@@ -205,3 +205,106 @@ def test_odd_modules_and_names_do_no_harm():
     Odd.__qualname__ = "a\nb"
 
     assert seen(frame_with(odd=Odd()), "it.odd")[0]["type"] == "a b"
+
+
+class OddClass(type):
+    """A metaclass that tells what it is asked."""
+
+    calls: ClassVar[list[str]] = []
+
+    def __eq__(cls, other: object) -> bool:
+        OddClass.calls.append("eq")
+        return cls is other
+
+    def __hash__(cls) -> int:
+        OddClass.calls.append("hash")
+        return 1
+
+    def __getattribute__(cls, name: str) -> Any:
+        OddClass.calls.append(name)
+        return type.__getattribute__(cls, name)
+
+
+class OddText(str):
+    def __str__(self) -> str:
+        OddClass.calls.append("str")
+        return "odd"
+
+    def replace(self, *_: Any) -> str:
+        OddClass.calls.append("replace")
+        return "odd"
+
+
+class OddKey:
+    def __init__(self, like: object) -> None:
+        self.like = like
+
+    def __hash__(self) -> int:
+        return hash(self.like)
+
+    def __eq__(self, other: object) -> bool:
+        OddClass.calls.append("key")
+        return self.like == other
+
+
+def item(container: str, *keys: str) -> str:
+    return LINE.join(PART.join(("it", f".{container}", key)) for key in keys)
+
+
+def test_asks_neither_metaclasses_nor_keys_nor_names():
+    class Odd(list[int], metaclass=OddClass):
+        pass
+
+    def named() -> None:
+        pass
+
+    named.__qualname__ = OddText("named")
+    frame = frame_with(
+        held=[Odd([1]), Odd, named, Odd([1]).append], keyed={OddKey("k"): 1, OddKey(1): 2}
+    )
+    OddClass.calls.clear()
+
+    held = look(frame, item("held", "i0", "i1", "i2", "i3")).split(LINE)
+    keyed = look(frame, item("keyed", "sk", "i1")).split(LINE)
+    calls = OddClass.calls.copy()
+
+    assert calls == []
+    assert held[0].startswith(f"type={__name__}.")
+    assert "named" in held[2]
+    assert held[3].endswith("Odd.append")
+    assert keyed == ["", ""]
+
+
+def test_looks_up_in_a_dictionary_of_plain_keys():
+    frame = frame_with(keyed={"k": [1], 1: "a"})
+
+    told = look(frame, item("keyed", "sk", "i1")).split(LINE)
+
+    assert [one.split(PART)[0] for one in told] == ["type=list", "type=str"]
+
+
+def test_builtins_are_named_as_python_names_them():
+    append, made, joined = seen(
+        frame_with(a=[].append, f=dict.fromkeys, j=",".join), "it.a", "it.f", "it.j"
+    )
+
+    assert append["function"] == "list.append"
+    assert made["function"] == "dict.fromkeys"
+    assert joined["function"] == "str.join"
+
+
+def caller() -> FrameType:
+    return sys._getframe(1)
+
+
+def test_leaves_a_namespace_of_the_programs_own_making_alone():
+    class Namespace(dict[str, object]):
+        pass
+
+    code = compile("frame = here()", "made", "exec")
+    own, plain = Namespace(here=caller), {"here": caller}
+    exec(code, own)
+    exec(code, plain)
+
+    assert not may_look(own["frame"], None)  # type: ignore[arg-type]
+    assert may_look(plain["frame"], None)  # type: ignore[arg-type]

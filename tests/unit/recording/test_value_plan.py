@@ -13,9 +13,11 @@ from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.value_looks import ValueLooks
 from rlprof.model.recording import Frame, SeenValue
+from rlprof.recording import value_plan
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.value_plan import ValuePlan
+from rlprof.syntax.module import SourceModule, parse
 
 SCRIPT = """\
 def step(rows, frame):
@@ -144,3 +146,38 @@ def test_frames_numbered_anew_are_not_taken_for_others(run):
     run.looks.hear(1)
 
     assert run.looks.wanted == {}
+
+
+def test_few_files_are_parsed_in_one_window(run, monkeypatch, tmp_path):
+    files = [tmp_path / f"part{number}.py" for number in range(5)]
+    for file in files:
+        file.write_text(f"x = 1\n{file.stem} = x\n")
+    clock_s = 0.0
+    parsed = set()
+
+    def slow_parse(text: str) -> SourceModule | None:
+        nonlocal clock_s
+        if text not in parsed:
+            clock_s += 0.04
+            parsed.add(text)
+        return parse(text)
+
+    monkeypatch.setattr(value_plan, "parse", slow_parse)
+    monkeypatch.setattr(value_plan.time, "thread_time", lambda: clock_s)
+    eye = {run.stacks.node((Frame(str(file), "f", 2),)): 500 * MS for file in files}
+
+    counts = []
+    for _ in range(4):
+        run.plan.follow(0, run.reader, eye, run.now_us)
+        run.mailbox.cells[layout.CELL_LOOKS_TAKEN] = run.mailbox.cells[layout.CELL_LOOKS_ASKED]
+        counts.append(len(parsed))
+
+    assert counts == [2, 4, 5, 5]
+
+
+def test_a_file_that_takes_long_to_parse_is_left_alone(run):
+    Path(run.frame.file).write_text(SCRIPT + "x = 1\n" * 40_000)
+    for _ in range(3):
+        run.works(500 * MS, [[1]])
+
+    assert run.plan.seen() == []

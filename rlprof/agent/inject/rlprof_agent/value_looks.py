@@ -35,6 +35,8 @@ _KEEPS_SNAPSHOT = sys.version_info < (3, 13)
 
 _MOST_ELEMENTS = 4
 """Of a container, compared with the first."""
+_MOST_KEYS = 1_000
+"""Of a dictionary that is looked up in, each of which takes some 20 ns to check."""
 _MOST_BASES = 8
 _MOST_TEXT = 200
 _PATIENCE = 100
@@ -50,9 +52,15 @@ ModuleType: Any = type(sys)
 BuiltinFunctionType: Any = type(len)
 MethodDescriptorType: Any = type(str.join)
 
-_SIZED = (str, bytes, bytearray, memoryview, range, set, frozenset)
-_INDEXED = (list, tuple)
-_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, staticmethod, classmethod)
+# By identity, for ``==`` asks the metaclass.
+_SIZED = frozenset(map(id, (str, bytes, bytearray, memoryview, range, set, frozenset)))
+_INDEXED = frozenset(map(id, (list, tuple)))
+_FUNCTIONS = frozenset(
+    map(
+        id,
+        (FunctionType, BuiltinFunctionType, MethodDescriptorType, staticmethod, classmethod),
+    )
+)
 
 _NUMPY_FUNCTIONS = ("=numpy.ufunc", "=numpy._ArrayFunctionDispatcher")
 
@@ -63,6 +71,11 @@ _classes_of: Any = type.__dict__["__mro__"].__get__
 _names_of: Any = type.__dict__["__dict__"].__get__
 _qualname_of: Any = type.__dict__["__qualname__"].__get__
 _module_of: Any = type.__dict__["__module__"].__get__
+_flags_of: Any = type.__dict__["__flags__"].__get__
+_IS_METACLASS = 1 << 31
+"""``Py_TPFLAGS_TYPE_SUBCLASS``."""
+_plain: Any = str.__str__
+"""A text as no class of the program's, whose methods would be called."""
 _members_of: Any = ModuleType.__dict__["__dict__"].__get__
 
 
@@ -70,8 +83,10 @@ def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
     """Whether neither the code of ``frame`` nor what it is in the middle of has hold of its locals."""
     if not _READS_ITSELF.isdisjoint(frame.f_code.co_names):
         return False
-    if not frame.f_code.co_flags & _CO_OPTIMIZED and frame.f_locals is not frame.f_globals:
-        return False  # A class body, whose locals become the class.
+    if not frame.f_code.co_flags & _CO_OPTIMIZED:
+        names = frame.f_globals
+        if frame.f_locals is not names or type(names) is not dict:
+            return False  # A class body, whose locals become the class, or a namespace of the program's own making.
     while innermost is not None and innermost is not frame:
         if not _READS_FRAMES.isdisjoint(innermost.f_code.co_names):
             return False
@@ -110,10 +125,17 @@ def _item(container: Any, step: str) -> Any:
     kind = type(container)
     key: Any = int(step[1:]) if step[0] == "i" else step[1:]
     if kind is dict:
-        return container.get(key, _MISSING)
-    if kind in _INDEXED and step[0] == "i" and -len(container) <= key < len(container):
+        return container.get(key, _MISSING) if _has_plain_keys(container) else _MISSING
+    if id(kind) in _INDEXED and step[0] == "i" and -len(container) <= key < len(container):
         return container[key]
     return _MISSING
+
+
+def _has_plain_keys(mapping: dict[Any, Any]) -> bool:
+    """Whether no key's own ``==`` would be asked."""
+    if len(mapping) > _MOST_KEYS:
+        return False
+    return all(type(key) is str or type(key) is int for key in mapping)
 
 
 def _attribute(owner: Any, name: str) -> tuple[Any, str]:
@@ -121,7 +143,7 @@ def _attribute(owner: Any, name: str) -> tuple[Any, str]:
     kind = type(owner)
     if kind is ModuleType:
         return _members_of(owner).get(name, _MISSING), ""
-    if type in _classes_of(kind):
+    if _flags_of(kind) & _IS_METACLASS:
         return _in_classes(owner, name), ""
     found = _in_classes(kind, name)
     if type(found) is property:
@@ -130,7 +152,7 @@ def _attribute(owner: Any, name: str) -> tuple[Any, str]:
     if found is not _MISSING and _in_classes(type(found), "__get__") is not _MISSING:
         if type(found) is MemberDescriptorType:
             return _own(owner, name), ""
-        return (found if type(found) in _FUNCTIONS else _MISSING), ""
+        return (found if id(type(found)) in _FUNCTIONS else _MISSING), ""
     value = _own(owner, name)
     if value is _MISSING and _in_classes(kind, "__getattr__") is not _MISSING:
         return _MISSING, PART.join(("type=__getattr__", "owner=" + _name(kind)))
@@ -165,18 +187,18 @@ def _own(owner: Any, name: str) -> Any:
 def _fields(value: Any, prefix: str) -> list[str]:
     kind = type(value)
     fields = [prefix + "type=" + _name(kind)]
-    if kind in _SIZED:
+    if id(kind) in _SIZED:
         fields.append(prefix + "length=%d" % len(value))
-    elif kind in _INDEXED or kind is dict or fields[0].endswith("=collections.deque"):
+    elif id(kind) in _INDEXED or kind is dict or fields[0].endswith("=collections.deque"):
         fields.append(prefix + "length=%d" % len(value))
         if value and not prefix:
             fields += _elements(value, kind)
     elif kind is MethodType:
         fields += _function(value.__func__, prefix)
         fields.append(prefix + "owner=" + _name(type(value.__self__)))
-    elif kind in _FUNCTIONS:
+    elif id(kind) in _FUNCTIONS:
         fields += _function(value, prefix)
-    elif type in _classes_of(kind):
+    elif _flags_of(kind) & _IS_METACLASS:
         fields += [prefix + "class=" + _name(value), *_origin(value, prefix)]
     elif fields[0].endswith(_NUMPY_FUNCTIONS):
         name = _own(value, "__name__")
@@ -213,8 +235,10 @@ def _array(value: Any, kind: type, prefix: str) -> list[str]:
 
 def _torch_is_plain() -> bool:
     """Whether no mode of the program's would be called to read a tensor's shape."""
-    torch = sys.modules.get("torch")
-    count = getattr(getattr(torch, "_C", None), "_len_torch_function_stack", None)
+    torch = sys.modules.get("torch._C")
+    if type(torch) is not ModuleType:
+        return False
+    count = _members_of(torch).get("_len_torch_function_stack")
     return count is not None and count() == 0
 
 
@@ -228,7 +252,7 @@ def _function(value: Any, prefix: str) -> list[str]:
         name = _joined(value.__module__, getattr(code, "co_qualname", value.__qualname__))
         place = ["file=" + _text(code.co_filename), "line=%d" % code.co_firstlineno]
     elif type(value) is BuiltinFunctionType:
-        name, place = _joined(value.__module__, value.__qualname__), []
+        name, place = _joined(value.__module__, _builtin(value)), []
     elif type(value) is MethodDescriptorType:
         name, place = _joined(_name(value.__objclass__), value.__name__), []
     else:
@@ -244,6 +268,15 @@ def _uncounted(function: Any) -> Any:
             break
         function = function.__closure__[names.index("original")].cell_contents
     return function
+
+
+def _builtin(value: Any) -> str:
+    """The qualified name, which Python asks the class of its object for, and that may be the program's."""
+    owner = value.__self__
+    if owner is None or type(owner) is ModuleType:
+        return str(value.__name__)
+    kind = owner if _flags_of(type(owner)) & _IS_METACLASS else type(owner)
+    return "%s.%s" % (_plain(_qualname_of(kind)), value.__name__)
 
 
 def _origin(kind: type, prefix: str) -> list[str]:
@@ -266,12 +299,12 @@ def _name(kind: type) -> str:
 def _joined(module: Any, name: str) -> str:
     """Whoever writes a program may put anything in ``__module__``."""
     is_told = type(module) is str and module != "builtins"
-    return _text("%s.%s" % (module, name) if is_told else name)
+    return _text("%s.%s" % (module, _plain(name)) if is_told else name)
 
 
 def _text(text: str) -> str:
     """``text`` as it may stand in a field."""
-    return text[:_MOST_TEXT].replace(LINE, " ").replace(PART, " ")
+    return str(_plain(text)[:_MOST_TEXT].replace(LINE, " ").replace(PART, " "))
 
 
 class ValueLooks:
