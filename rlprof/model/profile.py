@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rlprof.model.activity import (
     NO_LOAD,
@@ -48,6 +48,27 @@ class Interval(NamedTuple):
     high: float
 
 
+BY_FACTORS: Final = 2.0
+"""Times that a rate changes within the steady phase from which on no rate is promised: which of the two would a
+fix be compared with?"""
+
+
+class Drift(NamedTuple):
+    """Median rates of the first and of the last third of the steady phase."""
+
+    first: float
+    last: float
+
+    @property
+    def change(self) -> float:
+        """Part by which the rate rose, below 0 where it fell."""
+        return self.last / self.first - 1 if self.first > 0 else 0.0
+
+    @property
+    def is_by_factors(self) -> bool:
+        return max(self) >= BY_FACTORS * min(self) > 0
+
+
 @dataclass(frozen=True, slots=True)
 class Throughput:
     """How fast the run trained."""
@@ -65,8 +86,18 @@ class Throughput:
     """Optimizer steps per second of the steady phase, where they were counted."""
     batches_per_s: Interval | None = None
     """Batches of data loaders per second, likewise."""
-    drift: float = 0.0
-    """Last third over first third of the steady rate, minus 1; 0 when that cannot be told."""
+    drift: Drift | None = None
+    """None where the steady phase is too short to tell."""
+
+    @property
+    def drifts_by_factors(self) -> bool:
+        return self.drift is not None and self.drift.is_by_factors
+
+    @property
+    def rate_to_price(self) -> float | None:
+        """The rate that prices begin from; None where it is not known, or drifts by factors."""
+        known = self.steady_sps is not None and not self.drifts_by_factors
+        return self.steady_sps.median if known and self.steady_sps is not None else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ def _head(report: Report, places: _Places) -> Iterator[str]:
     yield _run_line(report)
     if report.bound.text:
         yield f"Bound by {prose(report.bound.text)}."
-    if why := wording.why_no_speed(report):
+    if why := wording.on_the_rate(report):
         yield prose(wording.unglued(why))
     known = wording.known_causes(report)
     if known:
@@ -145,13 +145,12 @@ def _run_line(report: Report) -> str:
 
 
 def _row(priced: PricedFinding, report: Report, places: _Places) -> tuple[str, ...]:
-    after = priced.sps_after
     place = next(iter(priced.finding.locations), None)
     return (
         str(priced.rank),
         prose(priced.finding.title, _LINE_LIMIT),
         f"**{wording.share_range(priced.saved_share)}** of {wording.of_what(priced)}",
-        wording.between(after, wording.rate_unit(report.throughput)) if after else "",
+        wording.price_after(priced, report),
         places.linked(place) if place else "",
     )
 

@@ -87,9 +87,9 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
     """The verdict, and what to fix in which order."""
     bound = [f"Bound by {printable(report.bound.text)}."] if report.bound.text else []
     yield Paragraph([*head, _verdict(report), _run_line(report), *bound])
-    yield from where_the_time_goes(report)
-    if why := wording.why_no_speed(report):
+    if why := wording.on_the_rate(report):
         yield Paragraph([Span(why, "yellow")])
+    yield from where_the_time_goes(report)
     yield from (finding(priced, report) for priced in wording.known_causes(report))
     yield from hot_lines(wording.hot_lines(report), report)
     if once := wording.paid_once(report):
@@ -142,9 +142,9 @@ def _price(priced: PricedFinding, report: Report) -> Inline:
     bar = RangeBar(*priced.saved_share)
     saves = f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
     steady = report.throughput.steady_sps
-    if priced.sps_after is None or steady is None:
+    after = wording.price_after(priced, report)
+    if not after or steady is None:
         return bar, saves
-    after = wording.between(priced.sps_after, wording.rate_unit(report.throughput))
     now = f" (now {wording.count(steady.median)})"
     return bar, f"{saves}\n-> ", Span(after, "bold green"), now
 

@@ -52,7 +52,7 @@ def page(report: Report) -> str:
         interval=_interval(report),
         verdict=wording.verdict(report),
         crash=crash_line(report.crash, report.run.wall_us) if report.crash else "",
-        why_no_speed=wording.why_no_speed(report),
+        on_the_rate=wording.on_the_rate(report),
         head_facts=_head_facts(report),
         unseen=_unseen(report),
         findings=findings.finding_views(report),

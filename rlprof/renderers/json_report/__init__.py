@@ -95,6 +95,7 @@ def _throughput(throughput: Throughput, report: Report) -> document.Throughput:
         unit=throughput.unit,
         source=throughput.source,
         steady_sps=None if sps is None else document.Interval(*sps),
+        drift=None if throughput.drift is None else document.Drift(*throughput.drift),
         total_steps=throughput.total_steps,
         series=[
             document.Rate(seconds(start), seconds(end), sps)

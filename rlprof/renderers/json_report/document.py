@@ -85,6 +85,11 @@ class Phase(Struct, frozen=True):
     end_s: Number
 
 
+class Drift(Struct, frozen=True):
+    first: Number
+    last: Number
+
+
 class Throughput(Struct, frozen=True):
     unit: Annotated[
         str,
@@ -95,6 +100,12 @@ class Throughput(Struct, frozen=True):
     source: Annotated[str, means("What counted the steps; `none` when nothing did.")]
     steady_sps: Annotated[
         Interval | None, means("Steps per second of the steady phase; null when it is not known.")
+    ]
+    drift: Annotated[
+        Drift | None,
+        means(
+            "Rates of the first and of the last third of the steady phase; null where it is too short to tell. Where one is twice the other, sps_after is null."
+        ),
     ]
     total_steps: NotNegative
     series: Sequence[Rate]
@@ -142,7 +153,7 @@ class Finding(Struct, frozen=True):
     sps_after: Annotated[
         Range | None,
         means(
-            "Steps per second with the fix; null when sps is not known or not what the fix changes."
+            "Steps per second with the fix; null when sps is not known, drifts by factors, or is not what the fix changes."
         ),
     ]
     counted_in: Annotated[
