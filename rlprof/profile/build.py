@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from rlprof.libraries.step_sources import OWN_ENVS
+from rlprof.model.activity import WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording
@@ -15,12 +16,8 @@ from rlprof.pace.pace import Pace, measure_pace
 from rlprof.pace.phases import process_phases
 from rlprof.profile.activities import describe_activities, sum_threads, wait_graph
 from rlprof.profile.bound import find_bound
-from rlprof.profile.components import (
-    classify_components,
-    marked_phases,
-    measure_components,
-    process_components,
-)
+from rlprof.profile.component_costs import marked_phases, measure_components, process_components
+from rlprof.profile.components import classify_components
 from rlprof.profile.critical import describe_critical, find_critical_threads, place_threads
 from rlprof.profile.draft import Draft
 from rlprof.profile.fold import fold
@@ -138,16 +135,21 @@ def _part_steady_time(draft: Draft) -> None:
     """The parts of training: those that the program marked, then those that its functions tell."""
     steps, load = draft.pace.steady_steps, draft.load
     own_us = sum(it.wall_us for it in draft.activities if it.is_critical)
+    has_ceilings = not draft.pace.throughput.drifts_by_factors
+    for_the_gil = {node for it in draft.waits if it.kind is WaitKind.GIL for node in it.nodes}
     draft.components = (
-        *marked_phases(draft.counts, draft.working, own_us, steps, load.cores),
+        *marked_phases(
+            draft.counts, draft.working, own_us, steps, load.cores, has_ceilings=has_ceilings
+        ),
         *measure_components(
             draft.activities,
             draft.steady,
             draft.described.wall_us,
             load,
             steps,
-            draft.wait_kinds,
+            {**draft.wait_kinds, **dict.fromkeys(for_the_gil, WaitKind.GIL)},
             draft.parts,
+            has_ceilings=has_ceilings,
         ),
     )
 

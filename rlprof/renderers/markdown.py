@@ -17,7 +17,13 @@ from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.report.wording.crash import crash_line
-from rlprof.report.wording.run import parts_of_a_step, run_line
+from rlprof.report.wording.run import (
+    about_the_parts,
+    marked_phases,
+    parts_of_the_time,
+    run_line,
+    waits_for_cores,
+)
 
 MOST_CHARACTERS: Final = 60_000
 """Of a document: GitHub refuses comments of more than 65 536."""
@@ -252,17 +258,20 @@ def _hot_row(priced: PricedFinding, places: _Places) -> tuple[str, ...]:
 
 
 def _parts_of_training(report: Report) -> Iterator[str]:
-    parts = parts_of_a_step(report)[:_MOST_PARTS]
-    if not parts:
+    rows = [
+        *((prose(row.name), row) for row in parts_of_the_time(report)),
+        *((f"phase {prose(row.name)}", row) for row in marked_phases(report)),
+    ][:_MOST_PARTS]
+    if not rows:
         return
-    rows = (
-        (
-            f"phase {prose(row.name)}" if row.is_marked else prose(row.name),
-            wording.percent(row.share),
-        )
-        for row in parts
-    )
-    yield _folded("Where the time goes", table(("Part", "Of the time"), rows, right={1}))
+    with_waits = waits_for_cores(report)
+    names = ("Part", "Of the time", *(("With its wait",) if with_waits else ()))
+    cells = [
+        (name, wording.percent(row.share), wording.percent(row.priced_share))[: len(names)]
+        for name, row in rows
+    ]
+    about = f"\n\n{about_the_parts(report)}" if with_waits else ""
+    yield _folded("Where the time goes", table(names, cells, right={1, 2}) + about)
 
 
 def _also_seen(report: Report, places: _Places) -> Iterator[str]:

@@ -185,7 +185,18 @@ class Bound(Struct, frozen=True):
 class Component(Struct, frozen=True):
     name: str
     marked: bool
-    share: Annotated[float, means("Of the critical time.")]
+    share: Annotated[
+        float,
+        means(
+            "Of the time, waits for a core left out: they, and other waits, are components of their own. All that are not marked add up to 1."
+        ),
+    ]
+    priced_share: Annotated[
+        float,
+        means(
+            "Of the critical time, its waits for a core with it, as findings and prices count it; 0 for marked ones."
+        ),
+    ]
     cpu_per_step_s: Annotated[Number, means("CPU time of all processes together per step.")]
     parallel: Annotated[float, means("Threads that do it side by side, at most the cores.")]
     ceiling_sps: Annotated[Number, means("Steps per second if all else were free.")]
@@ -383,7 +394,7 @@ class ReportDocument(Struct, frozen=True):
     components: Annotated[
         Sequence[Component],
         means(
-            "Parts of training in the steady phase; those that the program marked by rlprof.phase first."
+            "Where the time of the steady phase goes: parts of training and waits, the largest first; before them those that the program marked by rlprof.phase."
         ),
     ]
     waits: Annotated[
