@@ -18,6 +18,7 @@ from rlprof.model.activity import (
     WaitKind,
 )
 from rlprof.model.calltree import CallTree
+from rlprof.model.crash import Hang
 from rlprof.model.memory import MemoryView
 from rlprof.model.recording import Note, Process, RunInfo, SeenValue, Thread, Window
 from rlprof.model.threads import ThreadUse
@@ -30,6 +31,8 @@ class PhaseKind(Enum):
     """Imports, process creation and set-up, before a process does its first step."""
     WARM_UP = "warm-up"
     STEADY = "steady"
+    HANG = "hang"
+    """Nobody works, and somebody waits for who has died, or all for each other."""
     SHUTDOWN = "shutdown"
 
 
@@ -205,5 +208,6 @@ class Profile:
     """None without a steady phase or gauges."""
     gpus: tuple[GpuUse, ...] = ()
     """GPUs in the steady phase; empty where none was measured."""
+    hang: Hang | None = None
     started_package: str = ""
     """The installed package that the run started, if it did: its code is the user's then."""

@@ -22,13 +22,13 @@ from rlprof.profile.critical import describe_critical, find_critical_threads, pl
 from rlprof.profile.draft import Draft
 from rlprof.profile.fold import fold
 from rlprof.profile.gpus import measure_gpus
+from rlprof.profile.hang import describe_hang
 from rlprof.profile.helping import cpu_costs, wall_costs, weigh_helpers
 from rlprof.profile.memory import measure_memory
 from rlprof.profile.native_threads import measure_threads
 from rlprof.profile.quality import quality_notes
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
 from rlprof.profile.timeline import timeline_of
-from rlprof.profile.waits import classify_waits
 from rlprof.source.started import started_package
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
@@ -56,7 +56,7 @@ def build_profile(recording: Recording, pace: Pace | None = None) -> Profile:
 def _name_nodes(draft: Draft) -> None:
     """What each node waits for, and which part of training it is."""
     recording = draft.recording
-    draft.wait_kinds = classify_waits(recording.nodes, recording.sources)
+    draft.wait_kinds = draft.pace.wait_kinds
     draft.parts = classify_components(recording.nodes, recording.sources)
 
 
@@ -200,6 +200,7 @@ def _profile(draft: Draft) -> Profile:
         process_counts=draft.counts,
         thread_use=measure_threads(recording, pace.steady),
         gpus=measure_gpus(recording, pace.steady),
+        hang=describe_hang(recording, pace, draft.roles),
         started_package=package,
     )
 

@@ -16,7 +16,7 @@ from rlprof.names import cut_middle, printable, short_line
 from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
-from rlprof.report.wording.crash import crash_line
+from rlprof.report.wording.crash import bad_end
 from rlprof.report.wording.run import (
     about_the_parts,
     marked_phases,
@@ -116,11 +116,10 @@ class _Places:
 def _head(report: Report, places: _Places) -> Iterator[str]:
     speed = wording.speed(report)
     verdict = f"{f'{speed}. ' if speed else ''}{wording.advice(report)}"
-    if report.crash is not None:
-        crash = wording.unglued(crash_line(report.crash, report.run.wall_us))
-        yield f"### rlprof: {prose(crash)}"
+    if end := bad_end(report):
+        yield f"### rlprof: {prose(wording.unglued(end))}"
         yield verdict
-        if report.crash.before_steady and report.run_file:
+        if report.crash and report.crash.before_steady and report.run_file:
             yield f"The recording is in {code(report.run_file)}."
     else:
         yield f"### rlprof: {verdict}"

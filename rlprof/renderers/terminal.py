@@ -33,7 +33,7 @@ from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable, short_line
 from rlprof.renderers.base import Renderer
 from rlprof.report import wording
-from rlprof.report.wording.crash import crash_line
+from rlprof.report.wording.crash import bad_end
 from rlprof.report.wording.run import (
     about_the_parts,
     marked_phases,
@@ -78,8 +78,8 @@ def _is_colored(options: Mapping[str, str]) -> bool:
 def _document(report: Report) -> Iterator[Block]:
     crash = report.crash
     head: list[Inline] = []
-    if crash is not None:
-        head.append(Span(crash_line(crash, report.run.wall_us), "bold red"))
+    if end := bad_end(report):
+        head.append(Span(end, "bold red"))
     is_early = crash is not None and crash.before_steady
     if is_early:
         # What there is of a run that crashed too early to say more of it.

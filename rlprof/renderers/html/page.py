@@ -16,7 +16,7 @@ from rlprof.renderers.html.document import View, carried, environment
 from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
 from rlprof.report import wording
-from rlprof.report.wording.crash import crash_line
+from rlprof.report.wording.crash import bad_end
 from rlprof.report.wording.facts import host_name, host_value
 from rlprof.report.wording.run import (
     about_the_parts,
@@ -58,7 +58,7 @@ def page(report: Report) -> str:
         speed=wording.speed(report),
         interval=_interval(report),
         verdict=wording.verdict(report),
-        crash=crash_line(report.crash, report.run.wall_us) if report.crash else "",
+        crash=bad_end(report),
         on_the_rate=wording.on_the_rate(report),
         head_facts=_head_facts(report),
         unseen=_unseen(report),

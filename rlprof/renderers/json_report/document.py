@@ -50,6 +50,18 @@ class Crash(Struct, frozen=True):
     ]
 
 
+class Hang(Struct, frozen=True):
+    start_s: Number
+    end_s: Number
+    pid: int
+    role: str
+    kind: Annotated[str, means("What it waits in, as in `waits`.")]
+    file: Annotated[str, means("Of the line that waits; empty when it is not known.")]
+    line: int
+    function: str
+    for_the_dead: Annotated[bool, means("Whether a worker had died before.")]
+
+
 class Run(Struct, frozen=True):
     id: str
     command: Annotated[Sequence[str], means("The target's argv.")]
@@ -66,6 +78,12 @@ class Run(Struct, frozen=True):
     complete: Annotated[bool, means("False when the recording was cut off.")]
     crash: Annotated[
         Crash | None, means("How the run ended badly; null when it ended well or was stopped.")
+    ]
+    hang: Annotated[
+        Hang | None,
+        means(
+            "The longest stretch in which nobody worked: one process waits for a worker that died, or all for each other. No part of the steady phase; null, as nearly always, where there is none."
+        ),
     ]
     label: str | None
     git: str | None
