@@ -23,6 +23,7 @@ class PhaseName(str, Enum):
     start_up = "start-up"
     warm_up = "warm-up"
     steady = "steady"
+    hang = "hang"
     shutdown = "shutdown"
 
 

@@ -67,7 +67,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     component = next(
         (it for it in profile.components if it.name == ENVIRONMENT and not it.is_marked), None
     )
-    if component is None or component.share < MIN_SHARE:
+    if component is None or component.priced_share < MIN_SHARE:
         return
     environment = _Environment(profile)
     # A component's share holds its sleep: an environment in real time is not busy, nor to be hurried.

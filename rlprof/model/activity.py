@@ -157,15 +157,20 @@ class Component:
     """One part of training, over all processes, in the steady phase."""
 
     name: str
-    """``environment``, ``inference``, ``learning``, ``transfer``, ``IPC wait``, ``logging``,
-    ``configuration``, ``data preparation``, ``other``, or a phase of ``rlprof.phase``."""
+    """``environment``, ``inference``, ``learning``, ``transfer``, ``logging``, ``configuration``, ``data
+    preparation``, ``other``; a wait, of ``WAITS`` in ``profile/component_costs.py``; ``threads without Python``; or a
+    phase of ``rlprof.phase``."""
     share: float
-    """Of the critical time."""
+    """Of the time, its waits for a core left out: those of all that no program marked add up to 1. On a full host it is the time
+    in which any thread of the run has a core or waits for one, else that of the critical threads."""
     per_step_us: float
     """Time of all processes together per step (µs), waits for a CPU left out; 0 when no step was counted."""
     parallel: float
     """How many threads do it side by side, at most the cores."""
     ceiling_sps: float | None
-    """Steps per second if all else were free; ``None`` for waits and where no step was counted."""
+    """Steps per second if all else were free; ``None`` for waits, where no step was counted, and where the rate drifts
+    by factors."""
     is_marked: bool = False
     """Whether the program marked it by ``rlprof.phase``."""
+    priced_share: float = 0.0
+    """Of the critical time, its waits for a core with it, as findings and prices count it."""

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from signal import Signals
+from signal import SIGHUP, SIGPIPE, Signals
 from typing import Final, NamedTuple
+
+from rlprof.model.recording import Process
 
 _KILLED: Final = 128
 """Exit codes above are this and the number of a signal."""
 
 STOPPED_BY: Final = frozenset({Signals.SIGINT, Signals.SIGTERM})
 """Signals that end a program because somebody wants it to: Ctrl-C, a scheduler, a parent."""
+
+
+STOPPED_WORKER_BY: Final = STOPPED_BY | {SIGHUP, SIGPIPE}
+
+WORKERS: Final = frozenset({"fork", "spawn", "forkserver"})
+"""Start methods of multiprocessing. Python programs that were started otherwise may fail as part of the work:
+to look whether a module is there, for instance."""
 
 
 class DeadWorker(NamedTuple):
@@ -44,3 +53,33 @@ def signal_of(exit_code: int | None) -> Signals | None:
 def is_bad_end(exit_code: int | None) -> bool:
     """Tell whether a program with this exit code failed, and was not just stopped."""
     return bool(exit_code) and signal_of(exit_code) not in STOPPED_BY
+
+
+def has_died(process: Process) -> bool:
+    """Tell whether it is a worker of multiprocessing that ended badly, and was not stopped."""
+    code = process.exit_code
+    return (
+        bool(code)
+        and signal_of(code) not in STOPPED_WORKER_BY
+        and process.start_method in WORKERS
+        and process.ended_us is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """A stretch of the run in which nobody worked: one that waits for who has died, or all for each other."""
+
+    start_us: int
+    end_us: int
+    pid: int
+    """Who waits: the main process, if it does."""
+    role: str
+    kind: str
+    """What it waits in: a value of ``WaitKind``."""
+    file: str
+    """The user's line that waits; empty where it is not known."""
+    line: int
+    function: str
+    for_the_dead: bool
+    """Whether a worker had died before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rlprof.model.activity import (
     NO_LOAD,
@@ -18,6 +18,7 @@ from rlprof.model.activity import (
     WaitKind,
 )
 from rlprof.model.calltree import CallTree
+from rlprof.model.crash import Hang
 from rlprof.model.memory import MemoryView
 from rlprof.model.recording import Note, Process, RunInfo, SeenValue, Thread, Window
 from rlprof.model.threads import ThreadUse
@@ -30,6 +31,8 @@ class PhaseKind(Enum):
     """Imports, process creation and set-up, before a process does its first step."""
     WARM_UP = "warm-up"
     STEADY = "steady"
+    HANG = "hang"
+    """Nobody works, and somebody waits for who has died, or all for each other."""
     SHUTDOWN = "shutdown"
 
 
@@ -46,6 +49,27 @@ class Interval(NamedTuple):
     median: float
     low: float
     high: float
+
+
+BY_FACTORS: Final = 2.0
+"""Times that a rate changes within the steady phase from which on no rate is promised: which of the two would a
+fix be compared with?"""
+
+
+class Drift(NamedTuple):
+    """Median rates of the first and of the last third of the steady phase."""
+
+    first: float
+    last: float
+
+    @property
+    def change(self) -> float:
+        """Part by which the rate rose, below 0 where it fell."""
+        return self.last / self.first - 1 if self.first > 0 else 0.0
+
+    @property
+    def is_by_factors(self) -> bool:
+        return max(self) >= BY_FACTORS * min(self) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +89,18 @@ class Throughput:
     """Optimizer steps per second of the steady phase, where they were counted."""
     batches_per_s: Interval | None = None
     """Batches of data loaders per second, likewise."""
-    drift: float = 0.0
-    """Last third over first third of the steady rate, minus 1; 0 when that cannot be told."""
+    drift: Drift | None = None
+    """None where the steady phase is too short to tell."""
+
+    @property
+    def drifts_by_factors(self) -> bool:
+        return self.drift is not None and self.drift.is_by_factors
+
+    @property
+    def rate_to_price(self) -> float | None:
+        """The rate that prices begin from; None where it is not known, or drifts by factors."""
+        known = self.steady_sps is not None and not self.drifts_by_factors
+        return self.steady_sps.median if known and self.steady_sps is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,5 +208,6 @@ class Profile:
     """None without a steady phase or gauges."""
     gpus: tuple[GpuUse, ...] = ()
     """GPUs in the steady phase; empty where none was measured."""
+    hang: Hang | None = None
     started_package: str = ""
     """The installed package that the run started, if it did: its code is the user's then."""

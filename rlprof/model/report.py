@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rlprof.model.activity import NOT_BOUND, Bound, Component
-from rlprof.model.crash import Crash
+from rlprof.model.crash import Crash, Hang
 from rlprof.model.detail import Detail
 from rlprof.model.finding import PricedFinding
 from rlprof.model.flame import Flame
@@ -194,6 +194,8 @@ class Report:
     """The longest waits first."""
     crash: Crash | None = None
     """Stands in the first line."""
+    hang: Hang | None = None
+    """Stands beside it."""
     run_file: str = ""
     """Path of the run file, for the hints that name it; empty when not known."""
     detail: Detail | None = None

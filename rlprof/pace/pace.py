@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rlprof.model.activity import WaitKind
 from rlprof.model.profile import Phase, Throughput
 from rlprof.model.recording import Recording
+from rlprof.pace.hangs import find_hang
 from rlprof.pace.phases import RunPhases, find_phases, phases_of
 from rlprof.pace.steps import Span, StepCounts, count_steps
 from rlprof.pace.throughput import measure_throughput
 from rlprof.pace.times import Times, importing_nodes, sum_times
+from rlprof.source.wait_kinds import classify_waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,8 @@ class Pace:
     importing: bytearray
     """1 for each node at or under an import."""
     times: Times
+    wait_kinds: Mapping[int, WaitKind]
+    """As in ``Profile.wait_kinds``."""
     found: RunPhases
     """By windows."""
     phases: tuple[Phase, ...]
@@ -43,11 +49,13 @@ def measure_pace(recording: Recording) -> Pace:
     counts = count_steps(recording)
     importing = importing_nodes(recording.nodes)
     times = sum_times(recording, importing)
-    found = find_phases(recording, counts, times)
+    kinds = classify_waits(recording.nodes, recording.sources)
+    found = find_phases(recording, counts, times, find_hang(recording, times, kinds))
     return Pace(
         counts=counts,
         importing=importing,
         times=times,
+        wait_kinds=kinds,
         found=found,
         phases=phases_of(found, recording.windows),
         throughput=measure_throughput(recording, counts, found),

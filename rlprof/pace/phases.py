@@ -28,9 +28,13 @@ class RunPhases:
     steady: Span | None
     ready: Mapping[int, int]
     """The first window after its start-up, by process."""
+    hang: Span | None = None
+    """Windows in which nobody worked; never a part of the steady phase."""
 
 
-def find_phases(recording: Recording, counts: StepCounts, times: Times) -> RunPhases:
+def find_phases(
+    recording: Recording, counts: StepCounts, times: Times, hang: Span | None = None
+) -> RunPhases:
     last = len(recording.windows) - 1
     if last < 0:
         return RunPhases(0, None, {})
@@ -40,7 +44,7 @@ def find_phases(recording: Recording, counts: StepCounts, times: Times) -> RunPh
         start = _first_steady_print(counts, after_imports)
         steady = Span(start, last) if start <= last else None
         ready = {process: max(after_imports, done) for process, done in imported.items()}
-        return RunPhases(after_imports, steady, ready)
+        return RunPhases(after_imports, _without(steady, hang), ready, hang)
     begin = min(_begin(counts, process, imported) for process in counts.spans)
     ready = {
         process.id: _begin(counts, process.id, imported)
@@ -50,7 +54,16 @@ def find_phases(recording: Recording, counts: StepCounts, times: Times) -> RunPh
         else imported[process.id]
         for process in recording.processes
     }
-    return RunPhases(begin, _steady_span(recording, counts), ready)
+    return RunPhases(begin, _steady_span(recording, counts, hang), ready, hang)
+
+
+def _without(span: Span | None, hang: Span | None) -> Span | None:
+    """The longer part of ``span`` beside ``hang``, in windows."""
+    if span is None or hang is None or hang.last < span.first or hang.first > span.last:
+        return span
+    before, after = Span(span.first, hang.first - 1), Span(hang.last + 1, span.last)
+    longer = max(before, after, key=lambda it: it.last - it.first)
+    return longer if longer.first <= longer.last else None
 
 
 def phases_of(found: RunPhases, windows: Sequence[Window]) -> tuple[Phase, ...]:
@@ -73,7 +86,20 @@ def phases_of(found: RunPhases, windows: Sequence[Window]) -> tuple[Phase, ...]:
             (PhaseKind.STEADY, steady_start, steady_end),
             (PhaseKind.SHUTDOWN, steady_end, end),
         ]
-    return tuple(Phase(kind, start, stop) for kind, start, stop in bounds if stop > start)
+    phases = [Phase(kind, start, stop) for kind, start, stop in bounds if stop > start]
+    if found.hang is not None:
+        phases = _cut_by_hang(phases, found.hang, windows)
+    return tuple(phases)
+
+
+def _cut_by_hang(phases: Sequence[Phase], hang: Span, windows: Sequence[Window]) -> list[Phase]:
+    start, end = windows[hang.first].start_us, windows[hang.last].end_us
+    cut = [Phase(PhaseKind.HANG, start, end)]
+    for phase in phases:
+        before = Phase(phase.kind, phase.start_us, min(phase.end_us, start))
+        after = Phase(phase.kind, max(phase.start_us, end), phase.end_us)
+        cut += [part for part in (before, after) if part.end_us > part.start_us]
+    return sorted(cut, key=lambda phase: phase.start_us)
 
 
 def process_phases(
@@ -104,9 +130,13 @@ def _begin(counts: StepCounts, process: int, imported: Mapping[int, int]) -> int
     return min(first, imported[process]) if process in counts.sparse else first
 
 
-def _steady_span(recording: Recording, counts: StepCounts) -> Span:
+def _steady_span(recording: Recording, counts: StepCounts, hang: Span | None) -> Span | None:
     first = min(span.first for span in counts.spans.values())
     last = max(span.last for span in counts.spans.values())
+    part = _without(Span(first, last), hang)
+    if part is None:
+        return None
+    first, last = part
     return Span(first + warm_up_length(_relative_rates(recording, counts, first, last)), last)
 
 
@@ -124,8 +154,10 @@ def _relative_rates(recording: Recording, counts: StepCounts, first: int, last: 
         rates = {
             i: counts.per_window[process][i]
             / max(1.0, recording.windows[i].length_us * (1 - queued.get((process, i), 0.0)))
-            for i in range(span.first, span.last + 1)
+            for i in range(max(span.first, first), min(span.last, last) + 1)
         }
+        if not rates:
+            continue
         own = median(rates.values()) or fmean(rates.values())
         for i, rate in rates.items():
             got[i - first] += rate

@@ -8,7 +8,7 @@ from operator import mul
 from statistics import fmean, median, pvariance, stdev
 from typing import Final, NamedTuple
 
-from rlprof.model.profile import Interval
+from rlprof.model.profile import Drift, Interval
 
 FEWEST_FOR_WARM_UP: Final = 8
 """Rates below which a warm-up cannot be told from noise."""
@@ -49,12 +49,8 @@ _Z_995: Final = 2.576
 _FEWEST_IN_THIRD: Final = 3
 """Blocks below which the median of a third may be an odd one."""
 
-
-class Change(NamedTuple):
-    """Rates of the first and of the last third of a series."""
-
-    first: float
-    last: float
+_FEWEST_FOR_FACTORS: Final = 2
+"""Blocks of a third that no noise makes twice as quick as those of another."""
 
 
 class Segment(NamedTuple):
@@ -190,34 +186,35 @@ def lag_one_correlation(values: Sequence[float]) -> float:
     return products / spread
 
 
-def drift_of(segments: Sequence[Segment], *, spacing_us: int = 0) -> float:
-    """Last third over first third of a series, by medians, minus 1; 0 when it is short.
+def drift_of(segments: Sequence[Segment], *, spacing_us: int = 0) -> Drift | None:
+    """Rates of the first and the last third of a series; None when it is short.
 
     By blocks as long as a cycle of the program: of one that collects, then learns, half of the
     windows may hold no step.
     """
-    change = _thirds([block.per_second for block in _cycles(segments, spacing_us)])
-    return change.last / change.first - 1 if change is not None and change.first > 0 else 0.0
+    return drift_of_rates([block.per_second for block in _cycles(segments, spacing_us)])
 
 
-def clear_fall(segments: Sequence[Segment]) -> Change | None:
+def clear_fall(segments: Sequence[Segment]) -> Drift | None:
     """From what to what the rate fell, if it did by more than its own noise; else ``None``.
 
     Mann-Kendall on blocks that do not depend on each other, one-sided at 0.5 %, and a fall of at
     least ``LEAST_FALL``: on a long run any trifle is significant.
     """
-    change = _thirds([block.per_second for block in _cycles(segments, 0)])
+    change = drift_of(segments)
     if change is None or change.last > (1 - LEAST_FALL) * change.first:
         return None
     falls = _mann_kendall([block.per_second for block in _blocks(segments, 0)]) < -_Z_995
     return change if falls else None
 
 
-def _thirds(rates: Sequence[float]) -> Change | None:
+def drift_of_rates(rates: Sequence[float]) -> Drift | None:
+    """The same of rates at equal distances. Of few of them only a change by factors is told: any other may be noise."""
     third = len(rates) // 3
-    if third < _FEWEST_IN_THIRD:
+    if third < _FEWEST_FOR_FACTORS:
         return None
-    return Change(median(rates[:third]), median(rates[-third:]))
+    drift = Drift(median(rates[:third]), median(rates[-third:]))
+    return drift if third >= _FEWEST_IN_THIRD or drift.is_by_factors else None
 
 
 def _mann_kendall(rates: Sequence[float]) -> float:

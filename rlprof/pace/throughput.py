@@ -14,6 +14,7 @@ from rlprof.pace.steadiness import (
     FEWEST_BLOCKS,
     Segment,
     drift_of,
+    drift_of_rates,
     median_interval,
     settled_rate,
 )
@@ -109,6 +110,7 @@ def _as_printed(counts: StepCounts, found: RunPhases, windows: Sequence[Window])
             (windows[window].start_us, windows[window].end_us, rate)
             for window, rate in counts.printed_rates
         ),
+        drift=drift_of_rates(rates),
     )
 
 

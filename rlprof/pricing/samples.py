@@ -230,10 +230,10 @@ def _wilson(share: float, samples: float) -> Range:
 def priced(finding: Finding, claim: Claim, profile: Profile, measure: Measure) -> PricedFinding:
     """``finding`` at the price of its ``claim``, not ranked yet."""
     saved = claim.saved
-    sps = profile.throughput.steady_sps
+    rate = profile.throughput.rate_to_price
     after = None
-    if sps is not None and finding.phase is PhaseKind.STEADY:
-        after = rate_after(sps.median, saved)
+    if rate is not None and finding.phase is PhaseKind.STEADY:
+        after = rate_after(rate, saved)
     roles = {role for node in claim.nodes for role in profile.node_roles.get(node, frozenset())}
     if measure.least_us < measure.whole_us and finding.confidence is Confidence.MEASURED:
         # How long a crowded team waits differs tenfold from run to run, and with what is fixed.

@@ -49,7 +49,7 @@ class SeenInWindows:
         """It at the price of ``share``, not ranked yet."""
         found, window = self.found, self.window.window
         reads = _reads(window.process, sites) if found.is_of_reads else []
-        steady = profile.throughput.steady_sps
+        rate = profile.throughput.rate_to_price
         return PricedFinding(
             finding=Finding(
                 detector=found.detector,
@@ -67,7 +67,7 @@ class SeenInWindows:
             ),
             rank=0,
             saved_share=share,
-            sps_after=None if steady is None else rate_after(steady.median, share),
+            sps_after=None if rate is None else rate_after(rate, share),
             saved_us=Range(share.low * profile.steady_us, share.high * profile.steady_us),
             process_roles=(profile.process_roles[window.process],),
         )

@@ -22,6 +22,9 @@ from rlprof.units import percent
 MOSTLY: Final = 0.5
 """Part of the critical time from which on one thing is what bounds it."""
 
+LEAST_QUEUED: Final = 0.05
+"""Part of the critical time in the run queue from which on it is told: to be at work without a core is none."""
+
 WORKED_MEANWHILE: Final = 0.3
 """Part of a wait in which another process has to work for the wait to be for it."""
 
@@ -50,12 +53,12 @@ def find_bound(
     own = {activity.process for activity in critical}
     working = sum(activity.working_us for activity in critical) / wall
     if working >= MOSTLY:
-        return Bound(
-            BoundBy.PROCESS,
-            tuple(sorted(own)),
-            working,
-            f"{_named(own, roles, processes)}, working {percent(working)} of the time",
-        )
+        queued = min(working, sum(activity.run_queue_us for activity in critical) / wall)
+        text = f"{_named(own, roles, processes)}, working {percent(working)} of the time"
+        if queued >= LEAST_QUEUED:
+            at_work = f"working {percent(working - queued)} of the time"
+            text = f"{_named(own, roles, processes)}, {at_work} and waiting for a core {percent(queued)}"
+        return Bound(BoundBy.PROCESS, tuple(sorted(own)), working, text)
     kinds: dict[WaitKind, float] = defaultdict(float)
     for wait in waits:
         if wait.process in own and wait.thread in {it.thread for it in critical}:

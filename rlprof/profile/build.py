@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from rlprof.libraries.step_sources import OWN_ENVS
+from rlprof.model.activity import WaitKind
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording
@@ -15,23 +16,19 @@ from rlprof.pace.pace import Pace, measure_pace
 from rlprof.pace.phases import process_phases
 from rlprof.profile.activities import describe_activities, sum_threads, wait_graph
 from rlprof.profile.bound import find_bound
-from rlprof.profile.components import (
-    classify_components,
-    marked_phases,
-    measure_components,
-    process_components,
-)
+from rlprof.profile.component_costs import marked_phases, measure_components, process_components
+from rlprof.profile.components import classify_components
 from rlprof.profile.critical import describe_critical, find_critical_threads, place_threads
 from rlprof.profile.draft import Draft
 from rlprof.profile.fold import fold
 from rlprof.profile.gpus import measure_gpus
+from rlprof.profile.hang import describe_hang
 from rlprof.profile.helping import cpu_costs, wall_costs, weigh_helpers
 from rlprof.profile.memory import measure_memory
 from rlprof.profile.native_threads import measure_threads
 from rlprof.profile.quality import quality_notes
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
 from rlprof.profile.timeline import timeline_of
-from rlprof.profile.waits import classify_waits
 from rlprof.source.started import started_package
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
@@ -59,7 +56,7 @@ def build_profile(recording: Recording, pace: Pace | None = None) -> Profile:
 def _name_nodes(draft: Draft) -> None:
     """What each node waits for, and which part of training it is."""
     recording = draft.recording
-    draft.wait_kinds = classify_waits(recording.nodes, recording.sources)
+    draft.wait_kinds = draft.pace.wait_kinds
     draft.parts = classify_components(recording.nodes, recording.sources)
 
 
@@ -138,16 +135,21 @@ def _part_steady_time(draft: Draft) -> None:
     """The parts of training: those that the program marked, then those that its functions tell."""
     steps, load = draft.pace.steady_steps, draft.load
     own_us = sum(it.wall_us for it in draft.activities if it.is_critical)
+    has_ceilings = not draft.pace.throughput.drifts_by_factors
+    for_the_gil = {node for it in draft.waits if it.kind is WaitKind.GIL for node in it.nodes}
     draft.components = (
-        *marked_phases(draft.counts, draft.working, own_us, steps, load.cores),
+        *marked_phases(
+            draft.counts, draft.working, own_us, steps, load.cores, has_ceilings=has_ceilings
+        ),
         *measure_components(
             draft.activities,
             draft.steady,
             draft.described.wall_us,
             load,
             steps,
-            draft.wait_kinds,
+            {**draft.wait_kinds, **dict.fromkeys(for_the_gil, WaitKind.GIL)},
             draft.parts,
+            has_ceilings=has_ceilings,
         ),
     )
 
@@ -198,6 +200,7 @@ def _profile(draft: Draft) -> Profile:
         process_counts=draft.counts,
         thread_use=measure_threads(recording, pace.steady),
         gpus=measure_gpus(recording, pace.steady),
+        hang=describe_hang(recording, pace, draft.roles),
         started_package=package,
     )
 

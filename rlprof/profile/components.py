@@ -1,4 +1,4 @@
-"""Parts of training, told from the stacks: what each costs, and how fast it alone would let it be.
+"""Parts of training, told from the stacks.
 
 The nearest frame that is known decides, from the leaf up: a library by its path
 (``rlprof/libraries/``), a function of the user's by its name and class. A function that calls the environment is the training loop itself, and
@@ -8,14 +8,10 @@ no part, whatever its name.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rlprof.libraries.known import files_of
-from rlprof.model.activity import FOR_OTHERS, Activity, Component, HostLoad, WaitKind
-from rlprof.model.calltree import CallTree
-from rlprof.model.counters import phase_of_counter
 from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.syntax.module import parse
 from rlprof.syntax.origin import Origin, origin_of_file
@@ -24,17 +20,10 @@ ENVIRONMENT: Final = "environment"
 INFERENCE: Final = "inference"
 LEARNING: Final = "learning"
 TRANSFER: Final = "transfer"
-IPC_WAIT: Final = "IPC wait"
 LOGGING: Final = "logging"
 CONFIGURATION: Final = "configuration"
 DATA: Final = "data preparation"
 OTHER: Final = "other"
-
-SHARES_THE_WORK: Final = 0.25
-"""Part of the busiest thread's time in a component from which on another does it side by side."""
-
-LEAST_SHARE: Final = 0.002
-"""Of the critical time and of all CPU time: below it a component is not listed."""
 
 _FILES: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     (LOGGING, files_of(lambda library: library.logging)),
@@ -146,122 +135,3 @@ def _class_at(frame: Frame, sources: Mapping[str, str]) -> str:
     module = parse(sources[frame.file]) if frame.file in sources else None
     function = module.function_at(frame.line) if module else None
     return function.class_name if function else ""
-
-
-def component_of(node: int, *, idle: bool, kind: WaitKind | None, names: Sequence[str]) -> str:
-    """The component of a node's idle or busy time: a wait for others is none of its caller's."""
-    if kind is WaitKind.POLL or (idle and (kind in FOR_OTHERS or kind is WaitKind.LOCK)):
-        return IPC_WAIT
-    return names[node]
-
-
-def process_components(
-    costs: Mapping[int, Mapping[int, Sequence[int]]],
-    process_of: Sequence[int],
-    kinds: Mapping[int, WaitKind],
-    names: Sequence[str],
-) -> dict[int, dict[str, int]]:
-    """Busy µs by component of each process; ``costs`` is ``SteadyThreads.costs``."""
-    found: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for thread, nodes in costs.items():
-        for node, (wall, idle, _) in nodes.items():
-            name = component_of(node, idle=False, kind=kinds.get(node), names=names)
-            found[process_of[thread]][name] += wall - idle
-    return {process: dict(parts) for process, parts in found.items()}
-
-
-def measure_components(
-    activities: Collection[Activity],
-    steady: CallTree,
-    critical_us: int,
-    load: HostLoad,
-    steps: float,
-    kinds: Mapping[int, WaitKind],
-    names: Sequence[str],
-) -> tuple[Component, ...]:
-    """Cost and ceiling of each component, the largest share of the critical time first.
-
-    Ceiling: ``parallel`` threads that do nothing else make ``parallel * steps / cpu time`` steps
-    per second. CPU time, since what waits for a CPU waits for the other components.
-    """
-    shares = _shares(steady, kinds, names)
-    cpu = _cpu_by_thread(activities, kinds, names)
-    all_cpu = sum(sum(threads.values()) for threads in cpu.values())
-    rows = []
-    for name in sorted({*shares, *cpu}):
-        threads = cpu.get(name, {})
-        total = sum(threads.values())
-        share = shares.get(name, 0.0) / critical_us if critical_us else 0.0
-        if share < LEAST_SHARE and total < LEAST_SHARE * max(1, all_cpu):
-            continue
-        most = max(threads.values(), default=0)
-        doing = sum(1 for us in threads.values() if us >= SHARES_THE_WORK * most and us)
-        parallel = min(float(doing), load.cores)
-        ceiling = parallel * steps * 1e6 / total if steps and total and name != IPC_WAIT else None
-        rows.append(
-            Component(name, min(1.0, share), total / steps if steps else 0.0, parallel, ceiling)
-        )
-    rows.sort(key=lambda row: (-row.share, -row.per_step_us, row.name))
-    return tuple(rows)
-
-
-def _shares(
-    tree: CallTree, kinds: Mapping[int, WaitKind], names: Sequence[str]
-) -> dict[str, float]:
-    shares: dict[str, float] = defaultdict(float)
-    for node, cost in tree.self_costs():
-        kind = kinds.get(node)
-        shares[component_of(node, idle=True, kind=kind, names=names)] += cost.idle_us
-        shares[component_of(node, idle=False, kind=kind, names=names)] += cost.busy_us
-    return shares
-
-
-def _cpu_by_thread(
-    activities: Collection[Activity], kinds: Mapping[int, WaitKind], names: Sequence[str]
-) -> dict[str, dict[int, int]]:
-    cpu: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for activity in activities:
-        for node, cost in activity.tree.self_costs():
-            if cost.cpu_us:
-                name = component_of(node, idle=False, kind=kinds.get(node), names=names)
-                cpu[name][activity.thread] += cost.cpu_us
-    return cpu
-
-
-def marked_phases(
-    counts: Mapping[int, Mapping[str, float]],
-    critical: Collection[int],
-    critical_us: int,
-    steps: float,
-    cores: float,
-) -> tuple[Component, ...]:
-    """The program's own ``rlprof.phase`` marks; ``critical`` holds ids of the critical processes."""
-    wall: dict[str, float] = defaultdict(float)
-    cpu: dict[str, list[float]] = defaultdict(list)
-    for process, named in counts.items():
-        for name, value in named.items():
-            marked = phase_of_counter(name)
-            if marked is None:
-                continue
-            phase, what = marked
-            if what == "wall_ns" and process in critical:
-                wall[phase] += value / 1000
-            elif what == "cpu_ns":
-                cpu[phase].append(value / 1000)
-    rows = []
-    for phase in sorted(cpu):
-        total = sum(cpu[phase])
-        doing = sum(1 for us in cpu[phase] if us >= SHARES_THE_WORK * max(cpu[phase]) and us)
-        parallel = min(float(doing), cores)
-        rows.append(
-            Component(
-                name=phase,
-                share=min(1.0, wall[phase] / critical_us) if critical_us else 0.0,
-                per_step_us=total / steps if steps else 0.0,
-                parallel=parallel,
-                ceiling_sps=parallel * steps * 1e6 / total if steps and total else None,
-                is_marked=True,
-            )
-        )
-    rows.sort(key=lambda row: (-row.share, row.name))
-    return tuple(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from rlprof.model.profile import Critical, PhaseKind, Profile
@@ -193,17 +194,18 @@ def _falls(_: Recording, profile: Profile) -> Note | None:
 
 
 def _drifts(recording: Recording, profile: Profile) -> Note | None:
-    change = profile.throughput.drift
-    if abs(change) < _DRIFTS or _falls(recording, profile) is not None:
+    drift = profile.throughput.drift
+    if drift is None or abs(drift.change) < _DRIFTS or _falls(recording, profile) is not None:
         return None
-    direction = "fell" if change < 0 else "rose"
+    direction = "fell" if drift.change < 0 else "rose"
     unit = _UNITS.get(profile.throughput.unit, "steps per second")
-    return Note(
+    note = Note(
         "info",
         "throughput-drifts",
-        f"The {unit} {direction} by {percent(abs(change))} from the first to the last "
+        f"The {unit} {direction} from {count(drift.first)} to {count(drift.last)} between the first and the last "
         "third of the steady phase: the rate given is one in between.",
     )
+    return replace(note, level="warning") if drift.is_by_factors else note
 
 
 def _paused(recording: Recording, _: Profile) -> Note | None:

@@ -16,8 +16,14 @@ from rlprof.names import cut_middle, printable, short_line
 from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
-from rlprof.report.wording.crash import crash_line
-from rlprof.report.wording.run import parts_of_a_step, run_line
+from rlprof.report.wording.crash import bad_end
+from rlprof.report.wording.run import (
+    about_the_parts,
+    marked_phases,
+    parts_of_the_time,
+    run_line,
+    waits_for_cores,
+)
 
 MOST_CHARACTERS: Final = 60_000
 """Of a document: GitHub refuses comments of more than 65 536."""
@@ -110,18 +116,17 @@ class _Places:
 def _head(report: Report, places: _Places) -> Iterator[str]:
     speed = wording.speed(report)
     verdict = f"{f'{speed}. ' if speed else ''}{wording.advice(report)}"
-    if report.crash is not None:
-        crash = wording.unglued(crash_line(report.crash, report.run.wall_us))
-        yield f"### rlprof: {prose(crash)}"
+    if end := bad_end(report):
+        yield f"### rlprof: {prose(wording.unglued(end))}"
         yield verdict
-        if report.crash.before_steady and report.run_file:
+        if report.crash and report.crash.before_steady and report.run_file:
             yield f"The recording is in {code(report.run_file)}."
     else:
         yield f"### rlprof: {verdict}"
     yield _run_line(report)
     if report.bound.text:
         yield f"Bound by {prose(report.bound.text)}."
-    if why := wording.why_no_speed(report):
+    if why := wording.on_the_rate(report):
         yield prose(wording.unglued(why))
     known = wording.known_causes(report)
     if known:
@@ -145,13 +150,12 @@ def _run_line(report: Report) -> str:
 
 
 def _row(priced: PricedFinding, report: Report, places: _Places) -> tuple[str, ...]:
-    after = priced.sps_after
     place = next(iter(priced.finding.locations), None)
     return (
         str(priced.rank),
         prose(priced.finding.title, _LINE_LIMIT),
         f"**{wording.share_range(priced.saved_share)}** of {wording.of_what(priced)}",
-        wording.between(after, wording.rate_unit(report.throughput)) if after else "",
+        wording.price_after(priced, report),
         places.linked(place) if place else "",
     )
 
@@ -253,17 +257,20 @@ def _hot_row(priced: PricedFinding, places: _Places) -> tuple[str, ...]:
 
 
 def _parts_of_training(report: Report) -> Iterator[str]:
-    parts = parts_of_a_step(report)[:_MOST_PARTS]
-    if not parts:
+    rows = [
+        *((prose(row.name), row) for row in parts_of_the_time(report)),
+        *((f"phase {prose(row.name)}", row) for row in marked_phases(report)),
+    ][:_MOST_PARTS]
+    if not rows:
         return
-    rows = (
-        (
-            f"phase {prose(row.name)}" if row.is_marked else prose(row.name),
-            wording.percent(row.share),
-        )
-        for row in parts
-    )
-    yield _folded("Where the time goes", table(("Part", "Of the time"), rows, right={1}))
+    with_waits = waits_for_cores(report)
+    names = ("Part", "Of the time", *(("With its wait",) if with_waits else ()))
+    cells = [
+        (name, wording.percent(row.share), wording.percent(row.priced_share))[: len(names)]
+        for name, row in rows
+    ]
+    about = f"\n\n{about_the_parts(report)}" if with_waits else ""
+    yield _folded("Where the time goes", table(names, cells, right={1, 2}) + about)
 
 
 def _also_seen(report: Report, places: _Places) -> Iterator[str]:

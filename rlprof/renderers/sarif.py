@@ -162,10 +162,8 @@ def _level(priced: PricedFinding) -> str:
 def _message(priced: PricedFinding, report: Report) -> str:
     finding = priced.finding
     saves = f"saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
-    if priced.sps_after is not None:
-        saves += (
-            f", {wording.between(priced.sps_after, wording.rate_unit(report.throughput))} after it"
-        )
+    if after := wording.price_after(priced, report):
+        saves += f", {after} after it"
         if speed := wording.speed(report):
             saves += f" (now {speed})"
     evidence = "; ".join(printable(text) for text in finding.evidence[:3])

@@ -6,7 +6,7 @@ and what was not seen. Colour adds nothing that the words do not say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rlprof.documents.blocks import (
@@ -33,8 +33,17 @@ from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable, short_line
 from rlprof.renderers.base import Renderer
 from rlprof.report import wording
-from rlprof.report.wording.crash import crash_line
-from rlprof.report.wording.run import parts_of_a_step, run_facts, run_line, spread, wait_lines
+from rlprof.report.wording.crash import bad_end
+from rlprof.report.wording.run import (
+    about_the_parts,
+    marked_phases,
+    parts_of_the_time,
+    run_facts,
+    run_line,
+    spread,
+    wait_lines,
+    waits_for_cores,
+)
 
 DEFAULT_WIDTH: Final = 80
 MIN_WIDTH: Final = 40
@@ -69,8 +78,8 @@ def _is_colored(options: Mapping[str, str]) -> bool:
 def _document(report: Report) -> Iterator[Block]:
     crash = report.crash
     head: list[Inline] = []
-    if crash is not None:
-        head.append(Span(crash_line(crash, report.run.wall_us), "bold red"))
+    if end := bad_end(report):
+        head.append(Span(end, "bold red"))
     is_early = crash is not None and crash.before_steady
     if is_early:
         # What there is of a run that crashed too early to say more of it.
@@ -87,9 +96,9 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
     """The verdict, and what to fix in which order."""
     bound = [f"Bound by {printable(report.bound.text)}."] if report.bound.text else []
     yield Paragraph([*head, _verdict(report), _run_line(report), *bound])
-    yield from where_the_time_goes(report)
-    if why := wording.why_no_speed(report):
+    if why := wording.on_the_rate(report):
         yield Paragraph([Span(why, "yellow")])
+    yield from where_the_time_goes(report)
     yield from (finding(priced, report) for priced in wording.known_causes(report))
     yield from hot_lines(wording.hot_lines(report), report)
     if once := wording.paid_once(report):
@@ -142,9 +151,9 @@ def _price(priced: PricedFinding, report: Report) -> Inline:
     bar = RangeBar(*priced.saved_share)
     saves = f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
     steady = report.throughput.steady_sps
-    if priced.sps_after is None or steady is None:
+    after = wording.price_after(priced, report)
+    if not after or steady is None:
         return bar, saves
-    after = wording.between(priced.sps_after, wording.rate_unit(report.throughput))
     now = f" (now {wording.count(steady.median)})"
     return bar, f"{saves}\n-> ", Span(after, "bold green"), now
 
@@ -223,24 +232,40 @@ def _place(location: Location, report: Report) -> str:
 
 
 def where_the_time_goes(report: Report) -> Iterator[Section]:
-    """Components of training, the program's own phases first, and how far each is from what it could do alone."""
-    rows = parts_of_a_step(report)
-    if not rows:
-        return
+    """Parts of training and waits, the program's own phases, and how far each is from what it could do alone."""
+    if parts := parts_of_the_time(report):
+        about = [Paragraph([it]) for it in [about_the_parts(report)] if it]
+        table = _parts(parts, "part", with_waits=waits_for_cores(report))
+        yield Section("Where the time goes", [table, *about])
+    if phases := marked_phases(report):
+        yield Section("Phases that the program marks", [_parts(phases, "phase")])
+
+
+def _parts(rows: Sequence[Component], what: str, *, with_waits: bool = False) -> Table:
     counted = any(row.per_step_us for row in rows)
-    names = ("of the time", *(("CPU per step", "alone it would do") if counted else ()))
-    cells = [_cells(row)[: 1 + len(names)] for row in rows]
-    yield Section("Where the time goes", [Table([Column(name="part"), *figures(*names)], cells)])
-
-
-def _cells(row: Component) -> list[Cell]:
-    ceiling = row.ceiling_sps
-    return [
-        f"phase {printable(row.name)}" if row.is_marked else row.name,
-        wording.percent(row.share),
-        wording.duration(row.per_step_us) if row.per_step_us else "",
-        f"{wording.count(float(f'{ceiling:.3g}'))} sps" if ceiling else "",
+    columns: list[tuple[str, Callable[[Component], str]]] = [
+        (what, lambda row: printable(row.name)),
+        ("of the time", lambda row: wording.percent(row.share)),
     ]
+    if with_waits:
+        columns.append(("with its wait", _with_its_wait))
+    if counted:
+        columns.append(("CPU per step", _per_step))
+        columns.append(("alone it would do", _ceiling))
+    cells: list[list[Cell]] = [[told(row) for _, told in columns] for row in rows]
+    return Table([Column(name=what), *figures(*(name for name, _ in columns[1:]))], cells)
+
+
+def _with_its_wait(row: Component) -> str:
+    return wording.percent(row.priced_share) if row.priced_share else ""
+
+
+def _per_step(row: Component) -> str:
+    return wording.duration(row.per_step_us) if row.per_step_us else ""
+
+
+def _ceiling(row: Component) -> str:
+    return f"{wording.rate(row.ceiling_sps)} sps" if row.ceiling_sps else ""
 
 
 def how_the_run_went(report: Report) -> Iterator[Block]:

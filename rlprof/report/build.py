@@ -52,6 +52,7 @@ def build_report(
     report = Report(
         run=recording.run,
         crash=found.crash,
+        hang=profile.hang,
         throughput=replace(profile.throughput, total_steps=total_steps),
         phases=profile.phases,
         processes=_process_rows(found.at_pace, profile),

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from signal import SIGHUP, SIGKILL, SIGPIPE
+from signal import SIGKILL
 from typing import Final
 
-from rlprof.model.crash import STOPPED_BY, Crash, DeadWorker, is_bad_end, signal_of
+from rlprof.model.crash import (
+    STOPPED_WORKER_BY,
+    WORKERS,
+    Crash,
+    DeadWorker,
+    is_bad_end,
+    signal_of,
+)
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Process, Recording
-
-_STOPPED_WORKER_BY: Final = STOPPED_BY | {SIGHUP, SIGPIPE}
 
 _BEFORE_THE_END_US: Final = 2_000_000
 """A worker that ends in the last moments of a run that succeeds is shut down, whatever its exit code: with SIGKILL
 by a pool, or by an exception as its pipe is closed."""
-
-_WORKERS: Final = frozenset({"fork", "spawn", "forkserver"})
-"""Start methods of multiprocessing. Python programs that were started otherwise may fail as part of the work:
-to look whether a module is there, for instance."""
 
 _LEAST_STEADY_US: Final = 10_000_000
 """Of a phase in which no steady rate is known, from which on it says where time goes."""
@@ -54,11 +55,11 @@ def _dead_workers(
 def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
     """Tell whether a process with an exit code other than 0 was not just stopped, ``left_us`` before the run ended."""
     signal = signal_of(process.exit_code)
-    if signal in _STOPPED_WORKER_BY:
+    if signal in STOPPED_WORKER_BY:
         return False
     if signal != SIGKILL and has_failed:
         return True
-    return process.start_method in _WORKERS and left_us >= _BEFORE_THE_END_US
+    return process.start_method in WORKERS and left_us >= _BEFORE_THE_END_US
 
 
 def _is_before_steady(profile: Profile, workers: tuple[DeadWorker, ...]) -> bool:

@@ -272,3 +272,18 @@ def test_warm_up_does_not_depend_on_the_unit(size):
     rates = [float((7 * i * i) % 100 + 200 * (i > 3)) for i in range(size)]
 
     assert warm_up_length(rates) == warm_up_length([1000 * rate for rate in rates])
+
+
+@quick
+@given(recordings())
+def test_parts_and_waits_are_all_of_the_time(recording):
+    profile = build_profile(recording)
+
+    parts = [row for row in profile.components if not row.is_marked]
+    assert bool(parts) == (profile.critical.wall_us > 0)
+    if parts:
+        assert sum(row.share for row in parts) == pytest.approx(1)
+        # The denominator of prices is whole, too: what waits for a core is told with its part there.
+        assert sum(row.priced_share for row in parts) == pytest.approx(1, abs=1e-3)
+    assert all(row.share >= 0 and row.priced_share >= 0 for row in parts)
+    assert len({row.name for row in parts}) == len(parts)

@@ -81,9 +81,6 @@ def _finding(priced: PricedFinding, report: Report, tid: int, clock: Clock) -> E
     phases = [it for it in report.phases if it.kind is finding.phase]
     start_us = min((it.start_us for it in phases), default=0)
     end_us = max((it.end_us for it in phases), default=report.run.wall_us)
-    sps_after = priced.sps_after and wording.between(
-        priced.sps_after, wording.rate_unit(report.throughput)
-    )
     return complete(
         printable(finding.title),
         "finding",
@@ -95,7 +92,7 @@ def _finding(priced: PricedFinding, report: Report, tid: int, clock: Clock) -> E
         saves=wording.unglued(
             f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
         ),
-        gives=wording.unglued(sps_after or ""),
+        gives=wording.unglued(wording.price_after(priced, report)),
         confidence=finding.confidence.value,
         places=[f"{printable(it.file)}:{it.line}" for it in finding.locations],
         evidence=[printable(wording.unglued(it)) for it in finding.evidence],

@@ -75,16 +75,13 @@ def place_of(location: Location, report: Report) -> str:
 
 def _view(priced: PricedFinding, report: Report) -> View:
     found = priced.finding
-    rate = ""
-    if priced.sps_after is not None and report.throughput.steady_sps is not None:
-        rate = wording.between(priced.sps_after, wording.rate_unit(report.throughput))
     return {
         "rank": priced.rank,
         "detector": found.detector,
         "title": found.title,
         "bar": price_bar(priced.saved_share),
         "saves": f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}",
-        "rate": rate,
+        "rate": wording.price_after(priced, report),
         "seconds": wording.seconds_saved(priced),
         "roles": ", ".join(priced.process_roles),
         "confidence": found.confidence.value,

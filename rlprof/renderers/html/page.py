@@ -16,9 +16,16 @@ from rlprof.renderers.html.document import View, carried, environment
 from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
 from rlprof.report import wording
-from rlprof.report.wording.crash import crash_line
+from rlprof.report.wording.crash import bad_end
 from rlprof.report.wording.facts import host_name, host_value
-from rlprof.report.wording.run import parts_of_a_step, run_facts, wait_lines
+from rlprof.report.wording.run import (
+    about_the_parts,
+    marked_phases,
+    parts_of_the_time,
+    run_facts,
+    wait_lines,
+    waits_for_cores,
+)
 from rlprof.resources import asset
 from rlprof.units import LEAST_PERCENT
 
@@ -51,15 +58,18 @@ def page(report: Report) -> str:
         speed=wording.speed(report),
         interval=_interval(report),
         verdict=wording.verdict(report),
-        crash=crash_line(report.crash, report.run.wall_us) if report.crash else "",
-        why_no_speed=wording.why_no_speed(report),
+        crash=bad_end(report),
+        on_the_rate=wording.on_the_rate(report),
         head_facts=_head_facts(report),
         unseen=_unseen(report),
         findings=findings.finding_views(report),
         hot_lines=findings.hot_lines(report),
         nothing_found=wording.advice(report),
         also_seen=findings.also_seen(report),
-        components=_components(report),
+        parts=[_component(row, report) for row in parts_of_the_time(report)],
+        about_the_parts=about_the_parts(report),
+        marked_phases=[_component(row, report) for row in marked_phases(report)],
+        waits_for_cores=waits_for_cores(report),
         run_facts=list(run_facts(report)),
         host_facts=_host_facts(report),
         lasted=wording.duration(report.run.wall_us),
@@ -151,17 +161,14 @@ def _pruned(share: float) -> str:
 # --- the run -------------------------------------------------------------------------------
 
 
-def _components(report: Report) -> list[View]:
-    return [_component(row, report) for row in parts_of_a_step(report)]
-
-
 def _component(row: Component, report: Report) -> View:
     unit = wording.rate_unit(report.throughput)
     ceiling = row.ceiling_sps
     return {
-        "name": f"phase {row.name}" if row.is_marked else row.name,
+        "name": row.name,
         "share": wording.percent(row.share),
         "bar": share_bar(row.share),
+        "with_wait": wording.percent(row.priced_share) if row.priced_share else "",
         "per_step": wording.duration(row.per_step_us) if row.per_step_us else "",
         "ceiling": f"{wording.rate(ceiling)} {unit}" if ceiling else "",
     }

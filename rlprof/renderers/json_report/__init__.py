@@ -11,7 +11,7 @@ from typing import Final
 
 from rlprof.errors import UsageError
 from rlprof.model.activity import Bound, Component
-from rlprof.model.crash import Crash
+from rlprof.model.crash import Crash, Hang
 from rlprof.model.finding import PricedFinding
 from rlprof.model.memory import MemoryTrend, MemoryView
 from rlprof.model.profile import GpuUse, Phase, Throughput
@@ -74,6 +74,7 @@ def _run(report: Report) -> document.Run:
         started=run.started.isoformat(timespec="seconds"),
         wall_s=seconds(run.wall_us),
         crash=crash_of(report.crash),
+        hang=_hang(report.hang),
         host=dict(run.host),
         file=report.run_file or None,
     )
@@ -89,12 +90,19 @@ def crash_of(crash: Crash | None) -> document.Crash | None:
     return document.Crash(crash.exit_code, workers, crash.before_steady)
 
 
+def _hang(hang: Hang | None) -> document.Hang | None:
+    if hang is None:
+        return None
+    return filled(document.Hang, hang, start_s=seconds(hang.start_us), end_s=seconds(hang.end_us))
+
+
 def _throughput(throughput: Throughput, report: Report) -> document.Throughput:
     sps = throughput.steady_sps
     return document.Throughput(
         unit=throughput.unit,
         source=throughput.source,
         steady_sps=None if sps is None else document.Interval(*sps),
+        drift=None if throughput.drift is None else document.Drift(*throughput.drift),
         total_steps=throughput.total_steps,
         series=[
             document.Rate(seconds(start), seconds(end), sps)

@@ -50,6 +50,18 @@ class Crash(Struct, frozen=True):
     ]
 
 
+class Hang(Struct, frozen=True):
+    start_s: Number
+    end_s: Number
+    pid: int
+    role: str
+    kind: Annotated[str, means("What it waits in, as in `waits`.")]
+    file: Annotated[str, means("Of the line that waits; empty when it is not known.")]
+    line: int
+    function: str
+    for_the_dead: Annotated[bool, means("Whether a worker had died before.")]
+
+
 class Run(Struct, frozen=True):
     id: str
     command: Annotated[Sequence[str], means("The target's argv.")]
@@ -66,6 +78,12 @@ class Run(Struct, frozen=True):
     complete: Annotated[bool, means("False when the recording was cut off.")]
     crash: Annotated[
         Crash | None, means("How the run ended badly; null when it ended well or was stopped.")
+    ]
+    hang: Annotated[
+        Hang | None,
+        means(
+            "The longest stretch in which nobody worked: one process waits for a worker that died, or all for each other. No part of the steady phase; null, as nearly always, where there is none."
+        ),
     ]
     label: str | None
     git: str | None
@@ -85,6 +103,11 @@ class Phase(Struct, frozen=True):
     end_s: Number
 
 
+class Drift(Struct, frozen=True):
+    first: Number
+    last: Number
+
+
 class Throughput(Struct, frozen=True):
     unit: Annotated[
         str,
@@ -95,6 +118,12 @@ class Throughput(Struct, frozen=True):
     source: Annotated[str, means("What counted the steps; `none` when nothing did.")]
     steady_sps: Annotated[
         Interval | None, means("Steps per second of the steady phase; null when it is not known.")
+    ]
+    drift: Annotated[
+        Drift | None,
+        means(
+            "Rates of the first and of the last third of the steady phase; null where it is too short to tell. Where one is twice the other, sps_after is null."
+        ),
     ]
     total_steps: NotNegative
     series: Sequence[Rate]
@@ -142,7 +171,7 @@ class Finding(Struct, frozen=True):
     sps_after: Annotated[
         Range | None,
         means(
-            "Steps per second with the fix; null when sps is not known or not what the fix changes."
+            "Steps per second with the fix; null when sps is not known, drifts by factors, or is not what the fix changes."
         ),
     ]
     counted_in: Annotated[
@@ -174,7 +203,18 @@ class Bound(Struct, frozen=True):
 class Component(Struct, frozen=True):
     name: str
     marked: bool
-    share: Annotated[float, means("Of the critical time.")]
+    share: Annotated[
+        float,
+        means(
+            "Of the time, waits for a core left out: they, and other waits, are components of their own. All that are not marked add up to 1."
+        ),
+    ]
+    priced_share: Annotated[
+        float,
+        means(
+            "Of the critical time, its waits for a core with it, as findings and prices count it; 0 for marked ones."
+        ),
+    ]
     cpu_per_step_s: Annotated[Number, means("CPU time of all processes together per step.")]
     parallel: Annotated[float, means("Threads that do it side by side, at most the cores.")]
     ceiling_sps: Annotated[Number, means("Steps per second if all else were free.")]
@@ -372,7 +412,7 @@ class ReportDocument(Struct, frozen=True):
     components: Annotated[
         Sequence[Component],
         means(
-            "Parts of training in the steady phase; those that the program marked by rlprof.phase first."
+            "Where the time of the steady phase goes: parts of training and waits, the largest first; before them those that the program marked by rlprof.phase."
         ),
     ]
     waits: Annotated[

@@ -214,6 +214,19 @@ def speed(report: Report) -> str:
     return f"{count(round(steady.median, 1))}{GLUE}{unit}" if steady else ""
 
 
+def price_after(priced: PricedFinding, report: Report) -> str:
+    """``1 240 to 1 310 sps``; ``at least 321 sps`` where next to nothing may be left, of which nobody can say how
+    little; empty where no rate is promised.
+    """
+    after, now = priced.sps_after, report.throughput.rate_to_price
+    if after is None:
+        return ""
+    unit = rate_unit(report.throughput)
+    if now and after.high > max(_MOST_TIMES * now, 2 * after.low):
+        return f"at least {rate(after.low)}{GLUE}{unit}"
+    return between(after, unit)
+
+
 class Timed(Protocol):
     """What has a rate of steps: a throughput, a run."""
 
@@ -235,18 +248,34 @@ def lack_of_rate(throughput: Throughput) -> str:
     return f"{count(throughput.total_steps)} {throughput.unit} in too short a time to tell a steady rate"
 
 
-def why_no_speed(report: Report) -> str:
-    """Say why there are no steps per second, and what to do about it; empty where there are, or a crash tells why."""
-    if report.throughput.steady_sps is not None or (report.crash and report.crash.before_steady):
+def on_the_rate(report: Report) -> str:
+    """Say why there are no steps per second and what to do about it, or why no rate is promised; empty where there is
+    a steady rate, or a crash tells why there is none.
+    """
+    throughput = report.throughput
+    if report.crash and report.crash.before_steady:
         return ""
-    steps = report.throughput.total_steps
-    if report.throughput.unit == "none":
+    if throughput.drifts_by_factors:
+        return _drift(throughput)
+    if throughput.steady_sps is not None:
+        return ""
+    steps = throughput.total_steps
+    if throughput.unit == "none":
         return _COUNT_STEPS
     if not steps:
         return _TOO_FEW_RATES
     return (
-        f"Steps per second are not known: {count(steps)} {report.throughput.unit} were counted, in too short a time "
+        f"Steps per second are not known: {count(steps)} {throughput.unit} were counted, in too short a time "
         "to tell a steady rate. Let it train for longer."
+    )
+
+
+def _drift(throughput: Throughput) -> str:
+    assert throughput.drift is not None, "drifts by factors"
+    first, last = (f"{rate(value)}{GLUE}{rate_unit(throughput)}" for value in throughput.drift)
+    return (
+        f"The rate is not steady: {first} in the first third of the steady phase, {last} in the last. "
+        "Prices are shares of the time for it, and no rate is promised."
     )
 
 
@@ -256,7 +285,7 @@ def advice(report: Report) -> str:
         return NO_ADVICE
     known = known_causes(report)
     if known:
-        return f"Fixing the first finding {_gain(known[0], rate_unit(report.throughput))}."
+        return f"Fixing the first finding {_gain(known[0], report)}."
     if once := paid_once(report):
         return f"No known cause makes the steps slower; the start-up could be {seconds_saved(once[0])} shorter."
     if not has_samples(report):
@@ -305,7 +334,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _gain(priced: PricedFinding, unit: str) -> str:
-    if priced.sps_after is not None:
-        return f"gives {between(priced.sps_after, unit)}"
+def _gain(priced: PricedFinding, report: Report) -> str:
+    if after := price_after(priced, report):
+        return f"gives {after}"
     return f"saves {share_range(priced.saved_share)} of {of_what(priced)}"

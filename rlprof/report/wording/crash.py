@@ -4,9 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlprof.model.crash import Crash, DeadWorker, signal_of
-from rlprof.names import printable
+from rlprof.model.crash import Crash, DeadWorker, Hang, signal_of
+from rlprof.model.report import Report
+from rlprof.names import printable, short_line
 from rlprof.report import wording
+
+
+def bad_end(report: Report) -> str:
+    """How the run ended badly, or hung; empty for one that did neither."""
+    told = []
+    if report.crash is not None:
+        told.append(crash_line(report.crash, report.run.wall_us))
+    if report.hang is not None:
+        told.append(hang_line(report.hang, report.run.cwd, is_to_the_end=_lasts(report)))
+    return " ".join(told)
+
+
+def _lasts(report: Report) -> bool:
+    """Whether the hang lasted as long as the recording."""
+    assert report.hang is not None
+    return not any(phase.start_us >= report.hang.end_us for phase in report.phases)
+
+
+def hang_line(hang: Hang, cwd: str, *, is_to_the_end: bool) -> str:
+    """``Hung after that: main 12 waited 39 s in a queue at train.py:24 in main, and nobody worked.``"""
+    who = _name(hang.role, [hang.pid])
+    at = ""
+    if hang.file:
+        at = f" at {short_line(hang.file, hang.line, cwd, 60)} in {printable(hang.function)}"
+    when = f"from {wording.duration(hang.start_us)} on" if is_to_the_end else "for a while"
+    length = wording.duration(hang.end_us - hang.start_us)
+    how = {"poll": "asking again and again", "sleep": "asleep"}.get(
+        hang.kind, f"in {_in(hang.kind)}"
+    )
+    why = "after that" if hang.for_the_dead else when
+    return (
+        f"Hung {why}: {who} waited {length} {how}{at}, while nobody worked. "
+        "No rate and no price holds that time."
+    )
+
+
+def _in(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def crash_line(crash: Crash, wall_us: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Final
 
@@ -13,11 +14,16 @@ from rlprof.model.memory import MemoryView
 from rlprof.model.profile import GpuUse, Throughput
 from rlprof.model.report import Compute, Report, Resources, SyncSiteRow, TorchWindowRow, WaitRow
 from rlprof.names import printable, short_line
+from rlprof.profile.component_costs import WAITING_FOR_A_CORE
+from rlprof.profile.components import OTHER
 from rlprof.report import wording
 from rlprof.report.wording.facts import WINDOW_FATES, counter_name, counter_value
 
 LEAST_PART: Final = 0.005
 """Of the critical time, from which on a part of training is shown."""
+
+LEAST_QUEUED: Final = 0.05
+"""Of the time, from which on waits for a core are told beside each part, too."""
 
 LEAST_CORES: Final = 0.05
 """Of a core, from which on a role is named."""
@@ -182,10 +188,49 @@ def _overhead(report: Report) -> str:
     return f"cost {wording.duration(total * 1e6)} of CPU itself, {wording.percent(cost.share_of_cores)} of the cores"
 
 
-def parts_of_a_step(report: Report) -> list[Component]:
-    """Where the time of a step goes, the program's own phases first; nothing where all is one part."""
-    rows = [row for row in report.components if row.share >= LEAST_PART]
-    return rows if len(rows) > 1 else []
+def parts_of_the_time(report: Report) -> list[Component]:
+    """Where the time goes, the largest part first: all of it, so what is too little to show is told with the rest. Nothing
+    where all is one part.
+    """
+    parts = [row for row in report.components if not row.is_marked]
+    shown = [row for row in parts if _is_seen(row) and row.name != OTHER]
+    little = [row for row in parts if row not in shown]
+    if share := sum(row.share for row in little):
+        rest = next((row for row in little if row.name == OTHER), None)
+        rest = rest or Component(OTHER, 0.0, 0.0, 1.0, None)
+        priced_share = sum(row.priced_share for row in little)
+        shown.append(replace(rest, share=share, priced_share=priced_share))
+    shown.sort(key=lambda row: -row.share)
+    return shown if len(shown) > 1 and share < 1 else []
+
+
+def _is_seen(row: Component) -> bool:
+    return max(row.share, row.priced_share) >= LEAST_PART
+
+
+def marked_phases(report: Report) -> list[Component]:
+    """The phases that the program marks by itself: they may hold each other, and need not be all of the time."""
+    return [row for row in report.components if row.is_marked and row.share >= LEAST_PART]
+
+
+def waits_for_cores(report: Report) -> bool:
+    """Tell whether waits for a core are so long that parts and findings look different."""
+    return any(
+        row.name == WAITING_FOR_A_CORE and row.share >= LEAST_QUEUED for row in report.components
+    )
+
+
+def about_the_parts(report: Report) -> str:
+    """What the shares of the parts are of, where nobody would guess it; empty else."""
+    if not waits_for_cores(report):
+        return ""
+    full = report.resources is not None and report.resources.saturated
+    of_what = (
+        "The cores are full: the time is that in which threads have a core or wait for one. "
+        if full
+        else ""
+    )
+    return f"{of_what}Findings and prices count a part with its wait for a core."
 
 
 def wait_lines(report: Report) -> list[tuple[str, str, str]]:

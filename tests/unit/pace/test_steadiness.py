@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from rlprof.model.profile import Drift
 from rlprof.pace.steadiness import (
     Segment,
     clear_fall,
@@ -177,15 +178,32 @@ def test_dependent_values_count_for_less():
 
 
 def test_drift_compares_the_ends():
-    assert drift_of(windows([1000.0 - 10 * i for i in range(30)])) == pytest.approx(-0.21, abs=0.03)
-    assert drift_of(windows([1000.0] * 30)) == 0
-    assert drift_of(windows([1000.0, 1.0])) == 0
+    assert drift_of(windows([1000.0 - 10 * i for i in range(30)])) == (955.0, 755.0)
+    assert drift_of(windows([1000.0] * 30)) == (1000.0, 1000.0)
+    assert drift_of(windows([1000.0, 1.0])) is None
+
+
+def test_of_few_blocks_only_a_drift_by_factors_is_told():
+    assert drift_of(windows([1000.0, 950.0, 900.0, 850.0, 800.0, 750.0])) is None
+    assert drift_of(windows([1000.0, 900.0, 700.0, 500.0, 300.0, 100.0])) == (950.0, 200.0)
+    assert drift_of(windows([1000.0, 900.0, 700.0, 500.0, 300.0])) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "by_factors"),
+    [(100, 200, True), (200, 100, True), (100, 199, False), (100, 100, False), (0, 0, False)],
+)
+def test_twice_as_quick_is_a_drift_by_factors(first, last, by_factors):
+    assert Drift(first, last).is_by_factors is by_factors
 
 
 def test_drift_of_a_program_that_collects_then_learns_is_not_that_of_its_turns():
     turns = windows([1000.0, 1000.0, 0.0, 0.0, 0.0] * 12)
 
-    assert drift_of(turns) == pytest.approx(0, abs=0.01)
+    drift = drift_of(turns)
+
+    assert drift is not None
+    assert drift.change == pytest.approx(0, abs=0.01)
     assert clear_fall(turns) is None
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder, Saving
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Drift, PhaseKind, Profile
 from rlprof.pricing.ranking import MOST_SAVED
 from rlprof.pricing.sale import Sale, price
 from rlprof.pricing.samples import samples_behind, without_nodes
@@ -163,6 +163,17 @@ def test_even_the_whole_time_is_never_promised():
 
     assert priced.saved_share.high == MOST_SAVED
     assert priced.sps_after.high == pytest.approx(1000 / (1 - MOST_SAVED))
+
+
+@pytest.mark.parametrize(("last", "is_promised"), [(80.0, True), (24.0, False)])
+def test_a_rate_that_drifts_by_factors_promises_none_after_the_fix(last, is_promised):
+    profile = profile_of(a_hot_line(0.4))
+    drifting = replace(profile.throughput, drift=Drift(100.0, last))
+
+    priced = price_one(replace(profile, throughput=drifting), "hot.py")
+
+    assert (priced.sps_after is not None) is is_promised
+    assert priced.saved_share.low > 0.3
 
 
 def test_a_second_saved_is_a_second_of_this_run():

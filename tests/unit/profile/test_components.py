@@ -154,6 +154,84 @@ def test_shares_of_all_parts_are_the_critical_time():
     assert sum(it.share for it in profile.components) == pytest.approx(1.0)
 
 
+def shares(run: RunBuilder) -> dict[str, float]:
+    """The table of a run; it is all of the time."""
+    profile = build_profile(run.recording())
+    assert sum(it.share for it in profile.components) == pytest.approx(1.0)
+    return {it.name: pytest.approx(it.share, abs=1e-6) for it in profile.components if it.share}
+
+
+def test_what_waits_for_a_core_is_a_row_and_prices_count_it_with_its_part():
+    run = a_run().process("main", steps=1000)
+    run.spends(6.0, "train.py:12 main", GYM, cpu=0.25).spends(4.0, "train.py:13 main", LINEAR)
+
+    assert shares(run) == {"waiting for a core": 0.45, "inference": 0.4, "environment": 0.15}
+    profile = build_profile(run.recording())
+    assert row(profile, "environment").priced_share == pytest.approx(0.6)
+    assert row(profile, "waiting for a core").priced_share == 0
+    assert row(profile, "waiting for a core").ceiling_sps is None
+
+
+def test_on_a_full_host_the_time_is_that_of_all_threads_with_and_without_a_core():
+    run = a_run().with_run(host={"usable_cores": "1"}).process("main", steps=1000)
+    run.spends(10.0, "train.py:12 main", GYM, cpu=0.5)
+    run.process("worker").spends(10.0, "worker.py:2 loop", LINEAR, cpu=0.3)
+    run.gauge("cpu_us", 3e5)  # Of 0.5 s a window: twice what its Python threads have.
+
+    profile = build_profile(run.recording())
+
+    assert profile.load.saturated
+    # 5 s of the environment, 6 s of the worker, 12 s in the queue.
+    assert shares(run) == {
+        "waiting for a core": 12 / 23,
+        "environment": 5 / 23,
+        "inference": 3 / 23,
+        "threads without Python": 3 / 23,
+    }
+    assert row(profile, "environment").priced_share == pytest.approx(5 / 11)
+
+
+LOCKED = Script("train.py", "lock.acquire()\ntime.sleep(0.1)\n")
+
+
+def test_waits_for_locks_and_sleep_have_rows_of_their_own():
+    run = a_run().process("main", steps=1000).source("train.py", LOCKED.text)
+    run.spends(3.0, "train.py:1 main", idle=True).spends(2.0, "train.py:2 main", idle=True)
+    run.spends(5.0, "train.py:9 main", GYM)
+
+    assert shares(run) == {"environment": 0.5, "lock wait": 0.3, "asleep": 0.2}
+
+
+def test_an_environment_that_sleeps_is_the_environment():
+    world = "class World:\n    def step(self):\n        time.sleep(0.1)\n"
+    run = a_run().process("main", steps=1000).source("world.py", world)
+    run.spends(4.0, "train.py:9 main", "world.py:3 World.step", idle=True).spends(
+        6.0, "train.py:9 main"
+    )
+
+    assert shares(run) == {"other": 0.6, "environment": 0.4}
+
+
+def test_a_wait_for_the_interpreter_lock_is_a_row():
+    run = a_run().process("main", steps=1000)
+    run.spends(6.0, "train.py:12 main", idle=True).spends(4.0, "train.py:13 main", LINEAR)
+    run.thread("learner").spends(10.0, "train.py:40 learn", LINEAR)
+
+    assert shares(run)["GIL wait"] == 0.6
+
+
+def test_a_rate_that_drifts_by_factors_promises_no_ceiling():
+    recording = sequential(steps=0).recording()
+    slower = tuple(
+        Counter(window.id, 0, "steps", 1000 / (1 + window.id)) for window in recording.windows
+    )
+
+    profile = build_profile(replace(recording, counters=slower))
+
+    assert profile.throughput.drifts_by_factors
+    assert row(profile, "environment").ceiling_sps is None
+
+
 def test_the_program_s_own_phases_stand_first():
     recording = sequential().recording()
     window = recording.windows[-1].id

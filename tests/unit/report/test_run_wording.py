@@ -12,7 +12,9 @@ from rlprof.model.report import Compute, Resources, SyncSiteRow, TorchWindowRow,
 from rlprof.report.wording import unglued
 from rlprof.report.wording.run import (
     LEAST_PART,
-    parts_of_a_step,
+    about_the_parts,
+    marked_phases,
+    parts_of_the_time,
     run_facts,
     spread,
     torch_lines,
@@ -23,13 +25,47 @@ from tests.report_factories import a_process, a_report, a_sync_site, a_torch_win
 MIB = 1 << 20
 
 
-def test_parts_of_a_step_are_those_that_can_be_seen_and_more_than_one():
-    def shown(*shares: float) -> list[str]:
-        rows = tuple(Component(f"part {it}", it, 100.0, 1, 10.0) for it in shares)
-        return [row.name for row in parts_of_a_step(a_report(seen={"components": rows}))]
+def parts(*rows: Component) -> list[tuple[str, float]]:
+    shown = parts_of_the_time(a_report(seen={"components": rows}))
+    return [(row.name, round(row.share, 6)) for row in shown]
 
-    assert shown(0.6, 0.4, LEAST_PART / 2) == ["part 0.6", "part 0.4"]
-    assert shown(1.0, LEAST_PART / 2) == []
+
+def a_part(share: float, name: str = "") -> Component:
+    return Component(name or f"part {share}", share, 100.0, 1, 10.0, priced_share=share)
+
+
+def test_all_of_the_time_is_told_what_is_little_together():
+    little = LEAST_PART / 2
+
+    assert parts(a_part(0.6), a_part(0.4 - 2 * little), a_part(little), a_part(little)) == [
+        ("part 0.6", 0.6),
+        ("part 0.395", 0.395),
+        ("other", 0.005),
+    ]
+    assert parts(a_part(0.6), a_part(little), a_part(0.4 - little, "other")) == [
+        ("part 0.6", 0.6),
+        ("other", 0.4),
+    ]
+    assert parts(a_part(1.0), a_part(0.0)) == []
+
+
+def test_phases_that_the_program_marks_are_no_part_of_the_sum():
+    rows = (replace(a_part(0.7, "rollout"), is_marked=True), a_part(0.6), a_part(0.4))
+
+    assert parts(*rows) == [("part 0.6", 0.6), ("part 0.4", 0.4)]
+    report = a_report(seen={"components": rows})
+    assert [row.name for row in marked_phases(report)] == ["rollout"]
+
+
+def test_waits_for_a_core_are_told_with_what_prices_count():
+    def about(queued: float, *, saturated: bool = False) -> str:
+        rows = (replace(a_part(1 - queued), priced_share=1.0), a_part(queued, "waiting for a core"))
+        resources = Resources(2, 2.0, 1.0, 0.0, saturated, ())
+        return about_the_parts(a_report(seen={"components": rows, "resources": resources}))
+
+    assert about(0.04) == ""
+    assert about(0.4) == "Findings and prices count a part with its wait for a core."
+    assert about(0.4, saturated=True).startswith("The cores are full")
 
 
 def facts(**seen: Any) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rlprof.model.activity import Bound, BoundBy
 from rlprof.model.finding import Confidence, PricedFinding
-from rlprof.model.profile import PhaseKind, Throughput
+from rlprof.model.profile import Drift, Interval, PhaseKind, Throughput
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.report import wording
@@ -14,7 +14,7 @@ from tests.report_factories import a_finding, a_report
 
 def why(throughput: Throughput) -> str:
     report: Report = a_report(sps=None)
-    return wording.why_no_speed(replace(report, throughput=throughput))
+    return wording.on_the_rate(replace(report, throughput=throughput))
 
 
 def test_why_there_is_no_rate_tells_what_was_missing():
@@ -23,6 +23,30 @@ def test_why_there_is_no_rate_tells_what_was_missing():
     assert "nothing counted steps" in why(Throughput("none", "none", None))
     assert "12 steps were counted" in why(Throughput("steps", "rlprof.step", None, total_steps=12))
     assert "too few rates" in why(printed)
+
+
+def drifting(first: float, last: float) -> Throughput:
+    rate = Interval(126.0, min(first, last), max(first, last))
+    return Throughput("steps", "rlprof.step", rate, total_steps=9_000, drift=Drift(first, last))
+
+
+def test_a_rate_that_drifts_by_factors_is_told_with_both_its_ends():
+    assert "561 sps in the first third of the steady phase, 24 sps in the last" in wording.unglued(
+        why(drifting(561.4, 24.0))
+    )
+    assert why(drifting(561.4, 400.0)) == ""
+
+
+def test_a_price_of_nearly_all_time_has_no_upper_end():
+    def after(low: float, high: float) -> str:
+        report = a_report(sps=126.0)
+        priced = a_finding(saves=(low, high), sps_after=(126 / (1 - low), 126 / (1 - high)))
+        return wording.unglued(wording.price_after(priced, report))
+
+    assert after(0.608, 0.99) == "at least 321 sps"
+    assert after(0.5, 0.6) == "252 to 315 sps"
+    assert after(0.98, 0.99) == "6 300 to 12 600 sps"
+    assert wording.price_after(a_finding(sps_after=None), a_report()) == ""
 
 
 def test_a_finding_that_is_not_listed_says_where_its_time_is_counted():

@@ -1,0 +1,157 @@
+"""Hangs: stretches of a run in which nobody works and somebody waits for a worker that died, or all wait to the end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from rlprof.libraries.step_sources import STEP_SOURCES
+from rlprof.model.activity import FOR_OTHERS, WaitKind
+from rlprof.model.counters import BATCHES, IPC_MESSAGES, UPDATES
+from rlprof.model.crash import WORKERS, has_died
+from rlprof.model.gauges import CPU_US
+from rlprof.model.recording import Recording, Thread, Window
+from rlprof.pace.steps import Span
+from rlprof.pace.times import Times
+
+LEAST_AFTER_DEATH_US: Final = 5_000_000
+"""Length of a stretch without work, after a worker died, from which on it is a hang: what ends by itself
+sooner (a pool that starts another worker, a time-out that was meant) costs no more than that."""
+
+LEAST_US: Final = 10_000_000
+"""The same where nobody died: all wait for each other until the run is ended from outside."""
+
+_NOTICED_AFTER_US: Final = 2_000_000
+"""A dead process is noticed at the next look at the tree, and work may cease before, too."""
+
+QUIET: Final = 0.05
+"""Part of a core that all processes together may use in a hang: they look at the time, and at whether others live."""
+
+_MOST_QUEUED: Final = 0.5
+"""Part of a core that threads may wait for one: beyond it, somebody wants to work and cannot."""
+
+_MOSTLY: Final = 0.8
+"""Part of a stretch that a thread waits for others for it to be one that hangs."""
+
+_LAST: Final = 2
+"""Windows from the end within which a hang that somebody put an end to ends."""
+
+_PROGRESS: Final = frozenset({*STEP_SOURCES, UPDATES, BATCHES, IPC_MESSAGES})
+"""Counters of what a hang has none of."""
+
+ENDLESS: Final = (FOR_OTHERS - {WaitKind.SOCKET, WaitKind.EVENT_LOOP}) | {WaitKind.LOCK}
+"""Waits that end by the run's own processes alone: behind a socket may be somebody else who works."""
+
+
+def find_hang(recording: Recording, times: Times, kinds: Mapping[int, WaitKind]) -> Span | None:
+    """The windows of the longest hang; None where there is none, as nearly always."""
+    windows = recording.windows
+    stretches = [
+        stretch
+        for stretch in _quiet_stretches(recording, times, kinds)
+        if length_us(windows, stretch) >= LEAST_AFTER_DEATH_US
+    ]
+    hangs = [stretch for stretch in stretches if _is_hang(stretch, recording, kinds)]
+    return max(hangs, key=lambda it: length_us(windows, it), default=None)
+
+
+def is_after_a_death(recording: Recording, start_us: int) -> bool:
+    """Whether a worker had died when a stretch without work began; rlprof may notice it later."""
+    return any(
+        has_died(process) and (process.ended_us or 0) <= start_us + _NOTICED_AFTER_US
+        for process in recording.processes
+    )
+
+
+def waited_by_thread(
+    recording: Recording, stretch: Span, kinds: Mapping[int, WaitKind]
+) -> dict[int, dict[WaitKind, int]]:
+    """µs that each thread waits in ``stretch``, by kind; busy time too in loops that poll."""
+    waited: dict[int, dict[WaitKind, int]] = defaultdict(lambda: defaultdict(int))
+    for window, thread, node, wall, idle, _ in recording.samples.rows():
+        if stretch.first <= window <= stretch.last:
+            kind = kinds.get(node, WaitKind.UNKNOWN)
+            waited[thread][kind] += wall if kind is WaitKind.POLL else idle
+    return waited
+
+
+def _quiet_stretches(
+    recording: Recording, times: Times, kinds: Mapping[int, WaitKind]
+) -> Iterator[Span]:
+    """Yield the longest stretches in which nobody works: by CPU time, since who looks at the time on a shared
+    machine may queue for long.
+    """
+    busy, cpu = _sums(recording, times.busy_us), _sums(recording, times.cpu_us)
+    polling = [0.0] * times.windows
+    if WaitKind.POLL in kinds.values():
+        for number, _, node, wall, idle, _ in recording.samples.rows():
+            if kinds.get(node) is WaitKind.POLL:
+                polling[number] += wall - idle
+    of_process = [0.0] * times.windows
+    for gauge in recording.gauges:
+        if gauge.name == CPU_US:
+            of_process[gauge.window] += gauge.value
+    moved = {it.window for it in recording.counters if it.name in _PROGRESS and it.value > 0}
+    first: int | None = None
+    for window in recording.windows:
+        i = window.id
+        works_us = max(cpu[i], of_process[i]) - polling[i]
+        queues_us = busy[i] - cpu[i] - polling[i]
+        is_quiet = (
+            works_us <= QUIET * window.length_us
+            and queues_us <= _MOST_QUEUED * window.length_us
+            and i not in moved
+        )
+        if is_quiet and first is None:
+            first = i
+        elif not is_quiet and first is not None:
+            yield Span(first, i - 1)
+            first = None
+    if first is not None:
+        yield Span(first, times.windows - 1)
+
+
+def _sums(recording: Recording, by_cell: Sequence[int]) -> list[int]:
+    """Of all threads together, by window."""
+    count = len(recording.windows)
+    return [
+        sum(by_cell[thread.id * count + i] for thread in recording.threads) for i in range(count)
+    ]
+
+
+def _is_hang(stretch: Span, recording: Recording, kinds: Mapping[int, WaitKind]) -> bool:
+    start_us = recording.windows[stretch.first].start_us
+    long_us = length_us(recording.windows, stretch)
+    waited = waited_by_thread(recording, stretch, kinds)
+    mains = [
+        thread.id
+        for thread in recording.threads
+        if thread.is_main and thread.id in waited and _is_of_run(recording, thread, stretch)
+    ]
+    least_us = _MOSTLY * long_us
+    if is_after_a_death(recording, start_us):
+        # Also asleep between two looks whether there is something new.
+        return any(
+            sum(waited[main][kind] for kind in ENDLESS | {WaitKind.SLEEP}) >= least_us
+            for main in mains
+        )
+    return (
+        long_us >= LEAST_US
+        and stretch.last >= len(recording.windows) - _LAST
+        and not (recording.run.complete and recording.run.exit_code == 0)
+        and bool(mains)
+        and all(sum(waited[main][kind] for kind in ENDLESS) >= least_us for main in mains)
+    )
+
+
+def _is_of_run(recording: Recording, thread: Thread, stretch: Span) -> bool:
+    """Whether it is alive at the end of the stretch, and no program of another kind that the run started."""
+    process = recording.processes[thread.process]
+    end_us = recording.windows[stretch.last].start_us
+    lives = process.ended_us is None or process.ended_us >= end_us
+    return lives and process.start_method in {"root", *WORKERS}
+
+
+def length_us(windows: Sequence[Window], stretch: Span) -> int:
+    return windows[stretch.last].end_us - windows[stretch.first].start_us

@@ -1,0 +1,135 @@
+"""Hangs: when a stretch without work is one, and what the report says of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import Recording, Samples, ThreadClock
+from rlprof.profile.build import build_profile
+from rlprof.report.build import build_report
+from rlprof.report.wording import unglued
+from rlprof.report.wording.crash import bad_end
+from tests.factories import SECOND, a_run
+from tests.profile_factory import STDLIB
+
+GET = f"{STDLIB}/multiprocessing/queues.py:103 Queue.get"
+SELECT = f"{STDLIB}/selectors.py:415 select"
+FIRST = 12
+"""Window in which nobody works any more: the sixth second."""
+
+
+def a_training(
+    *waiting: str,
+    steps: float = 0,
+    exit_code: int | None = 137,
+    run_exit_code: int | None = 0,
+    steady_s: float = 20.0,
+    last: int = 1000,
+    asks: float = 0.0,
+) -> Recording:
+    """Main takes what a worker makes, which ends in the sixth second. From then on, until window ``last``, main waits in
+    ``waiting`` and spends ``asks`` of the time on a CPU.
+    """
+    run = a_run(start_up_s=0, steady_s=steady_s).with_run(exit_code=run_exit_code)
+    run.process("main", steps=steps).spends(steady_s, "train.py:20 main")
+    run.process("worker").spends(steady_s, "worker.py:3 work")
+    run.spends(0.001, "train.py:24 main", *waiting)
+    recording = run.recording()
+    wait = len(recording.nodes) - 1
+    samples = Samples()
+    clocks: dict[tuple[int, int], list[int]] = {}
+    for window, thread, node, wall, _, _ in recording.samples.rows():
+        hangs = FIRST <= window <= last
+        if node == wait or (hangs and thread == 1):
+            continue
+        cpu = round(asks * wall) if hangs else wall
+        row = (wait, wall, wall - cpu, cpu) if hangs else (node, wall, 0, cpu)
+        samples.add(window, thread, *row)
+        clocks[window, thread] = [wall, row[2], cpu]
+    main, worker = recording.processes
+    ended_us = FIRST * SECOND // 2
+    return replace(
+        recording,
+        samples=samples,
+        processes=(main, replace(worker, exit_code=exit_code, ended_us=ended_us)),
+        clocks=tuple(
+            ThreadClock(window, thread, wall, idle, 0, cpu, 0)
+            for (window, thread), (wall, idle, cpu) in sorted(clocks.items())
+        ),
+        counters=tuple(it for it in recording.counters if not FIRST <= it.window <= last),
+    )
+
+
+def phases(profile: Profile) -> list[tuple[PhaseKind, float, float]]:
+    return [(it.kind, it.start_us / SECOND, it.end_us / SECOND) for it in profile.phases]
+
+
+def said(recording: Recording) -> str:
+    return unglued(bad_end(build_report(recording)))
+
+
+@pytest.mark.parametrize("steps", [0, 10_000])
+def test_a_wait_for_a_worker_that_died_is_a_hang_and_never_steady(steps):
+    profile = build_profile(a_training(GET, steps=steps))
+
+    assert phases(profile)[-1] == (PhaseKind.HANG, 6.0, 20.0)
+    assert all(end <= 6.0 for kind, _, end in phases(profile) if kind is PhaseKind.STEADY)
+    assert profile.hang is not None
+    assert (profile.hang.pid, profile.hang.kind, profile.hang.line) == (1000, "queue", 24)
+    assert profile.steady_us <= 6 * SECOND
+
+
+def test_it_is_told_first_after_the_death_with_its_place():
+    assert said(a_training(GET)) == (
+        "A worker died: worker 1001 was killed by SIGKILL, after 6.0 s of 20.0 s. Hung after that: main 1000 waited "
+        "14.0 s in a queue at train.py:24 in main, while nobody worked. No rate and no price holds that time."
+    )
+
+
+def test_a_run_that_goes_on_after_a_hang_keeps_its_longer_part():
+    profile = build_profile(a_training(GET, steps=10_000, last=29))
+
+    kinds = [kind for kind, _, _ in phases(profile)]
+    assert kinds == [PhaseKind.STEADY, PhaseKind.HANG, PhaseKind.SHUTDOWN]
+    longer = build_profile(a_training(GET, steps=10_000, steady_s=40, last=29))
+    kind, start, end = phases(longer)[-1]
+    # The first count after it is for the hang, too.
+    assert (kind, end) == (PhaseKind.STEADY, 40.0)
+    assert start in (15.0, 15.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_one"),
+    [
+        pytest.param({"last": FIRST + 8}, False, id="too short"),
+        pytest.param({"last": FIRST + 10}, True, id="just long enough"),
+        pytest.param({"exit_code": 0}, False, id="a worker that was done"),
+        pytest.param({"exit_code": 143}, False, id="a worker that was stopped"),
+        pytest.param({"exit_code": 0, "run_exit_code": 130}, True, id="ended by Ctrl-C"),
+        pytest.param({"exit_code": 0, "run_exit_code": 130, "last": 30}, False, id="and went on"),
+        pytest.param({"asks": 0.04}, True, id="looks at the time"),
+        pytest.param({"asks": 0.2}, False, id="works a little"),
+    ],
+)
+def test_what_is_a_hang(changes, is_one):
+    assert (build_profile(a_training(GET, **changes)).hang is not None) is is_one
+
+
+def test_who_waits_behind_a_socket_may_wait_for_somebody_who_works():
+    assert build_profile(a_training(SELECT, exit_code=0, run_exit_code=130)).hang is None
+
+
+def test_steps_that_are_counted_are_no_hang():
+    stepping = a_training(GET)
+    counters = a_training(GET, steps=1000, last=FIRST - 1).counters
+
+    assert build_profile(replace(stepping, counters=counters)).hang is None
+
+
+def test_all_that_wait_for_each_other_until_they_are_stopped_hang():
+    told = said(a_training(GET, exit_code=0, run_exit_code=130))
+
+    assert told.startswith("Hung from 6.0 s on: main 1000 waited 14.0 s in a queue at train.py:24")
