@@ -36,6 +36,11 @@ class Function:
         return self.node.lineno
 
     @property
+    def code_line(self) -> int:
+        """The first line of its code object: that of its first decorator."""
+        return min([self.node.lineno, *(it.lineno for it in self.node.decorator_list)])
+
+    @property
     def last_line(self) -> int:
         return self.node.end_lineno or self.node.lineno
 
