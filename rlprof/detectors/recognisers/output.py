@@ -55,7 +55,7 @@ _WRITES_FILES: Final = re.compile(
     r"^(write\w*|save\w*|to_(csv|parquet|pickle|feather|hdf)|imwrite|imsave|__setitem__|flush)$"
 )
 
-_LIBRARIES: Final = (
+_LIBRARIES: Final[tuple[tuple[Sink, Callable[[str], object], re.Pattern[str]], ...]] = (
     *((sink, _files_of(sink), re.compile(functions)) for sink, functions in _WRITERS.items()),
     (Sink.FILES, _FILE_LIBRARIES.search, _WRITES_FILES),
 )
