@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from rlprof.source.values import Value, value_of
-from rlprof.syntax.imports import full_name, imported
+from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule
 from rlprof.syntax.origin import Origin, origin_of_file
 
@@ -38,7 +38,7 @@ class Callee(NamedTuple):
 def callee(call: ast.Call, known: Mapping[str, Value], module: SourceModule | None) -> Callee:
     value = value_of(call.func, known)
     if value is None:
-        return Callee(_public(full_name(call.func, imported(module)) if module else ""))
+        return Callee(_public(full_name(call.func, module.imports) if module else ""))
     name = value.function or value.made
     if not name and value.type == "__getattr__" and isinstance(call.func, ast.Attribute):
         name = f"{value.owner}.{call.func.attr}"

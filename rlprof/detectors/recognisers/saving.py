@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from rlprof.libraries.known import files_of
@@ -43,11 +44,11 @@ def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
     module, statement = lines.module(frame.file), lines.statement(frame)
     if module is None or statement is None:
         return False
-    calls = [
-        node
-        for node in statement.walk()
-        if isinstance(node, ast.Call) and called_name(node) in _SAVES
-    ]
+    parts = statement.walk()
+    if isinstance(statement.node, ast.With):
+        # The file is opened to save something to it.
+        parts = chain(parts, ast.walk(ast.Module(statement.node.body, [])))
+    calls = [it for it in parts if isinstance(it, ast.Call) and called_name(it) in _SAVES]
     known = values.of(frame.file, statement) if calls else {}
     callees = (callee(call, known, module) for call in calls)
     return any(not it.is_yours and it.name != _ROWS for it in callees)
