@@ -81,7 +81,7 @@ _LOG_FILE = (
 
 LOGGING_EMIT = Fault(
     "log-each-step",
-    ("logging-emit",),
+    ("output-per-step",),
     {
         "step": Code(
             '$log.info("step %d: reward %.3f", $count, $reward)',
@@ -99,7 +99,7 @@ LOGGING_EMIT = Fault(
 
 PRINTING = Fault(
     "print-each-step",
-    ("logging-emit",),
+    ("output-per-step",),
     {
         "step": Code(
             "$kept[$count % 50] = $reward\n"
@@ -123,7 +123,7 @@ PRINTING = Fault(
 
 FLUSHING = Fault(
     "flush-each-step",
-    ("blocking-io", "logging-emit"),
+    ("output-per-step",),
     {
         "step": Code(
             '$kept.write(f"{$count},{$reward}\\n")\n$kept.flush()', kept='open("rewards.csv", "w")'
@@ -138,7 +138,7 @@ FLUSHING = Fault(
 
 OPENING = Fault(
     "open-each-step",
-    ("blocking-io", "logging-emit"),
+    ("output-per-step",),
     {
         "step": Code(
             'with open("returns.txt", "a") as $tmp:\n    $tmp.write(f"{$count} {$reward}\\n")'

@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -14,6 +15,7 @@ from rlprof.detectors.recognisers.conversions import (
     Kind,
     costs_nothing,
     find_conversions,
+    is_surely_large,
 )
 from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
@@ -22,6 +24,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.replay import replay_lines_by_file
+from rlprof.source.tensor_lists import seen_tensor_lines
 from rlprof.source.tensor_loops import tensor_loops
 from rlprof.source.values import Values
 from rlprof.syntax.module import Function, called_name
@@ -108,21 +111,27 @@ class _Search:
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._by_line: dict[tuple[str, int], Conversion] = {}
-        # Batches drawn from Python objects have a fix of their own: `replay-sampling`.
         of_batches = replay_lines_by_file(profile.sources)
         values = Values(profile.values)
-        # As have loops that take a tensor apart: `python-loop-over-tensor`.
-        of_loops = {
-            file: tensor_loops(text, values.tensors(file)) for file, text in profile.sources.items()
-        }
         for file in sorted(profile.sources):
             module = self.lines.module(file)
-            for conversion in find_conversions(module) if module else ():
+            if module is None:
+                continue
+            # They have a fix of their own: `replay-sampling`, `tensor-from-list`, `python-loop-over-tensor`.
+            of_others = {
+                *of_batches.get(file, {}),
+                *seen_tensor_lines(module, file, values),
+                *tensor_loops(profile.sources[file], values.tensors(file)),
+            }
+            for conversion in find_conversions(module, partial(values.of, file)):
                 span = range(min(conversion.lines), max(conversion.lines) + 1)
-                if module and costs_nothing(conversion, module, values.between(file, span)):
+                known = values.between(file, span)
+                if costs_nothing(conversion, module, known):
+                    continue
+                if known and conversion.beside and not is_surely_large(conversion, module, known):
                     continue
                 for line in conversion.lines:
-                    if line not in of_batches.get(file, {}) and line not in of_loops[file]:
+                    if line not in of_others:
                         self._by_line.setdefault((file, line), conversion)
         self._functions = {
             (file, id(it.function)) for (file, _), it in self._by_line.items() if it.function
@@ -200,11 +209,23 @@ class _Search:
         small = function.last_line - function.first_line < SMALL_FUNCTION_LINES
         if not small or claim.matched_us < MOST_OF_FUNCTION * claim.inclusive_us:
             return
+        if self._calls_work(claim):
+            return
         claim.whole = True
         claim.weights.clear()
         for top in claim.tops:
             claim.nodes.update(self.tree.subtree(top))
             claim.weights[self.lines.line(top)] += self.tree.total_cost(top).wall_us
+
+    def _calls_work(self, claim: _Claim) -> bool:
+        """Whether it calls functions of the user's that convert nothing: the loop of a training, for one."""
+        return any(
+            self.lines.is_yours(self.tree.frame(node))
+            and (function := self._function(node)) is not None
+            and (self.tree.frame(node).file, id(function)) not in self._functions
+            for top in claim.tops
+            for node in self.tree.subtree(top)
+        )
 
     def removable(self, claim: _Claim, steps: float) -> Range:
         """All but what the array operations cost that take the place of the claim's lines."""
@@ -267,7 +288,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _title(claims: list[_Claim], heaviest: Line) -> str:
-    kinds = set[Kind]().union(*(claim.kinds for claim in claims))
+    # Searches here and there are not what it is about.
+    kinds = max(claims, key=lambda claim: claim.matched_us).kinds
     where = short_place(heaviest)
     if kinds == {Kind.SEARCH}:
         return f"a search by hand for the best value runs at every step ({where})"

@@ -1,4 +1,4 @@
-"""Files read, written and synced, and servers asked, while the training waits."""
+"""Files read, and servers asked, while the training waits."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.log_output import find_output
+from rlprof.detectors.recognisers.output import find_output
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT, classify_components
-from rlprof.source.file_access import Access, file_accesses
+from rlprof.source.file_access import Access, file_access
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.values import Values
 from rlprof.syntax.origin import Origin, origin, origin_of_file
 from rlprof.units import duration, percent
 
@@ -26,32 +27,19 @@ MIN_SHARE: Final = 0.02
 """Of the critical time. A file per episode or update stays below it: 20 to 150 µs each."""
 
 REMOVABLE: Final[Mapping[Access, Range]] = calibrated(
-    {
-        Access.SYNC: Range(0.9, 1.0),
-        Access.REMOTE: Range(0.4, 1.0),
-        Access.OPEN: Range(0.9, 1.0),
-        Access.READ: Range(0.6, 1.0),
-        Access.WRITE: Range(0.3, 0.95),
-    },
+    {Access.REMOTE: Range(0.4, 1.0), Access.READ: Range(0.6, 1.0)},
     unit="part of the time of the access",
-    source="Python 3.11, times a buffered write: flushed 40, opened and closed for it 500, synced "
-    "40 000; sqlite's commit over its insert 17 000; a small file read from the system's "
-    "cache over its array in memory 180 to 700",
+    source="Python 3.11: a small file read from the system's cache over its array in memory 180 to 700",
     date="2026-11-21",
 )
 """Part that goes: less where each small file is read only once; and a request in a thread still takes the
 interpreter for a part of its time."""
 
 _FIXES: Final[Mapping[Access, str]] = {
-    Access.SYNC: "Sync, flush or commit once per rollout or at the end, not at each step: the system "
-    "writes by itself, and only a crash of the machine loses the last seconds.",
     Access.REMOTE: "Hand the requests to a thread through a queue.Queue, or gather them and send one "
     "per rollout.",
-    Access.OPEN: "Open the file once before the loop and keep it open, or gather the data and write "
-    "it once per rollout.",
     Access.READ: "Read the files once before the loop and keep their data in memory; what does not "
     "fit, read ahead in a thread or in DataLoader workers.",
-    Access.WRITE: "Gather the data and write it once per rollout in one call, or hand it to a thread.",
 }
 
 
@@ -61,7 +49,7 @@ class _Accesses:
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self.nodes = find_file_access(self.lines, profile.sources)
+        self.nodes = find_file_access(self.lines, Values(profile.values))
         if Access.REMOTE in self.nodes.values():
             self._leave_out_simulators(profile)
         self.by_access: dict[Access, float] = defaultdict(float)
@@ -111,8 +99,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=accesses.lines.shown_locations(accesses.weights, whole),
         evidence=tuple(_evidence(profile, accesses)),
         fix=_FIXES[access],
-        confidence=Confidence.MEASURED if access in (Access.SYNC, Access.OPEN) else Confidence.BOUNDED,
-    )  # fmt: skip
+        confidence=Confidence.BOUNDED,
+    )
 
 
 def _evidence(profile: Profile, accesses: _Accesses) -> Iterable[str]:
@@ -137,7 +125,7 @@ def _evidence(profile: Profile, accesses: _Accesses) -> Iterable[str]:
 
 # --- where files and servers are asked ------------------------------------------------------
 #
-# Library code by its file and function, C code by the user's line. Output of logging and checkpoints
+# Library code by its file and function, C code by the user's line. Output and checkpoints
 # are left out: they have causes of their own.
 
 
@@ -156,12 +144,6 @@ _LIBRARIES: Final[tuple[tuple[Access, re.Pattern[str], re.Pattern[str]], ...]] =
             r"|/zipfile/|/torch/serialization\.py$",
             r"^(read\w*|load\w*|open|genfromtxt|fromfile|imread|__getitem__|i?glob|rglob|iterdir)$",
         ),
-        (
-            Access.WRITE,
-            r"/pathlib\.py$|/pathlib/|/numpy/lib/_?npyio(_impl)?\.py$|/PIL/Image\w*\.py$|/imageio/|/pandas/"
-            r"|/pyarrow/|/h5py/|/zarr/|/minari/|/torchvision/io/|/(gzip|bz2|lzma)\.py$|/matplotlib/figure\.py$",
-            r"^(write\w*|save\w*|to_(csv|parquet|pickle|feather|hdf)|imwrite|imsave|__setitem__|flush)$",
-        ),
     )
 )
 
@@ -171,11 +153,12 @@ _TAKES_BYTES: Final = re.compile(
 """Standard library that the user's own line calls to turn bytes into values and back."""
 
 
-def find_file_access(lines: UserLines, sources: Mapping[str, str]) -> dict[int, Access]:
+def find_file_access(lines: UserLines, values: Values) -> dict[int, Access]:
     """Nodes whose own time is access to files and servers, in loops of the user's."""
     tree = lines.tree
-    output = find_output(lines)
-    saving = set(saving_calls(lines))
+    output = find_output(lines, values).sinks
+    saving = set(saving_calls(lines, values))
+    known: dict[tuple[str, int], Access | None] = {}
     found: dict[int, Access] = {}
     below: set[int] = set()
     for node in tree.hot_nodes():
@@ -189,18 +172,32 @@ def find_file_access(lines: UserLines, sources: Mapping[str, str]) -> dict[int, 
         elif node in output:
             continue
         elif lines.is_yours(frame):
-            text = sources.get(frame.file)
-            access = file_accesses(text).get(frame.line) if text else None
+            key = (frame.file, frame.line)
+            if key not in known:
+                known[key] = _on_line(lines, values, frame)
+            access = known[key]
             if access is not None and lines.is_repeated(node):
                 found[node] = access
         elif (access := _of_library(frame)) is not None and lines.is_repeated(node):
-            # The user's line may know more: a write for which the file is opened each time.
             found[node] = found.get(parent, access)
             below.add(node)
         elif parent in found and _takes_bytes(frame):
             found[node] = found[parent]
             below.add(node)
     return found
+
+
+def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
+    module = lines.module(frame.file)
+    if module is None:
+        return None
+    found = {
+        file_access(call, values.of(frame.file, statement), module)
+        for statement in module.statements_at(frame.line)
+        for call in statement.walk()
+        if isinstance(call, ast.Call)
+    }
+    return next((access for access in Access if access in found), None)
 
 
 @lru_cache(maxsize=65536)

@@ -13,6 +13,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import UserLines, short_place
+from rlprof.source.values import Values
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.01
@@ -25,7 +26,7 @@ REMOVABLE: Final = Range(0.8, 1.0)
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
-    owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines))
+    owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines, Values(profile.values)))
     time = calls_time(tree, ((entry, lines.line(by)) for entry, by in owners if by != NO_PARENT))
     if not whole or time.total_us / whole < MIN_SHARE:
         return

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.log_output import emitting_nodes, find_output, is_logging_file
 from rlprof.detectors.recognisers.logging_calls import (
     QUIET_LEVELS,
+    UNREAD,
     EagerMessage,
     eager_messages,
     find_wrappers,
+    unread_messages,
 )
+from rlprof.detectors.recognisers.output import emitting_nodes, find_output, is_logging_file
+from rlprof.detectors.recognisers.text_takers import KEPT
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.values import Values
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.005
 """Of the critical time. Half of what a report lists: below it a sample or two decide."""
+
+KEPT_SHARE: Final = 0.05
+"""The same of text that is perhaps wanted."""
 
 SAMPLES_TO_MISS_EMISSION: Final = calibrated(
     60,
@@ -74,13 +81,15 @@ class _Cost:
 class _Collector:
     """Gathers the cost of each message from the nodes of its lines."""
 
-    def __init__(self, lines: UserLines, sites: dict[tuple[str, int], list[_Site]]) -> None:
+    def __init__(
+        self, lines: UserLines, values: Values, sites: dict[tuple[str, int], list[_Site]]
+    ) -> None:
         self._lines = lines
         self._tree = lines.tree
         self._sites = sites
         self._callees = {site.message.callee_name for found in sites.values() for site in found}
         self._first_lines = self._find_first_lines()
-        self._emitting = _telling_nodes(lines) if sites else frozenset()
+        self._emitting = _telling_nodes(lines, values) if sites else frozenset()
         self._claimed: set[int] = set()
         self._claimed_below: set[int] = set()
         self.costs: dict[_Site, _Cost] = defaultdict(_Cost)
@@ -139,40 +148,59 @@ class _Collector:
         return first
 
 
-def _telling_nodes(lines: UserLines) -> frozenset[int]:
+def _telling_nodes(lines: UserLines, values: Values) -> frozenset[int]:
     """The nodes with a record being emitted, or text printed or written, in or below them."""
     found = set(emitting_nodes(lines.tree))
-    for node in find_output(lines):
+    for node in find_output(lines, values).sinks:
         found.add(node)
         found.update(lines.tree.ancestors(node))
     return frozenset(found)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
     interval = max(1, profile.critical.sample_interval_us)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    costs = _Collector(lines, Values(profile.values), _sites(profile, lines)).collect()
     wasted = {
         site: cost
-        for site, cost in _Collector(lines, _sites(profile, lines)).collect().items()
-        if _is_wasted(site.message, cost, interval)
+        for site, cost in costs.items()
+        if site.message.level != KEPT and _is_wasted(site.message, cost, interval)
     }
-    weights: dict[Line, float] = defaultdict(float)
-    for cost in wasted.values():
-        for line, us in cost.weights.items():
-            weights[line] += us
+    yield from _of_nobody(profile, lines, wasted, interval)
+    kept = {
+        site: cost
+        for site, cost in costs.items()
+        if site.message.level == KEPT and _is_wasted(site.message, cost, interval)
+    }
+    yield from _on_a_condition(profile, lines, kept)
+
+
+def _of_nobody(
+    profile: Profile, lines: UserLines, wasted: Mapping[_Site, _Cost], interval: int
+) -> Iterator[Finding]:
+    """Yield what is told of messages that nobody wants."""
+    whole, weights = profile.critical.wall_us, _weights(wasted.values())
     total = sum(weights.values())
     if not whole or total / whole < MIN_SHARE:
         return
-    locations = lines.locations(weights, whole)
-    place = short_place(Line(locations[0].file, locations[0].line, ""))
-    more = f" and {len(weights) - 1} more" if len(weights) > 1 else ""
-    heaviest = max(wasted, key=lambda site: (wasted[site].total_us, site.message.callee))
+    heaviest = max(wasted, key=lambda site: (wasted[site].total_us, site.message.callee)).message
+    if heaviest.level == UNREAD:
+        yield Finding(
+            title=f"text is made that nothing reads ({_place(weights)})",
+            savings=_savings(profile.steady, wasted.values(), interval),
+            locations=lines.locations(weights, whole),
+            evidence=(
+                f"{percent(total / whole)} of the steady time makes text",
+                f"it goes into {heaviest.callee}, which nothing in the files of the run reads",
+            ),
+            fix="Leave it out, or make the text where somebody reads it: keep the array itself until then.",
+            confidence=Confidence.BOUNDED,
+        )
+        return
     yield Finding(
-        title=f"messages for {heaviest.message.callee} are formatted with its level off "
-        f"({place}{more})",
+        title=f"messages for {heaviest.callee} are formatted with its level off ({_place(weights)})",
         savings=_savings(profile.steady, wasted.values(), interval),
-        locations=locations,
+        locations=lines.locations(weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time builds messages for logging calls",
             "under these calls no record, handler or formatter was seen: nothing is emitted",
@@ -183,6 +211,42 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
+def _on_a_condition(
+    profile: Profile, lines: UserLines, kept: Mapping[_Site, _Cost]
+) -> Iterator[Finding]:
+    """Yield what is told of text for functions that store it where a condition holds: samples do not show if it does."""
+    whole, weights = profile.critical.wall_us, _weights(kept.values())
+    total = sum(weights.values())
+    if not whole or total / whole < KEPT_SHARE:
+        return
+    message = max(kept, key=lambda site: (kept[site].total_us, site.message.callee)).message
+    nodes = frozenset[int]().union(*(cost.formatting | cost.own for cost in kept.values()))
+    yield Finding(
+        title=f"text for {message.callee} may be made for nothing ({_place(weights)})",
+        savings=(Saving(nodes, Range(0.0, 1.0)),),
+        locations=lines.locations(weights, whole),
+        evidence=(
+            f"{percent(total / whole)} of the steady time makes text for it",
+            f"it does something with the text only depending on: {message.condition}",
+        ),
+        fix="Hand over the values, and make the text where it is used; or make it behind the same test.",
+        confidence=Confidence.SUSPECTED,
+    )
+
+
+def _weights(costs: Iterable[_Cost]) -> dict[Line, float]:
+    weights: dict[Line, float] = defaultdict(float)
+    for cost in costs:
+        for line, us in cost.weights.items():
+            weights[line] += us
+    return weights
+
+
+def _place(weights: Mapping[Line, float]) -> str:
+    more = f" and {len(weights) - 1} more" if len(weights) > 1 else ""
+    return f"{short_place(heaviest_line(weights))}{more}"
+
+
 def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Site]]:
     """The eager messages of all sources, by the lines that build or log them."""
     modules = {
@@ -190,31 +254,26 @@ def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Si
         for file in sorted(profile.sources)
         if not is_logging_file(file) and (module := lines.module(file)) is not None
     }
-    wrappers = find_wrappers(modules.values())
-    loggers = _loggers_seen(profile)
+    wrappers = find_wrappers(modules)
+    values = Values(profile.values)
     sites: dict[tuple[str, int], list[_Site]] = defaultdict(list)
     for file, module in modules.items():
-        for message in eager_messages(module, wrappers, loggers.get(file, ())):
+        for message in eager_messages(file, module, wrappers, values):
             for line in message.lines | message.call_lines:
                 sites[file, line].append(_Site(file, message))
+    for file, message in unread_messages(modules):
+        for line in message.lines:
+            sites[file, line].append(_Site(file, message))
     return sites
-
-
-def _loggers_seen(profile: Profile) -> dict[str, set[str]]:
-    """Names whose methods were seen to be a logging library's, by file: ``self.out.debug`` tells of ``out``."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for value in profile.values:
-        place = value.fields.get("file", "")
-        if "function" in value.fields and is_logging_file(place) and "." in value.operand:
-            found[value.file].add(value.operand.rpartition(".")[0].rpartition(".")[2])
-    return found
 
 
 def _is_wasted(message: EagerMessage, cost: _Cost, interval_us: int) -> bool:
     """Whether the level is off, as far as the samples can tell."""
     if cost.emits:
         return False
-    return message.level in QUIET_LEVELS or _samples(cost, interval_us) >= SAMPLES_TO_MISS_EMISSION
+    if message.level in QUIET_LEVELS or message.level == UNREAD:
+        return True
+    return _samples(cost, interval_us) >= SAMPLES_TO_MISS_EMISSION
 
 
 def _samples(cost: _Cost, interval_us: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -108,11 +108,13 @@ class _Search:
             return by_text
         statements = self.lines.statements(frame)
         known = self._values.between(frame.file, range(frame.line, frame.line + 1))
-        small, large = calls_by_size(statements, known)
+        seen = calls_by_size(statements, known, self.lines.module(frame.file))
         if by_text is None:
-            return SmallCalls(small, frozenset(), is_whole=False) if small else None
-        names = (by_text.names | small) - large
-        return replace(by_text, names=names, likely=by_text.likely - names - large)
+            return SmallCalls(seen.small, frozenset(), seen.is_whole) if seen.small else None
+        names = (by_text.names | seen.small) - seen.large
+        return SmallCalls(
+            names, by_text.likely - names - seen.large, by_text.is_whole or seen.is_whole
+        )
 
     def _claim(self, node: int, calls: SmallCalls) -> None:
         us = 0.0

@@ -19,7 +19,9 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
+from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
+from rlprof.source.values import Values
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.units import count, duration, of_each_step, percent
 
@@ -67,7 +69,11 @@ MIN_TRACE_SHARE: Final = 0.01
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
-    updates = {file: target_updates(text) for file, text in profile.sources.items()}
+    values = Values(profile.values)
+    updates = {file: dict(target_updates(text)) for file, text in profile.sources.items()}
+    for frame in {tree.frame(node) for node in tree.hot_nodes()}:
+        if (update := _seen_update(lines, values, frame)) is not None:
+            updates.setdefault(frame.file, {}).setdefault(frame.line, update)
     times = {it: torch_time(tree, lines, _places(updates, it)) for it in MovedBy}
     weights = {line: us for time in times.values() for line, us in time.weights.items()}
     total = sum(weights.values())
@@ -145,6 +151,7 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
 
 _PARAMETERS: Final = frozenset({"parameters", "named_parameters"})
 _IN_PLACE: Final = frozenset({"copy_", "mul_", "add_", "lerp_", "sub_"})
+_PARAMETER: Final = "torch.nn.parameter.Parameter"
 _STATE: Final = frozenset({"state_dict", "keys", "items"})
 
 
@@ -190,6 +197,20 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
             update = TargetUpdate(loop.lineno, _moved_by(moves, _names_of(loop)))
             found |= dict.fromkeys(range(loop.lineno, last + 1), update)
     return found
+
+
+def _seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate | None:
+    """What a line of a loop does where two parameters were seen there: one is changed in place by the other."""
+    module = lines.module(frame.file) if values.has(frame.file) else None
+    statement = module.statement_at(frame.line) if module else None
+    loop = next(iter(module.loops_around(frame.line)), None) if module else None
+    if statement is None or loop is None or not isinstance(statement.node, ast.Expr):
+        return None
+    known = values.of(frame.file, statement)
+    names = {name for name, value in known.items() if value.type == _PARAMETER}
+    if len(names) < 2 or not _changes_parameter(statement.node.value, names):
+        return None
+    return TargetUpdate(loop.lineno, _moved_by([statement.node], names))
 
 
 def _moves(statement: ast.stmt, loop: ast.For, state_names: frozenset[str]) -> bool:

@@ -28,13 +28,17 @@ class Transport(Enum):
 
 
 class Sink(Enum):
-    """What takes the output of a program."""
+    """What takes the output of a program; the first of several on a line counts."""
 
+    SYNCS = "syncs and flushes"
+    """The caller waits until the bytes have left the process, or are on the disk."""
+    OPENING = "files opened to be written"
     RECORDS = "log records"
     PRINT = "printed text"
     METRICS = "metrics"
     PROGRESS = "progress bars"
     ROWS = "rows of CSV"
+    FILES = "writes to files"
 
 
 class Duty(Enum):

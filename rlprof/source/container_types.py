@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.syntax.module import Function, Statement, assigned_variable, called_name
+from rlprof.syntax.module import Function, Statement, assigned_variable, called_name, stands_for
 
 ARRAY_MODULES: Final = frozenset({"np", "numpy", "jnp", "torch", "th", "cp", "cupy"})
 
@@ -76,10 +76,13 @@ def _is_plain(expression: ast.expr) -> bool:
 
 
 def root_name(expression: ast.expr) -> str:
-    """The first name of a dotted one: ``np.random.choice`` -> ``np``."""
+    """The first name of a dotted one, ``np.random.choice`` -> ``numpy``: the module's own, where it is imported."""
     while isinstance(expression, ast.Attribute):
         expression = expression.value
-    return expression.id if isinstance(expression, ast.Name) else ""
+    if not isinstance(expression, ast.Name):
+        return ""
+    full = stands_for(expression)
+    return "jnp" if full.startswith("jax.numpy") else full.partition(".")[0]
 
 
 def name_key(expression: ast.expr) -> str:

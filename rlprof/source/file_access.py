@@ -1,4 +1,4 @@
-"""Lines of a source file that read, write or sync files, or ask a server."""
+"""Calls that read files or ask a server; known by the function that was seen there, else by names."""
 
 from __future__ import annotations
 
@@ -9,115 +9,85 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.source.callees import callee
+from rlprof.source.values import Value
+from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name
 
 
 class Access(Enum):
-    """What is done to a file, by what would take its place; the first of several on a line counts."""
+    """What the program waits for; the first of several on a line counts."""
 
-    SYNC = "syncs and flushes"
-    """The caller waits until the bytes have left the process, or are on the disk."""
     REMOTE = "requests to servers"
     """HTTP and databases over a network."""
-    OPEN = "files opened to be written"
     READ = "reads of files"
-    WRITE = "writes to files"
 
 
-_SYNCS: Final = frozenset({"fsync", "fdatasync", "sync"})
 _READS: Final = frozenset(
-    {
-        "read_text",
-        "read_bytes",
-        "loadtxt",
-        "genfromtxt",
-        "fromfile",
-        "imread",
-        "read_csv",
-        "listdir",
-    }
+    {"read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "imread", "read_csv", "listdir"}
     | {"read_parquet", "read_pickle", "read_feather", "read_json", "read_hdf", "scandir", "rglob"}
-)
+)  # fmt: skip
 _LOADERS: Final = frozenset({"np", "numpy", "json", "yaml", "pickle", "torch", "joblib", "toml"})
 """Modules whose ``load`` reads a file."""
-
-_WRITES: Final = frozenset(
-    {"write_text", "write_bytes", "tofile", "savetxt", "imwrite", "imsave", "savefig", "to_csv"}
-    | {"to_parquet", "to_pickle", "to_feather", "to_hdf"}
-)
-_ON_FILES: Final[Mapping[str, Access]] = {
-    "flush": Access.SYNC,
-    "read": Access.READ,
-    "readline": Access.READ,
-    "readlines": Access.READ,
-    "readinto": Access.READ,
-    "write": Access.WRITE,
-    "writelines": Access.WRITE,
-}
+_LOADS: Final = frozenset({"load", "safe_load"})
+_ON_FILES: Final = frozenset({"read", "readline", "readlines", "readinto"})
 """Methods that say little by themselves: they count on what was opened, or is named like a file."""
 
 _OPENERS: Final = frozenset({"open", "fdopen", "memmap", "NamedTemporaryFile", "TemporaryFile"})
 _FILE: Final = re.compile(r"(^|_)(file|fp|fh)\d?$", re.IGNORECASE)
-_OUTPUT: Final = re.compile(r"^std(in|out|err)$|(^|_)log(s|ger|_?file)?$", re.IGNORECASE)
-_DATABASE: Final = re.compile(r"(^|_)(conn(ection)?|cur(sor)?|db|database|session)$", re.IGNORECASE)
 _WRITING_MODE: Final = re.compile(r"([wax][bt]?\+?|[wax]\+[bt]?|r[bt]?\+|r\+[bt]?)$")
 _REQUESTS: Final = frozenset({"requests", "httpx", "urllib3"})
 
 
+def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> Access | None:
+    """What the call waits for; None where that is neither, or it is a function of the user's own."""
+    called = callee(call, known, module)
+    if called.is_yours:
+        return None
+    package, _, function = called.name.partition(".")
+    if package in _REQUESTS:
+        return Access.REMOTE
+    last = function.rpartition(".")[2]
+    if last in _READS or (package in _LOADERS and last in _LOADS):
+        return Access.READ
+    if package == "io" and last in _ON_FILES and "StringIO" not in function:
+        return Access.READ
+    return None if called.is_seen else _by_name(call, module)
+
+
+def _by_name(call: ast.Call, module: SourceModule) -> Access | None:
+    name = called_name(call)
+    on = last_name_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    if on in _REQUESTS or name == "urlopen":
+        return Access.REMOTE
+    if name in _ON_FILES:
+        is_file = on in opened_names(module) or _FILE.search(on)
+        return Access.READ if is_file else None
+    if name == "open" and not is_for_writing(call):
+        return Access.READ
+    if name in _READS or (name in _LOADS and on in _LOADERS):
+        return Access.READ
+    return None
+
+
 @lru_cache(maxsize=PARSED_FILES)
-def file_accesses(text: str) -> Mapping[int, Access]:
-    """What the lines of ``text`` do to files; lines that do nothing are left out."""
-    module = parse(text)
-    if module is None:
-        return {}
-    files = frozenset(_opened(module.tree))
-    lines: dict[int, Access] = {}
-    for statement in module.statements:
-        kinds = {
-            kind
-            for node in statement.walk()
-            if isinstance(node, ast.Call) and (kind := _access(node, files)) is not None
-        }
-        for kind in Access:
-            if kind in kinds:
-                lines |= dict.fromkeys(statement.lines, kind)
-                break
-    return lines
+def opened_names(module: SourceModule) -> frozenset[str]:
+    """The names that a file binds to opened files."""
+    return frozenset(_opened(module.tree))
 
 
 def _opened(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that are bound to opened files."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and _opens(node.value):
-            yield from (_last_name(target) for target in node.targets)
+            yield from (last_name_of(target) for target in node.targets)
         elif isinstance(node, ast.withitem) and _opens(node.context_expr) and node.optional_vars:
-            yield _last_name(node.optional_vars)
+            yield last_name_of(node.optional_vars)
 
 
 def _opens(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and called_name(value) in _OPENERS
 
 
-def _access(call: ast.Call, files: frozenset[str]) -> Access | None:
-    name = called_name(call)
-    on = _last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-    if name in _SYNCS and on == "os":
-        return Access.SYNC
-    if name == "commit" or (name == "execute" and _DATABASE.search(on)):
-        return Access.SYNC
-    if on in _REQUESTS or name == "urlopen":
-        return Access.REMOTE
-    if name in _ON_FILES:
-        is_file = (on in files or _FILE.search(on)) and not _OUTPUT.search(on)
-        return _ON_FILES[name] if is_file else None
-    if name == "open":
-        return Access.OPEN if _is_for_writing(call) else Access.READ
-    if name in _READS or (name in ("load", "safe_load") and on in _LOADERS):
-        return Access.READ
-    return Access.WRITE if name in _WRITES else None
-
-
-def _is_for_writing(call: ast.Call) -> bool:
+def is_for_writing(call: ast.Call) -> bool:
     """Whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
     positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
     given = [*positional, *(it.value for it in call.keywords if it.arg == "mode")]
@@ -127,7 +97,7 @@ def _is_for_writing(call: ast.Call) -> bool:
     )
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name_of(node: ast.expr) -> str:
     """``self.out.file`` -> ``file``; ``Path(folder)`` and other calls -> the name called."""
     if isinstance(node, ast.Attribute):
         return node.attr

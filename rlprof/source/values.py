@@ -53,9 +53,19 @@ class Value:
         return self.fields.get("function", "")
 
     @property
+    def owner(self) -> str:
+        """The class whose object a method, or what computes an attribute, belongs to."""
+        return self.fields.get("owner", "")
+
+    @property
     def file(self) -> str:
         """Where the function, or the class of the object, is defined."""
         return self.fields.get("file", "")
+
+    @property
+    def line(self) -> int:
+        """The first of the function, its decorators included; 0 for what is none."""
+        return _number(self.fields.get("line", "")) or 0
 
     @property
     def is_compiled(self) -> bool:
@@ -66,6 +76,11 @@ class Value:
     def made(self) -> str:
         """The class that it is, with its module; empty for what is none."""
         return self.fields.get("class", "")
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether it is stdout or stderr, or a method of theirs."""
+        return self.fields.get("standard") == "1"
 
     @property
     def _bases(self) -> list[str]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from rlprof.syntax.imports import imported
+
 PARSED_FILES: Final = 256
 """Syntax trees kept: more than the files with hot lines of any run seen."""
 
@@ -18,6 +20,8 @@ Loop = ast.For | ast.AsyncFor | ast.While
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _LEAVES: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_STANDS_FOR: Final = "stands_for"
+"""Attribute of the names of a tree: what is imported under them."""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -34,6 +38,11 @@ class Function:
     @property
     def first_line(self) -> int:
         return self.node.lineno
+
+    @property
+    def code_line(self) -> int:
+        """The first line of its code object: that of its first decorator."""
+        return min([self.node.lineno, *(it.lineno for it in self.node.decorator_list)])
 
     @property
     def last_line(self) -> int:
@@ -98,6 +107,12 @@ class SourceModule:
             for line in statement.lines:
                 self._by_line.setdefault(line, []).append(statement)
         self._function_starts = [function.first_line for function in self.functions]
+        nodes = list(ast.walk(tree))
+        self.imports = imported(tree, nodes)
+        """Full names of what is imported, by the names that the file uses: ``np`` is ``numpy``."""
+        for node in nodes if self.imports else ():
+            if isinstance(node, ast.Name) and node.id in self.imports:
+                setattr(node, _STANDS_FOR, self.imports[node.id])
 
     def by_function(self) -> Collection[list[Statement]]:
         """The statements of each function, and those of the module's own level."""
@@ -157,10 +172,18 @@ def parse(text: str) -> SourceModule | None:
 
 
 def called_name(call: ast.Call) -> str:
-    """The last name of what is called: ``self.logger.debug(...)`` -> ``debug``."""
+    """The last name of what is called: ``self.logger.debug(...)`` -> ``debug``; of an imported function its own."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
+    if not isinstance(call.func, ast.Name):
+        return ""
+    return stands_for(call.func).rpartition(".")[2]
+
+
+def stands_for(name: ast.Name) -> str:
+    """The full name of what is imported under ``name``; else the name itself."""
+    told: str = getattr(name, _STANDS_FOR, name.id)
+    return told
 
 
 def assigned_variable(node: ast.stmt) -> tuple[str, ast.expr | None]:

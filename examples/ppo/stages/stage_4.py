@@ -1,6 +1,6 @@
 """PPO on a grid world, with each step written into tensors that are made once.
 
-rlprof should find: a log record is written for each episode (logging-emit).
+rlprof should find: a log record is written for each episode (output-per-step).
 """
 
 from __future__ import annotations

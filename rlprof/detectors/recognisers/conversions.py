@@ -7,12 +7,13 @@ that may be an array already costs nothing and is not one of these places.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
 from rlprof.model.calibration import calibrated
+from rlprof.source.callees import callee
 from rlprof.source.container_types import (
     ARRAY_MODULES,
     PLAIN_CALLS,
@@ -47,6 +48,11 @@ _REDUCERS: Final = frozenset(
 )
 """numpy functions that turn a list into an array first, without saying so."""
 
+_NO_COPIES: Final = frozenset({"asarray", "asanyarray", "ascontiguousarray"})
+"""Makers that give back an array as it is."""
+_ARRAY_LIBRARIES: Final = ("numpy.", "torch.", "jax.numpy.", "cupy.")
+_CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
+
 _TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
 _REBUILD: Final = frozenset({"list", "dict", "sorted"})
 
@@ -58,7 +64,19 @@ FEW: Final = calibrated(
 )
 """Up to which a search by hand may be as quick as what takes its place."""
 
+LARGE: Final = calibrated(
+    64,
+    unit="values",
+    source="Python 3.11: np.array of a list of 64 floats takes 1.5 µs, tolist of 64 0.6",
+    date="2026-11-23",
+)
+"""From which on a conversion is what takes the time of a line that calls other things, too."""
+
 _ORDER: Final = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+
+
+def _nothing(_: Statement) -> Mapping[str, Value]:
+    return {}
 
 
 class Kind(Enum):
@@ -78,21 +96,28 @@ class Conversion:
     """Last names of all calls on the lines."""
     other_calls: frozenset[str]
     """Last names of calls on the lines whose time is not the conversion's."""
+    beside: frozenset[str] = frozenset()
+    """Those of other statements on its lines, which may take the time of the line as well."""
 
 
-def find_conversions(module: SourceModule) -> tuple[Conversion, ...]:
-    """All conversions of ``module``.
+def find_conversions(
+    module: SourceModule, seen: Callable[[Statement], Mapping[str, Value]] = _nothing
+) -> tuple[Conversion, ...]:
+    """All conversions of ``module``; ``seen`` tells what is known of a statement's operands.
 
     Those of kind ``HANDLING`` only beside another one of their function, or where the statement
     calls a function that has another one: ``argmax(dict(enumerate(means)))``.
     """
     attributes = types_of([it.node for it in module.statements], attributes=True)
-    found = [it for own in module.by_function() for it in _in_function(own, attributes)]
+    found = [
+        it for own in module.by_function() for it in _in_function(own, attributes, module, seen)
+    ]
     converting = {it.function for it in found if it.kind is not Kind.HANDLING}
     names = {it.node.name for it in converting if it is not None}
     return tuple(
-        replace(it, other_calls=it.other_calls | _calls_beside(it, module))
+        replace(it, other_calls=it.other_calls | beside, beside=beside - PLAIN_CALLS)
         for it in found
+        for beside in (_calls_beside(it, module),)
         if it.kind is not Kind.HANDLING or it.function in converting or it.calls & names
     )
 
@@ -109,12 +134,15 @@ def _calls_beside(conversion: Conversion, module: SourceModule) -> frozenset[str
 
 
 def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[str, Value]) -> bool:
-    """Whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, a
-    search among a handful of values.
+    """Whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, an array
+    of a handful of numbers, a search among such.
     """
     if conversion.kind is Kind.SEARCH:
         sizes = [value.length for value in known.values() if value.items in ("int", "float")]
         return bool(sizes) and all(size is not None and size <= FEW for size in sizes)
+    if conversion.kind is Kind.FROM_ARRAY:
+        arrays = [value.numbers for value in known.values() if value.is_array]
+        return bool(arrays) and all(size is not None and size <= FEW for size in arrays)
     given = [
         value.is_array or (called_name(node) in _JOINERS and value.items in _ARRAYS)
         for line in conversion.lines
@@ -126,7 +154,39 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
     return conversion.kind is Kind.TO_ARRAY and bool(given) and all(given)
 
 
-def _in_function(statements: list[Statement], attributes: Types) -> Iterator[Conversion]:
+def is_surely_large(
+    conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
+) -> bool:
+    """Whether what it converts was seen to be so much that it takes microseconds."""
+    sizes = [
+        value.numbers if value.is_array else value.length
+        for line in conversion.lines
+        for statement in module.statements_at(line)
+        for node in statement.walk()
+        if (value := _converted(node, known)) is not None
+    ]
+    return any(size is not None and size > LARGE for size in sizes)
+
+
+def _converted(node: ast.AST, known: Mapping[str, Value]) -> Value | None:
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="tolist")):
+            return value_of(owner, known)
+        case ast.Call(args=[first, *_]) as call if called_name(call) in (
+            _MAKERS | _REDUCERS | _TAKE_APART
+        ):
+            return value_of(first, known)
+        case ast.comprehension(iter=source):
+            return value_of(source, known)
+    return None
+
+
+def _in_function(
+    statements: list[Statement],
+    attributes: Types,
+    module: SourceModule,
+    seen: Callable[[Statement], Mapping[str, Value]],
+) -> Iterator[Conversion]:
     function = statements[0].function
     local = types_of([it.node for it in statements], attributes=False, function=function)
     types = Types(
@@ -137,7 +197,7 @@ def _in_function(statements: list[Statement], attributes: Types) -> Iterator[Con
     picked = _names_picked_from(statements)
     extremes = _extremes(statements)
     for statement in statements:
-        kind = _kind(statement, types, picked, extremes)
+        kind = _kind(statement, types, picked, extremes) or _seen_kind(statement, module, seen)
         if kind is not None:
             yield _conversion(kind, statement)
         elif isinstance(statement.node, ast.For) and _is_search_loop(statement.node):
@@ -163,6 +223,29 @@ def _kind(
     if assigned in picked and value is not None and _is_keyed_sort(value):
         found.add(Kind.SEARCH)
     return next((kind for kind in Kind if kind in found), None)
+
+
+def _seen_kind(
+    statement: Statement,
+    module: SourceModule,
+    seen: Callable[[Statement], Mapping[str, Value]],
+) -> Kind | None:
+    """The same by the values that were seen there, whatever the names."""
+    calls = [node for node in statement.walk() if isinstance(node, ast.Call) and node.args]
+    known = seen(statement) if calls else {}
+    for call in calls if known else ():
+        called = callee(call, known, module)
+        last = called.name.rpartition(".")[2]
+        if not called.name.startswith(_ARRAY_LIBRARIES) or last not in _MAKERS | _REDUCERS:
+            continue
+        given = value_of(call.args[0], known)
+        if given is not None and given.type in _CONTAINERS and (given.length or 0) > FEW:
+            return Kind.TO_ARRAY
+        is_result = isinstance(call.args[0], ast.Call) and not call.args[1:] and not call.keywords
+        # Of an array it takes no time, so that a hot line is not given one.
+        if given is None and called.is_seen and is_result and last in _NO_COPIES:
+            return Kind.TO_ARRAY
+    return None
 
 
 def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[Kind]:

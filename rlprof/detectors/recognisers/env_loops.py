@@ -25,7 +25,9 @@ _COUNT: Final = re.compile(
 )
 COUNT_NAMES: Final = ("num_envs", "n_envs", "num_environments", "nb_envs", "num_env", "n_env")
 
-TENSOR_MODULES: Final = frozenset({"torch", "th", "nn", "F", "jax", "jnp", "tf", "distributions"})
+TENSOR_MODULES: Final = frozenset(
+    {"torch", "th", "nn", "F", "jax", "jnp", "tf", "tensorflow", "distributions"}
+)
 _POLICY: Final = re.compile(
     r"^_?(\w*_)?(policy|actor|critic|model|net|network|agent|encoder|value_fn|qnet)$"
 )

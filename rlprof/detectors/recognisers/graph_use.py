@@ -7,7 +7,7 @@ appended to may be what ``backward`` starts from.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Final
@@ -68,15 +68,17 @@ class GraphUse(Enum):
 def graph_use(text: str, line: int) -> GraphUse:
     """The use of what the networks give that are called on ``line``."""
     module = parse(text)
-    call = module.statement_at(line) if module else None
-    if module is None or call is None:
+    calls = module.statements_at(line) if module else ()
+    if module is None or not calls:
         return GraphUse.KEPT
+    if len({id(it.function) for it in calls}) > 1:  # A function and what is in it, on one line.
+        calls = calls[-1:]
     statements = sorted(
-        (it for it in module.statements if it.function is call.function),
+        (it for it in module.statements if it.function is calls[0].function),
         key=lambda it: it.first_line,
     )
     try:
-        return _Graph(call).follow(statements)
+        return _Graph(calls).follow(statements)
     # A sum of hundreds of terms, as generated code has them, is nested too deep to follow.
     except RecursionError:
         return GraphUse.KEPT
@@ -85,8 +87,9 @@ def graph_use(text: str, line: int) -> GraphUse:
 class _Graph:
     """The names of one function that hold parts of one call's graph."""
 
-    def __init__(self, call: Statement) -> None:
-        self._call = call
+    def __init__(self, calls: Sequence[Statement]) -> None:
+        """``calls`` are the statements of one line: nobody knows which of them asks the network."""
+        self._calls = calls
         self._at_call = False
         self._names: frozenset[str] = frozenset()
 
@@ -96,7 +99,7 @@ class _Graph:
         # Twice: a loop comes back to what stands above the call.
         for _ in range(2):
             for statement in statements:
-                self._at_call = statement is self._call
+                self._at_call = any(statement is call for call in self._calls)
                 uses.add(self._use(statement))
         for use in (GraphUse.KEPT, GraphUse.RETURNED):
             if use in uses:
@@ -128,7 +131,9 @@ class _Graph:
 
     def _forget(self, statement: Statement, node: ast.Assign) -> None:
         """Names that are given something else have no graph any more, unless only a branch does it."""
-        if len(statement.conditions) <= len(self._call.conditions) and not self._holds(node.value):
+        if len(statement.conditions) <= len(self._calls[-1].conditions) and not self._holds(
+            node.value
+        ):
             self._names -= {it.id for it in node.targets if isinstance(it, ast.Name)}
 
     def _pass_on(self, node: ast.AugAssign | ast.AnnAssign | ast.For) -> bool:

@@ -5,10 +5,25 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rlprof.detectors.recognisers.eager_text import builds_text, is_eager_text
+from rlprof.detectors.recognisers.text_takers import (
+    KEPT,
+    LEVELS,
+    MAX_STATEMENTS,
+    Wrapper,
+    Wrappers,
+    conditional_takers,
+    names_in,
+)
+from rlprof.detectors.recognisers.unread_text import unread_texts
+from rlprof.libraries.base import Sink
+from rlprof.libraries.known import files_of
+from rlprof.source.callees import Callee, callee
+from rlprof.source.values import Values
 from rlprof.syntax.module import (
     Function,
     SourceModule,
@@ -17,29 +32,16 @@ from rlprof.syntax.module import (
     called_name,
 )
 
-LEVELS: Final = frozenset(
-    {"trace", "debug", "info", "success", "warn", "warning", "error", "exception", "critical"}
-    | {"fatal", "log"}
-)
-"""Methods of logging, structlog and loguru loggers that take a message."""
-
 QUIET_LEVELS: Final = frozenset({"trace", "debug"})
 """Off unless somebody turns them on."""
 
-FORMATTERS: Final = frozenset(
-    {"str", "repr", "ascii", "format", "join", "array2string", "array_repr", "array_str"}
-    | {"dumps", "pformat", "tolist", "to_string", "tabulate"}
-)
-"""Calls that turn a value into text, or only prepare it for that."""
-
-MAX_WRAPPER_STATEMENTS: Final = 12
-"""A longer function does more than pass a message on."""
+UNREAD: Final = "unread"
+"""Level of text that nothing reads."""
 
 _CHEAP_CALLS: Final = frozenset(
     {"len", "int", "float", "bool", "round", "abs", "type", "id", "time", "perf_counter", "getpid"}
 )
 _SINKS: Final = frozenset({"print", "write", "writelines", "append", "put", "send", "add_text"})
-_OUTPUTS: Final = frozenset({"print", "write", "writelines", *LEVELS})
 _LOGGER_NAME: Final = re.compile(r"(^|_)(log|logs|lgr)$|logg(er|ers|ing)", re.IGNORECASE)
 _LOGGER_MAKER: Final = re.compile(r"logger(adapter)?$", re.IGNORECASE)
 _LOGGER_MODULE: Final = frozenset({"logging", "loguru", "structlog"})
@@ -47,6 +49,7 @@ _QUIET_WRAPPER: Final = re.compile(r"(^|_)(debug|trace)($|_)", re.IGNORECASE)
 _LEVEL_TESTS: Final = frozenset(
     {"isEnabledFor", "is_enabled_for", "getEffectiveLevel", "get_effective_level"}
 )
+_is_logging_library: Final = files_of(lambda library: library.sinks.get(Sink.RECORDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,15 @@ class EagerMessage:
     callee_name: str
     """Its last name, as a frame would have it: ``debug``."""
     level: str
-    """One of ``LEVELS``."""
+    """One of ``LEVELS``, ``KEPT`` or ``UNREAD``."""
     lines: frozenset[int]
     """Where the message is built."""
     call_lines: frozenset[int]
     """Where the logging calls are that take it: the same lines, or later ones."""
     other_calls: frozenset[str]
     """Last names of calls on ``lines`` that are no part of the message."""
+    condition: str = ""
+    """On which the function uses it, where it is one of the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,82 +77,66 @@ class _LogCall:
     node: ast.Call
     statement: Statement
     level: str
-    is_direct: bool
-    """Whether it calls a logger, not a function that passes the message on."""
+    name: str
+    """Last name of the function that it calls."""
+    wrapper: Wrapper | None = None
+    """The function of the user's that passes the message on, where it calls no logger."""
+
+    @property
+    def is_direct(self) -> bool:
+        return self.wrapper is None
 
     @property
     def lines(self) -> frozenset[int]:
         return _lines(self.node)
 
+    @property
+    def arguments(self) -> Sequence[ast.expr]:
+        """What it is given to say."""
+        return self.wrapper.uses(self.node) if self.wrapper else _message_arguments(self.node)
 
-def find_wrappers(modules: Iterable[SourceModule]) -> dict[str, str]:
-    """Level by name of every function: empty for one that does not pass a message on to a logger.
 
-    A wrapper of a wrapper counts too.
-    """
-    modules = tuple(modules)
-    known = {function.node.name: "" for module in modules for function in module.functions}
-    known |= {name: "info" for module in modules for name in _told_on_a_condition(module)}
+def find_wrappers(modules: Mapping[str, SourceModule]) -> Wrappers:
+    """The functions that pass a message on to a logger, or use it on a condition. A wrapper of a wrapper counts too."""
+    found = Wrappers()
+    for file, module in modules.items():
+        found.know(file, module.functions)
+    for file, module in modules.items():
+        for wrapper in conditional_takers(module):
+            found.add(file, wrapper)
     while True:
-        found = {
-            function.node.name: level
-            for module in modules
-            for function, level in _wrappers(module, known)
-            if not known[function.node.name]
-        }
-        if not found:
-            return known
-        known |= found
+        more = [
+            (file, wrapper)
+            for file, module in modules.items()
+            for wrapper in _wrappers(module, found)
+        ]
+        if not sum(found.add(file, wrapper) for file, wrapper in more):
+            return found
 
 
 def eager_messages(
-    module: SourceModule, wrappers: Mapping[str, str], loggers: Collection[str] = ()
+    file: str, module: SourceModule, wrappers: Wrappers, values: Values
 ) -> tuple[EagerMessage, ...]:
-    """Every message of ``module`` that is built before its logging call can refuse it.
-
-    ``loggers`` are names that were seen to be loggers in it.
-    """
-    calls = [
-        call for call in _log_calls(module, wrappers, loggers) if not _is_guarded(call.statement)
-    ]
+    """Every message of ``file`` that is built before its logging call can refuse it."""
+    calls = [call for call in _log_calls(module, wrappers, file, values) if not _is_guarded(call)]
     found = [message for call in calls if (message := _in_the_call(call)) is not None]
     found.extend(_built_before(module, calls))
     return tuple(found)
 
 
-def is_eager_text(expression: ast.expr) -> bool:
-    """Whether evaluating ``expression`` formats text there and then."""
-    if isinstance(expression, ast.JoinedStr):
-        return any(isinstance(part, ast.FormattedValue) for part in expression.values)
-    if isinstance(expression, ast.BinOp):
-        if isinstance(expression.op, ast.Mod):
-            return _is_text(expression.left)
-        return isinstance(expression.op, ast.Add) and _is_concatenation(expression)
-    if isinstance(expression, ast.IfExp):
-        return is_eager_text(expression.body) or is_eager_text(expression.orelse)
-    return isinstance(expression, ast.Call) and called_name(expression) in FORMATTERS
-
-
-def _is_text(expression: ast.expr) -> bool:
-    return isinstance(expression, ast.JoinedStr) or (
-        isinstance(expression, ast.Constant) and isinstance(expression.value, str)
-    )
-
-
-def _is_concatenation(expression: ast.BinOp) -> bool:
-    """Whether text is among the operands of a chain of ``+``, and not text alone."""
-    operands: list[ast.expr] = []
-    pending: list[ast.expr] = [expression]
-    while pending:
-        operand = pending.pop()
-        if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.Add):
-            pending += [operand.left, operand.right]
-        else:
-            operands.append(operand)
-    constant = [isinstance(operand, ast.Constant) for operand in operands]
-    return not all(constant) and any(
-        _is_text(operand) or is_eager_text(operand) for operand in operands
-    )
+def unread_messages(modules: Mapping[str, SourceModule]) -> Iterator[tuple[str, EagerMessage]]:
+    """Yield the texts that nothing in the run's files reads, with their file."""
+    for file, unread in unread_texts(modules).items():
+        for text in unread:
+            inside = {
+                called_name(node)
+                for made in text.texts
+                for node in ast.walk(made)
+                if isinstance(node, ast.Call)
+            }
+            lines = frozenset[int]().union(*map(_lines, text.texts))
+            others = _other_calls(text.statement, inside)
+            yield file, EagerMessage(text.where, "", UNREAD, lines, lines, others)
 
 
 def _lines(node: ast.expr | ast.stmt) -> frozenset[int]:
@@ -159,33 +148,45 @@ def _calls_on(statement: Statement) -> Iterator[ast.Call]:
 
 
 def _log_calls(
-    module: SourceModule, wrappers: Mapping[str, str], seen: Collection[str] = ()
+    module: SourceModule, wrappers: Wrappers, file: str = "", values: Values | None = None
 ) -> list[_LogCall]:
-    loggers = _logger_names(module).union(seen)
+    loggers = _logger_names(module)
     found = []
     for statement in module.statements:
-        for call in _calls_on(statement):
-            if _is_logger_call(call, loggers):
-                found.append(_LogCall(call, statement, called_name(call), is_direct=True))
-            elif level := _wrapper_level(call, wrappers):
-                found.append(_LogCall(call, statement, level, is_direct=False))
+        calls = list(_calls_on(statement))
+        known = values.of(file, statement) if values and calls else {}
+        for call in calls:
+            called = callee(call, known, module)
+            own = wrappers.of(call, called)
+            if own is not None:
+                found.append(_LogCall(call, statement, own.level, own.function.node.name, own))
+            elif level := _level(call, called, loggers, wrappers):
+                found.append(_LogCall(call, statement, level, level))
     return found
 
 
-def _is_logger_call(call: ast.Call, loggers: frozenset[str]) -> bool:
-    return called_name(call) in LEVELS and any(
-        name in loggers or _LOGGER_NAME.search(name) for name in _receivers(call)
-    )
-
-
-def _wrapper_level(call: ast.Call, wrappers: Mapping[str, str]) -> str:
-    """The level that a wrapper logs at; empty when ``call`` is none."""
+def _level(call: ast.Call, called: Callee, loggers: frozenset[str], wrappers: Wrappers) -> str:
+    """The level of a logger's method, as which it was seen, or imported, or is named; empty for what is none."""
+    last = called.name.rpartition(".")[2]
+    if called.is_seen or called.name:
+        is_library = (
+            called.name.partition(".")[0] in _LOGGER_MODULE
+            or _is_logging_library(called.file)
+            or (last != called_name(call) and called.name.startswith("logging."))
+        )
+        if called.is_seen or is_library:
+            return last if is_library and last in LEVELS else ""
     name = called_name(call)
-    if name in wrappers:
-        return wrappers[name]
+    if name in LEVELS and any(it in loggers or _LOGGER_NAME.search(it) for it in _receivers(call)):
+        return name
     # The wrapper's file is not in the run file when it costs little: the name has to say it all.
-    unseen = _QUIET_WRAPPER.search(name) and len(call.args) == 1 and not call.keywords
-    return "debug" if unseen else ""
+    is_unseen = (
+        _QUIET_WRAPPER.search(name)
+        and not wrappers.defines(name)
+        and len(call.args) == 1
+        and not call.keywords
+    )
+    return "debug" if is_unseen else ""
 
 
 def _receivers(call: ast.Call) -> list[str]:
@@ -242,8 +243,13 @@ def _name_of(expression: ast.expr) -> str:
     return expression.id if isinstance(expression, ast.Name) else ""
 
 
-def _is_guarded(statement: Statement) -> bool:
-    """Whether a test of the logger's level decides if the statement runs at all."""
+def _is_guarded(call: _LogCall) -> bool:
+    """Whether a test of the logger's level, or the wrapper's own, decides if the statement runs at all."""
+    statement = call.statement
+    if call.wrapper and call.wrapper.condition:
+        asked = names_in([ast.parse(call.wrapper.condition, mode="eval").body])
+        if asked & names_in(statement.conditions):
+            return True
     return any(
         _name_of(node) in _LEVEL_TESTS
         or (isinstance(node, ast.Attribute) and node.attr == "level" and _is_logger(node.value))
@@ -269,7 +275,7 @@ def _message_arguments(call: ast.Call) -> Sequence[ast.expr]:
 
 
 def _in_the_call(call: _LogCall) -> EagerMessage | None:
-    arguments = _message_arguments(call.node)
+    arguments = call.arguments
     eager = [
         it
         for it in arguments
@@ -294,14 +300,15 @@ def _is_work_for_a_quiet_call(argument: ast.expr, level: str) -> bool:
 def _message(
     call: _LogCall, lines: frozenset[int], call_lines: frozenset[int], other: frozenset[str]
 ) -> EagerMessage:
-    callee = ast.unparse(call.node.func)
+    written = ast.unparse(call.node.func)
     return EagerMessage(
-        callee if len(callee) <= 40 else called_name(call.node),
-        called_name(call.node),
+        written if len(written) <= 40 else called_name(call.node),
+        call.name,
         call.level,
         lines,
         call_lines,
         other,
+        call.wrapper.condition if call.wrapper else "",
     )
 
 
@@ -327,7 +334,7 @@ def _variables(
     takers: dict[str, list[_LogCall]] = defaultdict(list)
     reads_in_calls: dict[str, int] = defaultdict(int)
     for call in calls:
-        for argument in _message_arguments(call.node):
+        for argument in call.arguments:
             for name in _reads(argument):
                 reads_in_calls[name] += 1
                 takers[name].append(call)
@@ -336,7 +343,7 @@ def _variables(
         reads[name] += 1
     for statement in inside:
         name, value = assigned_variable(statement.node)
-        if reads_in_calls[name] and reads[name] == reads_in_calls[name] and _builds_text(value):
+        if reads_in_calls[name] and reads[name] == reads_in_calls[name] and builds_text(value):
             call_lines = frozenset[int]().union(*(call.lines for call in takers[name]))
             loudest = next(
                 (it for it in takers[name] if it.level not in QUIET_LEVELS), takers[name][0]
@@ -350,66 +357,32 @@ def _reads(tree: ast.AST) -> Iterator[str]:
             yield node.id
 
 
-def _builds_text(value: ast.expr | None) -> bool:
-    if isinstance(value, ast.ListComp | ast.GeneratorExp):
-        return is_eager_text(value.elt)
-    return value is not None and is_eager_text(value)
-
-
-def _wrappers(module: SourceModule, known: Mapping[str, str]) -> Iterator[tuple[Function, str]]:
+def _wrappers(module: SourceModule, known: Wrappers) -> Iterator[Wrapper]:
+    """Yield functions that give a parameter to a logger, or to such a function."""
     statements: dict[int, list[Statement]] = defaultdict(list)
     for statement in module.statements:
         statements[id(statement.function)].append(statement)
     for call in _log_calls(module, known):
         function = call.statement.function
-        arguments = _message_arguments(call.node)
-        if function is None or not arguments:
+        arguments = call.arguments
+        if function is None or not arguments or call.level == KEPT:
             continue
         parameters = {it.arg for it in (*function.node.args.posonlyargs, *function.node.args.args)}
         if set(_reads(arguments[0])) & (parameters - {"self", "cls"}) and _only_logs(
             statements[id(function)]
         ):
-            yield function, call.level
-
-
-def _told_on_a_condition(module: SourceModule) -> Iterator[str]:
-    """Yield names of functions that print or write a parameter where a condition holds, and do nothing else with it.
-
-    That is a logger, whatever its name and that of its methods.
-    """
-    statements: dict[int, list[Statement]] = defaultdict(list)
-    for statement in module.statements:
-        statements[id(statement.function)].append(statement)
-    for function in module.functions:
-        body = statements[id(function)]
-        given = [*function.node.args.posonlyargs, *function.node.args.args]
-        parameters = {it.arg for it in given} - {"self", "cls"}
-        uses = [
-            it
-            for it in body
-            if not isinstance(it.node, ast.If | ast.While)
-            and any(isinstance(node, ast.Name) and node.id in parameters for node in it.walk())
-        ]
-        if uses and len(body) <= MAX_WRAPPER_STATEMENTS and all(map(_is_output_on_condition, uses)):
-            yield function.node.name
-
-
-def _is_output_on_condition(statement: Statement) -> bool:
-    match statement.node:
-        case ast.Expr(ast.Call() as call):
-            return bool(statement.conditions) and called_name(call) in _OUTPUTS
-    return False
+            yield Wrapper(call.level, function)
 
 
 def _only_logs(body: Sequence[Statement]) -> bool:
     """Whether a function is for its logging call: it gives nothing back and has no other sink."""
     return (
-        len(body) <= MAX_WRAPPER_STATEMENTS
+        len(body) <= MAX_STATEMENTS
         and not _has_other_sink(body)
         and not any(isinstance(it.node, ast.Return) and it.node.value for it in body)
     )
 
 
-def _has_other_sink(body: Iterable[Statement]) -> bool:
+def _has_other_sink(body: Sequence[Statement]) -> bool:
     """Whether the text goes elsewhere too, so that building it is not for the logger alone."""
     return any(called_name(call) in _SINKS for statement in body for call in _calls_on(statement))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from rlprof.libraries.known import files_of
 from rlprof.model.recording import Frame
+from rlprof.source.callees import callee
 from rlprof.source.lines import UserLines, last_name
+from rlprof.source.values import Values
 from rlprof.syntax.module import called_name
 from rlprof.syntax.origin import Origin, origin
 
@@ -24,18 +27,28 @@ _SAVES: Final = frozenset(
     {"save", "savez", "savez_compressed", "dump", "save_file", "save_checkpoint", "save_pretrained",
      "save_weights", "save_replay_buffer", "write_checkpoint", "checkpoint"}
 )  # fmt: skip
-"""Calls on the user's line that save something; ``json.dump`` of a log is too small to be seen."""
+"""Calls on the user's line that save something."""
+
+_ROWS: Final = "json.dump"
+"""Saves no model: what is written with it again and again are records of what happened."""
 
 
-def saving_calls(lines: UserLines) -> Iterator[int]:
+def saving_calls(lines: UserLines, values: Values) -> Iterator[int]:
     """The topmost nodes that save: a library's function, or the user's line that calls it in C."""
-    return lines.tree.topmost(partial(_saves, lines))
+    return lines.tree.topmost(partial(_saves, lines, values))
 
 
-def _saves(lines: UserLines, frame: Frame) -> bool:
+def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
     if origin(frame) is not Origin.YOURS:
         return last_name(frame.function) in _SAVERS and _writes(frame.file)
-    statement = lines.statement(frame)
-    return statement is not None and any(
-        isinstance(node, ast.Call) and called_name(node) in _SAVES for node in statement.walk()
-    )
+    module, statement = lines.module(frame.file), lines.statement(frame)
+    if module is None or statement is None:
+        return False
+    parts = statement.walk()
+    if isinstance(statement.node, ast.With):
+        # The file is opened to save something to it.
+        parts = chain(parts, ast.walk(ast.Module(statement.node.body, [])))
+    calls = [it for it in parts if isinstance(it, ast.Call) and called_name(it) in _SAVES]
+    known = values.of(frame.file, statement) if calls else {}
+    callees = (callee(call, known, module) for call in calls)
+    return any(not it.is_yours and it.name != _ROWS for it in callees)

@@ -10,14 +10,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.model.calibration import calibrated
+from rlprof.source.callees import callee
 from rlprof.source.container_types import name_key, root_name
 from rlprof.source.values import Value, value_of
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
+    SourceModule,
     Statement,
     called_name,
     parse,
@@ -326,17 +328,64 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
             yield name_key(part), given
 
 
+class SeenSizes(NamedTuple):
+    """Functions of numpy that statements call, by what was seen there."""
+
+    small: frozenset[str]
+    """Last names of those that were given one number or a few."""
+    large: frozenset[str]
+    is_whole: bool
+    """Whether nothing else is called."""
+
+
 def calls_by_size(
-    statements: Iterable[Statement], known: Mapping[str, Value]
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Functions of numpy that were seen to be given one number or a few, and those that were given more."""
+    statements: Iterable[Statement], known: Mapping[str, Value], module: SourceModule | None
+) -> SeenSizes:
     small: set[str] = set()
     large: set[str] = set()
+    is_whole = True
     for statement in statements:
-        for call in (it for it in statement.walk() if isinstance(it, ast.Call) and it.args):
-            callee, first = value_of(call.func, known), value_of(call.args[0], known)
-            if callee is None or first is None or not callee.function.startswith("numpy."):
+        for call in (it for it in statement.walk() if isinstance(it, ast.Call)):
+            called = callee(call, known, module)
+            name = called.name.rpartition(".")[2] or called_name(call)
+            if not called.name.startswith("numpy.") or not call.args:
+                is_whole = is_whole and (name in _SCALAR_CALLS | {"min", "max"} or called.is_python)
                 continue
-            if first.numbers is not None:
-                (small if first.numbers <= FEW else large).add(callee.function.rpartition(".")[2])
-    return frozenset(small - large), frozenset(large)
+            # What is kept as an array has to be one: the observation that a step returns.
+            if name in _ARRAY:
+                continue
+            numbers = _seen_numbers(call.args[0], known, module)
+            if numbers is None:
+                is_whole = False
+            else:
+                (small if numbers <= FEW else large).add(name)
+    return SeenSizes(
+        frozenset(small - large), frozenset(large), is_whole and bool(small) and not large
+    )
+
+
+def _seen_numbers(
+    expression: ast.expr, known: Mapping[str, Value], module: SourceModule | None
+) -> int | None:
+    """How many numbers an expression is at most; None where something in it was not seen."""
+    value = value_of(expression, known)
+    if value is not None:
+        return value.numbers
+    match expression:
+        case ast.Constant(int() | float()):
+            return 1
+        case ast.UnaryOp(operand=operand) | ast.Subscript(value=operand):
+            return _seen_numbers(operand, known, module)
+        case ast.BinOp(left=left, right=right):
+            parts: list[ast.expr] = [left, right]
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            sizes = [_seen_numbers(it, known, module) for it in elements]
+            return None if None in sizes else sum(filter(None, sizes))
+        case ast.Call(args=[_, *_] as arguments) as call if callee(
+            call, known, module
+        ).name.startswith("numpy."):
+            parts = arguments
+        case _:
+            return None
+    sizes = [_seen_numbers(it, known, module) for it in parts]
+    return None if None in sizes else max(filter(None, sizes), default=None)

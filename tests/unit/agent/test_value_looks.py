@@ -4,6 +4,7 @@ import gc
 import sys
 import weakref
 from collections import deque
+from functools import partial
 from types import FrameType, SimpleNamespace
 from typing import Any, ClassVar
 
@@ -59,6 +60,7 @@ class Slotted:
         (np.zeros((4, 5)), {"type": "numpy.ndarray", "shape": "4,5", "dtype": "f8"}),
         (np.append, {"type": "numpy._ArrayFunctionDispatcher", "function": "numpy.append"}),
         (len, {"type": "builtin_function_or_method", "function": "len"}),
+        (partial(print, end=""), {"type": "functools.partial", "function": "print"}),
         (
             torch.zeros(6, requires_grad=True),
             {"type": "torch.Tensor", "shape": "6", "dtype": "torch.float32", "device": "cpu", "grad": "1"},
@@ -308,3 +310,17 @@ def test_leaves_a_namespace_of_the_programs_own_making_alone():
 
     assert not may_look(own["frame"], None)  # type: ignore[arg-type]
     assert may_look(plain["frame"], None)  # type: ignore[arg-type]
+
+
+def test_knows_the_streams_that_a_terminal_shows(monkeypatch, tmp_path):
+    with (tmp_path / "rows.csv").open("w") as rows:
+        frame = frame_with(screen=rows, put=rows.write, other=None)
+        assert not any(
+            "standard" in told for told in seen(frame, "it.screen", "it.put", "it.other")
+        )
+
+        monkeypatch.setattr(sys, "stdout", rows)
+        told = seen(frame, "it.screen", "it.put", "it.other")
+
+    assert [fields.get("standard") for fields in told] == ["1", "1", None]
+    assert told[0]["type"] == "_io.TextIOWrapper"

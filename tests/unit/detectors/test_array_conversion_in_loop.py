@@ -450,3 +450,93 @@ def test_a_network_that_the_line_asks_is_not_the_conversions():
     run.spends(0.2, line)
 
     assert detect(DETECTOR, run, GREEDY) == []
+
+
+PACKED = Script(
+    "packed.py",
+    """
+    from numpy import asarray as pack
+    import torch
+
+    class Sky:
+        def mood(self):
+            sheet = pack(self.panes())
+            return self.fold(self.cells)
+
+        def pour(self, rows):
+            return torch.tensor(rows)
+
+        def note(self, seen):
+            self.diary << {"at": seen.tolist()}
+
+    def main(sky, pond, rows):
+        while True:
+            pond.step(0)
+            together = pack([row for row in rows])
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "function", "looks", "is_told"),
+    [
+        ("pack(self", "Sky.mood", {"pack": "function=numpy.asarray"}, True),
+        ("pack(self", "Sky.mood", {}, False),
+        (
+            "self.fold",
+            "Sky.mood",
+            {"self__fold": "function=numpy.array", "self__cells": "length=600"},
+            True,
+        ),
+        (
+            "self.fold",
+            "Sky.mood",
+            {"self__fold": "function=__main__.Sky.fold file=/home/you/sky.py", "self__cells": "length=600"},
+            False,
+        ),
+        (
+            "torch.tensor",
+            "Sky.pour",
+            {"torch__tensor": "function=torch.tensor", "rows": "length=64"},
+            False,
+        ),
+    ],
+)  # fmt: skip
+def test_what_makes_an_array_is_known_by_what_was_seen_there(piece, function, looks, is_told):
+    line = PACKED.at(piece, function)
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "packed.py:17 main", line).spends(4.0, "env.py:3 step")
+    types = {"length=600": "type=list", "length=64": "type=list"}
+    run.sees(line, **{name: f"{types.get(look, 'type=x')} {look}" for name, look in looks.items()})
+
+    assert bool(detect(DETECTOR, run, PACKED)) == is_told
+
+
+def test_a_handful_of_numbers_costs_nothing():
+    line = PACKED.at("tolist", "Sky.note")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "packed.py:17 main", line).spends(4.0, "env.py:3 step")
+
+    assert len(detect(DETECTOR, run, PACKED)) == 1
+    run.sees(line, seen="type=numpy.ndarray shape=6 dtype=f8")
+    assert detect(DETECTOR, run, PACKED) == []
+
+
+def test_the_loop_of_a_training_is_not_claimed_for_a_conversion_in_it():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(7.0, PACKED.at("together", "main"))
+    run.spends(3.0, PACKED.at("pond.step", "main"), "packed.py:6 Pond.step")
+    run.source("pond.py", "def step(self, action):\n    return action\n")
+    run.spends(1.0, PACKED.at("pond.step", "main"), "pond.py:2 step")
+
+    (finding,) = detect(DETECTOR, run, PACKED)
+
+    assert claimed_s(profile_of(run, PACKED), finding) == pytest.approx(7.0)
+
+
+def test_a_line_that_calls_other_things_is_told_where_much_is_converted():
+    line = ONE_LINE.at("batch = np.array", "learn")
+    for length, is_told in (("32", False), ("4096", True)):
+        run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, line)
+        run.sees(line, rows=f"type=list length={length} first.type=float")
+        assert bool(detect(DETECTOR, run, ONE_LINE)) == is_told

@@ -52,10 +52,7 @@ TRAIN = Script(
 )
 LEARN = TRAIN.at("learn(agent)", "train")
 LOAD = TRAIN.at("np.load(level)", "train")
-WRITE = TRAIN.at("transitions.write", "train")
 SYNC = TRAIN.at("os.fsync", "train")
-APPEND = TRAIN.at('open("returns', "train")
-COMMIT = TRAIN.at("commit", "train")
 SAVE = TRAIN.at("torch.save", "train")
 ASK_AGENT = (LEARN, TRAIN.at("requests.post(URL", "act"))
 ASK_ENV = (LEARN, TRAIN.at("requests.post(self", "RemoteEnv.step"))
@@ -72,16 +69,15 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, TRAIN)
 
 
-def test_names_the_line_that_syncs_how_long_and_when():
-    run = a_training(1.0, SYNC, idle_s=3.0)
+def test_names_the_line_that_reads_and_how_long():
+    run = a_training(1.0, LOAD, idle_s=3.0)
 
     (finding,) = found(run)
 
-    assert lines_of(finding) == [TRAIN.line("os.fsync")]
-    assert finding.title == "syncs and flushes at train.py:20 hold up the training"
+    assert lines_of(finding) == [TRAIN.line("np.load(level)")]
+    assert finding.title == "reads of files at train.py:16 hold up the training"
     assert finding.evidence == (
         "40 % of the critical time is spent there, 4 ms per step; asleep for 75 % of it",
-        "it is done when level % 2",
     )
     assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
 
@@ -94,9 +90,6 @@ def test_names_the_line_that_syncs_how_long_and_when():
             (LEARN, f"{SITE}/PIL/Image.py:3400 open", f"{STDLIB}/codecs.py:3 decode"), "reads", id="image"
         ),
         pytest.param((LEARN, f"{STDLIB}/pathlib.py:1050 Path.read_text"), "reads", id="pathlib"),
-        pytest.param((WRITE,), "writes to files", id="write"),
-        pytest.param((APPEND,), "files opened to be written", id="opened each time"),
-        pytest.param((COMMIT,), "syncs and flushes", id="commit"),
         pytest.param((*ASK_AGENT, POST), "requests to servers", id="request"),
     ],
 )  # fmt: skip
@@ -108,8 +101,8 @@ def test_knows_what_is_done_to_files(stack, what):
 
 
 def test_silent_just_under_its_threshold():
-    assert found(a_training(10 * MIN_SHARE * 0.9, SYNC)) == []
-    assert len(found(a_training(10 * MIN_SHARE * 1.1, SYNC))) == 1
+    assert found(a_training(10 * MIN_SHARE * 0.9, LOAD)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1, LOAD))) == 1
 
 
 @pytest.mark.parametrize(
@@ -123,6 +116,7 @@ def test_silent_just_under_its_threshold():
         pytest.param((SAVE, f"{SITE}/torch/serialization.py:944 save"), id="checkpoints"),
         pytest.param((TRAIN.at("print(level)", "train"),), id="prints"),
         pytest.param((TRAIN.at("log_file.flush", "train"),), id="the log"),
+        pytest.param((SYNC,), id="output"),
         pytest.param((LEARN, f"{STDLIB}/logging/__init__.py:1087 StreamHandler.flush"), id="records"),
         pytest.param((LEARN, f"{STDLIB}/multiprocessing/connection.py:430 Connection.recv"), id="pipe"),
     ],
@@ -133,14 +127,14 @@ def test_silent_on_what_waits_for_no_file(stack):
 
 def test_silent_on_a_process_that_nothing_waits_for():
     run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, LEARN)
-    run.process("saver").spends(5.0, SYNC).spends(5.0, SYNC, idle=True)
+    run.process("loader").spends(5.0, LOAD).spends(5.0, LOAD, idle=True)
 
     assert found(run) == []
 
 
 def test_is_priced_by_the_time_spent_there():
-    first, *_ = ranked(a_training(1.0, SYNC, idle_s=3.0), TRAIN)
+    first, *_ = ranked(a_training(1.0, LOAD, idle_s=3.0), TRAIN)
 
     assert first.finding.detector == "blocking-io"
-    assert first.saved_share.low == pytest.approx(0.34, abs=0.05)
+    assert first.saved_share.low == pytest.approx(0.22, abs=0.05)
     assert first.saved_share.low < 0.4 < first.saved_share.high

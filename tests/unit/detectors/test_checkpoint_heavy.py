@@ -100,3 +100,38 @@ def test_is_priced_by_the_time_in_saving():
     assert first.finding.detector == "checkpoint-heavy"
     assert first.saved_share.low == pytest.approx(0.8 * 0.4, abs=0.06)
     assert first.saved_share.low < 0.4 < first.saved_share.high
+
+
+FREEZER = Script(
+    "freezer.py",
+    """
+    import json
+    from pickle import dump as freeze
+
+    def keep(worth, path, model):
+        with open(path, "wb") as lump:
+            freeze(worth, lump)
+        json.dump(worth, path)
+        model.save(worth)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "look", "is_told"),
+    [
+        ("with open", None, True),
+        ("freeze(worth", None, True),
+        ("json.dump", None, False),
+        ("model.save", None, True),
+        ("model.save", "function=__main__.Model.save file=/home/you/freezer.py line=3", False),
+    ],
+)
+def test_what_saves_is_known_by_what_it_is(piece, look, is_told):
+    line = FREEZER.at(piece, "keep")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, line).spends(6.0, LEARN)
+    if look:
+        run.sees(line, model__save=f"type=function {look}")
+
+    assert bool(detect(DETECTOR, run, FREEZER)) == is_told

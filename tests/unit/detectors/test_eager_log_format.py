@@ -375,16 +375,21 @@ FORMATTING = f"{SITE}/numpy/_core/arrayprint.py:1720 _array_str_implementation"
 
 
 @pytest.mark.parametrize(
-    ("call", "is_wasted"), [("journal.whisper(f", True), ("journal.keep(f", False)]
+    ("call", "title", "confidence"),
+    [
+        ("journal.whisper(f", "messages for journal.whisper are formatted", Confidence.MEASURED),
+        ("journal.keep(f", "text for journal.keep may be made for nothing", Confidence.SUSPECTED),
+    ],
 )
-def test_a_method_that_prints_on_a_condition_is_a_logger_whatever_its_name(
-    call: str, is_wasted: bool
-):
+def test_a_method_that_uses_text_on_a_condition_is_known_whatever_its_name(call, title, confidence):
     run = a_run(steady_s=10.0).process("main", steps=1000)
     run.spends(8.0, JOURNAL.at(call, "main"), FORMATTING)
     run.spends(2.0, "env.py:3 step")
 
-    assert bool(detect(DETECTOR, run, JOURNAL)) == is_wasted
+    (finding,) = detect(DETECTOR, run, JOURNAL)
+
+    assert finding.title.startswith(title)
+    assert finding.confidence is confidence
 
 
 def test_what_it_prints_was_wanted():
@@ -406,3 +411,101 @@ def test_knows_a_logger_that_was_seen_whatever_its_name():
     assert detect(DETECTOR, run, script) == []
     run.sees(line, self__out__info=f"type=function function=logging.Logger.info file={LOGGING}")
     assert len(detect(DETECTOR, run, script)) == 1
+
+
+DROPPED = Script(
+    "dropped.py",
+    """
+    class Pond:
+        def step(self, action):
+            seen = self.look()
+            note = f"at {seen}"
+            return seen, 0.0, {"where": str(seen)}
+
+        def tell(self):
+            return {"where": str(self.seen)}
+
+        def look(self):
+            told = {"where": str(self.seen)}
+            return told
+
+    def main(pond):
+        while True:
+            seen, reward, _ = pond.step(0)
+            info = pond.tell()
+            use(info)
+            pond.look()
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "function", "is_told"),
+    [
+        pytest.param("0.0, {", "Pond.step", True, id="dropped by the caller"),
+        pytest.param("note =", "Pond.step", True, id="never read"),
+        pytest.param("return {", "Pond.tell", False, id="read by the caller"),
+        pytest.param("told =", "Pond.look", False, id="assigned by another caller"),
+    ],
+)
+def test_text_that_nothing_reads(piece, function, is_told):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, DROPPED.at(piece, function), FORMATTING).spends(4.0, "env.py:3 step")
+
+    findings = detect(DETECTOR, run, DROPPED)
+
+    assert bool(findings) == is_told
+    if is_told:
+        assert findings[0].title.startswith("text is made that nothing reads (dropped.py:")
+
+
+SCRIBE = Script(
+    "scribe.py",
+    """
+    import logging as chatter
+    murmur = chatter.debug
+
+    def make_scribe(depth):
+        def scribe(what, *more):
+            if depth < 3:
+                return
+            print(what)
+        return scribe
+
+    def decide(text, value):
+        if value is not None:
+            print(value)
+        return text
+
+    def main(tell, seen, journal):
+        while True:
+            murmur("seen %s" % seen)
+            tell(f"seen {seen}")
+            if journal.depth >= 3:
+                tell(f"so {seen}")
+            tell("seen %s", seen)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "look", "is_told"),
+    [
+        pytest.param("murmur(", None, True, id="a name for logging.debug"),
+        pytest.param("{seen}", ("make_scribe.<locals>.scribe", "def scribe"), True, id="a closure"),
+        pytest.param("{seen}", ("decide", "def decide"), False, id="another function"),
+        pytest.param("{seen}", None, False, id="nobody knows what is called"),
+        pytest.param("so {seen}", ("make_scribe.<locals>.scribe", "def scribe"), False, id="asked before"),
+        pytest.param('tell("seen', ("make_scribe.<locals>.scribe", "def scribe"), False, id="in pieces"),
+    ],
+)  # fmt: skip
+def test_what_takes_a_message_is_known_by_what_it_is(piece, look, is_told):
+    line = SCRIBE.at(piece, "main")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, line, FORMATTING).spends(4.0, "env.py:3 step")
+    if look:
+        name, place = look
+        fields = f"type=function function=__main__.{name} file=scribe.py line={SCRIBE.line(place)}"
+        run.sees(line, tell=fields)
+
+    assert bool(detect(DETECTOR, run, SCRIBE)) == is_told

@@ -38,6 +38,7 @@ def test_what_is_only_read_is_dropped(body):
     "body",
     [
         ("log_probs.append(net(obs).log_prob(a))",),
+        ("x = obs; out = net(x); k = 3", "loss = out.mean(); loss.backward(); opt.step()"),
         ("policy = net(obs)", "action = policy.sample()", "kept.append(policy.log_prob(action))"),
         ("loss = mse(net(obs), wanted)", "loss.backward()"),
         ("values[t] = net(obs).flatten()",),

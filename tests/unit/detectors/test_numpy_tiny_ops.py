@@ -280,3 +280,39 @@ def test_what_was_seen_there_tells_how_many_numbers_they_are(gained: str, is_one
         line, np__clip="type=numpy._ArrayFunctionDispatcher function=numpy.clip", gained=gained
     )
     assert bool(detect(DETECTOR, run, HANDLE)) == is_one
+
+
+DRIFT = Script(
+    "drift.py",
+    """
+    from numpy import clip as bound, dot as along, sqrt as root
+
+    def drift(x, v, speed):
+        pull = bound(x - 0.1 * speed, -1.0, 1.0)
+        return root(along(v, v))
+    """,
+)
+
+
+@pytest.mark.parametrize(("shape", "is_told"), [("2", True), ("200", False)])
+def test_functions_under_other_names_on_what_was_seen_to_be_few(shape, is_told):
+    line = DRIFT.at("root(", "drift")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    run.sees(
+        line,
+        v=f"type=numpy.ndarray shape={shape} dtype=f8",
+        root="type=numpy.ufunc function=numpy.sqrt",
+        along="type=x function=numpy.dot",
+    )
+
+    assert bool(detect(DETECTOR, run, DRIFT)) == is_told
+
+
+def test_numbers_in_arithmetic_are_numbers():
+    line = DRIFT.at("bound(", "drift")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    run.sees(line, x="type=numpy.float64", speed="type=float", bound="type=x function=numpy.clip")
+
+    assert len(detect(DETECTOR, run, DRIFT)) == 1

@@ -200,12 +200,22 @@ def _fields(value: Any, prefix: str) -> list[str]:
         fields += _function(value, prefix)
     elif _flags_of(kind) & _IS_METACLASS:
         fields += [prefix + "class=" + _name(value), *_origin(value, prefix)]
+    elif fields[0].endswith("=functools.partial"):
+        # With all that is told of what it calls, but for the type.
+        fields += _fields(_own(value, "func"), prefix)[1:]
     elif fields[0].endswith(_NUMPY_FUNCTIONS):
         name = _own(value, "__name__")
         fields.append(prefix + "function=" + _joined("numpy", name if type(name) is str else "?"))
     elif kind is not ModuleType:
         fields += _array(value, kind, prefix) or _origin(kind, prefix)
+    if _is_standard(value.__self__ if kind is BuiltinFunctionType else value):
+        fields.append(prefix + "standard=1")
     return fields
+
+
+def _is_standard(value: Any) -> bool:
+    """Whether it is the stream that a terminal shows."""
+    return value is not None and (value is sys.stdout or value is sys.stderr)
 
 
 def _elements(container: Any, kind: type) -> list[str]:

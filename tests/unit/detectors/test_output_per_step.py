@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from rlprof.detectors.logging_emit import DETECTOR, MIN_SHARE
+from rlprof.detectors.output_per_step import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import (
@@ -211,6 +211,106 @@ def test_a_value_fetched_from_a_gpu_promises_nothing():
 def test_is_priced_by_the_time_in_output():
     first, *_ = ranked(a_training(4.0, INFO, LOGGER_INFO, *EMIT), TRAIN)
 
-    assert first.finding.detector == "logging-emit"
+    assert first.finding.detector == "output-per-step"
     assert first.saved_share.low == pytest.approx(0.36, abs=0.05)
     assert first.saved_share.low < 0.4 < first.saved_share.high
+
+
+LEDGER = Script(
+    "ledger.py",
+    """
+    from os import fdatasync as settle
+
+    class Ledger:
+        def put(self, row):
+            self.rows.writerow(row)
+            self.stream.flush()
+
+        def keep(self, text):
+            self.total += self.put_text(text) if text else 0
+            settle(self.descriptor)
+            self.ring.write(text); self.compress()
+            with open(self.path, "a") as self.end:
+                self.end.write(text)
+
+    def train(sink, steps):
+        for step in range(steps):
+            sink.put((step, learn()))
+    """,
+)
+CALL = LEDGER.at("sink.put", "train")
+IN_A_ROW = (CALL, LEDGER.at("writerow", "Ledger.put"))
+IN_A_FLUSH = (CALL, LEDGER.at("flush", "Ledger.put"))
+
+
+def a_ledger(**seconds_by_stack: float) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    return run.spends(10.0 - sum(seconds_by_stack.values()), CALL, "env.py:3 step")
+
+
+def test_rows_that_are_flushed_are_told_as_flushes_and_may_be_kept():
+    run = a_ledger(rows=2.0, flushes=3.0)
+    run.spends(2.0, *IN_A_ROW).spends(3.0, *IN_A_FLUSH)
+    run.sees(IN_A_FLUSH[1], self__stream__flush="type=x function=_io.TextIOWrapper.flush")
+
+    (finding,) = detect(DETECTOR, run, LEDGER)
+
+    assert finding.title == "output at ledger.py:6 and other lines takes 50 % of the time"
+    assert lines_of(finding) == [6, 5]
+    assert finding.fix.startswith("Flush, sync or commit once per rollout")
+    assert [it.removable.low for it in finding.savings] == [0.9, 0.0]
+
+
+def test_rows_that_are_hardly_flushed_are_told_as_rows():
+    run = a_ledger(rows=3.0, flushes=0.2).spends(3.0, *IN_A_ROW).spends(0.2, *IN_A_FLUSH)
+
+    (finding,) = detect(DETECTOR, run, LEDGER)
+
+    assert finding.title == "rows of CSV at ledger.py:5 take 30 % of the time"
+    assert finding.savings[0].removable.low == 0.9
+
+
+@pytest.mark.parametrize(
+    ("piece", "operand", "look", "title"),
+    [
+        ("put_text", "self__put_text", "function=TextIOWrapper.write", "writes to files"),
+        ("settle(", "settle", "function=posix.fdatasync", "syncs and flushes"),
+        ("settle(", "other", "function=len", "syncs and flushes"),
+        ("open(self", "open", "function=io.open", "files opened to be written"),
+    ],
+)
+def test_a_line_is_known_by_what_was_seen_or_imported_there(piece, operand, look, title):
+    line = LEDGER.at(piece, "Ledger.keep")
+    run = a_ledger(s=3.0).spends(3.0, CALL, line).sees(line, **{operand: f"type=x {look}"})
+
+    (finding,) = detect(DETECTOR, run, LEDGER)
+
+    assert finding.title.startswith(title)
+
+
+def test_of_a_line_that_does_something_else_too_less_is_promised():
+    line = LEDGER.at("ring.write", "Ledger.keep")
+    run = a_ledger(s=3.0).spends(3.0, CALL, line)
+    run.sees(line, self__ring__write="type=x function=_io.FileIO.write")
+
+    (finding,) = detect(DETECTOR, run, LEDGER)
+
+    assert [it.removable for it in finding.savings] == [(0.1, 1.0)]
+
+
+def test_a_method_of_your_own_is_no_output_whatever_its_name():
+    run = a_ledger(s=3.0).spends(3.0, *IN_A_FLUSH).source("ledger.py", LEDGER.text)
+    flush = "type=function function=ring.Ring.flush file=/home/you/ring.py line=3"
+    run.sees(IN_A_FLUSH[1], self__stream__flush=flush)
+
+    assert detect(DETECTOR, run, LEDGER) == []
+
+
+def test_a_sync_that_sleeps_is_paid_asleep():
+    line = LEDGER.at("settle(", "Ledger.keep")
+    run = a_ledger(s=4.0).spends(1.0, CALL, line).spends(3.0, CALL, line, idle=True)
+
+    (finding,) = detect(DETECTOR, run, LEDGER)
+
+    assert claimed_s(profile_of(run, LEDGER), finding) == pytest.approx(4.0)
+    assert "asleep for 75 % of it" in finding.evidence

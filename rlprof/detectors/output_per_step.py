@@ -1,4 +1,4 @@
-"""Log records, prints, metrics and progress bars that are wanted, but too often."""
+"""Output that is wanted, but not so often: log records, prints, metrics, progress bars, rows, files and their flushes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits
-from rlprof.detectors.recognisers.log_output import find_output
+from rlprof.detectors.recognisers.output import find_output
 from rlprof.libraries.base import Sink
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import LOG_RECORDS, UPDATES
@@ -17,40 +17,69 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.values import Values
 from rlprof.syntax.module import called_name
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time. A line or a scalar or two per update stay below it: 10 to 60 µs each, where
-an update takes milliseconds."""
+an update takes milliseconds; so does a file per episode, 20 to 150 µs."""
 
 REMOVABLE: Final[Mapping[Sink, Range]] = calibrated(
     {
+        Sink.SYNCS: Range(0.9, 1.0),
+        Sink.OPENING: Range(0.9, 1.0),
         Sink.RECORDS: Range(0.97, 1.0),
         Sink.PRINT: Range(0.97, 1.0),
         Sink.METRICS: Range(0.85, 1.0),
         Sink.PROGRESS: Range(0.9, 1.0),
         Sink.ROWS: Range(0.9, 1.0),
+        Sink.FILES: Range(0.3, 0.95),
     },
-    unit="part of the time of what is told",
+    unit="part of the time of what is written",
     source="Python 3.11: the test that decides takes 0.05 µs and a list's append no more, a record "
-    "to a file 15 to 25 µs",
-    date="2026-11-21",
+    "to a file 15 to 25 µs; times a buffered write: flushed 40, opened and closed for it 500, synced 40 000; "
+    "sqlite's commit over its insert 17 000",
+    date="2026-11-23",
 )
-"""Part that goes when a thousandth is told; of metrics, when a mean per update is left of 10 to 100 values."""
+"""Part that goes when a thousandth is written; of metrics, when a mean per update is left of 10 to 100 values; of
+data that is needed, when it is gathered and written at once."""
+
+WHERE_FLUSHED: Final = Range(0.0, 1.0)
+"""The same of rows and data in a file that is also flushed, synced or opened for them: whoever needs all of them
+leaves out the flushes alone."""
 
 OF_A_DEVICE: Final = Range(0.0, 1.0)
 """The same on a line that fetches a value from a GPU: it waits there for work that has to be done."""
 
+BESIDE_OTHERS: Final = Range(0.1, 1.0)
+"""The same on a line that calls something else in C, too: nobody knows which of them takes how much."""
+
+MUCH_FLUSHED: Final = 0.1
+"""Part of the output's time in flushes, syncs and openings from which on they are what the advice is about."""
+
+MOSTLY: Final = 0.8
+"""Part of the output's time from which on a title names one kind for all."""
+
 LEAST_THREAD: Final = 0.01
 """Part of the steady phase that a thread writes for from which on it can hold up the others."""
+
+LEAST_ASLEEP: Final = 0.05
+"""Of the output's time: below it nothing is said of waiting for the disk."""
 
 EACH_STEP: Final = 0.5
 """Records per step from which on "at every step" is said."""
 
+_FLUSHED: Final = (Sink.SYNCS, Sink.OPENING)
+_DATA: Final = (Sink.ROWS, Sink.FILES)
 _FETCHES: Final = frozenset({"item", "cpu", "numpy", "tolist"})
 
 _FIXES: Final[Mapping[Sink, str]] = {
+    Sink.SYNCS: "Flush, sync or commit once per rollout or at the end, not at each step: the system "
+    "writes by itself, and only a crash of the machine loses the last seconds. What nobody reads, write once "
+    "per episode.",
+    Sink.OPENING: "Open the file once before the loop and keep it open, or gather the data and write "
+    "it once per rollout.",
     Sink.RECORDS: "Log every thousandth step, or means once per rollout: if step % 1000 == 0: "
     "logger.info(...).",
     Sink.PRINT: "Print every thousandth step, or means once per rollout: if step % 1000 == 0: print(...).",
@@ -60,30 +89,36 @@ _FIXES: Final[Mapping[Sink, str]] = {
     "rollout instead of once per step.",
     Sink.ROWS: "Write a row per episode or rollout instead of one per step; for data that training "
     "needs later, keep arrays and save them once.",
+    Sink.FILES: "Write once per rollout: means of what only tells how it goes, and gathered data in one call.",
 }
 
 
-class _Output:
+class _Written:
     """The output of the critical time: its nodes, and its lines by weight."""
 
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self.sinks = find_output(self.lines)
+        self.output = find_output(self.lines, Values(profile.values))
         self.by_sink: dict[Sink, float] = defaultdict(float)
         self.weights: dict[Line, float] = defaultdict(float)
-        for node, sink in self.sinks.items():
-            us = self.tree.self_cost(node).wall_us
-            self.by_sink[sink] += us
-            if us:
-                self.weights[self.lines.line(self._named(node))] += us
+        self._by_both: dict[Sink, dict[Line, float]] = defaultdict(lambda: defaultdict(float))
+        self.asleep_us = 0.0
+        for node, sink in self.output.sinks.items():
+            cost = self.tree.self_cost(node)
+            self.by_sink[sink] += cost.wall_us
+            self.asleep_us += cost.idle_us
+            if cost.wall_us:
+                line = self.lines.line(self._named(node))
+                self.weights[line] += cost.wall_us
+                self._by_both[sink][line] += cost.wall_us
 
     def _named(self, node: int) -> int:
         """The user's line, or where there is none the library's that begins the output."""
         owner = self.lines.owner(node)
         if owner != NO_PARENT:
             return owner
-        while self.tree.nodes[node].parent in self.sinks:
+        while self.tree.nodes[node].parent in self.output.sinks:
             node = self.tree.nodes[node].parent
         return node
 
@@ -93,21 +128,37 @@ class _Output:
 
     @property
     def heaviest(self) -> Line:
-        return heaviest_line(self.weights)
+        """The dearest line of what the advice is about."""
+        return heaviest_line(self._by_both[self.main_sink])
+
+    @property
+    def main_sink(self) -> Sink:
+        """What the advice is about: the dearest, or how it is flushed."""
+        flushed = [sink for sink in _FLUSHED if self.by_sink.get(sink)]
+        dearest = max(self.by_sink, key=lambda sink: (self.by_sink[sink], sink.value))
+        if dearest in _DATA and sum(self.by_sink[it] for it in flushed) >= MUCH_FLUSHED * self.us:
+            return max(flushed, key=lambda sink: self.by_sink[sink])
+        return dearest
 
     def savings(self) -> Iterator[Saving]:
         waiting = self._may_wait_for_a_device() if _uses_a_gpu(self.tree.nodes) else frozenset()
+        unsure = self.output.shared - waiting
+        is_flushed = self.main_sink in _FLUSHED
         for sink in Sink:
-            nodes = frozenset(node for node, it in self.sinks.items() if it is sink) - waiting
+            nodes = frozenset(node for node, it in self.output.sinks.items() if it is sink)
+            nodes -= waiting | unsure
             if nodes:
-                yield Saving(nodes, REMOVABLE[sink])
+                keeps = is_flushed and sink in _DATA
+                yield Saving(nodes, WHERE_FLUSHED if keeps else REMOVABLE[sink])
         if waiting:
             yield Saving(waiting, OF_A_DEVICE)
+        if unsure:
+            yield Saving(unsure, BESIDE_OTHERS)
 
     def _may_wait_for_a_device(self) -> frozenset[int]:
         return frozenset(
             node
-            for node in self.sinks
+            for node in self.output.sinks
             if (statement := self.lines.statement(self.tree.frame(node))) is not None
             and any(
                 isinstance(part, ast.Call) and called_name(part) in _FETCHES
@@ -125,56 +176,62 @@ def _uses_a_gpu(nodes: Iterable[tuple[int, int, Frame]]) -> bool:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
-    output = _Output(profile)
-    if not whole or output.us / whole < MIN_SHARE:
+    written = _Written(profile)
+    if not whole or not written.weights or written.us / whole < MIN_SHARE:
         return
-    sink = max(output.by_sink, key=lambda it: (output.by_sink[it], it.value))
     yield Finding(
-        title=_title(profile, output, sink),
-        savings=(*output.savings(), *_waits_for_writers(profile)),
-        locations=output.lines.shown_locations(output.weights, whole),
-        evidence=tuple(_evidence(profile, output)),
-        fix=_FIXES[sink],
+        title=_title(profile, written),
+        savings=(*written.savings(), *_waits_for_writers(profile)),
+        locations=written.lines.shown_locations(written.weights, whole),
+        evidence=tuple(_evidence(profile, written)),
+        fix=_FIXES[written.main_sink],
         confidence=Confidence.MEASURED
-        if output.lines.text(output.heaviest)
+        if written.lines.text(written.heaviest)
         else Confidence.BOUNDED,
     )
 
 
-def _title(profile: Profile, output: _Output, sink: Sink) -> str:
-    place = short_place(output.heaviest)
+def _title(profile: Profile, written: _Written) -> str:
+    sink, place = written.main_sink, short_place(written.heaviest)
     records = profile.counts.get(LOG_RECORDS, 0.0)
     if sink is Sink.RECORDS and records >= EACH_STEP * profile.steady_steps > 0:
         return f"log records are written at every step ({place})"
+    share = percent(written.us / profile.critical.wall_us)
+    if written.by_sink[sink] < MOSTLY * written.us:
+        return f"output at {place} and other lines takes {share} of the time"
     takes = "takes" if sink is Sink.PRINT else "take"
-    return f"{sink.value} at {place} {takes} {percent(output.us / profile.critical.wall_us)} of the time"
+    return f"{sink.value} at {place} {takes} {share} of the time"
 
 
 def _waits_for_writers(profile: Profile) -> Iterator[Saving]:
     """Waits of critical threads for the interpreter lock while a thread beside them writes."""
     processes = set()
     held_us = 0
+    values = Values(profile.values)
     for activity in profile.activities:
         if activity.is_main or activity.working_us < LEAST_THREAD * profile.steady_us:
             continue
         lines = UserLines(activity.tree, profile.sources, profile.started_package)
-        busy = sum(activity.tree.self_cost(node).busy_us for node in find_output(lines))
+        nodes = find_output(lines, values).sinks
+        busy = sum(activity.tree.self_cost(node).busy_us for node in nodes)
         if busy >= LEAST_THREAD * profile.steady_us:
             held_us += busy
             processes.add(activity.process)
     yield from interpreter_lock_waits(profile, processes, held_us, REMOVABLE[Sink.METRICS])
 
 
-def _evidence(profile: Profile, output: _Output) -> Iterable[str]:
+def _evidence(profile: Profile, written: _Written) -> Iterable[str]:
     whole = profile.critical.wall_us
-    parts = sorted(output.by_sink.items(), key=lambda item: (-item[1], item[0].value))
+    parts = sorted(written.by_sink.items(), key=lambda item: (-item[1], item[0].value))
     shown = [(sink.value, us / whole) for sink, us in parts if us >= 0.001 * whole]
     shares = ", ".join(f"{percent(share)} {name}" for name, share in shown)
     on = shown[0][0] if len(shown) == 1 else f"output ({shares})"
     each = (
-        f": {duration(output.us / profile.steady_steps)} per step" if profile.steady_steps else ""
+        f": {duration(written.us / profile.steady_steps)} per step" if profile.steady_steps else ""
     )
-    yield f"{percent(output.us / whole)} of the critical time is spent on {on}{each}"
+    yield f"{percent(written.us / whole)} of the critical time is spent on {on}{each}"
+    if written.asleep_us >= LEAST_ASLEEP * written.us:
+        yield f"asleep for {percent(written.asleep_us / written.us)} of it"
     records = profile.counts.get(LOG_RECORDS, 0.0)
     for name, total in (
         ("step", profile.steady_steps),
@@ -183,12 +240,12 @@ def _evidence(profile: Profile, output: _Output) -> Iterable[str]:
         if records and total:
             yield f"{count(records)} log records in the steady phase, {count(records / total)} per {name}"
             break
-    yield _conditions(output)
+    yield _conditions(written)
 
 
-def _conditions(output: _Output) -> str:
-    line = output.heaviest
-    statement = output.lines.statement(Frame(line.file, line.function, line.line))
+def _conditions(written: _Written) -> str:
+    line = written.heaviest
+    statement = written.lines.statement(Frame(line.file, line.function, line.line))
     if statement is None:
         return "its source is not in the run file"
     conditions = [ast.unparse(test) for test in statement.conditions]
@@ -198,7 +255,7 @@ def _conditions(output: _Output) -> str:
 
 
 DETECTOR: Final = Detector(
-    id="logging-emit",
-    name="log records, prints and metrics that are written too often",
+    id="output-per-step",
+    name="log records, prints, metrics, rows and files that are written too often",
     in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )

@@ -1,0 +1,132 @@
+"""Text that is put into a variable, or handed back in a dictionary, and that nothing in the program's files reads."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rlprof.detectors.recognisers.eager_text import builds_text
+from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+
+
+class UnreadText(NamedTuple):
+    statement: Statement
+    texts: tuple[ast.expr, ...]
+    """Expressions that make them."""
+    where: str
+    """What holds them, as a reader would say it."""
+
+
+def unread_texts(modules: Mapping[str, SourceModule]) -> dict[str, list[UnreadText]]:
+    """Those of each file of the run."""
+    results = _Results(modules.values())
+    return {file: list(_unread(module, results)) for file, module in modules.items()}
+
+
+def _unread(module: SourceModule, results: _Results) -> Iterator[UnreadText]:
+    for body in module.by_function():
+        function = body[0].function
+        if function is None:
+            continue
+        for statement in body:
+            yield from _in_statement(function, body, statement, results)
+
+
+def _in_statement(
+    function: Function, body: Sequence[Statement], statement: Statement, results: _Results
+) -> Iterator[UnreadText]:
+    match statement.node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            texts = tuple(_texts(value))
+            if texts and _is_left(name, function, body, results):
+                yield UnreadText(statement, texts, name)
+        case ast.Return(value=ast.expr() as value):
+            for position, part, count in _parts(value):
+                texts = tuple(_texts(part)) if isinstance(part, ast.Dict) else ()
+                if texts and results.are_dropped(function, position, count):
+                    yield UnreadText(statement, texts, f"what {function.node.name} returns")
+
+
+def _texts(value: ast.expr) -> Iterator[ast.expr]:
+    """Yield the texts that a value, or a dictionary's values, are made of."""
+    parts = value.values if isinstance(value, ast.Dict) else [value]
+    yield from (part for part in parts if builds_text(part))
+
+
+def _is_left(name: str, function: Function, body: Sequence[Statement], results: _Results) -> bool:
+    """Whether the variable is never read, or only to be returned to callers that drop it."""
+    reads = sum(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for node in ast.walk(function.node)
+    )
+    if any(isinstance(it.node, ast.Global | ast.Nonlocal) and name in it.node.names for it in body):
+        return False
+    returned = [
+        (position, count)
+        for it in body
+        if isinstance(it.node, ast.Return) and it.node.value is not None
+        for position, part, count in _parts(it.node.value)
+        if isinstance(part, ast.Name) and part.id == name
+    ]
+    return len(returned) == reads and all(
+        results.are_dropped(function, position, count) for position, count in returned
+    )
+
+
+def _parts(value: ast.expr) -> Iterator[tuple[int, ast.expr, int]]:
+    """Yield what is returned, with its place in the tuple and the tuple's length; 0 where there is none."""
+    if isinstance(value, ast.Tuple):
+        yield from ((at, part, len(value.elts)) for at, part in enumerate(value.elts))
+    else:
+        yield 0, value, 0
+
+
+class _Results:
+    """What the program's own calls make of results, by the name of what is called."""
+
+    def __init__(self, modules: Iterable[SourceModule]) -> None:
+        self._uses: dict[str, list[tuple[ast.expr | None, frozenset[str]]]] = defaultdict(list)
+        """Targets that results are assigned to, None for a use of another kind; with the names that the caller reads."""
+        for module in modules:
+            for body in module.by_function():
+                self._read(module, body)
+
+    def _read(self, module: SourceModule, body: Sequence[Statement]) -> None:
+        function = body[0].function
+        read = frozenset(
+            node.id
+            for node in ast.walk(function.node if function else module.tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        )
+        for statement in body:
+            for call in statement.walk():
+                if isinstance(call, ast.Call):
+                    self._uses[called_name(call)].append((_target(statement.node, call), read))
+
+    def are_dropped(self, function: Function, position: int, count: int) -> bool:
+        """Whether somebody calls the function, and nobody reads that part of its result."""
+        uses = self._uses.get(function.node.name, ())
+        return bool(uses) and all(_drops(target, read, position, count) for target, read in uses)
+
+
+_NOWHERE: Final = ast.Constant(None)
+
+
+def _target(node: ast.stmt, call: ast.Call) -> ast.expr | None:
+    if isinstance(node, ast.Expr) and node.value is call:
+        return _NOWHERE
+    if isinstance(node, ast.Assign) and node.value is call and len(node.targets) == 1:
+        return node.targets[0]
+    return None
+
+
+def _drops(target: ast.expr | None, read: frozenset[str], position: int, count: int) -> bool:
+    if target is _NOWHERE:
+        return True
+    if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == count:
+        target = target.elts[position]
+    elif count:
+        return False
+    return isinstance(target, ast.Name) and target.id not in read

@@ -1,0 +1,100 @@
+"""What a call writes, and where to: text, rows, files. Known by the function that was seen there, else by names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from rlprof.libraries.base import Sink
+from rlprof.source.callees import callee
+from rlprof.source.file_access import is_for_writing, last_name_of, opened_names
+from rlprof.source.values import Value, value_of
+from rlprof.syntax.module import SourceModule, called_name
+
+_FUNCTIONS: Final[Mapping[str, Sink]] = {
+    "print": Sink.PRINT,
+    "os.write": Sink.FILES,
+    "os.fsync": Sink.SYNCS,
+    "os.fdatasync": Sink.SYNCS,
+    "os.sync": Sink.SYNCS,
+    "json.dump": Sink.FILES,
+    "numpy.savetxt": Sink.FILES,
+}
+_METHODS: Final[Mapping[str, Sink]] = {
+    "write": Sink.FILES,
+    "writelines": Sink.FILES,
+    "flush": Sink.SYNCS,
+    "writerow": Sink.ROWS,
+    "writerows": Sink.ROWS,
+    "commit": Sink.SYNCS,
+    "execute": Sink.SYNCS,
+    "executemany": Sink.SYNCS,
+    "tofile": Sink.FILES,
+}
+"""Of the classes below."""
+_CLASSES: Final = frozenset(
+    {"TextIOWrapper", "BufferedWriter", "BufferedRandom", "BufferedRWPair", "FileIO", "_IOBase"}
+    | {"_TemporaryFileWrapper", "GzipFile", "BZ2File", "LZMAFile", "StreamWriter", "StreamReaderWriter"}
+    | {"writer", "DictWriter", "Connection", "Cursor", "ndarray"}
+)  # fmt: skip
+"""Of ``io``, ``tempfile``, ``gzip``, ``bz2``, ``lzma``, ``codecs``, ``csv``, ``sqlite3`` and ``numpy``."""
+_IN_MEMORY: Final = ("io.StringIO", "io.BytesIO")
+
+_PRINTS: Final = frozenset({"print", "pprint", "pp"})
+_ROW_WRITERS: Final = frozenset({"writerow", "writerows"})
+_SYNCS: Final = frozenset({"fsync", "fdatasync", "sync"})
+_WRITES: Final = frozenset(
+    {"write_text", "write_bytes", "tofile", "savetxt", "imwrite", "imsave", "savefig", "to_csv"}
+    | {"to_parquet", "to_pickle", "to_feather", "to_hdf"}
+)
+_ON_FILES: Final = frozenset({"write", "writelines", "flush"})
+"""Methods that say little by themselves: they count on what was opened, or is named like a file."""
+_FILE: Final = re.compile(r"(^|_)(file|fp|fh)\d?$", re.IGNORECASE)
+_TEXT_OUTPUT: Final = re.compile(r"^std(out|err)$|(^|_)log(s|ger|file|_file)?$", re.IGNORECASE)
+_DATABASE: Final = re.compile(r"(^|_)(conn(ection)?|cur(sor)?|db|database|session)$", re.IGNORECASE)
+
+
+def output(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> Sink | None:
+    """What takes what the call writes; None where it writes nothing, or is a function of the user's own."""
+    called = callee(call, known, module)
+    if called.is_yours:
+        return None
+    if sink := _by_function(called.name, call, known):
+        return sink
+    if called.name.endswith("open") and is_for_writing(call):
+        return Sink.OPENING
+    return None if called.is_seen else _by_name(call, opened_names(module))
+
+
+def _by_function(name: str, call: ast.Call, known: Mapping[str, Value]) -> Sink | None:
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name]
+    path = name.split(".")
+    if len(path) < 2 or path[-2] not in _CLASSES or path[-1] not in _METHODS:
+        return None
+    on = value_of(call.func.value if isinstance(call.func, ast.Attribute) else call.func, known)
+    if on is not None and on.is_standard:
+        return Sink.PRINT
+    return None if on is not None and on.type.endswith(_IN_MEMORY) else _METHODS[path[-1]]
+
+
+def _by_name(call: ast.Call, files: Collection[str]) -> Sink | None:
+    name = called_name(call)
+    on = last_name_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    if name in _PRINTS:
+        return Sink.PRINT
+    if name in _ROW_WRITERS:
+        return Sink.ROWS
+    if name in _ON_FILES and _TEXT_OUTPUT.search(on):
+        return Sink.PRINT
+    if name in _ON_FILES and (on in files or _FILE.search(on)):
+        return _METHODS[name]
+    if (name in _SYNCS and on == "os") or name == "commit":
+        return Sink.SYNCS
+    if name == "execute" and _DATABASE.search(on):
+        return Sink.SYNCS
+    if name == "open" and is_for_writing(call):
+        return Sink.OPENING
+    return Sink.FILES if name in _WRITES else None

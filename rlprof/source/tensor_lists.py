@@ -1,0 +1,138 @@
+"""Statements that make a tensor of a list, item by item: by the values that were seen there, or by the text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from rlprof.source.container_types import root_name
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, parse
+
+_LISTS: Final = frozenset({"list", "tuple"})
+_TORCH: Final = frozenset({"torch", "th"})
+_MAKES: Final = frozenset(
+    {"tensor", "as_tensor", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
+)
+_CHEAP: Final = frozenset(
+    {
+        "to",
+        "float",
+        "long",
+        "bool",
+        "unsqueeze",
+        "squeeze",
+        "view",
+        "reshape",
+        "len",
+        "append",
+        "int",
+    }
+)
+"""Calls on such a line that take a microsecond, whatever the list."""
+
+FEW: Final = 4
+"""Items of a list that is written out, up to which making an array first gains nothing."""
+
+
+class TensorOfList(NamedTuple):
+    """One such statement."""
+
+    name: str
+    """What is made into a tensor, as written."""
+    is_alone: bool
+    """Whether nothing else is called on its lines that takes time."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def tensors_of_lists(text: str) -> Mapping[int, TensorOfList]:
+    """The statements by line number; empty when ``text`` cannot be read."""
+    module = parse(text)
+    if module is None or "torch" not in text:
+        return {}
+    found: dict[int, TensorOfList] = {}
+    for statements in module.by_function():
+        lists = _lists(statements)
+        for statement in statements:
+            made = _made(statement, lists)
+            if made is not None:
+                found |= dict.fromkeys(statement.lines, made)
+    return found
+
+
+def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
+    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    makers = [
+        call
+        for call in calls
+        if called_name(call) in _MAKES
+        and root_name(call.func) in _TORCH
+        and call.args
+        and _is_long_list(call.args[0], lists)
+    ]
+    if not makers:
+        return None
+    others = {called_name(call) for call in calls if call not in makers} - _CHEAP
+    return TensorOfList(ast.unparse(makers[0].args[0])[:60], not others)
+
+
+def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> TensorOfList | None:
+    """The same by the values that were seen there, whatever the names; None where they tell of no list."""
+    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    for call in calls:
+        callee, given = value_of(call.func, known), call.args and value_of(call.args[0], known)
+        if callee is None or not given or not _makes_a_tensor(callee):
+            continue
+        if given.type in _LISTS and (given.length or 0) > FEW:
+            others = {called_name(it) for it in calls if it is not call} - _CHEAP
+            what = f"{ast.unparse(call.args[0])[:60]}, a {given.in_words()}"
+            return TensorOfList(what, not others)
+    return None
+
+
+def _makes_a_tensor(callee: Value) -> bool:
+    name = callee.function or callee.made
+    return name.startswith("torch.") and name.rpartition(".")[2] in _MAKES
+
+
+def _is_long_list(argument: ast.expr, lists: frozenset[str]) -> bool:
+    if isinstance(argument, ast.List):
+        return len(argument.elts) > FEW
+    return isinstance(argument, ast.ListComp) or ast.unparse(argument) in lists
+
+
+def _lists(statements: Iterable[Statement]) -> frozenset[str]:
+    """Names that hold lists in one function: made as one there, or added to there."""
+    names: set[str] = set()
+    for statement in statements:
+        node = statement.node
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                names.update(_list_targets(target, node.value))
+        for call in statement.walk():
+            match call:
+                case ast.Call(func=ast.Attribute(value=container, attr="append")):
+                    names.add(ast.unparse(container))
+    return frozenset(names)
+
+
+def _list_targets(target: ast.expr, value: ast.expr) -> Iterable[str]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for part, given in zip(target.elts, value.elts, strict=False):
+            yield from _list_targets(part, given)
+    elif isinstance(value, ast.List | ast.ListComp):
+        yield ast.unparse(target)
+
+
+def seen_tensor_lines(module: SourceModule, file: str, values: Values) -> frozenset[int]:
+    """The lines of a file at which such a list was seen."""
+    if not values.has(file):
+        return frozenset()
+    return frozenset(
+        line
+        for statement in module.statements
+        if tensor_of_seen_list(statement, values.of(file, statement))
+        for line in statement.lines
+    )
