@@ -351,7 +351,7 @@ _PICKLED = Code(
 
 PICKLED_CHECKPOINTS = Fault(
     "pickled-checkpoints",
-    ("checkpoint-heavy", "blocking-io"),
+    ("checkpoint-heavy", "output-per-step"),
     {"update": _PICKLED},
     {"update": _PICKLED},
     roles=frozenset({"net", "count"}),

@@ -128,7 +128,7 @@ class _Search:
                 known = values.between(file, span)
                 if costs_nothing(conversion, module, known):
                     continue
-                if known and conversion.beside and not is_surely_large(conversion, module, known):
+                if conversion.beside and values and not is_surely_large(conversion, module, known):
                     continue
                 for line in conversion.lines:
                     if line not in of_others:

@@ -27,6 +27,9 @@ REMOVABLE: Final = calibrated(
 )
 """Part that ``torch.as_tensor(np.array(items))`` saves."""
 
+MIN_SHARE_BESIDE: Final = 0.05
+"""Of the critical time, of a line that calls something else, too, while the list itself was not seen."""
+
 BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""
 
@@ -52,8 +55,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
             continue
         made = known.get(frame.file, {}).get(frame.line)
         for statement in lines.statements(frame) if values.has(frame.file) else ():
-            made = tensor_of_seen_list(statement, values.of(frame.file, statement)) or made
+            told = tensor_of_seen_list(statement, values.of(frame.file, statement))
+            if told is not None:
+                is_alone = told.is_alone and len(lines.statements(frame)) == 1
+                made = told._replace(is_alone=is_alone)
         if made is None:
+            continue
+        if not made.is_alone and not made.is_seen and values and us < MIN_SHARE_BESIDE * whole:
             continue
         (alone if made.is_alone else shared).add(node)
         weights[lines.line(node)] += us

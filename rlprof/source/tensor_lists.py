@@ -44,6 +44,8 @@ class TensorOfList(NamedTuple):
     """What is made into a tensor, as written."""
     is_alone: bool
     """Whether nothing else is called on its lines that takes time."""
+    is_seen: bool = False
+    """Whether a look has told that it is a list."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -58,8 +60,20 @@ def tensors_of_lists(text: str) -> Mapping[int, TensorOfList]:
         for statement in statements:
             made = _made(statement, lists)
             if made is not None:
+                beside = _calls_beside(statement, module)
+                made = made._replace(is_alone=made.is_alone and not beside)
                 found |= dict.fromkeys(statement.lines, made)
     return found
+
+
+def _calls_beside(statement: Statement, module: SourceModule) -> set[str]:
+    """Last names of what other statements on its lines call."""
+    others = (
+        it for line in statement.lines for it in module.statements_at(line) if it is not statement
+    )
+    return {
+        called_name(node) for other in others for node in other.walk() if isinstance(node, ast.Call)
+    } - _CHEAP
 
 
 def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
@@ -88,7 +102,7 @@ def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> Ten
         if given.type in _LISTS and (given.length or 0) > FEW:
             others = {called_name(it) for it in calls if it is not call} - _CHEAP
             what = f"{ast.unparse(call.args[0])[:60]}, a {given.in_words()}"
-            return TensorOfList(what, not others)
+            return TensorOfList(what, not others, is_seen=True)
     return None
 
 

@@ -165,6 +165,10 @@ class Values:
             operands = self._at.setdefault((value.file, value.line), {})
             operands.setdefault(value.operand, []).append(value)
 
+    def __bool__(self) -> bool:
+        """Whether there was any look."""
+        return bool(self._files)
+
     def has(self, file: str) -> bool:
         """Whether there was a look at a line of ``file``."""
         return file in self._files

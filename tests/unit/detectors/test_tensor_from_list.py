@@ -139,3 +139,25 @@ def test_knows_a_list_that_was_seen_whatever_the_names():
 )
 def test_silent_where_no_list_was_seen_or_it_is_another_function(seen: dict[str, str]):
     assert detect(DETECTOR, a_feeding(**seen), FEED) == []
+
+
+CALM = Script(
+    "calm.py",
+    """
+    import torch
+
+    def learn(ponds, seen):
+        while True:
+            outs = ponds.step(); gains = torch.tensor([gain for _, gain in outs])
+    """,
+)
+
+
+def test_a_list_that_nobody_saw_on_a_line_with_other_calls_has_to_take_long():
+    line = CALM.at("torch.tensor", "learn")
+    for seconds, is_told in ((0.4, False), (0.6, True)):
+        run = a_run(steady_s=10.0).process("main", steps=1000)
+        run.spends(seconds, line).spends(10.0 - seconds, "env.py:3 step")
+        run.sees(line, ponds="type=__main__.Ponds")
+
+        assert bool(detect(DETECTOR, run, CALM)) == is_told
