@@ -127,10 +127,11 @@ def test_the_training_does_not_notice(write, tmp_path, place, options):
     "second", ["attaching.Attacher, 'kill_all'", "storing.WindowStore, 'fail'"]
 )
 def test_a_second_bug_while_the_first_is_dealt_with(write, tmp_path, second):
-    places = f"(storing.WindowStore, 'close_window'), ({second})"
+    with_bugs = WITH_A_BUG.format(places=f"(storing.WindowStore, 'close_window'), ({second})")
+    words = ["run", "--no-report", "-o", str(tmp_path / "run.rlprof"), str(write(STEPS))]
+
     answer = subprocess.run(
-        [sys.executable, "-c", WITH_A_BUG.format(places=places)]
-        + ["run", "--no-report", "-o", str(tmp_path / "run.rlprof"), str(write(STEPS))],
+        [sys.executable, "-c", with_bugs, *words],
         cwd=tmp_path,
         capture_output=True,
         timeout=DEADLINE_S,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from pathlib import Path
 
 import pytest
@@ -223,3 +224,16 @@ def test_no_more_files_are_taken_when_the_time_for_it_is_over(tmp_path):
 
     assert len(read_sources(costs, 27)) == 3
     assert read_sources(costs, 27, most_s=-1) == {}
+
+
+def test_a_long_line_of_what_is_not_python_takes_no_time_and_tells_nothing():
+    text = "password=" + ')\\"- ' * 80_000 + "hunter2\nshort = 1\n"
+    before_s = time.thread_time()
+
+    told = hide_literals(text)
+
+    # The square of its length would be many minutes.
+    assert time.thread_time() - before_s < 3
+    assert SECRET not in told
+    assert told.endswith("\nshort = 1\n")
+    assert len(told) == len(text)
