@@ -8,7 +8,7 @@ import pytest
 
 from rlprof.recording import sources
 from rlprof.recording.redaction.literals import hide_literals
-from rlprof.recording.sources import read_sources
+from rlprof.recording.sources import read_source, read_sources
 
 SECRET = "hunter2"
 X = "x" * len(SECRET)
@@ -237,3 +237,13 @@ def test_a_long_line_of_what_is_not_python_takes_no_time_and_tells_nothing():
     assert SECRET not in told
     assert told.endswith("\nshort = 1\n")
     assert len(told) == len(text)
+
+
+def test_a_descriptor_of_the_program_is_not_taken_for_ours(tmp_path):
+    ours = tmp_path / "ours.py"
+    ours.write_text("x = 1\n")
+    with ours.open() as opened:
+        places = [f"/dev/fd/{opened.fileno()}", f"/proc/self/fd/{opened.fileno()}"]
+
+        assert [read_source(place) for place in places] == [None, None]
+        assert read_source(str(ours)) == "x = 1\n"
