@@ -260,6 +260,15 @@ def without_proc(arena: Arena) -> str:
     return f"it trained; told: {ended.complaint}"
 
 
+def proc_of_others(arena: Arena) -> str:
+    """``/proc`` is the one of the namespace outside, where the same numbers are other processes."""
+    unshare = [needs_program("unshare"), "--user", "--map-root-user", "--pid", "--fork"]
+    if arena.run([*unshare, "true"]).code != 0:
+        raise NotTried("namespaces are closed to this user")
+    ended = _train(arena, [*unshare, *_recorded(arena)])
+    return f"it trained; told: {ended.complaint}"
+
+
 def without_home(arena: Arena) -> str:
     """HOME, PATH and the locale are missing."""
     bare = {
@@ -321,5 +330,6 @@ ROWS: tuple[Row, ...] = (
     ),
     _row("container", "Namespaces of its own.", container),
     _row("without-proc", "An empty /proc.", without_proc),
+    _row("proc-of-others", "A /proc of another PID namespace.", proc_of_others, is_fast=True),
     _row("without-home", "No PATH, no HOME, no locale.", without_home),
 )

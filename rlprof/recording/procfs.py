@@ -46,6 +46,14 @@ class ProcessStat(NamedTuple):
         return self.state in "ZX"
 
 
+def is_of_others() -> bool:
+    """Whether the processes in ``/proc`` are counted in another PID namespace than ours: no number means what it says."""
+    try:
+        return Path("/proc/self").readlink() != Path(str(os.getpid()))
+    except OSError:
+        return False  # There is none at all.
+
+
 def read_stat(pid: int) -> ProcessStat | None:
     """None when the process is gone."""
     try:

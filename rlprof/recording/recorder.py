@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from rlprof import __version__
 from rlprof.agent import INJECT_DIR
@@ -80,6 +81,12 @@ def record(settings: RecordingSettings, when_started: Callable[[], None] = lambd
     be recorded; the target has not run then. Once it runs nothing is raised any more.
     """
     occupy_closed_streams()
+    if procfs.is_of_others():
+        raise OutputError(
+            "/proc shows the processes of another PID namespace",
+            slug="recording-not-begun",
+            hint="mount one of your own: unshare --mount-proc, bwrap --proc /proc",
+        )
     try:
         recorder = Recorder(settings)
     except RlprofError:
@@ -175,9 +182,14 @@ class Recorder:
 
     def _only_stay(self, bug: Exception) -> RunEnd:
         """Record nothing more, but stay with the target: whatever it is, the training must not pay for it."""
-        self._store.fail(_bug_report(bug))
-        self._server.close()
-        self._attacher.kill_all()
+        for clear in (
+            partial(self._store.fail, _bug_report(bug)),
+            self._server.close,
+            self._attacher.kill_all,
+        ):
+            # Where one thing was wrong another may be.
+            with suppress(Exception):
+                clear()
         exit_code = self._escort.see_to_the_end()
         return self._end_of(exit_code)
 
@@ -262,14 +274,17 @@ class Recorder:
         callback: Callable[[], None] = key.data
         is_done = False
         with self._guard.part("an event"):
-            # An earlier call of this turn may have closed it.
-            if key.fd in self._selector.get_map():
+            if self._is_registered(key):
                 callback()
             is_done = True
-        if not is_done and key.fd in self._selector.get_map():
+        if not is_done and self._is_registered(key):
             self._selector.unregister(key.fileobj)
             if key.fileobj is self._server:
                 self._server.close()  # Whoever calls goes on at once, where nobody would answer.
+
+    def _is_registered(self, key: selectors.SelectorKey) -> bool:
+        """An earlier call of this turn may have closed it, and its number may be another's by now."""
+        return self._selector.get_map().get(key.fd) is key
 
     def _look_after_processes(self) -> None:
         if self._pauses.is_on:

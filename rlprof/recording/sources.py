@@ -15,6 +15,9 @@ MAX_TOTAL_BYTES: Final = 8_000_000
 MIN_SHARE: Final = 0.01
 """An installed file is kept when this part of all time passes through it; your own always are."""
 
+_NOT_FILES: Final = ("/proc/", "/dev/")
+"""``/dev/fd/3`` is another file here than in the program, and reading some of these waits or changes something."""
+
 MEANWHILE_S: Final = 0.2
 """CPU time that keeping them may take while the training runs: its signals wait for it."""
 AT_THE_END_S: Final = 1.5
@@ -47,6 +50,8 @@ def read_sources(
 
 
 def read_source(file: str) -> str | None:
+    if file.startswith(_NOT_FILES):
+        return None
     path = Path(file)
     try:
         if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:

@@ -21,8 +21,8 @@ from rlprof.recording import (
 def broken(*arguments, **keywords):
     raise ZeroDivisionError("a planted bug")
 
-owner, name = {place}
-setattr(owner, name, broken)
+for owner, name in [{places}]:
+    setattr(owner, name, broken)
 
 from rlprof.cli import main
 main()
@@ -58,7 +58,7 @@ sys.exit(5)
 )
 def test_a_bug_in_one_part_costs_that_part(write, tmp_path, place):
     with_a_bug = tmp_path / "with_a_bug.py"
-    with_a_bug.write_text(WITH_A_BUG.format(place=place))
+    with_a_bug.write_text(WITH_A_BUG.format(places=f"({place})"))
     run_file = tmp_path / "run.rlprof"
 
     answer = subprocess.run(
@@ -102,7 +102,7 @@ def test_the_training_does_not_notice(write, tmp_path, place, options):
     arguments = ["run", "--no-report", "-o", str(run_file), *options, str(script)]
 
     with subprocess.Popen(
-        [sys.executable, "-c", WITH_A_BUG.format(place=place), *arguments],
+        [sys.executable, "-c", WITH_A_BUG.format(places=f"({place})"), *arguments],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -121,6 +121,24 @@ def test_the_training_does_not_notice(write, tmp_path, place, options):
     assert "The training was not touched" in complaint
     assert "rlprof explain recorder-bug" in complaint
     assert not read_run(run_file).run.complete
+
+
+@pytest.mark.parametrize(
+    "second", ["attaching.Attacher, 'kill_all'", "storing.WindowStore, 'fail'"]
+)
+def test_a_second_bug_while_the_first_is_dealt_with(write, tmp_path, second):
+    with_bugs = WITH_A_BUG.format(places=f"(storing.WindowStore, 'close_window'), ({second})")
+    words = ["run", "--no-report", "-o", str(tmp_path / "run.rlprof"), str(write(STEPS))]
+
+    answer = subprocess.run(
+        [sys.executable, "-c", with_bugs, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stdout) == (5, b"child\ntrained\n")
 
 
 QUIET = """
@@ -147,7 +165,7 @@ def test_the_target_keeps_its_exit_code_when_its_escort_has_a_bug(write, tmp_pat
     arguments = ["--no-report", "-o", str(run_file), "--sps-pattern", r"sps (\d+)", str(script)]
 
     answer = subprocess.run(
-        [sys.executable, "-c", WITH_A_BUG.format(place=place), "run", *arguments],
+        [sys.executable, "-c", WITH_A_BUG.format(places=f"({place})"), "run", *arguments],
         cwd=tmp_path,
         capture_output=True,
         timeout=DEADLINE_S,

@@ -50,6 +50,9 @@ _NAMED_LINE: Final = re.compile(
     re.VERBOSE,
 )
 """As of YAML: nothing else is in the line, so it is no sentence about a token."""
+_LONG_LINE: Final = re.compile(r"[^\n]{500,}")
+"""Of a text in which strings are only looked for, from each quote on to the end of the line: that takes the square of its
+length. None that a person wrote is so long."""
 _UNIT: Final = re.compile(
     r"\\(?:N\{[^}]*\}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|\{\{|\}\}|.)|\{\{|\}\}|.",
     re.DOTALL,
@@ -164,6 +167,7 @@ def _random_within(words: str, before: str) -> Iterator[Span]:
 
 def _hidden_by_patterns(text: str) -> str:
     """What is found without knowing where strings begin and end: of a text that this Python cannot read."""
+    text = _LONG_LINE.sub(lambda line: _filled(line.group()), text)
     text = _PRIVATE_KEY.sub(_hidden, _PASSWORD.sub(_hidden, _GIVEN.sub(_hidden_if_secret, text)))
     return _STRING.sub(_without_secrets, text)
 

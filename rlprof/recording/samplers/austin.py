@@ -175,9 +175,9 @@ class AustinProcess:
     def kill(self) -> None:
         """End austin, whatever it still had to say."""
         if not self.is_over:
+            self.is_over = True
             self._kill()
             os.close(self.fd)
-            self.is_over = True
 
     def _kill(self) -> None:
         self.process.kill()
@@ -185,9 +185,11 @@ class AustinProcess:
             self.process.wait(timeout=END_S)
 
     def close(self) -> None:
-        os.close(self.fd)
-        self.is_over = True
-        self.reader.finish()
+        if not self.is_over:
+            # First, for the number may be another's after that.
+            self.is_over = True
+            os.close(self.fd)
+            self.reader.finish()
 
     def exit_meaning(self) -> str:
         """Why austin ended, as the second half of a sentence."""

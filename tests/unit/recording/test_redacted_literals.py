@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import ast
+import time
 from pathlib import Path
 
 import pytest
 
 from rlprof.recording import sources
 from rlprof.recording.redaction.literals import hide_literals
-from rlprof.recording.sources import read_sources
+from rlprof.recording.sources import read_source, read_sources
 
 SECRET = "hunter2"
 X = "x" * len(SECRET)
@@ -223,3 +224,26 @@ def test_no_more_files_are_taken_when_the_time_for_it_is_over(tmp_path):
 
     assert len(read_sources(costs, 27)) == 3
     assert read_sources(costs, 27, most_s=-1) == {}
+
+
+def test_a_long_line_of_what_is_not_python_takes_no_time_and_tells_nothing():
+    text = "password=" + ')\\"- ' * 80_000 + "hunter2\nshort = 1\n"
+    before_s = time.thread_time()
+
+    told = hide_literals(text)
+
+    # The square of its length would be many minutes.
+    assert time.thread_time() - before_s < 3
+    assert SECRET not in told
+    assert told.endswith("\nshort = 1\n")
+    assert len(told) == len(text)
+
+
+def test_a_descriptor_of_the_program_is_not_taken_for_ours(tmp_path):
+    ours = tmp_path / "ours.py"
+    ours.write_text("x = 1\n")
+    with ours.open() as opened:
+        places = [f"/dev/fd/{opened.fileno()}", f"/proc/self/fd/{opened.fileno()}"]
+
+        assert [read_source(place) for place in places] == [None, None]
+        assert read_source(str(ours)) == "x = 1\n"
