@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, Library, Sink, Transport
+from rlprof.libraries.base import ANY, Duty, Library, Sink, Transport
 
 LIBRARY: Final = Library(
     name="PyTorch",
@@ -12,6 +12,7 @@ LIBRARY: Final = Library(
     samples=(
         "_tensor.py",
         "_tensor_str.py",
+        "autograd/__init__.py",
         "multiprocessing/reductions.py",
         "nn/modules/linear.py",
         "optim/adam.py",
@@ -24,6 +25,10 @@ LIBRARY: Final = Library(
     data="utils/data/",
     transfer="multiprocessing/",
     logging="utils/tensorboard/",
+    duties={
+        r"_tensor\.py$": {"backward": Duty.COMPUTES_GRADIENTS},
+        r"autograd/__init__\.py$": dict.fromkeys(("backward", "grad"), Duty.COMPUTES_GRADIENTS),
+    },
     transport={r"multiprocessing/reductions\.py$": {ANY: Transport.PICKLING}},
     sinks={Sink.METRICS: "utils/tensorboard/"},
     saving=r"serialization\.py$",

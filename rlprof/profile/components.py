@@ -2,7 +2,7 @@
 
 The nearest frame that is known decides, from the leaf up: a library by its path
 (``rlprof/libraries/``), a function of the user's by its name and class. A function that calls the environment is the training loop itself, and
-no part, whatever its name.
+no part, whatever its name. What is done around a call for gradients (``updates.py``) is learning.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from rlprof.libraries.known import files_of
+from rlprof.libraries.known import files_of, functions_of
 from rlprof.model.recording import NO_PARENT, Frame, Node
+from rlprof.profile.updates import find_updates, lines_that_lead_to
 from rlprof.syntax.module import parse
 from rlprof.syntax.origin import Origin, origin_of_file
 
@@ -35,7 +36,9 @@ _FILES: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
 )
 
 _is_network: Final = files_of(lambda library: library.policy)
-"""Learning below a learner, else inference."""
+"""Learning below a learner, and in an update; else inference."""
+
+_transport: Final = functions_of(lambda library: library.transport)
 
 _ENVIRONMENT_CLASS: Final = re.compile(r"env|world|game|simulat|arena|bandit|maze|task$", re.I)
 _ENVIRONMENT_NAMES: Final = frozenset({"step", "reset", "_step", "_reset", "render", "observe"})
@@ -67,37 +70,26 @@ _TRANSFER_NAME: Final = re.compile(
 def classify_components(nodes: Sequence[Node], sources: Mapping[str, str]) -> list[str]:
     """The component that a node's busy time belongs to, by node id."""
     own = [_component(node.frame, sources) for node in nodes]
-    loops = _around_the_environment(nodes, own)
+    loops = lines_that_lead_to(nodes, [node.id for node in nodes if own[node.id] == ENVIRONMENT])
+    messages = lines_that_lead_to(nodes, [node.id for node in nodes if _transport(node.frame)])
+    updates = find_updates(nodes, sources, loops, messages)
     found: list[str] = []
     for number, parent, frame in nodes:
         above = found[parent] if parent != NO_PARENT else OTHER
         name = own[number]
+        if updates[number]:
+            above = LEARNING if above in (OTHER, INFERENCE) else above
+            name = LEARNING if name == INFERENCE else name
         if name == ENVIRONMENT or (name and (frame.file, frame.function) not in loops):
             found.append(name)
         elif _is_network(frame.file):
-            found.append(above if above in (LEARNING, INFERENCE, ENVIRONMENT) else INFERENCE)
+            asked = LEARNING if updates[number] else INFERENCE
+            found.append(above if above in (LEARNING, INFERENCE, ENVIRONMENT) else asked)
+        elif (frame.file, frame.function) in loops:
+            found.append(LEARNING if updates[number] else OTHER)
         else:
-            found.append(OTHER if (frame.file, frame.function) in loops else above)
+            found.append(above)
     return found
-
-
-def _around_the_environment(
-    nodes: Sequence[Node], own: Sequence[str]
-) -> frozenset[tuple[str, str]]:
-    """Functions that call the environment, and so are the loop around all parts."""
-    around: set[tuple[str, str]] = set()
-    seen: set[int] = set()
-    for number, parent, _ in nodes:
-        if own[number] != ENVIRONMENT:
-            continue
-        current = parent
-        while current != NO_PARENT and current not in seen:
-            seen.add(current)
-            if own[current] != ENVIRONMENT:
-                frame = nodes[current].frame
-                around.add((frame.file, frame.function))
-            current = nodes[current].parent
-    return frozenset(around)
 
 
 def _component(frame: Frame, sources: Mapping[str, str]) -> str:
