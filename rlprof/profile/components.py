@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from rlprof.libraries.known import files_of
+from rlprof.libraries.known import files_of, functions_of
 from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.profile.updates import find_updates
+from rlprof.source.lines import begins_process
 from rlprof.syntax.module import parse
 from rlprof.syntax.origin import Origin, origin_of_file
 
@@ -39,6 +40,8 @@ _makes_gradients: Final = files_of(lambda library: library.gradients)
 
 _is_network: Final = files_of(lambda library: library.policy)
 """Learning below a learner, else inference."""
+
+_transport: Final = functions_of(lambda library: library.transport)
 
 _ENVIRONMENT_CLASS: Final = re.compile(r"env|world|game|simulat|arena|bandit|maze|task$", re.I)
 _ENVIRONMENT_NAMES: Final = frozenset({"step", "reset", "_step", "_reset", "render", "observe"})
@@ -83,6 +86,7 @@ def classify_components(
         gradients=[it.id for it in nodes if _makes_gradients(it.frame.file)],
         networks=[it.id for it in nodes if own[it.id] == INFERENCE or _is_network(it.frame.file)],
         environment=[it.id for it in nodes if own[it.id] == ENVIRONMENT],
+        messages=[it.id for it in nodes if _transport(it.frame)],
         time_us=time_us,
     )
     found: list[str] = []
@@ -97,8 +101,13 @@ def classify_components(
         at_line = LEARNING if line in updates.learns else DATA * (line in updates.makes_ready)
         if at_line:
             asked = at_line == LEARNING
-        elif name == LEARNING and key not in loops and key not in updates.functions:
+        elif key in updates.whole or (
+            name == LEARNING and key not in loops and key not in updates.functions
+        ):
             asked = True
+        if begins_process(frame):
+            # Whatever the function is called that forked it.
+            above, asked = OTHER, False
         learns.append(asked and name != ENVIRONMENT)
         if name == ENVIRONMENT:
             found.append(name)

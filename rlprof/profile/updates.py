@@ -9,9 +9,10 @@ from typing import Final
 
 from rlprof.libraries.known import packages_of
 from rlprof.model.recording import NO_PARENT, Node
+from rlprof.source.lines import begins_process
 from rlprof.source.updates import update_lines
 from rlprof.syntax.module import parse
-from rlprof.syntax.origin import installed_package
+from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
 _MOST_CALLERS: Final = 4
 """Functions between an optimizer and the loss: a wrapper of a library's, and a few of the user's."""
@@ -40,6 +41,8 @@ class Updates:
     """Where what an update works on is made ready."""
     functions: frozenset[_Function]
     """Those whose lines were told apart."""
+    whole: frozenset[_Function]
+    """Those without a source that make gradients: all of one is an update, unless it steps environments or passes messages on."""
 
 
 def find_updates(
@@ -49,30 +52,38 @@ def find_updates(
     gradients: Sequence[int],
     networks: Sequence[int],
     environment: Sequence[int],
+    messages: Sequence[int],
     time_us: Sequence[int],
 ) -> Updates:
     """From the line that calls the framework for gradients, up to the function that asks a network for what they are of.
 
-    ``gradients``, ``networks``, ``environment``: nodes that make gradients or step an optimizer, ask a network, step
-    an environment; ``time_us``: own time of each node.
+    ``gradients``, ``networks``, ``environment``, ``messages``: nodes that make gradients or step an optimizer, ask a network,
+    step an environment, pass a message on; ``time_us``: own time of each node.
     """
     total_us = _with_callees(nodes, time_us)
     asking = _lines_above(nodes, _topmost(nodes, networks), total_us)
     stepping = _lines_above(
         nodes, _topmost(nodes, environment), total_us, least_part=_LEAST_OF_STEPS
     )
-    around = {(nodes[it].frame.file, nodes[it].frame.function) for it in _above(nodes, environment)}
+    around = _functions_above(nodes, environment)
+    exchanging = around | _functions_above(nodes, messages)
+    asking_functions = _functions_above(nodes, networks)
     level = _by_function(
         nodes, ((_caller(nodes, it), total_us[it]) for it in _topmost(nodes, gradients))
     )
     learns: set[_Line] = set()
     ready: set[_Line] = set()
     functions: set[_Function] = set()
+    whole: set[_Function] = set()
     for _ in range(_MOST_CALLERS):
         callers: list[tuple[int, int]] = []
         for (file, name), calls in level.items():
             module = parse(sources[file]) if file in sources else None
             if module is None:
+                if (file, name) not in exchanging:
+                    whole.add((file, name))
+                    if (file, name) not in asking_functions:
+                        callers += ((_caller(nodes, it), us) for it, us in calls.items())
                 continue
             found = update_lines(
                 module,
@@ -86,8 +97,10 @@ def find_updates(
             if not (found.learns & asking.get(file, frozenset())) and (file, name) not in around:
                 callers += ((_caller(nodes, it), us) for it, us in calls.items())
         level = _by_function(nodes, callers)
-        level = {key: calls for key, calls in level.items() if key not in functions}
-    return Updates(frozenset(learns), frozenset(ready - learns), frozenset(functions))
+        level = {key: calls for key, calls in level.items() if key not in functions | whole}
+    return Updates(
+        frozenset(learns), frozenset(ready - learns), frozenset(functions), frozenset(whole)
+    )
 
 
 def _with_callees(nodes: Sequence[Node], time_us: Sequence[int]) -> list[int]:
@@ -133,22 +146,29 @@ def _heavy(by_line: Mapping[int, int], least_part: float) -> frozenset[int]:
 
 
 def _caller(nodes: Sequence[Node], node: int) -> int:
-    """The nearest caller that is not the framework itself."""
+    """The nearest caller that is neither the framework itself nor Python's own; none in the process that started this one."""
     current = nodes[node].parent
-    while current != NO_PARENT and _is_framework(installed_package(nodes[current].frame.file)):
+    while current != NO_PARENT:
+        frame = nodes[current].frame
+        if begins_process(frame):
+            return NO_PARENT
+        if not _is_framework(installed_package(frame.file)) and (
+            origin_of_file(frame.file) not in (Origin.STDLIB, Origin.RUNTIME)
+        ):
+            break
         current = nodes[current].parent
     return current
 
 
-def _above(nodes: Sequence[Node], below: Iterable[int]) -> set[int]:
-    """All callers of ``below``."""
+def _functions_above(nodes: Sequence[Node], below: Iterable[int]) -> set[_Function]:
+    """The functions of all callers of ``below``."""
     seen: set[int] = set()
     for node in below:
         current = nodes[node].parent
         while current != NO_PARENT and current not in seen:
             seen.add(current)
             current = nodes[current].parent
-    return seen
+    return {(nodes[it].frame.file, nodes[it].frame.function) for it in seen}
 
 
 def _lines_above(

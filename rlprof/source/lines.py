@@ -108,7 +108,7 @@ class UserLines:
         """
 
         def holds(frame: Frame, above: bool) -> bool:
-            return (above and not _starts_a_process(frame)) or test(frame)
+            return (above and not begins_process(frame)) or test(frame)
 
         return handed_down(self.tree.nodes, node, holds, known)
 
@@ -187,7 +187,8 @@ def _is_the_users(frame: Frame) -> bool:
     )
 
 
-def _starts_a_process(frame: Frame) -> bool:
+def begins_process(frame: Frame) -> bool:
+    """Whether what is below runs in a worker: the stacks of forked ones go on from that of who forked them."""
     return last_name(frame.function) == "_bootstrap" and file_name(frame.file) == "process.py"
 
 

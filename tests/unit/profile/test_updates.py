@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from rlprof.profile.build import build_profile
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, STDLIB, Script
+
+GYM = f"{SITE}/gymnasium/envs/classic_control/cartpole.py:130 CartPoleEnv.step"
+LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
+BACKWARD = f"{SITE}/torch/autograd/__init__.py:300 backward"
+RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
+NO_GRAD = f"{SITE}/torch/utils/_contextlib.py:120 decorate_context"
+
+LEARN = f"{SITE}/somelib/loop.py:30 Algorithm.learn"
+COLLECT = f"{SITE}/somelib/loop.py:44 Algorithm.collect"
+TRAIN = f"{SITE}/somelib/dqn.py:{{}} DQN.train"
+
+ONE_FILE = Script(
+    "ppo.py",
+    """
+    while True:
+        for step in range(128):
+            action = agent.both(obs)
+            obs = env.step(action)
+        value = agent.both(obs)
+        for epoch in range(4):
+            for batch in batches:
+                ratio = agent.both(batch)
+                loss = ratio.mean()
+                loss.backward()
+    """,
+)
+
+
+def part_of(run: RunBuilder, *stack: str) -> str:
+    """The component of what is at the end of a stack of the run."""
+    return build_profile(run.spends(1.0, *stack).recording()).parts[-1]
+
+
+def a_library_s_training() -> RunBuilder:
+    run = a_run().process("main")
+    run.spends(1.0, "main.py:3 <module>", LEARN, COLLECT, GYM)
+    return run.spends(1.0, "main.py:3 <module>", LEARN, TRAIN.format(221), BACKWARD)
+
+
+def test_a_network_asked_beside_the_gradients_is_learning_in_any_library():
+    run = a_library_s_training()
+
+    assert part_of(run, "main.py:3 <module>", LEARN, TRAIN.format(210), LINEAR) == "learning"
+
+
+def test_a_network_asked_while_collecting_is_inference():
+    run = a_library_s_training()
+
+    assert part_of(run, "main.py:3 <module>", LEARN, COLLECT, LINEAR) == "inference"
+
+
+def test_what_calls_the_function_of_the_gradients_is_of_the_update_too():
+    run = a_library_s_training()
+    ask = f"{SITE}/somelib/dqn.py:300 DQN.targets"
+    run.spends(1.0, "main.py:3 <module>", LEARN, TRAIN.format(230), "helper.py:8 apply", BACKWARD)
+
+    assert part_of(run, "main.py:3 <module>", LEARN, TRAIN.format(228), ask, LINEAR) == "learning"
+
+
+def test_in_one_file_the_block_around_the_gradients_is_the_update():
+    run = a_run().process("main").source(ONE_FILE.file, ONE_FILE.text)
+    run.spends(1.0, ONE_FILE.at("env.step", "<module>"), GYM)
+    run.spends(1.0, ONE_FILE.at("backward", "<module>"), BACKWARD)
+    both = "nets.py:5 Agent.both"
+
+    parts = [
+        part_of(run, ONE_FILE.at(line, "<module>"), both, LINEAR)
+        for line in ("action =", "value =", "ratio =")
+    ]
+
+    assert parts == ["inference", "inference", "learning"]
+
+
+def test_a_learner_that_answers_its_workers_is_no_update_where_it_does():
+    run = a_run().process("main")
+    run.spends(1.0, "learner.py:10 serve", RECV)
+    run.spends(1.0, "learner.py:14 serve", "learner.py:30 improve", BACKWARD)
+
+    assert part_of(run, "learner.py:11 serve", LINEAR) == "inference"
+    assert part_of(run, "learner.py:14 serve", "learner.py:28 improve", LINEAR) == "learning"
+
+
+def test_threads_and_wrappers_of_a_framework_are_no_part_of_an_update():
+    bootstrap = f"{STDLIB}/threading.py:1038 Thread._bootstrap_inner"
+    run = a_run().process("main")
+    run.spends(1.0, bootstrap, "learner.py:9 Learner.run", NO_GRAD, "learner.py:30 f", BACKWARD)
+
+    assert part_of(run, bootstrap, "server.py:5 Server.run", LINEAR) == "inference"
+
+
+def test_samples_drawn_for_an_update_stay_data():
+    run = a_library_s_training()
+    sample = f"{SITE}/stable_baselines3/common/buffers.py:110 ReplayBuffer.sample"
+
+    assert (
+        part_of(run, "main.py:3 <module>", LEARN, TRAIN.format(205), sample) == "data preparation"
+    )
+
+
+def test_parts_of_a_library_s_training_add_up():
+    run = a_library_s_training()
+    run.spends(6.0, "main.py:3 <module>", LEARN, TRAIN.format(210), LINEAR)
+
+    profile = build_profile(run.recording())
+
+    shares = {part.name: round(part.share, 2) for part in profile.components}
+    assert shares["learning"] == 0.88
+    assert "inference" not in shares
