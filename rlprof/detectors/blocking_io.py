@@ -16,7 +16,7 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.profile.components import ENVIRONMENT, classify_components
+from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.file_access import Access, file_access
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.values import Values
@@ -65,7 +65,7 @@ class _Accesses:
 
     def _leave_out_simulators(self, profile: Profile) -> None:
         """A server that the environment asks is the environment: it cannot be asked later."""
-        parts = classify_components(self.tree.nodes, profile.sources)
+        parts = profile.parts
         self.nodes = {
             node: access
             for node, access in self.nodes.items()

@@ -13,7 +13,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
-from rlprof.profile.components import ENVIRONMENT, classify_components
+from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, percent
@@ -40,7 +40,7 @@ class _Environment:
         self.total_us = 0.0
         """Busy time alone."""
         tree = profile.steady
-        names = classify_components(tree.nodes, profile.sources)
+        names = profile.parts
         for node, cost in tree.self_costs():
             if names[node] != ENVIRONMENT or not cost.busy_us:
                 continue

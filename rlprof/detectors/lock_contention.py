@@ -13,7 +13,7 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
-from rlprof.profile.components import ENVIRONMENT, INFERENCE, LEARNING, classify_components
+from rlprof.profile.components import ENVIRONMENT, INFERENCE, LEARNING
 from rlprof.profile.workload import workloads
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import percent
@@ -119,7 +119,7 @@ def _written_under_it(profile: Profile, held: HeldWork) -> frozenset[int]:
         if activity.is_critical
         and any(profile.wait_kinds.get(it) is WaitKind.LOCK for it, _ in activity.tree.self_costs())
     }
-    names = classify_components(profile.steady.nodes, profile.sources)
+    names = profile.parts
     return frozenset(
         node
         for process in waiting

@@ -16,7 +16,7 @@ from rlprof.model.counters import OUTPUT_STEPS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
-from rlprof.profile.components import DATA, LEARNING, classify_components
+from rlprof.profile.components import DATA, LEARNING
 from rlprof.profile.workload import mean, workloads
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
@@ -242,7 +242,7 @@ _Claim = tuple[frozenset[int], Mapping[Line, float]]
 
 def _in_turns(profile: Profile) -> _Claim:
     """What learning and drawing batches takes in the program's own turn."""
-    names = classify_components(profile.steady.nodes, profile.sources)
+    names = profile.parts
     nodes = frozenset(
         node for node, _ in profile.steady.self_costs() if names[node] in (LEARNING, DATA)
     )

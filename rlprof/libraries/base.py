@@ -91,6 +91,8 @@ class Library:
     here, and what calls its updates under ``learner``."""
     learner: str | None = None
     """Losses, gradients and optimizers."""
+    gradients: str | None = None
+    """Those of its files that make gradients or step an optimizer: who calls them, updates."""
     data: str | None = None
     """Batches made ready: buffers, loaders."""
     transfer: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
@@ -190,6 +190,8 @@ class Profile:
     """The wait graph, the longest first."""
     wait_kinds: Mapping[int, WaitKind] = field(default_factory=dict)
     """Kind of the wait by node, for nodes whose idle time (``POLL``: all time) is a wait."""
+    parts: Sequence[str] = ()
+    """The part of training of each node's busy time, by its number."""
     load: HostLoad = NO_LOAD
     bound: Bound = NOT_BOUND
     components: tuple[Component, ...] = ()

@@ -57,7 +57,10 @@ def _name_nodes(draft: Draft) -> None:
     """What each node waits for, and which part of training it is."""
     recording = draft.recording
     draft.wait_kinds = draft.pace.wait_kinds
-    draft.parts = classify_components(recording.nodes, recording.sources)
+    time_us = [0] * len(recording.nodes)
+    for node, wall in zip(recording.samples.node, recording.samples.wall_us, strict=True):
+        time_us[node] += wall
+    draft.parts = classify_components(recording.nodes, recording.sources, time_us)
 
 
 def _find_who_works(draft: Draft) -> None:
@@ -191,6 +194,7 @@ def _profile(draft: Draft) -> Profile:
         activities=draft.activities,
         waits=draft.waits,
         wait_kinds=draft.wait_kinds,
+        parts=draft.parts,
         load=draft.load,
         bound=draft.bound,
         components=draft.components,

@@ -13,6 +13,7 @@ from typing import Final
 
 from rlprof.libraries.known import files_of
 from rlprof.model.recording import NO_PARENT, Frame, Node
+from rlprof.profile.updates import find_updates
 from rlprof.syntax.module import parse
 from rlprof.syntax.origin import Origin, origin_of_file
 
@@ -33,6 +34,8 @@ _FILES: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     (TRANSFER, files_of(lambda library: library.transfer)),
     (ENVIRONMENT, files_of(lambda library: library.environment)),
 )
+
+_makes_gradients: Final = files_of(lambda library: library.gradients)
 
 _is_network: Final = files_of(lambda library: library.policy)
 """Learning below a learner, else inference."""
@@ -64,20 +67,54 @@ _TRANSFER_NAME: Final = re.compile(
 )
 
 
-def classify_components(nodes: Sequence[Node], sources: Mapping[str, str]) -> list[str]:
-    """The component that a node's busy time belongs to, by node id."""
+def classify_components(
+    nodes: Sequence[Node], sources: Mapping[str, str], time_us: Sequence[int]
+) -> list[str]:
+    """The component that a node's busy time belongs to, by node id; ``time_us`` is how much time each has of its own, asleep or not.
+
+    A forward pass within an update is learning, whatever the network's function is called: the lines of an update are
+    told by what its gradients are of (``profile/updates.py``), where there is no source by the caller's name.
+    """
     own = [_component(node.frame, sources) for node in nodes]
     loops = _around_the_environment(nodes, own)
+    updates = find_updates(
+        nodes,
+        sources,
+        gradients=[it.id for it in nodes if _makes_gradients(it.frame.file)],
+        networks=[it.id for it in nodes if own[it.id] == INFERENCE or _is_network(it.frame.file)],
+        environment=[it.id for it in nodes if own[it.id] == ENVIRONMENT],
+        time_us=time_us,
+    )
     found: list[str] = []
+    learns: list[bool] = []
+    """Whether a network that is asked below is asked for gradients."""
     for number, parent, frame in nodes:
         above = found[parent] if parent != NO_PARENT else OTHER
         name = own[number]
-        if name == ENVIRONMENT or (name and (frame.file, frame.function) not in loops):
+        key = (frame.file, frame.function)
+        line = (frame.file, frame.line)
+        asked = parent != NO_PARENT and learns[parent]
+        at_line = LEARNING if line in updates.learns else DATA * (line in updates.makes_ready)
+        if at_line:
+            asked = at_line == LEARNING
+        elif name == LEARNING and key not in loops and key not in updates.functions:
+            asked = True
+        learns.append(asked and name != ENVIRONMENT)
+        if name == ENVIRONMENT:
             found.append(name)
-        elif _is_network(frame.file):
-            found.append(above if above in (LEARNING, INFERENCE, ENVIRONMENT) else INFERENCE)
+        elif at_line:
+            found.append(at_line)
+        elif _is_network(frame.file) or name == INFERENCE:
+            if asked:
+                found.append(LEARNING)
+            elif name == INFERENCE and key not in loops:
+                found.append(INFERENCE)
+            else:
+                found.append(above if above in (INFERENCE, ENVIRONMENT) else INFERENCE)
+        elif name and key not in loops:
+            found.append(name)
         else:
-            found.append(OTHER if (frame.file, frame.function) in loops else above)
+            found.append(OTHER if key in loops else above)
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rlprof.model.activity import Component
 from rlprof.model.profile import Profile
-from rlprof.model.recording import Counter
+from rlprof.model.recording import Counter, Recording
 from rlprof.profile.build import build_profile
 from rlprof.profile.components import classify_components
 from tests.factories import RunBuilder, a_run
@@ -17,9 +17,16 @@ GYM = f"{SITE}/gymnasium/envs/classic_control/cartpole.py:130 CartPoleEnv.step"
 LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
 
 
+def components_of(recording: Recording) -> list[str]:
+    time_us = [0] * len(recording.nodes)
+    for _, _, node, wall, _, _ in recording.samples.rows():
+        time_us[node] += wall
+    return classify_components(recording.nodes, recording.sources, time_us)
+
+
 def component_at_the_end_of(*stack: str) -> str:
     recording = a_run().process("main").spends(1.0, *stack).recording()
-    return classify_components(recording.nodes, recording.sources)[-1]
+    return components_of(recording)[-1]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +44,7 @@ def component_at_the_end_of(*stack: str) -> str:
         pytest.param(("train.py:9 main", LINEAR), "inference", id="a network on its own"),
         pytest.param(("train.py:9 main", "agent.py:9 Agent.update", LINEAR), "learning", id="a network below a learner"),
         pytest.param(
-            ("train.py:9 main", f"{SITE}/torch/_tensor.py:620 Tensor.backward"), "learning", id="backward"
+            ("train.py:9 main", f"{SITE}/torch/autograd/__init__.py:345 backward"), "learning", id="backward"
         ),
         pytest.param(("train.py:9 main", f"{STDLIB}/logging/__init__.py:1100 emit"), "logging", id="logging"),
         pytest.param(
@@ -61,7 +68,7 @@ def test_the_nearest_known_frame_names_the_component(stack, name):
 def test_a_function_that_steps_the_environment_is_the_loop_and_no_part():
     recording = a_run().process("main").spends(1.0, "train.py:12 Agent.learn", GYM).recording()
 
-    assert classify_components(recording.nodes, {}) == ["other", "environment"]
+    assert components_of(recording) == ["other", "environment"]
 
 
 def test_before_python_3_11_the_source_names_the_class():
@@ -76,7 +83,110 @@ def test_before_python_3_11_the_source_names_the_class():
         .recording()
     )
 
-    assert classify_components(recording.nodes, recording.sources) == ["environment"]
+    assert components_of(recording) == ["environment"]
+
+
+# Updates: forward passes that gradients are of
+
+BACKWARD = f"{SITE}/torch/autograd/__init__.py:345 backward"
+ADAM = f"{SITE}/torch/optim/adam.py:210 Adam.step"
+
+IN_ONE_FUNCTION = Script(
+    "train.py",
+    """
+    def go():
+        while True:
+            for _ in range(64):
+                action, value = agent.get_action_and_value(obs)
+                obs, reward = lander.advance(action)
+            for rows in chunks:
+                part = torch.as_tensor(seen[rows])
+                _, value = agent.get_action_and_value(part)
+                loss = (value - returns[rows]).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+    """,
+)
+
+BY_A_HELPER = Script(
+    "agent.py",
+    """
+    class Agent:
+        def learn(self, batch):
+            loss = self.error(batch)
+            self.descend(loss)
+
+        def descend(self, loss):
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+    """,
+)
+
+
+def in_go(piece: str) -> str:
+    return IN_ONE_FUNCTION.at(piece, "go")
+
+
+def test_a_forward_pass_within_an_update_is_learning_whatever_it_is_called():
+    run = a_run().process("main", steps=1000).source(IN_ONE_FUNCTION.file, IN_ONE_FUNCTION.text)
+    run.spends(
+        1.0, in_go("get_action_and_value(obs)"), "agent.py:30 Agent.get_action_and_value", LINEAR
+    )
+    run.spends(1.0, in_go("lander.advance"), "lander.py:12 Lander.advance")
+    run.spends(0.5, in_go("torch.as_tensor"))
+    run.spends(
+        2.5, in_go("get_action_and_value(part)"), "agent.py:30 Agent.get_action_and_value", LINEAR
+    )
+    run.spends(1.0, in_go("pow(2)")).spends(3.0, in_go("backward()"), BACKWARD).spends(
+        1.0, in_go("step()"), ADAM
+    )
+
+    assert shares(run) == {
+        "learning": 0.75, "inference": 0.1, "other": 0.1, "data preparation": 0.05,
+    }  # fmt: skip
+
+
+def test_the_loss_may_be_made_in_the_caller_of_who_descends():
+    run = a_run().process("main", steps=1000).source(BY_A_HELPER.file, BY_A_HELPER.text)
+    run.spends(
+        4.0,
+        "train.py:5 main",
+        BY_A_HELPER.at("self.error", "Agent.learn"),
+        "agent.py:40 Agent.error",
+        LINEAR,
+    )
+    run.spends(
+        2.0,
+        "train.py:5 main",
+        BY_A_HELPER.at("self.descend(loss)", "Agent.learn"),
+        BY_A_HELPER.at("loss.backward", "Agent.descend"),
+        BACKWARD,
+    )
+    run.spends(4.0, "train.py:4 main", "agent.py:50 Agent.act", LINEAR)
+
+    assert shares(run) == {"learning": 0.6, "inference": 0.4}
+
+
+def test_a_stack_that_was_torn_does_not_make_its_line_an_update():
+    run = a_run().process("main", steps=1000).source(IN_ONE_FUNCTION.file, IN_ONE_FUNCTION.text)
+    run.spends(5.0, in_go("backward()"), BACKWARD)
+    run.spends(0.1, in_go("get_action_and_value(obs)"), BACKWARD)
+    run.spends(
+        4.9, in_go("get_action_and_value(obs)"), "agent.py:30 Agent.get_action_and_value", LINEAR
+    )
+
+    assert shares(run)["inference"] == 0.49
+
+
+def test_without_source_the_name_of_the_caller_tells_an_update():
+    run = a_run().process("main", steps=1000)
+    run.spends(
+        5.0, "train.py:4 main", "agent.py:9 Agent.update", "agent.py:30 Agent.predict", LINEAR
+    )
+    run.spends(5.0, "train.py:3 main", "agent.py:30 Agent.predict", LINEAR)
+
+    assert shares(run) == {"learning": 0.5, "inference": 0.5}
 
 
 # Costs and ceilings

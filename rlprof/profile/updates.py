@@ -1,0 +1,171 @@
+"""Updates: which lines of a run gradients come from, found from the stacks below which they were made."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlprof.libraries.known import packages_of
+from rlprof.model.recording import NO_PARENT, Node
+from rlprof.source.updates import update_lines
+from rlprof.syntax.module import parse
+from rlprof.syntax.origin import installed_package
+
+_MOST_CALLERS: Final = 4
+"""Functions between an optimizer and the loss: a wrapper of a library's, and a few of the user's."""
+
+_LEAST_PART: Final = 0.05
+"""Of the time below the heaviest line of a function (of a file, for networks and environments), from which on a line is
+believed to call what it was seen to: stacks that were read while they changed show callees at their neighbours."""
+
+_LEAST_OF_STEPS: Final = 0.01
+"""The same of lines that step environments: those in forked workers are below the line that made them, which has the time
+of all of them.
+"""
+
+_is_framework: Final = packages_of(lambda library: library.is_framework)
+
+_Function = tuple[str, str]
+"""File and name."""
+_Line = tuple[str, int]
+"""File and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    learns: frozenset[_Line]
+    makes_ready: frozenset[_Line]
+    """Where what an update works on is made ready."""
+    functions: frozenset[_Function]
+    """Those whose lines were told apart."""
+
+
+def find_updates(
+    nodes: Sequence[Node],
+    sources: Mapping[str, str],
+    *,
+    gradients: Sequence[int],
+    networks: Sequence[int],
+    environment: Sequence[int],
+    time_us: Sequence[int],
+) -> Updates:
+    """From the line that calls the framework for gradients, up to the function that asks a network for what they are of.
+
+    ``gradients``, ``networks``, ``environment``: nodes that make gradients or step an optimizer, ask a network, step
+    an environment; ``time_us``: own time of each node.
+    """
+    total_us = _with_callees(nodes, time_us)
+    asking = _lines_above(nodes, _topmost(nodes, networks), total_us)
+    stepping = _lines_above(
+        nodes, _topmost(nodes, environment), total_us, least_part=_LEAST_OF_STEPS
+    )
+    around = {(nodes[it].frame.file, nodes[it].frame.function) for it in _above(nodes, environment)}
+    level = _by_function(
+        nodes, ((_caller(nodes, it), total_us[it]) for it in _topmost(nodes, gradients))
+    )
+    learns: set[_Line] = set()
+    ready: set[_Line] = set()
+    functions: set[_Function] = set()
+    for _ in range(_MOST_CALLERS):
+        callers: list[tuple[int, int]] = []
+        for (file, name), calls in level.items():
+            module = parse(sources[file]) if file in sources else None
+            if module is None:
+                continue
+            found = update_lines(
+                module,
+                _believed(nodes, calls),
+                networks=asking.get(file, frozenset()),
+                environment=stepping.get(file, frozenset()),
+            )
+            learns |= {(file, line) for line in found.learns}
+            ready |= {(file, line) for line in found.makes_ready}
+            functions.add((file, name))
+            if not (found.learns & asking.get(file, frozenset())) and (file, name) not in around:
+                callers += ((_caller(nodes, it), us) for it, us in calls.items())
+        level = _by_function(nodes, callers)
+        level = {key: calls for key, calls in level.items() if key not in functions}
+    return Updates(frozenset(learns), frozenset(ready - learns), frozenset(functions))
+
+
+def _with_callees(nodes: Sequence[Node], time_us: Sequence[int]) -> list[int]:
+    total_us = list(time_us)
+    for number, parent, _ in reversed(nodes):
+        if parent != NO_PARENT:
+            total_us[parent] += total_us[number]
+    return total_us
+
+
+def _topmost(nodes: Sequence[Node], chosen: Iterable[int]) -> list[int]:
+    """Those of ``chosen`` that are below no other."""
+    wanted = frozenset(chosen)
+    inside = bytearray(len(nodes))
+    for number, parent, _ in nodes:
+        if parent != NO_PARENT:
+            inside[number] = inside[parent] or parent in wanted
+    return [number for number in sorted(wanted) if not inside[number]]
+
+
+def _by_function(
+    nodes: Sequence[Node], calls: Iterable[tuple[int, int]]
+) -> dict[_Function, dict[int, int]]:
+    """The time below each call, by function and node."""
+    found: dict[_Function, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for node, us in calls:
+        if node != NO_PARENT:
+            frame = nodes[node].frame
+            found[frame.file, frame.function][node] += us
+    return found
+
+
+def _believed(nodes: Sequence[Node], calls: Mapping[int, int]) -> frozenset[int]:
+    by_line: dict[int, int] = defaultdict(int)
+    for node, us in calls.items():
+        by_line[nodes[node].frame.line] += us
+    return _heavy(by_line, _LEAST_PART)
+
+
+def _heavy(by_line: Mapping[int, int], least_part: float) -> frozenset[int]:
+    least_us = least_part * max(by_line.values())
+    return frozenset(line for line, us in by_line.items() if us >= least_us)
+
+
+def _caller(nodes: Sequence[Node], node: int) -> int:
+    """The nearest caller that is not the framework itself."""
+    current = nodes[node].parent
+    while current != NO_PARENT and _is_framework(installed_package(nodes[current].frame.file)):
+        current = nodes[current].parent
+    return current
+
+
+def _above(nodes: Sequence[Node], below: Iterable[int]) -> set[int]:
+    """All callers of ``below``."""
+    seen: set[int] = set()
+    for node in below:
+        current = nodes[node].parent
+        while current != NO_PARENT and current not in seen:
+            seen.add(current)
+            current = nodes[current].parent
+    return seen
+
+
+def _lines_above(
+    nodes: Sequence[Node],
+    below: Sequence[int],
+    total_us: Sequence[int],
+    *,
+    least_part: float = _LEAST_PART,
+) -> dict[str, frozenset[int]]:
+    lines: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for node in below:
+        seen: set[_Line] = set()
+        current = nodes[node].parent
+        while current != NO_PARENT:
+            frame = nodes[current].frame
+            if (frame.file, frame.line) not in seen:
+                seen.add((frame.file, frame.line))
+                lines[frame.file][frame.line] += total_us[node]
+            current = nodes[current].parent
+    return {file: _heavy(own, least_part) for file, own in lines.items()}
