@@ -127,7 +127,8 @@ def process_phases(
 def _begin(counts: StepCounts, process: int, imported: Mapping[int, int]) -> int:
     """First window with steps. A first count that comes late is no sign of a long start-up."""
     first = counts.first_counts[process]
-    return min(first, imported[process]) if process in counts.sparse else first
+    is_late = counts.begins_late or process in counts.sparse
+    return min(first, imported[process]) if is_late else first
 
 
 def _steady_span(recording: Recording, counts: StepCounts, hang: Span | None) -> Span | None:

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
-from rlprof.model.counters import OUTPUT_STEPS, UPDATES
+from rlprof.model.counters import OUTPUT_STEPS, STEPS_RECOGNISED, UPDATES
 from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import Recording, Window
 
@@ -48,6 +48,8 @@ class StepCounts:
     """Usual time between two counts of a process, the longest over processes."""
     printed_rates: tuple[tuple[int, float], ...] = ()
     """(window, steps per second) as the program printed them."""
+    begins_late: bool = False
+    """Whether the first steps were not counted, for their place was found while the run went on."""
     known_processes: bool = True
     """Whether the processes of the counts are those that make the steps: output belongs to none."""
 
@@ -98,6 +100,7 @@ def _from_counters(recording: Recording, name: str, source: str) -> StepCounts:
         first_counts={process: min(counts) for process, counts in raw.items()},
         sparse=frozenset(sparse),
         spacing_us=spacing_us,
+        begins_late=name == STEPS_RECOGNISED,
         known_processes=name != OUTPUT_STEPS,
     )
 
