@@ -8,6 +8,7 @@ from typing import Final
 
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.counters import (
+    ITERATIONS,
     OUTPUT_STEPS,
     STEPS,
     STEPS_CUSTOM,
@@ -48,4 +49,4 @@ def best_source(names: Iterable[str | None]) -> str | None:
 
 def is_of_steps(name: str) -> bool:
     """Whether the counter ``name`` tells what happens in steps, and not the steps or phases themselves."""
-    return name not in STEP_SOURCES and phase_of_counter(name) is None
+    return name not in (*STEP_SOURCES, ITERATIONS) and phase_of_counter(name) is None

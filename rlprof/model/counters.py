@@ -20,6 +20,9 @@ OUTPUT_STEPS: Final = "output_steps"
 UPDATES: Final = "updates"
 """Steps of torch optimizers."""
 
+ITERATIONS: Final = "iterations:tqdm"
+"""What bars of tqdm were told has been done."""
+
 BATCHES: Final = "batches"
 """Batches that a torch ``DataLoader`` handed out."""
 
