@@ -65,6 +65,7 @@ class Run(Struct, frozen=True):
     host: Mapping[str, str]
     unit: str
     steady_sps: Interval | None
+    steady_rate: Annotated[Interval | None, means("`unit` per second of the steady phase.")]
     why_no_sps: str | None
 
 
@@ -215,7 +216,7 @@ def comparison_as_json(found: Comparison) -> str:
 
 def _run(report: Report) -> Run:
     run = report.run
-    sps = report.throughput.steady_sps
+    sps, rate = report.throughput.steps_per_s, report.throughput.steady_sps
     return filled(
         Run,
         run,
@@ -224,7 +225,8 @@ def _run(report: Report) -> Run:
         host=dict(run.host),
         unit=report.throughput.unit,
         steady_sps=None if sps is None else Interval(*sps),
-        why_no_sps=wording.unglued(wording.lack_of_rate(report.throughput)) or None,
+        steady_rate=None if rate is None else Interval(*rate),
+        why_no_sps=wording.unglued(wording.lack_of_steps(report.throughput)) or None,
     )
 
 

@@ -39,7 +39,7 @@ def verdict(found: Comparison) -> str:
     rate = found.rate
     if rate is None:
         return "The rates of the two runs cannot be compared."
-    unit = "updates per second" if found.base.throughput.unit == "updates" else "steps per second"
+    unit = f"{found.base.throughput.unit} per second"
     sides = found.sides
     measured = f"{sides.new} makes {times(rate)} times the {unit} of {sides.base}{_in_brackets(times_range(rate))}"
     if rate.is_clear:

@@ -14,6 +14,8 @@ from rlprof.detectors.recognisers.line_time import calls_time
 from rlprof.device.host import call_sites, outermost
 from rlprof.device.places import place
 from rlprof.device.view import TraceView
+from rlprof.libraries.base import Duty
+from rlprof.libraries.known import functions_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -21,7 +23,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
 from rlprof.source.gradients import switches_off_for_good, without_gradients
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, of_each_step, percent
@@ -41,7 +43,7 @@ REMOVABLE: Final = calibrated(
 )
 """Part that goes with their graph."""
 
-_MODULE: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]module\.py$")
+_duty: Final = functions_of(lambda library: library.duties)
 _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
 _FROZEN: Final = re.compile(r"requires_grad(_\(|\s*=\s*)False")
 _SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
@@ -131,10 +133,7 @@ class _Search:
 
 
 def _is_network(frame: Frame) -> bool:
-    return bool(_MODULE.search(frame.file)) and last_name(frame.function) in (
-        "_wrapped_call_impl",
-        "_call_impl",
-    )
+    return _duty(frame) is Duty.ASKS_NETWORK and installed_package(frame.file) == "torch"
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:

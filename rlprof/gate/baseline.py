@@ -76,7 +76,7 @@ class BaselineDocument(Struct, frozen=True):
         Meta(extra_json_schema={"required": sorted(fingerprint({}, {}))}),
         means("What must be the same for speeds to be comparable."),
     ]
-    unit: Annotated[str, one_of("steps", "updates")]
+    unit: Annotated[str, one_of("steps", "updates", "iterations")]
     source: Annotated[str, means("What counted the steps.")]
     sps: Annotated[
         Sequence[Annotated[float, Meta(gt=0)]],

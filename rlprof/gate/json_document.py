@@ -171,7 +171,7 @@ class CheckDocument(Struct, frozen=True):
         int, Meta(ge=0, le=255), means("0, 1, 3 or 4; 128 + n where signal n ended the check.")
     ]
     command: Sequence[str]
-    unit: Annotated[str, one_of("steps", "updates")]
+    unit: Annotated[str, one_of("steps", "updates", "iterations")]
     base: MeasuredSide
     head: MeasuredSide
     decision: Annotated[

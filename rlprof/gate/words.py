@@ -70,7 +70,7 @@ def times(ratio: Interval) -> str:
 
 
 def rate_name(outcome: Outcome) -> str:
-    return "updates per second" if outcome.unit == "updates" else "steps per second"
+    return f"{outcome.unit} per second"
 
 
 def sps(outcome: Outcome, side: Side) -> str:

@@ -104,8 +104,8 @@ def read_row(path: Path) -> Row | Unread:
     return Row(
         file=str(path),
         run=recording.run,
-        sps=profile.throughput.steady_sps,
-        why_no_sps=wording.unglued(wording.lack_of_rate(profile.throughput)),
+        sps=profile.throughput.steps_per_s,
+        why_no_sps=wording.unglued(wording.lack_of_steps(profile.throughput)),
         top=next(known, None),
         crash=found.crash,
         crowding=crowding(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import EVERYTHING, Library
+from rlprof.libraries.base import EVERYTHING, Duty, Library
 
 LIBRARY: Final = Library(
     name="Flax, Haiku and Equinox",
     packages=("flax",),
     also=("equinox", "haiku"),
-    samples=("training/checkpoints.py",),
+    samples=("linen/module.py", "training/checkpoints.py"),
     policy=EVERYTHING,
+    duties={r"linen/module\.py$": {"apply": Duty.ASKS_NETWORK}},
     saving=r"training/checkpoints\.py$",
     is_framework=True,
 )

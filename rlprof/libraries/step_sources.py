@@ -7,7 +7,14 @@ from operator import attrgetter
 from typing import Final
 
 from rlprof.libraries.known import LIBRARIES
-from rlprof.model.counters import OUTPUT_STEPS, STEPS, STEPS_CUSTOM, phase_of_counter
+from rlprof.model.counters import (
+    ITERATIONS,
+    OUTPUT_STEPS,
+    STEPS,
+    STEPS_CUSTOM,
+    STEPS_RECOGNISED,
+    phase_of_counter,
+)
 
 _OF_LIBRARIES: Final = sorted(
     (source for library in LIBRARIES for source in library.step_sources), key=attrgetter("rank")
@@ -18,11 +25,14 @@ STEP_SOURCES: Final[Mapping[str, str]] = {
     STEPS_CUSTOM: "--steps-from",
     **{source.counter: source.words for source in _OF_LIBRARIES},
     OUTPUT_STEPS: "output pattern",
+    STEPS_RECOGNISED: "calls that return observation, reward and end",
 }
 """Counters of steps, each with its source in words. The first that counted at all is the run's:
 those further down count the same steps again, inside its own or in its workers."""
 
-OWN_ENVS: Final = frozenset(source.counter for source in _OF_LIBRARIES if source.is_own_env)
+OWN_ENVS: Final = frozenset(
+    [STEPS_RECOGNISED, *(source.counter for source in _OF_LIBRARIES if source.is_own_env)]
+)
 """Counters of environments that a process steps itself, not by workers."""
 
 COUNTED_LIBRARIES: Final = tuple(library.name for library in LIBRARIES if library.step_sources)
@@ -39,4 +49,4 @@ def best_source(names: Iterable[str | None]) -> str | None:
 
 def is_of_steps(name: str) -> bool:
     """Whether the counter ``name`` tells what happens in steps, and not the steps or phases themselves."""
-    return name not in STEP_SOURCES and phase_of_counter(name) is None
+    return name not in (*STEP_SOURCES, ITERATIONS) and phase_of_counter(name) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, Library, Sink, Transport
+from rlprof.libraries.base import ANY, Duty, Library, Sink, Transport
 
 LIBRARY: Final = Library(
     name="PyTorch",
@@ -14,6 +14,7 @@ LIBRARY: Final = Library(
         "autograd/__init__.py",
         "multiprocessing/reductions.py",
         "nn/modules/linear.py",
+        "nn/modules/module.py",
         "optim/adam.py",
         "serialization.py",
         "utils/data/dataloader.py",
@@ -26,6 +27,11 @@ LIBRARY: Final = Library(
     transfer="multiprocessing/",
     logging="utils/tensorboard/",
     transport={r"multiprocessing/reductions\.py$": {ANY: Transport.PICKLING}},
+    duties={
+        r"nn/modules/module\.py$": dict.fromkeys(
+            ("_wrapped_call_impl", "_call_impl"), Duty.ASKS_NETWORK
+        )
+    },
     sinks={Sink.METRICS: "utils/tensorboard/"},
     saving=r"serialization\.py$",
     makes_text=r"_tensor_str\.py$",

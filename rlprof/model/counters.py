@@ -11,11 +11,17 @@ STEPS: Final = "steps"
 STEPS_CUSTOM: Final = "steps:custom"
 """Calls of the target of ``--steps-from``, times its ``num_envs``."""
 
+STEPS_RECOGNISED: Final = "steps:recognised"
+"""Steps of an environment of the program's own, which was recognised by how it is used and by what it returns."""
+
 OUTPUT_STEPS: Final = "output_steps"
 """Growth of a step count that the program prints."""
 
 UPDATES: Final = "updates"
 """Steps of torch optimizers."""
+
+ITERATIONS: Final = "iterations:tqdm"
+"""What bars of tqdm were told has been done."""
 
 BATCHES: Final = "batches"
 """Batches that a torch ``DataLoader`` handed out."""

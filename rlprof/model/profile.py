@@ -77,11 +77,12 @@ class Throughput:
     """How fast the run trained."""
 
     unit: str
-    """``steps``; ``updates`` where optimizer steps stand in for them; ``none`` when nothing was counted."""
+    """``steps``; ``updates`` where optimizer steps stand in for them; ``iterations`` where only progress bars tell anything;
+    ``none`` when nothing was counted."""
     source: str
     """``rlprof.step``, ``gymnasium vector env``, ``output pattern``, ... or ``none``."""
     steady_sps: Interval | None
-    """Median of the steady windows; ``None`` when there are too few to tell."""
+    """``unit`` per second: median of the steady windows; ``None`` when there are too few to tell."""
     total_steps: float = 0
     series: tuple[tuple[int, int, float], ...] = ()
     """(start_us, end_us, steps per second) of each window."""
@@ -101,6 +102,11 @@ class Throughput:
         """The rate that prices begin from; None where it is not known, or drifts by factors."""
         known = self.steady_sps is not None and not self.drifts_by_factors
         return self.steady_sps.median if known and self.steady_sps is not None else None
+
+    @property
+    def steps_per_s(self) -> Interval | None:
+        """The steady rate where it is one of steps, and not of what stands in for them."""
+        return self.steady_sps if self.unit == "steps" else None
 
 
 @dataclass(frozen=True, slots=True)

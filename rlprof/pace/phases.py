@@ -15,6 +15,9 @@ from rlprof.pace.times import Times
 _DOMINATES = 0.5
 """Part of the active time from which on a window belongs to the imports."""
 
+_LATEST_CALL = 0.5
+"""Part of the run after which a first call of a network does not end its start-up."""
+
 _MOST_QUEUED = 0.95
 """A thread that queues for longer does not run for long enough to tell its pace."""
 
@@ -24,7 +27,7 @@ class RunPhases:
     """Where the run stands in each window, in window numbers."""
 
     start_up: int
-    """Windows before the first step or, without steps, before the end of the first imports."""
+    """Windows before the first step or, without steps, before the end of the first imports and the first call of a network."""
     steady: Span | None
     ready: Mapping[int, int]
     """The first window after its start-up, by process."""
@@ -39,12 +42,14 @@ def find_phases(
     if last < 0:
         return RunPhases(0, None, {})
     imported = _imports_done(recording, times)
-    after_imports = _run_imports_done(recording, times)
+    works = _works_from(recording, times)
     if not counts.spans:
-        start = _first_steady_print(counts, after_imports)
+        start = _first_steady_print(counts, works)
         steady = Span(start, last) if start <= last else None
-        ready = {process: max(after_imports, done) for process, done in imported.items()}
-        return RunPhases(after_imports, _without(steady, hang), ready, hang)
+        ready = {process: max(works, done) for process, done in imported.items()}
+        return RunPhases(works, _without(steady, hang), ready, hang)
+    if counts.begins_late:
+        imported = {process: max(works, done) for process, done in imported.items()}
     begin = min(_begin(counts, process, imported) for process in counts.spans)
     ready = {
         process.id: _begin(counts, process.id, imported)
@@ -127,7 +132,8 @@ def process_phases(
 def _begin(counts: StepCounts, process: int, imported: Mapping[int, int]) -> int:
     """First window with steps. A first count that comes late is no sign of a long start-up."""
     first = counts.first_counts[process]
-    return min(first, imported[process]) if process in counts.sparse else first
+    is_late = counts.begins_late or process in counts.sparse
+    return min(first, imported[process]) if is_late else first
 
 
 def _steady_span(recording: Recording, counts: StepCounts, hang: Span | None) -> Span | None:
@@ -176,12 +182,23 @@ def _queued_parts(recording: Recording, processes: Container[int]) -> dict[tuple
     return parts
 
 
-def _first_steady_print(counts: StepCounts, after_imports: int) -> int:
+def _first_steady_print(counts: StepCounts, works: int) -> int:
     """First window after warm-up by the rates that the program printed, if it did."""
     if not counts.printed_rates:
-        return after_imports
+        return works
     cut = warm_up_length([rate for _, rate in counts.printed_rates])
-    return max(after_imports, counts.printed_rates[cut][0]) if cut else after_imports
+    return max(works, counts.printed_rates[cut][0]) if cut else works
+
+
+def _works_from(recording: Recording, times: Times) -> int:
+    """The window in which the run is done with its start-up, as far as that can be told without steps.
+
+    What first asks a network late does so after work of another kind.
+    """
+    asks = times.first_network_call
+    is_early = asks is not None and asks <= _LATEST_CALL * times.windows
+    imported = _run_imports_done(recording, times)
+    return max(imported, asks) if asks is not None and is_early else imported
 
 
 def _first_window(recording: Recording, at_us: int) -> int:

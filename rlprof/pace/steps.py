@@ -9,7 +9,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
-from rlprof.model.counters import OUTPUT_STEPS, UPDATES
+from rlprof.model.counters import ITERATIONS, OUTPUT_STEPS, STEPS_RECOGNISED, UPDATES
 from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import Recording, Window
 
@@ -34,7 +34,8 @@ class StepCounts:
     source: str
     """As in ``Throughput.source``."""
     unit: str = "steps"
-    """``updates`` where optimizer steps stand in for environment steps, that nothing counted."""
+    """``updates`` where optimizer steps stand in for environment steps, that nothing counted; ``iterations`` where only a
+    progress bar tells anything."""
     total: float = 0.0
     per_window: Mapping[int, Sequence[float]] = field(default_factory=dict)
     """Steps of each window, by process; a count that comes late is spread over the time it is for."""
@@ -48,6 +49,8 @@ class StepCounts:
     """Usual time between two counts of a process, the longest over processes."""
     printed_rates: tuple[tuple[int, float], ...] = ()
     """(window, steps per second) as the program printed them."""
+    begins_late: bool = False
+    """Whether the first steps were not counted, for their place was found while the run went on."""
     known_processes: bool = True
     """Whether the processes of the counts are those that make the steps: output belongs to none."""
 
@@ -63,7 +66,10 @@ def count_steps(recording: Recording) -> StepCounts:
     if printed:
         return StepCounts("as printed by the program", printed_rates=tuple(sorted(printed)))
     updates = count_events(recording, UPDATES, "optimizer steps")
-    return replace(updates, unit="updates") if updates.spans else StepCounts("none")
+    if updates.spans:
+        return replace(updates, unit="updates")
+    iterations = count_events(recording, ITERATIONS, "tqdm's progress bars")
+    return replace(iterations, unit="iterations") if iterations.spans else StepCounts("none")
 
 
 def count_events(recording: Recording, name: str, source: str) -> StepCounts:
@@ -98,6 +104,7 @@ def _from_counters(recording: Recording, name: str, source: str) -> StepCounts:
         first_counts={process: min(counts) for process, counts in raw.items()},
         sparse=frozenset(sparse),
         spacing_us=spacing_us,
+        begins_late=name == STEPS_RECOGNISED,
         known_processes=name != OUTPUT_STEPS,
     )
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from typing import Final
 
+from rlprof.libraries.base import Duty
+from rlprof.libraries.known import functions_of
 from rlprof.model.recording import NO_PARENT, UNLOCATED, Frame, Node, Recording
 from rlprof.syntax.origin import Origin, is_import_machinery, origin
 
@@ -14,6 +17,7 @@ class Times:
     __slots__ = (
         "busy_us",
         "cpu_us",
+        "first_network_call",
         "idle_us",
         "import_us",
         "unlocated_idle_us",
@@ -36,6 +40,8 @@ class Times:
         """Wall time of which nobody knows the line."""
         self.unlocated_idle_us = [0] * cells
         """The part of it that is idle."""
+        self.first_network_call: int | None = None
+        """The first window in which a network was asked; None where none was seen."""
 
     def at(self, thread: int, window: int) -> int:
         """The index of a cell in every list."""
@@ -64,6 +70,9 @@ def importing_nodes(nodes: Sequence[Node]) -> bytearray:
     return importing
 
 
+_duty: Final = functions_of(lambda library: library.duties)
+
+
 def _is_written_by(caller: Frame, frame: Frame) -> bool:
     """Whether a frame of no file, such as ``<string>``, runs what a library's ``caller`` has written."""
     return frame.file.startswith("<") and origin(caller) is not Origin.YOURS
@@ -74,6 +83,8 @@ def sum_times(recording: Recording, importing: bytearray) -> Times:
     times = Times(len(recording.threads), count)
     nodes = recording.nodes
     busy_us, idle_us, cpu_us = times.busy_us, times.idle_us, times.cpu_us
+    asking = {node.id for node in recording.nodes if _duty(node.frame) is Duty.ASKS_NETWORK}
+    first_call = count
     for window, thread, node, wall, idle, cpu in recording.samples.rows():
         cell = thread * count + window
         busy_us[cell] += wall - idle
@@ -82,7 +93,16 @@ def sum_times(recording: Recording, importing: bytearray) -> Times:
         if nodes[node].frame.function in UNLOCATED:
             times.unlocated_us[cell] += wall
             times.unlocated_idle_us[cell] += idle
+        if window < first_call and asking and _is_under(node, asking, recording.nodes):
+            first_call = window
         if importing[node]:
             times.import_us[cell] += wall
             times.waiting_import_us[cell] += idle
+    times.first_network_call = first_call if first_call < count else None
     return times
+
+
+def _is_under(node: int, of: Container[int], nodes: Sequence[Node]) -> bool:
+    while node != NO_PARENT and node not in of:
+        node = nodes[node].parent
+    return node != NO_PARENT

@@ -36,9 +36,6 @@ _FREE: Final = 0.25
 _TEAM: Final = 0.1
 """Part of the run's CPU time by threads that run no Python, from which on they count as a team."""
 
-_UNITS: Final = {"updates": "updates per second"}
-"""Words for the units of a rate that are not steps."""
-
 _NAMED: Final = 4
 """Pids listed in one note."""
 
@@ -183,7 +180,7 @@ def _falls(_: Recording, profile: Profile) -> Note | None:
     )
     if fall is None:
         return None
-    unit = _UNITS.get(profile.throughput.unit, "steps per second")
+    unit = f"{profile.throughput.unit} per second"
     return Note(
         "warning",
         "throughput-falls",
@@ -198,7 +195,7 @@ def _drifts(recording: Recording, profile: Profile) -> Note | None:
     if drift is None or abs(drift.change) < _DRIFTS or _falls(recording, profile) is not None:
         return None
     direction = "fell" if drift.change < 0 else "rose"
-    unit = _UNITS.get(profile.throughput.unit, "steps per second")
+    unit = f"{profile.throughput.unit} per second"
     note = Note(
         "info",
         "throughput-drifts",

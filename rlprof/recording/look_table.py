@@ -7,7 +7,7 @@ from mmap import mmap
 from typing import NamedTuple
 
 from rlprof.agent.inject.rlprof_agent import layout
-from rlprof.agent.inject.rlprof_agent.value_looks import LINE, PART
+from rlprof.agent.inject.rlprof_agent.value_looks import COUNT, LINE, PART
 from rlprof.model.recording import Frame
 from rlprof.syntax.operands import Operand
 
@@ -20,6 +20,17 @@ class LookTold(NamedTuple):
     """Fields of the descriptions, by the text of the operand; what was not found is left out."""
 
 
+class CountTold(NamedTuple):
+    frame: Frame
+    makes_steps: bool
+    """Whether what the call returned first is what an environment returns."""
+
+
+def calls_of(method: str) -> Sequence[Operand]:
+    """What to ask for in place of operands, to have the calls of ``method`` that a line makes counted as steps."""
+    return (Operand(method, (COUNT + method,)),)
+
+
 class LookTable:
     """The part of a mailbox that is about looks."""
 
@@ -30,6 +41,7 @@ class LookTable:
         self._numbers: dict[Frame, list[int]] = {}
         self._asked: dict[int, tuple[Frame, Sequence[Operand]]] = {}
         self._told: list[LookTold] = []
+        self._counted: list[CountTold] = []
         self._resets = 0
 
     def named(self, number: int, frame: Frame) -> None:
@@ -89,6 +101,15 @@ class LookTable:
         """What was told since the last call."""
         told, self._told = self._told, []
         return told
+
+    def heard_of_calls(self, number: int, makes_steps: bool) -> None:
+        """The agent has seen what the call returned that was to be counted at the frame ``number``."""
+        self._counted.append(CountTold(self._asked[number][0], makes_steps))
+
+    def take_counted(self) -> list[CountTold]:
+        """The same of calls that were to be counted."""
+        counted, self._counted = self._counted, []
+        return counted
 
 
 def _fields(description: str) -> Iterator[tuple[str, str]]:

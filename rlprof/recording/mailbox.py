@@ -219,6 +219,10 @@ class MailboxReader:
                     at += layout.LOOK.size
                     self.looks.heard(number, data[at : at + size])
                     at += size
+                elif tag == layout.TAG_COUNTED:
+                    _, number, makes_steps = layout.COUNTED.unpack_from(data, at)
+                    at += layout.COUNTED.size
+                    self.looks.heard_of_calls(number, bool(makes_steps))
                 else:
                     break  # As above: a damaged ring. What was read so far stands.
         except (KeyError, struct.error):

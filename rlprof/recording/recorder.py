@@ -30,6 +30,7 @@ from rlprof.recording.escort import Escort
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.host import usable_cores
+from rlprof.recording.hot_lines import HotLines
 from rlprof.recording.pauses import PauseKeeper
 from rlprof.recording.processes import RunProcesses
 from rlprof.recording.run_facts import run_info
@@ -37,6 +38,7 @@ from rlprof.recording.samplers.austin import Austin, find_austin
 from rlprof.recording.sampling_budget import SamplingBudget
 from rlprof.recording.settings import DEFAULT_INTERVAL_US, RecordingSettings
 from rlprof.recording.stacks import StackTable
+from rlprof.recording.step_plan import StepPlan
 from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import SETTLED_US, window_length_us
 from rlprof.recording.torch_traces import TraceCollector
@@ -139,12 +141,14 @@ class Recorder:
             usable_cores=cores,
             elapsed_us=self._clock.now_us,
         )
+        lines = HotLines(self._stacks)
+        self._steps = StepPlan(lines) if settings.recognises_steps else None
         info = run_info(settings, started_unix_s=started_unix_s, gpus=self._gpus)
         self._store = WindowStore(
             RunWriter(settings.run_file, info),
             self._stacks,
             self._gpus,
-            ValuePlan(self._stacks) if settings.values else None,
+            ValuePlan(lines, self._steps) if settings.values else None,
         )
         self._next_scan_us = 0
         self._next_read_us = 0
@@ -351,6 +355,7 @@ class Recorder:
                 *self._escort.notes(),
                 *(self._gpus.notes if self._gpus is not None else ()),
                 *counting_notes(told, self._settings),
+                *(self._steps.notes() if self._steps is not None else ()),
                 *self._traces.notes(told.torch_states),
                 *self._attacher.notes(),
                 *self._guard.notes(),

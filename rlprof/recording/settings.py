@@ -63,3 +63,11 @@ class RecordingSettings:
     """Optimizer steps in each window."""
     steps_from: str | None = None
     """``module:qualname`` of what makes a step each time that it is called."""
+    may_recognise_steps: bool = True
+    """Whether an environment of the program's own may be found by its use. It is counted from when it is found on, not from the
+    first step."""
+
+    @property
+    def recognises_steps(self) -> bool:
+        """Whether that is done: where the user says what counts, nothing else does."""
+        return self.may_recognise_steps and self.steps_from is None and self.sps_pattern is None

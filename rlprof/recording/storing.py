@@ -90,7 +90,7 @@ class WindowStore:
                 seen = tracked.close_window(now_us, window.length_us)
             if self._values is not None and tracked.mailbox is not None:
                 with guard.part("the looks at values"):
-                    self._values.follow(tracked.process.id, tracked.mailbox, seen.eye, now_us)
+                    self._values.follow(tracked.process.id, tracked.mailbox, seen, now_us)
             for thread, node, cost in seen.samples:
                 samples.append((window.id, thread, node, *cost))
                 self._total_us += cost.wall_us

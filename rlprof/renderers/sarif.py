@@ -150,7 +150,7 @@ def _results(
                 for number_of, (place, other) in enumerate(others[:_MOST_RELATED], start=1)
             ],
             "partialFingerprints": {"rlprofFinding/v1": f"{print_of}:{seen[print_of]}"},
-            "properties": _price(priced),
+            "properties": _price(priced, report),
         }
 
 
@@ -194,7 +194,7 @@ def _fingerprint(detector: str, path: str, place: Location) -> str:
     return hashlib.sha256(what.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
-def _price(priced: PricedFinding) -> Json:
+def _price(priced: PricedFinding, report: Report) -> Json:
     price: dict[str, Json] = {
         "confidence": priced.finding.confidence.value,
         "phase": priced.finding.phase.value,
@@ -202,7 +202,9 @@ def _price(priced: PricedFinding) -> Json:
         "savedSeconds": [bound / 1e6 for bound in priced.saved_us],
     }
     if priced.sps_after is not None:
-        price["spsAfter"] = list(priced.sps_after)
+        price["spsAfter" if report.throughput.unit == "steps" else "rateAfter"] = list(
+            priced.sps_after
+        )
     return price
 
 

@@ -145,7 +145,7 @@ def time_series(
 def _rate(recording: Recording, throughput: Throughput) -> Iterator[TimeSeries]:
     rates = {start: rate for start, _, rate in throughput.series}
     if rates:
-        unit = "updates/s" if throughput.unit == "updates" else "sps"
+        unit = "sps" if throughput.unit == "steps" else f"{throughput.unit}/s"
         values = tuple(rates.get(window.start_us) for window in recording.windows)
         yield TimeSeries("rate", unit, unit, values)
 

@@ -67,10 +67,10 @@ def read_ladder_run(
     pace = measure_pace(recording)
     load = host_load(recording, pace.steady)
     bound = what_bounds(recording, pace)
-    sps = pace.throughput.steady_sps
+    sps = pace.throughput.steps_per_s
     if sps is not None and sps.median <= 0:
         sps = None  # No law goes through zero.
-    lack = wording.unglued(wording.lack_of_rate(pace.throughput))
+    lack = wording.unglued(wording.lack_of_steps(pace.throughput))
     return LadderRun(
         workers=workers,
         round=round_number,

@@ -14,6 +14,7 @@ from rlprof.agent.inject.rlprof_agent.counted import WATCHED
 from rlprof.libraries.base import ANY, EVERYTHING, Library
 from rlprof.libraries.known import LIBRARIES, file_pattern
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
+from rlprof.model.counters import STEPS_CUSTOM, STEPS_RECOGNISED
 
 COUNTED = Path(rlprof.agent.__file__).parent / "inject" / "rlprof_agent" / "counted"
 SOURCES = [source for library in LIBRARIES for source in library.step_sources]
@@ -109,7 +110,7 @@ def test_step_sources_are_what_the_agent_counts_and_each_has_its_rank():
     }
 
     told = {source.counter for source in SOURCES}
-    nameless = sorted(counted - told - {"steps:custom"})
+    nameless = sorted(counted - told - {STEPS_CUSTOM, STEPS_RECOGNISED})
     assert not nameless, f"no library in rlprof/libraries/ has a StepSource for {nameless}"
     assert not told - counted, "no file of counted/ in the agent counts these"
     ranks = {source.rank: source.counter for source in SOURCES}
@@ -142,6 +143,8 @@ def test_a_vector_env_is_counted_before_the_environments_in_it():
         ("steps:torchrl.env", "steps:gymnasium.env"),
     ):
         assert ranked.index(outer) < ranked.index(inner)
-    assert (ranked[:2], ranked[-1]) == (["steps", "steps:custom"], "output_steps")
+    assert ranked[:2] == ["steps", "steps:custom"]
+    # What the user names comes before what is found by itself.
+    assert ranked[-2:] == ["output_steps", "steps:recognised"]
     assert best_source(["output_steps", "updates", "steps:gymnasium.env"]) == "steps:gymnasium.env"
     assert best_source(["updates", None]) is None

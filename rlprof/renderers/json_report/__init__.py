@@ -41,8 +41,8 @@ def report_as_json(report: Report) -> document.ReportDocument:
         run=_run(report),
         throughput=_throughput(report.throughput, report),
         processes=[_process(row) for row in rows],
-        findings=[_finding(priced) for priced in report.findings],
-        also_seen=[_finding(priced) for priced in report.also_seen],
+        findings=[_finding(priced, report.throughput) for priced in report.findings],
+        also_seen=[_finding(priced, report.throughput) for priced in report.also_seen],
         bound_by=_bound(report.bound, rows),
         components=[_component(row) for row in report.components],
         waits=[_wait(row) for row in report.waits],
@@ -97,16 +97,20 @@ def _hang(hang: Hang | None) -> document.Hang | None:
 
 
 def _throughput(throughput: Throughput, report: Report) -> document.Throughput:
-    sps = throughput.steady_sps
+    sps, rate = throughput.steps_per_s, throughput.steady_sps
+    counts_steps = throughput.unit == "steps"
     return document.Throughput(
         unit=throughput.unit,
         source=throughput.source,
         steady_sps=None if sps is None else document.Interval(*sps),
+        steady_rate=None if rate is None else document.Interval(*rate),
         drift=None if throughput.drift is None else document.Drift(*throughput.drift),
         total_steps=throughput.total_steps,
         series=[
-            document.Rate(seconds(start), seconds(end), sps)
-            for start, end, sps in throughput.series
+            document.Rate(
+                seconds(start), seconds(end), sps=made if counts_steps else None, rate=made
+            )
+            for start, end, made in throughput.series
         ],
         phases=_phases(report.phases),
     )
@@ -123,9 +127,10 @@ def _process(row: ProcessRow) -> document.Process:
     return filled(document.Process, row, phases=_phases(row.phases))
 
 
-def _finding(priced: PricedFinding) -> document.Finding:
+def _finding(priced: PricedFinding, throughput: Throughput) -> document.Finding:
     finding = priced.finding
     low, high = priced.saved_us
+    after = None if priced.sps_after is None else document.Range(*priced.sps_after)
     return document.Finding(
         id=finding.detector,
         rank=priced.rank,
@@ -134,7 +139,8 @@ def _finding(priced: PricedFinding) -> document.Finding:
         confidence=finding.confidence,
         process_roles=priced.process_roles,
         saved_share=document.Range(*priced.saved_share),
-        sps_after=None if priced.sps_after is None else document.Range(*priced.sps_after),
+        sps_after=after if throughput.unit == "steps" else None,
+        rate_after=after,
         counted_in=priced.counted_in,
         saved_s=seconds((low + high) / 2),
         saved_s_range=document.Range(seconds(low), seconds(high)),

@@ -94,7 +94,8 @@ class Run(Struct, frozen=True):
 class Rate(Struct, frozen=True):
     start_s: Number
     end_s: Number
-    sps: Number
+    sps: Annotated[Number | None, means("Null where the rate is none of steps.")]
+    rate: Annotated[Number, means("`unit` per second.")]
 
 
 class Phase(Struct, frozen=True):
@@ -112,12 +113,16 @@ class Throughput(Struct, frozen=True):
     unit: Annotated[
         str,
         means(
-            "`steps`; `updates` where optimizer steps stand in for steps that nothing counted (the sps fields are then updates per second); `none` when nothing was counted."
+            "`steps`; `updates` or `iterations` (of progress bars) where these stand in for steps that nothing counted; `none` when nothing was counted."
         ),
     ]
     source: Annotated[str, means("What counted the steps; `none` when nothing did.")]
     steady_sps: Annotated[
         Interval | None, means("Steps per second of the steady phase; null when it is not known.")
+    ]
+    steady_rate: Annotated[
+        Interval | None,
+        means("`unit` per second of the steady phase: of steps, the same as `steady_sps`."),
     ]
     drift: Annotated[
         Drift | None,
@@ -174,6 +179,7 @@ class Finding(Struct, frozen=True):
             "Steps per second with the fix; null when sps is not known, drifts by factors, or is not what the fix changes."
         ),
     ]
+    rate_after: Annotated[Range | None, means("The same in `unit` of the throughput per second.")]
     counted_in: Annotated[
         Rank | None,
         means(

@@ -235,8 +235,8 @@ class Timed(Protocol):
 
 
 def rate_unit(timed: Timed) -> str:
-    """``sps``, or ``updates/s`` where optimizer steps stand in for steps that nothing counted."""
-    return "updates/s" if timed.unit == "updates" else "sps"
+    """``sps``, or ``updates/s`` or ``iterations/s`` where these stand in for steps that nothing counted."""
+    return "sps" if timed.unit in ("steps", "none") else f"{timed.unit}/s"
 
 
 def lack_of_rate(throughput: Throughput) -> str:
@@ -246,6 +246,13 @@ def lack_of_rate(throughput: Throughput) -> str:
     if throughput.unit == "none":
         return "nothing counted steps"
     return f"{count(throughput.total_steps)} {throughput.unit} in too short a time to tell a steady rate"
+
+
+def lack_of_steps(throughput: Throughput) -> str:
+    """The same of steps per second: what stands in for steps does not tell them."""
+    if throughput.steady_sps is None or throughput.unit == "steps":
+        return lack_of_rate(throughput)
+    return f"nothing counted steps; {count(throughput.steady_sps.median)} {rate_unit(throughput)}"
 
 
 def on_the_rate(report: Report) -> str:

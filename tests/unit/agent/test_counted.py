@@ -25,6 +25,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     torch_syncs,
     torch_training,
     torchrl_envs,
+    tqdm_bars,
 )
 
 
@@ -674,6 +675,28 @@ def test_updates_and_batches_of_torch():
         next(batches)
 
     assert counts() == {"updates": 1, "batches": 3}
+
+
+def test_what_bars_of_tqdm_are_told():
+    class Bar:
+        def __init__(self):
+            self.n = 0
+
+        def update(self, n=1):
+            self.n += n
+            return self.n
+
+    class Notebook(Bar):
+        def update(self, n=1):
+            return super().update(n=n)
+
+    module = SimpleNamespace(tqdm=Bar)
+    tqdm_bars.count_updates(module)
+    bar = Notebook()
+
+    assert [bar.update(), bar.update(3), bar.update(-1), bar.update(0.5)] == [1, 4, 3, 3.5]
+    assert counts() == {"iterations:tqdm": 4}
+    assert Bar.update.__name__ == "update"
 
 
 def test_messages_and_log_records():

@@ -236,6 +236,27 @@ def test_optimizer_steps_give_a_rate_where_nothing_counts_steps():
     assert throughput.steady_sps.median == throughput.updates_per_s.median == 10
 
 
+def test_progress_bars_give_a_rate_where_nothing_else_does():
+    bars = evenly("iterations:tqdm", 50)
+
+    alone = build_profile(a_recording(counters=bars)).throughput
+    beside = build_profile(a_recording(counters=[*bars, *evenly("updates", 5)])).throughput
+
+    assert (alone.unit, alone.source) == ("iterations", "tqdm's progress bars")
+    assert alone.steady_sps.median == 100
+    assert alone.steps_per_s is None
+    assert beside.unit == "updates"
+
+
+def test_steps_that_were_found_while_it_ran_do_not_end_its_start_up():
+    counters = [it for it in evenly("steps:recognised", 50) if it.window >= 4]
+
+    profile = build_profile(a_recording(counters=counters))
+
+    assert profile.start_up_us == 0
+    assert profile.throughput.steps_per_s.median == 100
+
+
 def test_updates_and_batches_stand_beside_the_steps():
     counters = evenly("steps", 50) + evenly("updates", 5, every=4) + evenly("batches", 20)
 

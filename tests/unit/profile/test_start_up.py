@@ -213,3 +213,30 @@ def test_a_late_worker_s_own_set_up_is_never_steady():
     assert profile.steady.total.wall_us == 15 * SECOND
     # Beside a process that steps, its set-up takes half of the host's attention.
     assert wall_s(profile.start_up, "train.py") == pytest.approx(2.5)
+
+
+NETWORK = "/site-packages/torch/nn/modules/module.py:1700 Module._call_impl"
+
+
+def test_without_steps_start_up_ends_where_a_network_is_first_asked():
+    run = (
+        a_run(start_up_s=4.0)
+        .process("main")
+        .spends(1.0, *an_import("torch"), start_up=True)
+        .spends(3.0, "train.py:5 make_worlds", start_up=True)
+        .spends(10.0, "train.py:12 step", NETWORK)
+    )
+
+    assert start_up_end_s(build_profile(recorded(run))) == 4.0
+
+
+def test_a_network_that_is_asked_late_ends_no_start_up():
+    run = (
+        a_run(start_up_s=20.0)
+        .process("main")
+        .spends(1.0, *an_import("torch"), start_up=True)
+        .spends(19.0, "train.py:5 simulate", start_up=True)
+        .spends(10.0, "train.py:12 step", NETWORK)
+    )
+
+    assert start_up_end_s(build_profile(recorded(run))) < 4.0

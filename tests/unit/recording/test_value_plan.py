@@ -13,9 +13,11 @@ from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.value_looks import ValueLooks
 from rlprof.model.recording import Frame, SeenValue
-from rlprof.recording import value_plan
+from rlprof.recording import hot_lines
+from rlprof.recording.hot_lines import HotLines
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.stacks import StackTable
+from rlprof.recording.tracked import ProcessWindow
 from rlprof.recording.value_plan import ValuePlan
 from rlprof.syntax.module import SourceModule, parse
 
@@ -40,7 +42,7 @@ class Run:
         self.reader = MailboxReader(os.dup(self.mailbox.fd))
         self.looks = ValueLooks(self.mailbox)
         self.stacks = StackTable()
-        self.plan = ValuePlan(self.stacks)
+        self.plan = ValuePlan(HotLines(self.stacks))
         self.now_us = 0
         self._numbers: dict[tuple[int, int], int] = {}
         self._code = compile(SCRIPT, str(file), "exec")
@@ -57,9 +59,8 @@ class Run:
         names["step"](rows, lambda: sys._getframe(1))
         self.reader.take_stacks()
         self.now_us += 500_000
-        self.plan.follow(
-            0, self.reader, {self.stacks.node((frame or self.frame,)): cpu_us}, self.now_us
-        )
+        window = ProcessWindow(eye={self.stacks.node((frame or self.frame,)): cpu_us})
+        self.plan.follow(0, self.reader, window, self.now_us)
 
     def _sample(self, frame: FrameType) -> None:
         key = (id(frame.f_code), frame.f_lasti)
@@ -162,13 +163,13 @@ def test_few_files_are_parsed_in_one_window(run, monkeypatch, tmp_path):
             parsed.add(text)
         return parse(text)
 
-    monkeypatch.setattr(value_plan, "parse", slow_parse)
-    monkeypatch.setattr(value_plan.time, "thread_time", lambda: clock_s)
+    monkeypatch.setattr(hot_lines, "parse", slow_parse)
+    monkeypatch.setattr(hot_lines.time, "thread_time", lambda: clock_s)
     eye = {run.stacks.node((Frame(str(file), "f", 2),)): 500 * MS for file in files}
 
     counts = []
     for _ in range(4):
-        run.plan.follow(0, run.reader, eye, run.now_us)
+        run.plan.follow(0, run.reader, ProcessWindow(eye=eye), run.now_us)
         run.mailbox.cells[layout.CELL_LOOKS_TAKEN] = run.mailbox.cells[layout.CELL_LOOKS_ASKED]
         counts.append(len(parsed))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 
-MAGIC = 0x0004_464F_5250_4C52
+MAGIC = 0x0005_464F_5250_4C52
 """``RLPROF`` and the version of this layout."""
 
 COUNTED_FILE = "<frozen importlib._bootstrap of rlprof>"
@@ -198,6 +198,9 @@ TAG_RESET = 4
 TAG_LOOK = 5
 LOOK = struct.Struct("=BIH")
 """tag, frame id, bytes of the descriptions; then these, in the order of the paths that were asked for."""
+TAG_COUNTED = 6
+COUNTED = struct.Struct("=BIB")
+"""tag, frame id, and whether the call that was to be counted there makes steps."""
 
 MAX_NAME = 0x7FFF
 """Longest file or function name kept, in bytes."""

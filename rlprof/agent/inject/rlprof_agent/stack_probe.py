@@ -287,7 +287,7 @@ class StackProbe:
         cells[layout.CELL_PROBE_COST_NS] += self._last_ns - now
         if cells[layout.CELL_LOOKS_ASKED] != cells[layout.CELL_LOOKS_TAKEN]:
             self._looks.hear(self._resets)
-        if self._looks.wanted:
+        if self._looks.are_due:
             before = self._last_ns
             self._looks.take(stack, innermost, self._frames)
             self._last_ns = time.thread_time_ns()

@@ -4,6 +4,9 @@ The recorder asks for them by frame: it knows which lines are hot, and reads in 
 A path is a name and the steps from it: ``.attribute``, ``i`` and a number, or ``s`` and a text, for what is indexed
 with it. A description is fields ``name=value``; what is first in a container has its own as ``first.name=value``.
 An empty one stands for a name that nothing was found for.
+
+In place of paths the recorder may give ``COUNT`` and the name of a method: the next time that the frame calls it, its
+calls from there begin to be counted as steps.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import sys
 
 from . import layout
+from .counted import own_environments
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 
 LINE, PART = "\n", "\x1f"
 """What stands between paths or descriptions, and between the steps or fields of one."""
+
+COUNT = "\x1e"
+"""Before the name of a method whose calls are to be counted."""
 
 _READS_FRAMES = frozenset(("f_locals", "getargvalues"))
 """Who uses one of these names may hold the snapshot of another frame's locals, which a look renews and empties."""
@@ -326,12 +333,19 @@ class ValueLooks:
         """Paths, by the number of the frame."""
         self._in_vain: set[int] = set()
         """Stacks in which no frame is wanted."""
+        self._counted: dict[int, own_environments.OwnEnvironment] = {}
+        """Whose calls are counted, by the number of the frame, until that is told."""
+
+    @property
+    def are_due(self) -> bool:
+        """Whether there is something to look for, or to tell."""
+        return bool(self.wanted or self._counted)
 
     def hear(self, resets: int) -> None:
         """Take in what is asked for, unless frames were numbered anew since: ``resets`` says how often."""
         cells, batch = self._mailbox.cells, self._mailbox.looks_asked
         since, count = layout.LOOKS.unpack_from(batch, 0)
-        self.forget()
+        self._want_nothing()
         at = layout.LOOKS.size
         for _ in range(count if since == resets else 0):
             number, size = layout.LOOK_ASKED.unpack_from(batch, at)
@@ -342,7 +356,11 @@ class ValueLooks:
         cells[layout.CELL_LOOKS_TAKEN] = cells[layout.CELL_LOOKS_ASKED]
 
     def forget(self) -> None:
-        """Want nothing more of what was asked for."""
+        """Frames are numbered anew: want nothing more of what was asked for."""
+        self._want_nothing()
+        self._counted.clear()
+
+    def _want_nothing(self) -> None:
         self.wanted.clear()
         self._in_vain.clear()
 
@@ -350,21 +368,46 @@ class ValueLooks:
         self, stack: int, innermost: Optional[FrameType], numbers: dict[tuple[int, int], int]
     ) -> None:
         """Look where a frame of the stack is wanted; ``numbers`` are those of frames, by code and instruction."""
-        if stack in self._in_vain:
+        self._tell_what_counts()
+        if stack in self._in_vain or not self.wanted:
             return
-        frame, left = innermost, _MOST_AT_ONCE
+        frame, called, left = innermost, None, _MOST_AT_ONCE
         while frame is not None and left:
             number = numbers.get((id(frame.f_code), frame.f_lasti), -1)
             paths = self.wanted.get(number)
-            if paths is not None and may_look(frame, innermost):
+            if paths is not None and paths[0] == COUNT:
+                if called is not None and self._count(number, frame, called, paths[1:]):
+                    left -= 1
+            elif paths is not None and may_look(frame, innermost):
                 del self.wanted[number]
                 left -= 1
                 told = look(frame, paths).encode("utf-8", "backslashreplace")
                 if len(told) <= layout.MAX_NAME:
                     head = layout.LOOK.pack(layout.TAG_LOOK, number, len(told))
                     self._mailbox.write(head + told)
-            frame = frame.f_back
+            frame, called = frame.f_back, frame
         if left == _MOST_AT_ONCE:
             self._in_vain.add(stack)
             if len(self._in_vain) >= _PATIENCE:
-                self.forget()
+                self._want_nothing()
+
+    def _count(self, number: int, caller: FrameType, called: FrameType, name: str) -> bool:
+        """Begin to count the calls of the method ``name`` that ``caller`` makes; whether it was in the midst of one."""
+        if not may_look(called, called):
+            return False
+        own = own_environments.find(called, name)
+        if own is None:
+            return False
+        del self.wanted[number]
+        own.count_at(caller.f_code, caller.f_lasti)
+        self._counted[number] = own
+        return True
+
+    def _tell_what_counts(self) -> None:
+        """Those whose first result has come."""
+        for number, own in list(self._counted.items()):
+            if own.is_judged:
+                self._mailbox.write(
+                    layout.COUNTED.pack(layout.TAG_COUNTED, number, min(1, own.size))
+                )
+                del self._counted[number]

@@ -34,5 +34,6 @@ WATCHED = {
     "torchrl.envs.async_envs": ("torchrl_envs", "count_async_pools"),
     "torchrl.envs.batched_envs": ("torchrl_envs", "count_batched_envs"),
     "torchrl.envs.common": ("torchrl_envs", "count_envs"),
+    "tqdm.std": ("tqdm_bars", "count_updates"),
 }
 """Module of a library: the file of this folder and its function that counts in it."""

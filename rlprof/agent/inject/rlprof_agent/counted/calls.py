@@ -31,18 +31,24 @@ def counting(original: Any, counter: Counter) -> Any:
     """
     code = getattr(original, "__code__", None)
     if code is None:
-        wrapper = _any_call(original, counter)
-    elif code.co_flags & _CO_COROUTINE:
-        wrapper = _awaited_call(original, counter)
-    elif _takes_self_and_one_more(code):
-        wrapper = _one_argument_call(original, counter)
+        return in_place_of(original, _any_call(original, counter))
+    if code.co_flags & _CO_COROUTINE:
+        return in_place_of(original, _awaited_call(original, counter))
+    if takes_self_and_one_more(code):
+        return in_place_of(original, _one_argument_call(original, counter))
+    return in_place_of(original, _any_call(original, counter))
+
+
+def in_place_of(original: Any, wrapper: Any) -> Any:
+    """``wrapper``, fit to stand in a class where ``original`` stood. One without ``*args`` is for a method for which
+    :func:`takes_self_and_one_more` holds.
+    """
+    if not wrapper.__code__.co_flags & _CO_VARARGS:
         # Of the same names, so that the argument can also be given by name. Not *args: packing
         # and unpacking them costs more than all the rest.
-        names = code.co_varnames[:2] + wrapper.__code__.co_varnames[2:]
+        names = original.__code__.co_varnames[:2] + wrapper.__code__.co_varnames[2:]
         wrapper.__code__ = wrapper.__code__.replace(co_varnames=names)
         wrapper.__defaults__ = original.__defaults__
-    else:
-        wrapper = _any_call(original, counter)
     # They need no names themselves. Compilers (torch.jit, numba) look there for those that they read in the source.
     wrapper = dressed(wrapper, original, getattr(original, "__globals__", None))
     # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
@@ -66,7 +72,7 @@ def counter_of(function: Any) -> Any:
     return function.__closure__[position].cell_contents
 
 
-def _takes_self_and_one_more(code: CodeType) -> bool:
+def takes_self_and_one_more(code: CodeType) -> bool:
     return (
         code.co_argcount == 2
         and not code.co_kwonlyargcount

@@ -1,0 +1,226 @@
+"""An environment of the program's own, which the recorder has found in its source: calls of its step from one place.
+
+The recorder names the line, which has been seen to be hot, and the method that it calls. A sample in that method
+gives its object, and so the class that is changed; the first result says whether it is a step at all.
+"""
+
+from __future__ import annotations
+
+import sys
+from sys import _getframe
+from types import FunctionType
+
+from .. import aside, foreign_errors
+from ..counters import Counter, counter, stated
+from .calls import in_place_of, is_counting, takes_self_and_one_more
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Any, Optional
+
+NAME = "steps:recognised"
+
+_CO_GENERATORS = 32 | 128 | 512
+_CO_OPTIMIZED = 1
+_CALL_AND_ITS_CACHE = 8
+"""Bytes: a frame that calls is at the call or at the end of its inline cache, by how Python made the call."""
+_MOST_PARTS = 6
+"""Of a result: observation, reward, terminated, truncated, information, and one more."""
+_LOCAL = "<locals>"
+
+_NUMBERS = ("int", "float")
+_NUMPY_NUMBERS = ("float", "int", "uint")
+_BOOLS = ("bool", "bool_")
+_NESTED = ("list", "tuple", "dict")
+_ARRAYS = ("numpy.ndarray", "torch.Tensor")
+
+
+# Of any class, be its metaclass what it may.
+_classes_of: Any = type.__dict__["__mro__"].__get__
+_members_of: Any = type.__dict__["__dict__"].__get__
+_qualname_of: Any = type.__dict__["__qualname__"].__get__
+_module_of: Any = type.__dict__["__module__"].__get__
+
+_found: list[OwnEnvironment] = []
+
+
+class OwnEnvironment:
+    """The method of one class, counted where certain lines call it."""
+
+    def __init__(self, owner: type, name: str, original: Any) -> None:
+        self.size = 0
+        """Steps that a call makes; 0 until its first result was seen."""
+        self.is_judged = False
+        self.places: dict[int, set[int]] = {}
+        """Instructions at which code calls it, by the number of the code."""
+        self._codes: list[CodeType] = []
+        """Kept, so that their numbers are nobody else's."""
+        self.counter: Counter = counter(NAME)
+        self._owner, self._name, self._original = owner, name, original
+        self.counted = _counted(original, self)
+
+    def count_at(self, code: CodeType, at: int) -> None:
+        """Raises TypeError for a class whose attributes are fixed."""
+        if not self.places:
+            type.__setattr__(self._owner, self._name, self.counted)
+            aside.takes_part(self)
+        if id(code) not in self.places:
+            self._codes.append(code)
+        around = range(at - _CALL_AND_ITS_CACHE, at + _CALL_AND_ITS_CACHE + 1)
+        self.places.setdefault(id(code), set()).update(around)
+
+    def step_aside(self) -> None:
+        if self._owner.__dict__.get(self._name) is self.counted:
+            type.__setattr__(self._owner, self._name, self._original)
+
+    def step_back(self) -> None:
+        is_other = self.is_judged and not self.size
+        if not is_other and self._owner.__dict__.get(self._name) is self._original:
+            type.__setattr__(self._owner, self._name, self.counted)
+
+    def judge(self, stepped: Any, result: Any) -> int:
+        """The steps that the first call has made; without any it is the last that is looked at."""
+        try:
+            self.size = steps_of(stepped, result)
+        except Exception as error:
+            foreign_errors.pass_on(error)
+        self.is_judged = True
+        if not self.size:
+            self.step_aside()
+        return self.size
+
+    def __reduce__(self) -> Any:
+        """As ``Counter.__reduce__``: a copy counts for nobody."""
+        from types import SimpleNamespace
+
+        return SimpleNamespace, (), {"size": 1, "places": {}}
+
+
+def find(called: FrameType, name: str) -> Optional[OwnEnvironment]:
+    """The method that is at work in ``called``, if it was called by the attribute ``name`` of an object and can be counted."""
+    code = called.f_code
+    names = called.f_locals
+    try:
+        stepped = names.get(code.co_varnames[0]) if code.co_argcount else None
+    finally:
+        if sys.version_info < (3, 13) and code.co_flags & _CO_OPTIMIZED:
+            names.clear()
+    for owner in _classes_of(type(stepped)):
+        found = _members_of(owner).get(name)
+        if found is not None:
+            is_called = type(found) is FunctionType and found.__code__ is code
+            return _counting(owner, name, found) if is_called else None
+    return None
+
+
+def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:
+    for own in _found:
+        if own.counted is found:
+            return own
+    code = found.__code__
+    can_be = (
+        not is_counting(found)
+        and not code.co_flags & _CO_GENERATORS
+        # Of a class that is made anew each time, the first alone would be counted.
+        and _LOCAL not in _qualname_of(owner)
+        # To tell another signature would be an import in the midst of the program's work.
+        and (takes_self_and_one_more(code) or "inspect" in sys.modules)
+    )
+    if not can_be:
+        return None
+    _found.append(OwnEnvironment(owner, name, found))
+    return _found[-1]
+
+
+def steps_of(stepped: Any, result: Any) -> int:
+    """The steps that a call which returned ``result`` has made; 0 for what is no observation, reward and end.
+
+    Numbers and truths of several copies come in arrays, or in lists, of one length.
+    """
+    if not any(each is tuple for each in _classes_of(type(result))):
+        return 0
+    if not 3 <= tuple.__len__(result) <= _MOST_PARTS:
+        return 0
+    observation, reward, over = tuple.__getitem__(result, slice(3))
+    copies = _count(reward, _NUMBERS, _NUMPY_NUMBERS)
+    ends = _count(over, _BOOLS, _BOOLS) or _ends_as_numbers(over)
+    if not copies or copies != ends or not _is_observation(observation):
+        return 0
+    number = stated(stepped, "num_envs")
+    if type(number) is int and number > 0:
+        return number
+    # Of agents that act together it is one step.
+    return 1 if _name(reward) == "dict" else copies
+
+
+def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int:
+    """How many numbers, or truths, it holds; 0 where it holds anything else."""
+    kind = _name(value)
+    if kind in _NESTED:
+        each = list(value.values()) if kind == "dict" else value
+        return len(each) if each and all(_count(one, plain, of_numpy) == 1 for one in each) else 0
+    if kind == "numpy.ndarray":
+        return _rows(value.shape) if value.dtype.name.startswith(of_numpy) else 0
+    if kind == "torch.Tensor":
+        return _rows(value.shape) if str(value.dtype)[6:].startswith(of_numpy) else 0
+    package, _, name = kind.rpartition(".")
+    return int(package == "numpy" and name.startswith(of_numpy)) or int(kind in plain)
+
+
+def _ends_as_numbers(value: Any) -> int:
+    """How many ends of episodes an array holds that has 0 and 1 for them; 0 for any other array."""
+    if _name(value) != "numpy.ndarray" or len(value.shape) != 1:
+        return 0
+    return len(value) if {0, 1}.issuperset(value.tolist()) else 0
+
+
+def _rows(shape: Any) -> int:
+    return int(shape[0]) if len(shape) == 1 else int(not len(shape))
+
+
+def _is_observation(value: Any) -> bool:
+    kind = _name(value)
+    return kind in (*_NUMBERS, *_NESTED, *_ARRAYS) or kind.startswith("numpy.")
+
+
+def _name(value: Any) -> str:
+    """That of its type, with the module but for built-in ones."""
+    kind = type(value)
+    module, name = _module_of(kind), str.__str__(_qualname_of(kind))
+    return "%s.%s" % (module, name) if type(module) is str and module != "builtins" else name
+
+
+def _counted(original: Any, own: OwnEnvironment) -> Any:
+    """Counts what is called from the places of ``own``, and passes on what others do: a search makes steps, too."""
+    frame_above, number_of, counter, places = _getframe, id, own.counter, own.places
+    nowhere: tuple[int, ...] = ()
+    __class__ = None
+
+    def one(self: Any, argument: Any) -> Any:
+        if False:
+            return __class__
+        try:
+            result = original(self, argument)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+        above = frame_above(1)
+        if above.f_lasti in places.get(number_of(above.f_code), nowhere):
+            counter.cell[0] += own.size or own.judge(self, result)
+        return result
+
+    def several(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if False:
+            return __class__
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+        above = frame_above(1)
+        if above.f_lasti in places.get(number_of(above.f_code), nowhere):
+            counter.cell[0] += own.size or own.judge(self, result)
+        return result
+
+    return in_place_of(original, one if takes_self_and_one_more(original.__code__) else several)

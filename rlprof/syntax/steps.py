@@ -1,0 +1,213 @@
+"""Statements that step an environment, told by how its object, its observation and the action depend on each other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from rlprof.syntax.module import SourceModule, Statement
+
+_FEWEST_RESULTS: Final = 3
+"""Observation, reward, end."""
+_MOST_ROUNDS: Final = 8
+"""Assignments that one value goes through before it is an action."""
+
+
+class StepCall(NamedTuple):
+    text: str
+    """As Python would write it: ``world.step(action)``."""
+    method: str
+
+
+@lru_cache(maxsize=4096)
+def step_call(module: SourceModule, line: int) -> StepCall | None:
+    """The call on ``line`` that may step an environment; None where none does.
+
+    ``obs, reward, over = world.step(action)`` is one if another method of ``world`` gives an observation too, and if
+    the action is computed from the observation or from ``world``.
+    """
+    for statement in module.statements_at(line):
+        unpacked = _unpacked_call(statement)
+        if unpacked is None:
+            continue
+        target, call, function = unpacked
+        owner = ast.unparse(function.value)
+        around = _read(_around(module, statement, [target, owner]), _imported(module))
+        seen = _copies(target, around)
+        is_begun = _is_begun(around, seen, owner, function.attr)
+        if is_begun and _is_acted_on(call, around, seen, owner):
+            return StepCall(ast.unparse(call), function.attr)
+    return None
+
+
+def _unpacked_call(statement: Statement) -> tuple[str, ast.Call, ast.Attribute] | None:
+    """The first of several targets, and the call of a method whose result is unpacked into them."""
+    match statement.node:
+        case ast.Assign(
+            targets=[ast.Tuple(elts=[first, second, third, *_])],
+            value=ast.Call(func=ast.Attribute() as function) as call,
+        ):
+            if any(isinstance(each, ast.Starred) for each in (first, second, third)):
+                return None
+            if isinstance(function.value, ast.Name) and function.value.id == "self":
+                return None  # A part of the object's own work.
+            others = [node for node in ast.walk(call) if isinstance(node, ast.Attribute)]
+            is_alone = sum(node.attr == function.attr for node in others) == 1
+            return (ast.unparse(first), call, function) if is_alone else None
+    return None
+
+
+def _around(
+    module: SourceModule, statement: Statement, names: Sequence[str]
+) -> Sequence[Statement]:
+    """The statements among which its values come and go: those of its function; of its class, for what the object has."""
+    function = statement.function
+    statements = next(
+        group for group in module.by_function() if any(each is statement for each in group)
+    )
+    if function is None or not function.class_name or not any("self." in name for name in names):
+        return statements
+    return [
+        each
+        for each in module.statements
+        if each.function is not None and each.function.class_name == function.class_name
+    ]
+
+
+def _copies(first: str, around: Iterable[_Assignment]) -> set[str]:
+    """``first`` and what it is assigned to as it is, or converted: ``obs = torch.tensor(after)``."""
+    return _closure({first}, around, lambda each, known: each.converted in known, whole=False)
+
+
+def _closure(
+    known: set[str],
+    around: Iterable[_Assignment],
+    follows: Callable[[_Assignment, set[str]], bool],
+    *,
+    whole: bool,
+) -> set[str]:
+    known = set(known)
+    for _ in range(_MOST_ROUNDS):
+        before = len(known)
+        for each in around:
+            if follows(each, known):
+                known.add(each.whole if whole else each.target)
+        if len(known) == before:
+            break
+    return known
+
+
+def _is_begun(around: Iterable[_Assignment], seen: set[str], owner: str, method: str) -> bool:
+    """Whether another method of ``owner`` gives the observation, too."""
+    return any(
+        of == owner and name != method
+        for each in around
+        if each.target in seen
+        for of, name in each.calls
+    )
+
+
+def _is_acted_on(call: ast.Call, around: Iterable[_Assignment], seen: set[str], owner: str) -> bool:
+    """Whether an argument is computed from the observation or from ``owner``, and is not the observation itself."""
+    derived = _closure(
+        seen | {owner}, around, lambda each, known: not known.isdisjoint(each.mentions), whole=True
+    )
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(
+        ast.unparse(argument) not in seen and not derived.isdisjoint(_mentions(argument))
+        for argument in arguments
+    )
+
+
+class _Assignment(NamedTuple):
+    target: str
+    whole: str
+    """What is changed when an item of it is assigned to."""
+    mentions: frozenset[str]
+    """Names, attributes and items in the value."""
+    calls: tuple[tuple[str, str], ...]
+    """Owner and name of the methods that the value calls."""
+    converted: str
+    """What the value is made of, by functions of imported modules alone: those of the program's own may be its policy."""
+
+
+def _read(statements: Iterable[Statement], imported: Collection[str]) -> list[_Assignment]:
+    return [
+        _Assignment(
+            target=ast.unparse(target),
+            whole=ast.unparse(_whole(target)),
+            mentions=_mentions(value),
+            calls=tuple(
+                (ast.unparse(node.func.value), node.func.attr)
+                for node in ast.walk(value)
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            ),
+            converted=_converted(value, imported),
+        )
+        for target, value in _assignments(statements)
+    ]
+
+
+def _converted(value: ast.expr, imported: Collection[str]) -> str:
+    while isinstance(value, ast.Call) and value.args:
+        function = value.func
+        while isinstance(function, ast.Attribute):
+            function = function.value
+        if not isinstance(function, ast.Name) or function.id not in imported:
+            return ""
+        value = value.args[0]
+    return ast.unparse(value)
+
+
+def _imported(module: SourceModule) -> set[str]:
+    return {
+        (alias.asname or alias.name).partition(".")[0]
+        for statement in module.statements
+        if isinstance(statement.node, ast.Import)
+        for alias in statement.node.names
+    }
+
+
+def _whole(target: ast.expr) -> ast.expr:
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target
+
+
+def _mentions(value: ast.expr) -> frozenset[str]:
+    return frozenset(
+        ast.unparse(node)
+        for node in ast.walk(value)
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
+    )
+
+
+def _assignments(around: Iterable[Statement]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield (target, value): of several targets each with its own value, or all with the one that is unpacked."""
+    for statement in around:
+        match statement.node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    yield from _pairs(target, value)
+            case ast.AugAssign(target=target, value=value) | ast.For(target=target, iter=value):
+                yield from _pairs(target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                yield from _pairs(target, value)
+            case ast.With(items=items):
+                for item in items:
+                    if item.optional_vars is not None:
+                        yield from _pairs(item.optional_vars, item.context_expr)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    match target, value:
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            for one, its_value in zip(targets, values, strict=True):
+                yield from _pairs(one, its_value)
+        case (ast.Tuple(elts=targets), _) | (ast.List(elts=targets), _):
+            for one in targets:
+                yield from _pairs(one, value)
+        case _:
+            yield target, value

@@ -1,0 +1,253 @@
+"""Steps of an environment of the program's own, counted where one line makes them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+import traceback
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from rlprof.agent.inject.rlprof_agent import aside
+from rlprof.agent.inject.rlprof_agent.counted import own_environments
+from rlprof.agent.inject.rlprof_agent.counted.own_environments import OwnEnvironment, find, steps_of
+
+Transition = namedtuple("Transition", "seen gain over")
+
+caught: list[OwnEnvironment | None] = []
+probe: Callable[[], None] = lambda: None  # noqa: E731
+
+
+class World:
+    def advance(self, move: int) -> Any:
+        """Move."""
+        probe()
+        if move < 0:
+            raise ValueError(move)
+        return [1.0, 2.0], 1.0, False
+
+    def scaled(self, move: int, *, times: int = 1) -> Any:
+        probe()
+        return [1.0 * times], float(move), False
+
+    def about(self, move: int) -> Any:
+        probe()
+        return "text", float(move), False
+
+
+class Taught(World):
+    pass
+
+
+def sample(name: str) -> Callable[[], None]:
+    def look() -> None:
+        called = sys._getframe(1)
+        # The frame of a counted call lies between.
+        caller = called.f_back
+        assert caller is not None
+        if caller.f_code.co_filename == "<frozen importlib._bootstrap of rlprof>":
+            called, caller = caller, caller.f_back
+        assert caller is not None
+        own = find(called, name)
+        caught.append(own)
+        if own is not None:
+            own.count_at(caller.f_code, caller.f_lasti)
+
+    return look
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    parts = len(aside._parts)
+    yield
+    del aside._parts[parts:]
+    caught.clear()
+    own_environments._found.clear()
+
+
+@pytest.fixture
+def classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("advance", "scaled", "about"):
+        monkeypatch.setattr(World, name, World.__dict__[name])
+
+
+def sampled(monkeypatch: pytest.MonkeyPatch, name: str, call: Callable[[], object]) -> None:
+    """Call once with a sample in the method, which begins to count there."""
+    monkeypatch.setitem(globals(), "probe", sample(name))
+    call()
+    monkeypatch.setitem(globals(), "probe", lambda: None)
+
+
+def steps() -> int:
+    count: int = own_environments.counter(own_environments.NAME).cell[0]
+    return count
+
+
+@pytest.mark.parametrize("made", [World, Taught])
+def test_counts_the_line_that_was_seen_and_no_other(monkeypatch, classes, made):
+    world, before = made(), steps()
+
+    def training(times: int) -> None:
+        for _ in range(times):
+            world.advance(1)
+
+    sampled(monkeypatch, "advance", lambda: training(1))
+    training(10)
+    for _ in range(5):
+        world.advance(1)
+
+    assert steps() - before == 10
+
+
+def test_a_further_line_is_counted_too(monkeypatch, classes):
+    world, before = World(), steps()
+
+    def training(times: int) -> None:
+        for _ in range(times):
+            world.advance(1)
+
+    def evaluation(times: int) -> None:
+        for _ in range(times):
+            world.advance(1)
+
+    for run in (training, evaluation):
+        sampled(monkeypatch, "advance", lambda run=run: run(1))
+    training(10)
+    evaluation(5)
+
+    # The sample of the second found the method counted already.
+    assert steps() - before == 16
+    assert caught[0] is caught[1]
+
+
+def test_other_signatures_count(monkeypatch, classes):
+    world, before = World(), steps()
+
+    def training(times: int) -> Any:
+        for _ in range(times):
+            result = world.scaled(1, times=3)
+        return result
+
+    sampled(monkeypatch, "scaled", lambda: training(1))
+
+    assert training(4)[0] == [3.0]
+    assert steps() - before == 4
+
+
+def test_what_returns_something_else_is_left_alone_after_one_call(monkeypatch, classes):
+    world, before, original = World(), steps(), World.__dict__["about"]
+
+    def training() -> None:
+        world.about(1)
+
+    sampled(monkeypatch, "about", training)
+    assert World.__dict__["about"] is not original
+    training()
+
+    assert World.__dict__["about"] is original
+    assert steps() == before
+    assert caught[0] is not None
+    assert caught[0].is_judged
+
+
+def test_the_method_looks_as_before(monkeypatch, classes):
+    world = World()
+
+    def training(move: int) -> None:
+        world.advance(move)
+
+    sampled(monkeypatch, "advance", lambda: training(1))
+
+    assert (World.advance.__name__, World.advance.__doc__) == ("advance", "Move.")
+    assert world.advance(move=2)[1] == 1.0
+    with pytest.raises(ValueError, match="-1") as raised:
+        training(-1)
+    names = [frame.name for frame in traceback.extract_tb(raised.tb)]
+    if sys.version_info >= (3, 11):
+        assert names[-2:] == ["training", "advance"]
+
+
+def test_a_copy_of_what_counts_counts_for_nobody(monkeypatch, classes):
+    world = World()
+    sampled(monkeypatch, "advance", lambda: world.advance(1))
+
+    own = pickle.loads(pickle.dumps(caught[0]))
+
+    assert (own.size, own.places) == (1, {})
+    assert copy.deepcopy(World.advance) is World.advance
+
+
+def test_an_instrument_of_the_programs_finds_the_original(monkeypatch, classes):
+    original, world = World.__dict__["advance"], World()
+    sampled(monkeypatch, "advance", lambda: world.advance(1))
+    own = caught[0]
+    assert own is not None
+
+    own.step_aside()
+    assert World.__dict__["advance"] is original
+    own.step_back()
+    assert World.__dict__["advance"] is own.counted
+
+
+def test_a_class_made_anew_each_time_is_left_alone(monkeypatch):
+    class Local(World):
+        def advance(self, move: int) -> Any:
+            probe()
+            return [1.0], float(move), False
+
+    sampled(monkeypatch, "advance", lambda: Local().advance(1))
+
+    assert caught == [None]
+
+
+def test_functions_have_no_class_to_count_in():
+    def called(first: object) -> OwnEnvironment | None:
+        return find(sys._getframe(), "called") if first else None
+
+    assert called(3) is None
+    assert called(World()) is None
+
+
+class Many:
+    num_envs = 7
+
+
+@pytest.mark.parametrize(
+    ("result", "steps"),
+    [
+        (([1.0], 1.0, False), 1),
+        ((3, 1, True, {}), 1),
+        ((np.zeros(4), np.float32(1), np.bool_(0), np.bool_(0), {}), 1),
+        ((np.zeros((5, 4)), np.zeros(5), np.zeros(5, dtype=bool)), 5),
+        ((np.zeros((5, 4)), np.zeros(5), np.array([0, 1, 0, 0, 1.0])), 5),
+        ((torch.zeros(5, 4), torch.zeros(5), torch.zeros(5, dtype=torch.bool)), 5),
+        ((torch.zeros(4), torch.tensor(1.0), torch.tensor(False)), 1),
+        (([[1.0], [2.0]], [1.0, 0.0], [False, True], [{}, {}]), 2),
+        (({"a": 1}, {"a": 1.0, "b": 2.0}, {"a": False, "b": True}), 1),
+        (Transition((0, 1), 0.5, False), 1),
+        (("text", 1.0, False), 0),
+        ((object(), 1.0, False), 0),
+        (([1.0], 1.0), 0),
+        (([1.0], 1.0, None), 0),
+        (([1.0], False, 1.0), 0),
+        (([1.0], 1.0, 0), 0),
+        (([1.0], True, False), 0),
+        ((np.zeros((5, 4)), np.zeros(5), np.zeros(4, dtype=bool)), 0),
+        ((np.zeros((5, 4)), np.zeros(5), np.ones(5) * 0.5), 0),
+        ((np.zeros((5, 4)), np.zeros((5, 2)), np.zeros((5, 2), dtype=bool)), 0),
+        ([[1.0], 1.0, False], 0),
+        (tuple(range(9)), 0),
+    ],
+)
+def test_a_step_is_told_by_what_it_returns(result, steps):
+    assert steps_of(object(), result) == steps
+
+
+def test_an_environment_that_says_how_many_it_is_is_believed():
+    assert steps_of(Many(), ([1.0], 1.0, False)) == 7

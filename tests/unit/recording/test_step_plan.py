@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlprof.agent.inject.rlprof_agent.value_looks import COUNT
+from rlprof.model.recording import Frame
+from rlprof.recording.hot_lines import HotLines
+from rlprof.recording.look_table import CountTold
+from rlprof.recording.stacks import StackTable
+from rlprof.recording.step_plan import StepPlan
+
+SCRIPT = """\
+class Many:
+    def advance(self, moves):
+        for world in self.worlds:
+            x = world.begin()
+            x, gain, over = world.advance(moves[x])
+        return x, gain, over
+
+def train(worlds, policy):
+    x = worlds.begin()
+    while True:
+        x, gain, over = worlds.advance(policy(x))
+        print(gain)
+"""
+MS = 1_000.0
+"""In µs."""
+
+
+class Run:
+    def __init__(self, file: Path) -> None:
+        file.write_text(SCRIPT)
+        self.train, self.logs = Frame(str(file), "train", 11), Frame(str(file), "train", 12)
+        self.inner = Frame(str(file), "Many.advance", 5)
+        self._stacks = StackTable()
+        self._lines = HotLines(self._stacks)
+        self.plan = StepPlan(self._lines)
+
+    def works(self, cpu_us: float, *frames: Frame, process: int = 0) -> list[Frame]:
+        """For a window; the lines whose calls are to be counted."""
+        ways = self._lines.add(process, {self._stacks.node(frames): cpu_us})
+        wanted = self.plan.wanted(process, ways)
+        assert all(operands[0].steps == (COUNT + "advance",) for _, operands in wanted)
+        return [frame for frame, _ in wanted]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path / "train.py")
+
+
+def test_the_line_that_steps_is_asked_for_once_it_is_hot(run):
+    assert run.works(20 * MS, run.train) == []
+    assert run.works(20 * MS, run.train) == [run.train]
+    assert run.works(500 * MS, run.logs) == []
+
+
+def test_environments_within_one_are_left_to_it(run):
+    assert run.works(100 * MS, run.train, run.inner) == [run.train]
+
+
+def test_it_is_asked_for_more_seldom_and_in_each_process(run):
+    asked = [bool(run.works(40 * MS, run.train)) for _ in range(16)]
+
+    assert asked[0]
+    assert sum(asked) == 5
+    assert run.works(10 * MS, run.train, process=1) == [run.train]
+
+
+@pytest.mark.parametrize("makes_steps", [True, False])
+def test_what_was_judged_is_not_asked_for_again(run, makes_steps):
+    run.works(40 * MS, run.train)
+    run.plan.heard(0, [CountTold(run.train, makes_steps)], 1_500_000)
+
+    assert run.works(900 * MS, run.train) == []
+    assert bool(run.plan.notes()) is makes_steps
+
+
+def test_the_report_says_what_was_counted_and_how_to_choose(run):
+    run.works(40 * MS, run.train)
+    run.plan.heard(0, [CountTold(run.train, True)], 1_500_000)
+
+    (note,) = run.plan.notes()
+
+    assert (note.level, note.slug) == ("info", "steps-recognised")
+    assert "worlds.advance(policy(x)) in train (line 11 of train.py)" in note.text
+    assert "from second 1.5 on" in note.text
+    assert "--steps-from" in note.text
+    assert "--sps-pattern" in note.text
+
+
+def test_where_something_else_counts_steps_none_are_looked_for(run):
+    run.works(40 * MS, run.train)
+    run.plan.heard(0, [CountTold(run.train, True)], 1_500_000)
+    run.plan.counted(["updates", "steps:recognised"])
+    assert run.works(100 * MS, run.train, process=1) == [run.train]
+
+    run.plan.counted(["steps:gymnasium.env"])
+
+    assert run.works(900 * MS, run.train, process=1) == []
+    assert run.plan.notes() == []

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from rlprof.syntax.module import parse
+from rlprof.syntax.steps import step_call
+
+
+def found(text: str) -> str:
+    """The call that steps an environment, on the line marked so."""
+    text = textwrap.dedent(text)
+    module = parse(text)
+    assert module is not None
+    line = next(i for i, it in enumerate(text.splitlines(), start=1) if it.endswith("# here"))
+    call = step_call(module, line)
+    return call.text if call else ""
+
+
+STEPS = {
+    "an episode": """
+        def train(world, policy):
+            while True:
+                seen, over = world.begin(), False
+                while not over:
+                    move = policy(seen)
+                    seen, gain, over = world.advance(move)  # here
+        """,
+    "a second name for what comes next": """
+        import numpy as np
+        def train(world, net):
+            x = np.asarray(world.start(), dtype=float)
+            while True:
+                scores = net(x)
+                after, gain, over, info = world.advance(int(scores.argmax()))  # here
+                x = np.asarray(after, dtype=float)
+                if over:
+                    x = np.asarray(world.start(), dtype=float)
+        """,
+    "copies that reset themselves": """
+        def collect(worlds, net, gained, ended):
+            x = worlds.seen()
+            for t in range(128):
+                x, gained[t], ended[t] = worlds.advance(net(x))  # here
+        """,
+    "an object that has all": """
+        class Runner:
+            def __init__(self, world):
+                self.world = world
+                self.x = self.world.begin()
+            def run(self):
+                for _ in range(100):
+                    move = self.choose(self.x)
+                    self.x, gain, over = self.world.advance(move)  # here
+        """,
+    "a planner that copies the world": """
+        def train(world):
+            x, over = world.begin(), False
+            while not over:
+                values = [0.0] * 4
+                for k in range(4):
+                    inner = world.copy()
+                    _, gain, ended = inner.advance(k)
+                    values[k] += gain
+                x, gain, over = world.advance(values.index(max(values)))  # here
+        """,
+    "moves that the world draws": """
+        def fill(world):
+            x = world.begin()
+            for _ in range(1000):
+                x, gain, over = world.advance(world.moves.sample())  # here
+        """,
+}
+
+
+@pytest.mark.parametrize("text", STEPS.values(), ids=STEPS)
+def test_an_environment_is_told_by_its_use(text):
+    assert found(text).rpartition("(")[0]
+
+
+OTHERS = {
+    "what is made of other input": """
+        def train(learner, batches):
+            weights = learner.begin()
+            for batch in batches:
+                weights, loss, done = learner.update(batch)  # here
+        """,
+    "an iteration": """
+        def solve(solver):
+            x = solver.begin()
+            done = False
+            while not done:
+                x, error, done = solver.improve(x)  # here
+        """,
+    "a ray through a scene": """
+        def render(scene, directions):
+            for direction in directions:
+                point, distance, hit = scene.cast(direction)  # here
+        """,
+    "a look into a table": """
+        def read(table, keys):
+            row = table.first()
+            for key in keys:
+                row, count, last = table.find(key)  # here
+        """,
+    "a step of a copy alone": """
+        def plan(world):
+            x = world.begin()
+            inner = world.copy()
+            _, gain, over = inner.advance(3)  # here
+        """,
+    "a part of the environment's own work": """
+        class World:
+            def advance(self, move):
+                place = self.start()
+                place, gain, over = self.push(place, move + place)  # here
+                return place, gain, over
+        """,
+    "two results": """
+        def train(world, policy):
+            x = world.begin()
+            while True:
+                x, gain = world.advance(policy(x))  # here
+        """,
+    "a function": """
+        def train(advance, policy, x):
+            while True:
+                x, gain, over = advance(policy(x))  # here
+        """,
+    "one of two calls of a name": """
+        def train(world, agent):
+            x = world.begin()
+            while True:
+                x, gain, over = world.step(agent.step(x))  # here
+        """,
+}
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_other_calls_are_none(text):
+    assert found(text) == ""
