@@ -67,7 +67,7 @@ def main():
         watch = Stopwatch(options.seconds)
         while watch.is_running():
             row = values[state]
-            action = dice.randrange(2) if dice.random() < 0.1 else row.index(max(row))
+            action = dice.randrange(2) if dice.random() < 0.1 else int(row[1] > row[0])
             following, reward, _, over, _ = env.step(action)
             row[action] += 0.1 * (reward + 0.95 * max(values[following]) - row[action])
             journey.note(state, action, reward)
