@@ -9,6 +9,7 @@ from typing import Final
 from rlprof.model.recording import Frame, SeenValue
 from rlprof.recording.look_table import LookTold
 from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.redaction.literals import hide_literals
 from rlprof.recording.sources import read_source
 from rlprof.recording.stacks import StackTable
 from rlprof.syntax.module import parse
@@ -111,8 +112,15 @@ class ValuePlan:
         if frame.file not in self._texts:
             text = read_source(frame.file) or ""
             self._texts[frame.file] = text if len(text) <= _LONGEST_FILE else ""
-        module = parse(self._texts[frame.file])
-        return operands(module, frame.line) if module else ()
+        text = self._texts[frame.file]
+        module = parse(text)
+        found = operands(module, frame.line) if module else ()
+        if not any(step.startswith("s") for operand in found for step in operand.steps[1:]):
+            return found
+        # A key may be a secret: what is hidden in the source is not asked for.
+        hidden = parse(hide_literals(text))
+        told = operands(hidden, frame.line) if hidden else ()
+        return [operand for operand in found if operand in told]
 
     def _keep(self, process: int, told: LookTold, now_us: int) -> None:
         for text, fields in told.values.items():
