@@ -103,6 +103,19 @@ def never_called(user, token="{}", *, password="{}"):
 """
 """Of the text of the program."""
 
+HOT_KEY = """
+import time
+
+def sizes(tokens):
+    until, size = time.thread_time() + 2, 0
+    while time.thread_time() < until:
+        for _ in range(300):
+            size += len(tokens["KEY"])
+
+sizes({"KEY": [1, 2, 3]})
+"""
+"""The same, in a line that is looked at."""
+
 
 def in_command_line(arena: Arena, lines: Sequence[Sequence[str]]) -> str:
     hidden = Hidden(arena.random)
@@ -126,6 +139,13 @@ def in_source(arena: Arena) -> str:
     _record(arena, [], program=PROGRAM + hidden.fill(SOURCE))
     _expect_hidden(arena, hidden.secrets)
     return f"{len(hidden.secrets)} secrets, in no file and no page"
+
+
+def in_keys(arena: Arena) -> str:
+    hidden = Hidden(arena.random, letters=32)
+    _record(arena, [], program=PROGRAM + HOT_KEY.replace("KEY", hidden.fill("{}")))
+    _expect_hidden(arena, hidden.secrets)
+    return "in no file and no page"
 
 
 def in_children(arena: Arena) -> str:
@@ -227,6 +247,7 @@ ROWS: tuple[Row, ...] = (
         for name, lines in COMMAND_LINES.items()
     ),
     _row("in-environment", "Environment variables of any name.", in_environment, is_fast=True),
+    _row("in-keys", "Keys of a dictionary, in a line that is looked at.", in_keys),
     _row("in-source", "Strings and comments of the program.", in_source, is_fast=True),
     _row("in-children", "Command lines of the target's children.", in_children),
     _row(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rlprof.model.recording import Frame
+from rlprof.recording.redaction.literals import hide_literals
 from rlprof.recording.sources import read_source
 from rlprof.recording.stacks import StackTable
 from rlprof.syntax.module import SourceModule, parse
@@ -68,6 +69,10 @@ class HotLines:
             text = read_source(frame.file) or ""
             self._texts[frame.file] = text if len(text) <= _LONGEST_FILE else ""
         return parse(self._texts[frame.file])
+
+    def module_without_secrets(self, frame: Frame) -> SourceModule | None:
+        """The same with every literal hidden that may be a secret, as run files keep it."""
+        return parse(hide_literals(self._texts.get(frame.file, "")))
 
     def _way(self, node: int) -> tuple[Frame, ...]:
         if node not in self._ways:

@@ -69,7 +69,13 @@ class ValuePlan:
 
     def _operands(self, frame: Frame) -> Sequence[Operand]:
         module = self._lines.module(frame)
-        return operands(module, frame.line) if module else ()
+        found = operands(module, frame.line) if module else ()
+        if not any(step.startswith("s") for operand in found for step in operand.steps[1:]):
+            return found
+        # A key may be a secret: what is hidden in the source is not asked for.
+        hidden = self._lines.module_without_secrets(frame)
+        told = operands(hidden, frame.line) if hidden else ()
+        return [operand for operand in found if operand in told]
 
     def _keep(self, process: int, told: LookTold, now_us: int) -> None:
         for text, fields in told.values.items():

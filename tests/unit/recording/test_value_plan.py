@@ -182,3 +182,15 @@ def test_a_file_that_takes_long_to_parse_is_left_alone(run):
         run.works(500 * MS, [[1]])
 
     assert run.plan.seen() == []
+
+
+def test_a_key_that_is_a_secret_is_not_asked_for(run):
+    key = "ghp_Ab3dEfGh1jKlMn0pQrStUvWx7z12"
+    line = f'total += sum(row); keys["{key}"]; keys["lr"]; keys["{key}"]["lr"]'
+    Path(run.frame.file).write_text(SCRIPT.replace("total += sum(row)", line))
+
+    run.works(500 * MS, [[1]])
+    asked = bytes(run.mailbox.looks_asked)
+
+    assert b"slr" in asked
+    assert key.encode() not in asked
