@@ -23,6 +23,9 @@ INVALID_FUNCTION: Final = ":INVALID:"
 NO_STACK_FUNCTION: Final = ":NO STACK:"
 """The pseudo-frame of time for which no stack was seen."""
 
+UNLOCATED: Final = frozenset({INVALID_FUNCTION, NO_STACK_FUNCTION})
+"""Pseudo-frames of time that belongs to some line, nobody knows which."""
+
 
 class Frame(NamedTuple):
     """A line of a function. Pseudo-frames have an empty ``file`` and line 0."""

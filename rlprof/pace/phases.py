@@ -197,8 +197,13 @@ def _imports_done(recording: Recording, times: Times) -> dict[int, int]:
         if thread.is_main:
             cells = times.span(thread.id, 0, times.windows - 1)
             walls = [
-                busy + idle
-                for busy, idle in zip(times.busy_us[cells], times.idle_us[cells], strict=True)
+                busy + idle - unlocated
+                for busy, idle, unlocated in zip(
+                    times.busy_us[cells],
+                    times.idle_us[cells],
+                    times.unlocated_us[cells],
+                    strict=True,
+                )
             ]
             done[thread.process] = _leading(
                 times.import_us[cells], walls, from_window=done[thread.process]
@@ -215,7 +220,8 @@ def _run_imports_done(recording: Recording, times: Times) -> int:
             for window in range(times.windows):
                 cell = times.at(thread.id, window)
                 imports[window] += times.import_us[cell]
-                active[window] += times.busy_us[cell] + times.waiting_import_us[cell]
+                unlocated = times.unlocated_us[cell] - times.unlocated_idle_us[cell]
+                active[window] += times.busy_us[cell] - unlocated + times.waiting_import_us[cell]
     return _leading(imports, active, from_window=0)
 
 
@@ -223,8 +229,8 @@ def _leading(imports: Sequence[int], active: Sequence[int], *, from_window: int)
     """The first window after those in which, from the first, imports are most of the activity."""
     done = from_window
     for window in range(from_window, len(imports)):
-        # Where nothing is active, the process was not seen yet or waits for another.
-        if not active[window]:
+        # Where nothing is active, the process was not seen yet, or not what it does, or it waits for another.
+        if active[window] <= 0:
             continue
         if imports[window] < _DOMINATES * active[window]:
             break

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlprof.model.recording import NO_PARENT, Node, Recording
+from rlprof.model.recording import NO_PARENT, UNLOCATED, Frame, Node, Recording
 from rlprof.syntax.origin import Origin, is_import_machinery, origin
 
 
 class Times:
     """Time per (thread, window), as flat lists: see ``at``."""
 
-    __slots__ = ("busy_us", "cpu_us", "idle_us", "import_us", "waiting_import_us", "windows")
+    __slots__ = (
+        "busy_us",
+        "cpu_us",
+        "idle_us",
+        "import_us",
+        "unlocated_idle_us",
+        "unlocated_us",
+        "waiting_import_us",
+        "windows",
+    )
 
     def __init__(self, threads: int, windows: int) -> None:
         cells = threads * windows
@@ -23,6 +32,10 @@ class Times:
         """Wall time under an import."""
         self.waiting_import_us = [0] * cells
         """The part of it that is idle: reading from disk."""
+        self.unlocated_us = [0] * cells
+        """Wall time of which nobody knows the line."""
+        self.unlocated_idle_us = [0] * cells
+        """The part of it that is idle."""
 
     def at(self, thread: int, window: int) -> int:
         """The index of a cell in every list."""
@@ -37,26 +50,38 @@ class Times:
 def importing_nodes(nodes: Sequence[Node]) -> bytearray:
     """1 for each node at or under an import that is under way.
 
-    A module of yours that is being imported runs your own code: it may well be the training.
+    A module of yours that is being imported runs your own code: it may well be the training. What a library
+    writes as text and executes, as ``dataclass`` does, is the library's own.
     """
     importing = bytearray(len(nodes))
     for number, parent, frame in nodes:
         if is_import_machinery(frame):
             importing[number] = 1
-        elif parent != NO_PARENT and origin(frame) is not Origin.YOURS:
+        elif parent != NO_PARENT and (
+            origin(frame) is not Origin.YOURS or _is_written_by(nodes[parent].frame, frame)
+        ):
             importing[number] = importing[parent]
     return importing
+
+
+def _is_written_by(caller: Frame, frame: Frame) -> bool:
+    """Whether a frame of no file, such as ``<string>``, runs what a library's ``caller`` has written."""
+    return frame.file.startswith("<") and origin(caller) is not Origin.YOURS
 
 
 def sum_times(recording: Recording, importing: bytearray) -> Times:
     count = len(recording.windows)
     times = Times(len(recording.threads), count)
+    nodes = recording.nodes
     busy_us, idle_us, cpu_us = times.busy_us, times.idle_us, times.cpu_us
     for window, thread, node, wall, idle, cpu in recording.samples.rows():
         cell = thread * count + window
         busy_us[cell] += wall - idle
         idle_us[cell] += idle
         cpu_us[cell] += cpu
+        if nodes[node].frame.function in UNLOCATED:
+            times.unlocated_us[cell] += wall
+            times.unlocated_idle_us[cell] += idle
         if importing[node]:
             times.import_us[cell] += wall
             times.waiting_import_us[cell] += idle

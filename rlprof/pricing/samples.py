@@ -16,8 +16,8 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range, Remainder
 from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import UNLOCATED
 from rlprof.pricing.ranking import clip, rate_after
-from rlprof.profile.critical import UNLOCATED
 
 DESIGN_EFFECT: Final = 2.0
 """Samples count half: neighbours 10 ms apart often lie in the same rollout or update."""

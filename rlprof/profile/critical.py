@@ -18,7 +18,7 @@ from typing import Final
 from rlprof.model.activity import HostLoad
 from rlprof.model.calltree import Cost
 from rlprof.model.profile import Critical
-from rlprof.model.recording import INVALID_FUNCTION, NO_STACK_FUNCTION, Recording
+from rlprof.model.recording import UNLOCATED, Recording
 from rlprof.pace.load import SATURATED_DEMAND
 from rlprof.pace.phases import RunPhases
 from rlprof.pace.steps import Span, StepCounts
@@ -30,9 +30,6 @@ _NEAR_THE_BUSIEST: Final = 0.25
 """Part of the busiest main thread's busy time from which on another does the same work."""
 
 _DEFAULT_INTERVAL_US: Final = 10_000
-
-UNLOCATED: Final = frozenset({INVALID_FUNCTION, NO_STACK_FUNCTION})
-"""Pseudo-frames of time that belongs to some line, nobody knows which."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
-from rlprof.model.recording import INVALID_FUNCTION, NO_PARENT, NO_STACK_FUNCTION, Frame, Process
+from rlprof.model.recording import NO_PARENT, UNLOCATED, Frame, Process
 from rlprof.profile.roles import DATA_LOADER, INFERENCE, LEARNER, LOGGER, SERVICES
 from rlprof.source.lines import last_name
 from rlprof.syntax.origin import Origin, origin
@@ -31,9 +31,6 @@ _ELSEWHERE: Final = frozenset({DATA_LOADER, INFERENCE, LEARNER, LOGGER})
 _RECEIVES: Final = frozenset({"recv", "recv_bytes", "get"})
 _SENDS: Final = frozenset({"send", "send_bytes", "put"})
 _CARRIERS: Final = ("multiprocessing/connection.py", "multiprocessing/queues.py")
-
-
-_UNLOCATED: Final = frozenset({INVALID_FUNCTION, NO_STACK_FUNCTION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ def split_work(
     own = busy = moved = unlocated = slept = paused = 0
     for node, cost in activity.tree.self_costs():
         kind = kinds.get(node)
-        if activity.tree.frame(node).function in _UNLOCATED:
+        if activity.tree.frame(node).function in UNLOCATED:
             unlocated += cost.cpu_us
         elif node in transport or kind is WaitKind.POLL:
             moved += cost.cpu_us

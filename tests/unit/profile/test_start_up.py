@@ -138,6 +138,33 @@ def test_without_steps_start_up_ends_with_the_imports():
     assert [phase.kind for phase in profile.phases] == [PhaseKind.START_UP, PhaseKind.STEADY]
 
 
+def test_time_of_which_no_line_is_known_does_not_end_the_imports():
+    """On a crowded host the first stack is seen late, and many are torn."""
+    run = a_run(start_up_s=2.0).process("main")
+    run.spends(1.2, ":NO STACK:", start_up=True).spends(0.8, *an_import("torch"), start_up=True)
+    run.spends(10.0, "train.py:12 step")
+
+    profile = build_profile(recorded(run))
+
+    assert start_up_end_s(profile) == 2.0
+
+
+def test_code_that_a_library_writes_while_it_is_imported_belongs_to_the_import():
+    """``dataclass`` writes the methods of a class as text, and executes it."""
+    run = a_run(start_up_s=2.0).process("main")
+    made = (
+        *an_import("torch"),
+        "/usr/lib/python3.11/dataclasses.py:433 _create_fn",
+        "<string>:1 <module>",
+    )
+    run.spends(1.2, *made, start_up=True).spends(0.8, *an_import("torch"), start_up=True)
+    run.spends(10.0, "train.py:12 step")
+
+    profile = build_profile(recorded(run))
+
+    assert start_up_end_s(profile) == 2.0
+
+
 def test_without_steps_and_imports_all_is_steady():
     profile = build_profile(recorded(a_run().process("main").spends(10.0, "train.py:12 step")))
 
