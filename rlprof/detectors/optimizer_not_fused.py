@@ -13,6 +13,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.device.steps import OptimizerKind
 from rlprof.device.view import TraceView
+from rlprof.libraries.known import packages_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.device import DeviceFinding, IdleCause
@@ -21,6 +22,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.origin import installed_package
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -52,6 +54,7 @@ ADAGRAD_REMOVABLE: Final = calibrated(
 )
 """The same of Adagrad."""
 
+_is_framework: Final = packages_of(lambda library: library.is_framework)
 _STEP: Final = re.compile(r"[/\\]torch[/\\]optim[/\\](?P<kind>adam|adamw|sgd|adagrad)\.py$")
 _ONE_BY_ONE: Final = "_single_tensor_"
 _KINDS: Final = {
@@ -83,12 +86,14 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         for file, text in profile.sources.items()
         for call in optimizer_calls(text)
     }
+    makers: set[str] = set()
     claimed: dict[str, set[int]] = defaultdict(set)
     weights: dict[Line, float] = defaultdict(float)
     for step in tree.topmost(_is_step):
         kind = _kind(tree.frame(step))
         if not _goes_one_by_one(tree, step) or not _can_be_fused(kind, made.values()):
             continue
+        makers.add(_library_around(tree, step, lines))
         owner = lines.owner(step)
         # What a closure does is the user's.
         nodes = {it for it in tree.subtree(step) if lines.owner(it) == owner}
@@ -118,9 +123,32 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
             f"time was seen in {_ONE_BY_ONE}{min(claimed)}, torch's loop over the parameters",
             *(f"it is made without fused=True ({short_place(place)})" for place in places[:1]),
         ),
-        fix="Make it with fused=True (on the CPU since torch 2.4): one call for all parameters. The numbers are "
-        "the same but for rounding.",
+        fix=_fix("" if places else max(makers)),
         confidence=Confidence.MEASURED if places else Confidence.BOUNDED,
+    )
+
+
+def _library_around(tree: CallTree, step: int, lines: UserLines) -> str:
+    """The package that takes the optimizer's step, if it is none of the user's."""
+    current = tree.nodes[step].parent
+    while current != NO_PARENT and _is_framework(installed_package(tree.frame(current).file)):
+        current = tree.nodes[current].parent
+    if current == NO_PARENT or lines.is_yours(tree.frame(current)):
+        return ""
+    return installed_package(tree.frame(current).file)
+
+
+def _fix(library: str) -> str:
+    """In a library that makes the optimizer there is no call to add an option to."""
+    if not library:
+        return (
+            "Make it with fused=True (on the CPU since torch 2.4): one call for all parameters. The numbers are "
+            "the same but for rounding."
+        )
+    return (
+        f"{library} makes it. Before the training, switch it (on the CPU since torch 2.4): for group in "
+        'optimizer.param_groups: group["fused"] = True. That is one call for all parameters, and the same numbers '
+        "but for rounding."
     )
 
 

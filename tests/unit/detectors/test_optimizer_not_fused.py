@@ -64,6 +64,19 @@ def test_is_less_sure_where_it_is_made_elsewhere():
     assert finding.confidence is Confidence.BOUNDED
 
 
+def test_of_a_library_that_makes_it_its_groups_can_be_switched():
+    groups = GROUPS.format("adam", "Adam")
+    dqn = f"{SITE}/stable_baselines3/dqn/dqn.py:221 DQN.train"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, "main.py:3 <module>", dqn, HOOK, groups, ONE_BY_ONE.format("adam"))
+    run.spends(6.0, "main.py:3 <module>", dqn)
+
+    (finding,) = found(run, "model.learn(10_000)\n")
+
+    assert finding.fix.startswith("stable_baselines3 makes it.")
+    assert 'group["fused"] = True' in finding.fix
+
+
 def test_leaves_what_a_closure_does_to_others():
     closure = TRAIN.at("policy.loss", "train.<locals>.closure")
     run = a_training(4.0).spends(3.0, STEP, HOOK, GROUPS.format("adam", "Adam"), closure)
