@@ -53,7 +53,8 @@ STUCK_FOR_US = 5_000_000
 RATE_AGAIN_US = 10_000_000
 """How long a sampler at the wrong rate goes on after one at the right rate found no way in."""
 
-ASLEEP = "it sleeps, and a sampler finds its way into this Python only while it runs"
+AWAY = "for a while no sampler found its way in, as it slept or had no core"
+ASLEEP = "it slept, and no sampler finds its way into a Python before 3.13 that sleeps"
 ASLEEP_AGAIN_US = 60_000_000
 """How long such a process is left alone, unless it wakes up."""
 
@@ -212,12 +213,13 @@ class Attacher:
 
     def _first_sample(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
         # Only the first line is waited for: waking up for each one would cost more than austin.
-        self._selector.unregister(sampler.fd)
+        self._watch_no_longer(sampler)
         self._on_first_sample(tracked)
         tracked.attempts = 0
         if tracked.interruption is not None:
             if tracked.clock_samples:
-                tracked.reasons.append(f"{tracked.interruption} midway; attached again")
+                lost = AWAY if tracked.interruption == ASLEEP else f"{tracked.interruption} midway"
+                tracked.reasons.append(f"{lost}; attached again")
             tracked.interruption = None
         for older in tracked.samplers:
             if older is not sampler and not older.is_over:
@@ -253,12 +255,13 @@ class Attacher:
             sampler.rest()
             return
         sampler.wake()
+        self._watch_no_longer(sampler)
         self._selector.register(
             sampler.fd, selectors.EVENT_READ, lambda: self._glanced(tracked, sampler)
         )
 
     def _glanced(self, tracked: TrackedProcess, sampler: AustinProcess) -> None:
-        self._selector.unregister(sampler.fd)
+        self._watch_no_longer(sampler)
         self.read_sampler(tracked, sampler)
         if not sampler.is_over and sampler in self._glancing:
             sampler.rest()
@@ -297,11 +300,15 @@ class Attacher:
         """Count what a sampler that is about to end cost, and wait for nothing of it."""
         self._running.pop(sampler.process.pid, None)
         self._glancing.discard(sampler)
-        if sampler.fd in self._selector.get_map():
-            self._selector.unregister(sampler.fd)
+        self._watch_no_longer(sampler)
         stat = procfs.read_stat(sampler.process.pid)
         if stat is not None:
             self.cpu_us += stat.cpu_us
+
+    def _watch_no_longer(self, sampler: AustinProcess) -> None:
+        # A sampler may be looked for by its first line and for a single look at once, or by neither.
+        if sampler.fd in self._selector.get_map():
+            self._selector.unregister(sampler.fd)
 
 
 def _most_samplers() -> int:
