@@ -19,6 +19,7 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.workload import Workload, group, workloads
 from rlprof.source.lines import Line, UserLines
+from rlprof.syntax.origin import Origin, origin
 from rlprof.units import count, percent
 
 MIN_NATIVE: Final = calibrated(
@@ -146,13 +147,24 @@ def _native_share(loads: Collection[Workload]) -> float:
     return sum(it.native_us for it in loads) / total if total else 0.0
 
 
-def _per_python(it: Workload) -> float:
-    """Compute threads for each Python thread, told by their CPU time: barriers keep them in step."""
-    return (it.python_us + it.native_us) / max(1, it.python_us)
+def _per_python(it: Workload, profile: Profile) -> float:
+    """Compute threads for each Python thread, told by their CPU time: barriers keep them in step.
+
+    No more than there are: where the Python thread hardly ran, the ratio of their times says nothing.
+    """
+    told = (it.python_us + it.native_us) / max(1, it.python_us)
+    there_are = _native_threads(it, profile)
+    return told if there_are is None else min(told, there_are + 1)
+
+
+def _native_threads(it: Workload, profile: Profile) -> float | None:
+    use = profile.thread_use
+    own = (own.native for own in use.processes if own.process == it.process) if use else ()
+    return next(iter(own), None)
 
 
 def _threads_each(teams: Collection[Workload], profile: Profile) -> str:
-    sizes = (max(2, round(_per_python(it)), round(_crowd(it, profile))) for it in teams)
+    sizes = (max(2, round(_per_python(it, profile)), round(_crowd(it, profile))) for it in teams)
     numbers = sorted(set(sizes))
     return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
@@ -165,7 +177,7 @@ def _wanted_cores(
     wanted = 0.0
     for it in loads:
         busy = (it.main.wall_us - it.main.idle_us) / steady
-        size = max(_per_python(it), _crowd(it, profile)) if it in teams else 1.0
+        size = max(_per_python(it, profile), _crowd(it, profile)) if it in teams else 1.0
         wanted += busy * size
     return wanted
 
@@ -190,9 +202,7 @@ def _crowd(it: Workload, profile: Profile) -> float:
     """Threads of a team that is larger than any number of cores asks for; they sleep at barriers, so that
     their CPU time does not tell how many there are.
     """
-    use = profile.thread_use
-    native = (own.native for own in use.processes if own.process == it.process) if use else ()
-    size = next(iter(native), 0.0)
+    size = _native_threads(it, profile) or 0.0
     return size + 1 if size > CROWDED_TEAM * profile.load.cores + 1 else 0.0
 
 
@@ -228,9 +238,10 @@ def _operations_are_long(profile: Profile) -> bool:
 
 
 def _computing(teams: Collection[Workload], profile: Profile) -> frozenset[int]:
-    """Nodes of the teams in numeric libraries; where hardly any is, all that they are busy in.
+    """Nodes of the teams in numeric libraries; where hardly any is, the user's lines that they are busy in.
 
-    ``x @ y`` runs in C, straight from the user's line, and shows no frame of a library.
+    ``x @ y`` runs in C, straight from the user's line, and shows no frame of a library. Where most is in
+    neither, the threads without Python are no compute threads: those of Ray, say, pass messages on.
     """
     busy: dict[int, int] = defaultdict(int)
     for it in teams:
@@ -238,9 +249,11 @@ def _computing(teams: Collection[Workload], profile: Profile) -> frozenset[int]:
             if cost.busy_us and node not in profile.wait_kinds:
                 busy[node] += cost.busy_us
     inside = _inside_numeric(busy, profile.steady)
-    if sum(busy[node] for node in inside) >= 0.5 * sum(busy.values()):
+    half = 0.5 * sum(busy.values())
+    if sum(busy[node] for node in inside) >= half:
         return inside
-    return frozenset(busy)
+    own = {node for node in busy if origin(profile.steady.frame(node)) is Origin.YOURS}
+    return inside | own if sum(busy[node] for node in inside | own) >= half else frozenset()
 
 
 def _inside_numeric(busy: Mapping[int, int], tree: CallTree) -> frozenset[int]:

@@ -205,6 +205,26 @@ def test_without_frames_of_a_library_the_lines_that_compute_are_named():
     assert lines_of(finding) == [LEARN.line("net(x)")]
 
 
+def test_threads_beside_a_python_that_does_not_compute_are_no_compute_threads():
+    """Those of Ray pass messages on, while its Python waits for the next one."""
+    loop = f"{SITE}/ray/_private/log_monitor.py:300 LogMonitor.run"
+    run = a_training()
+    for name in range(4):
+        run.process(f"service {name}", steps=1_000)
+        run.spends(4.0, loop, cpu=0.25).spends(6.0, loop, idle=True)
+
+    assert not found(seen(run, native=0.5))
+
+
+def test_no_more_compute_threads_are_told_than_there_are():
+    """The Python thread hardly had a core: the ratio of their CPU times says nothing."""
+    run = learners(a_training(), 4, on_cpu=0.0001)
+
+    (finding,) = found(seen(run, native=0.9999, threads=9))
+
+    assert finding.title.endswith("9 compute threads shares 2 cores")
+
+
 def test_processes_of_one_role_are_judged_together():
     """One of four learners hardly got to compute: a tenth of its CPU time is native."""
     recording = learners(a_training(), 4, on_cpu=0.25).recording()
