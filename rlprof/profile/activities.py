@@ -117,6 +117,8 @@ def _activity(
         recording.nodes, {node: Cost(*cost) for node, cost in threads.costs[thread.id].items()}
     )
     total = tree.total
+    # The kernel's figures are of all that the thread did in that time, with its imports.
+    not_running_us = max(0, total.wall_us - total.idle_us - total.cpu_us)
     return Activity(
         thread=thread.id,
         process=thread.process,
@@ -127,7 +129,7 @@ def _activity(
         wall_us=total.wall_us,
         idle_us=total.idle_us,
         on_cpu_us=schedule[0],
-        run_queue_us=schedule[1],
+        run_queue_us=min(schedule[1], not_running_us),
         polling_us=threads.polling_us.get(thread.id, 0),
     )
 

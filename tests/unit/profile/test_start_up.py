@@ -71,6 +71,19 @@ def test_an_import_while_training_is_start_up_and_not_steady():
     assert wall_s(profile.start_up, "pandas") == pytest.approx(1.0)
 
 
+def test_what_an_import_while_training_waits_for_a_core_is_no_wait_of_the_training():
+    run = (
+        a_run()
+        .process("main", steps=1000)
+        .spends(4.0, "train.py:12 step", cpu=0.5)
+        .spends(6.0, "train.py:20 log", *an_import("pandas"), cpu=0.1)
+    )
+
+    profile = build_profile(recorded(run))
+
+    assert profile.bound.text.endswith("working 50 % of the time and waiting for a core 50 %")
+
+
 def test_an_import_statement_that_runs_again_and_again_is_no_start_up():
     """``from omegaconf.base import X`` in a function: all is loaded, and yet it takes its time."""
     again = "importlib._bootstrap:1390 _handle_fromlist"
