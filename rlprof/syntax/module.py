@@ -209,9 +209,9 @@ def _statements(tree: ast.Module) -> Iterator[Statement]:
             )
             yield _statement(node, here)
             blocks.extend(_bodies(node, here))
-            # After "if X: return" all that follows runs on the condition of X.
+            # After "if X: return" all that follows runs on the condition of "not X".
             if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], _LEAVES):
-                conditions = (*conditions, node.test)
+                conditions = (*conditions, _negated(node.test))
 
 
 def _statement(node: ast.stmt, context: _Context) -> Statement:
@@ -224,6 +224,17 @@ def _statement(node: ast.stmt, context: _Context) -> Statement:
         last = max(first, start - 1)
     repeats = context.in_loop or isinstance(node, ast.While)
     return Statement(node, first, last, context.function, repeats, context.conditions)
+
+
+def _negated(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    return ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    """Tell ``__name__ == "__main__"``: it holds wherever a script runs at all."""
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def _bodies(node: ast.stmt, context: _Context) -> Iterator[tuple[Sequence[ast.stmt], _Context]]:
@@ -239,7 +250,7 @@ def _bodies(node: ast.stmt, context: _Context) -> Iterator[tuple[Sequence[ast.st
         return
     inside = context
     if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.If):
-        tests = (node.test,) if isinstance(node, ast.If) else ()
+        tests = (node.test,) if isinstance(node, ast.If) and not _is_main_guard(node.test) else ()
         inside = _Context(
             context.function,
             context.scope,

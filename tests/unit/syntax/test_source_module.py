@@ -103,7 +103,25 @@ def test_a_statement_knows_the_tests_it_runs_under():
     statement = the_module().statement_at(14)
 
     assert statement is not None
-    assert [ast.unparse(test) for test in statement.conditions] == ["not q", "arm == best"]
+    assert [ast.unparse(test) for test in statement.conditions] == ["q", "arm == best"]
+
+
+def test_what_follows_a_return_on_a_condition_runs_where_that_does_not_hold():
+    module = the_module("def f(step):\n    if step % 100:\n        return\n    save()\n")
+
+    statement = module.statement_at(4)
+
+    assert statement is not None
+    assert [ast.unparse(test) for test in statement.conditions] == ["not step % 100"]
+
+
+def test_the_guard_of_a_script_is_no_condition():
+    module = the_module('if __name__ == "__main__":\n    save()\n')
+
+    statement = module.statement_at(2)
+
+    assert statement is not None
+    assert not statement.conditions
 
 
 def test_a_compound_statement_owns_its_header_only():
