@@ -104,8 +104,8 @@ def _paused_note(at_us: int, pause: Pause) -> Note:
     return Note(
         "info",
         "run-paused",
-        f"The run was stopped for {duration(length_us)}, {duration(at_us)} after its start (by a signal, "
-        "or a scheduler). That time is left out of all figures.",
+        f"The run stood still for {duration(length_us)}, {duration(at_us)} after its start: stopped by a signal or "
+        "a scheduler, or, as rlprof itself, without any core. That time is left out of all figures.",
     )
 
 

@@ -11,7 +11,7 @@ from rlprof.model.activity import Component
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.model.memory import MemoryView
-from rlprof.model.profile import GpuUse, Throughput
+from rlprof.model.profile import GpuUse, PhaseKind, Throughput
 from rlprof.model.report import Compute, Report, Resources, SyncSiteRow, TorchWindowRow, WaitRow
 from rlprof.names import printable, short_line
 from rlprof.profile.component_costs import WAITING_FOR_A_CORE
@@ -43,6 +43,9 @@ MOST_WAITS: Final = 8
 
 LEAST_THROTTLED: Final = 0.05
 """Of the steady phase, from which on a GPU's lowered clock is told."""
+
+_AFTER: Final = "after the last step"
+"""The phase ``shutdown``: a last update may be in it."""
 
 LARGEST: Final = 3
 """Processes and lines named for their memory."""
@@ -95,7 +98,8 @@ def _phases(report: Report) -> str:
     for phase in report.phases:
         length = phase.end_us - phase.start_us
         share = f" ({wording.percent(length / wall)})" if wall else ""
-        parts.append(f"{phase.kind.value} {wording.duration(length)}{share}")
+        name = _AFTER if phase.kind is PhaseKind.SHUTDOWN else phase.kind.value
+        parts.append(f"{name} {wording.duration(length)}{share}")
     return ", ".join(parts) or "none seen"
 
 
