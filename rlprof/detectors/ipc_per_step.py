@@ -8,7 +8,13 @@ from math import sqrt
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.crews import Crew, Split, find_crews, split_work
+from rlprof.detectors.recognisers.crews import (
+    Crew,
+    Split,
+    find_crews,
+    paused_us,
+    split_work,
+)
 from rlprof.detectors.recognisers.transport import find_transport, most_transport_us
 from rlprof.libraries.base import Transport
 from rlprof.libraries.known import LIBRARIES
@@ -39,11 +45,11 @@ MIN_SAVED: Final = 0.03
 upper end of what is left it has to save something too."""
 
 WAKE_UP_US: Final = calibrated(
-    Range(2.0, 12.0),
+    Range(2.0, 16.0),
     unit="µs per message",
     source="eight workers on two cores, over the same work in one process: 2 for each message to "
-    "and from a grid world, 11 for CartPole in AsyncVectorEnv",
-    date="2026-11-21",
+    "and from a grid world, 11 for CartPole in AsyncVectorEnv, 16 where a policy of torch acts in it",
+    date="2026-11-23",
 )
 """What a message costs its receiver's own work: who wakes up finds cold caches, and pays for the wake-up."""
 
@@ -76,6 +82,8 @@ class _Parts:
     crew: Crew
     master: Split
     servants: Split
+    paused_us: int
+    """Asleep in the servants' own work, for a reason that is not known, summed."""
 
     @property
     def transport_us(self) -> int:
@@ -134,7 +142,8 @@ def _parts(crew: Crew, transport: Mapping[int, Transport], profile: Profile) -> 
     moved = master.transport_cpu_us + servants.transport_cpu_us
     if moved > most:
         master, servants = (_limited(split, most / moved) for split in (master, servants))
-    return _Parts(crew, master, servants)
+    paused = paused_us(crew.servants, transport, profile.wait_kinds)
+    return _Parts(crew, master, servants, paused)
 
 
 def _counted(processes: Iterable[int], profile: Profile) -> dict[str, float]:
@@ -186,7 +195,7 @@ def _in_one_process(crews: Sequence[_Parts], steps: float, profile: Profile) -> 
         unlocated = crew.master.unlocated_cpu_us + crew.servants.unlocated_cpu_us
         parts.append(Range(0.0, unlocated * crowd.high))
         stays = crew.master.slept_us + crew.servants.slept_us
-        parts.append(Range(stays, stays + crew.master.paused_us + crew.servants.paused_us))
+        parts.append(Range(stays, stays + crew.paused_us))
     left = _summed(parts)
     side_by_side = min(len(crews), profile.load.cores)
     return _bounded(Range(left.low / side_by_side, left.high / side_by_side), 0, crews, profile)
@@ -208,7 +217,7 @@ def _in_fewer_workers(crews: Sequence[_Parts], profile: Profile, workers: int) -
         shared = parts.master.transport_cpu_us * fewer
         shared += (parts.servants.own_cpu_us + parts.servants.transport_cpu_us * fewer) / workers
         # Environments that sleep side by side now do so one after the other in each worker.
-        slept = (parts.servants.slept_us + parts.servants.paused_us) / workers
+        slept = (parts.servants.slept_us + parts.paused_us) / workers
         stays = parts.master.slept_us + slept
         low += _own_us(parts.master, crowd.low) + shared * crowd.low + stays
         high += _own_us(parts.master, crowd.high) + shared * crowd.high + stays

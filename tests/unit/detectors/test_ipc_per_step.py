@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from rlprof.detectors.ipc_per_step import DETECTOR, MIN_MESSAGES, OUTWEIGHS, crowding
@@ -39,8 +41,18 @@ STEP = "env.py:7 GridWorld.step"
 ANSWER = TRAIN.at("conn.send(env.step", "worker")
 
 
-def a_vector_env(*, workers: int = 4, env_s: float, pipe_s: float, steps: float = 100_000):
-    """A training of 10 s whose workers each step for ``env_s`` and send for ``pipe_s``."""
+def a_vector_env(
+    *,
+    workers: int = 4,
+    env_s: float,
+    pipe_s: float,
+    steps: float = 100_000,
+    asleep_on: Sequence[str] = (),
+):
+    """A training of 10 s whose workers each step for ``env_s`` and send for ``pipe_s``.
+
+    Each is seen asleep for 4 s ``asleep_on`` lines of the environment, all alike.
+    """
     run = a_run(steady_s=10.0).with_run(host={"usable_cores": "2"})
     run.process("main", steps=steps)
     run.spends(0.5, POLICY).spends(2.0, ASK, *GIVE).spends(1.0, ASK, *PICKLE)
@@ -48,7 +60,10 @@ def a_vector_env(*, workers: int = 4, env_s: float, pipe_s: float, steps: float 
     for number in range(workers):
         run.process(f"worker {number}")
         run.spends(env_s, ANSWER, STEP).spends(pipe_s, ANSWER, *GIVE)
-        run.spends(10.0 - env_s - pipe_s, ORDER, *TAKE, idle=True)
+        for line in asleep_on:
+            run.spends(4.0 / len(asleep_on), ANSWER, line, idle=True)
+        waiting = 6.0 if asleep_on else 10.0
+        run.spends(waiting - env_s - pipe_s, ORDER, *TAKE, idle=True)
     return run
 
 
@@ -96,7 +111,7 @@ def test_ranks_by_what_one_process_would_need():
 
 
 def test_environments_worth_a_worker_are_put_together_in_fewer_workers():
-    run = a_vector_env(workers=8, env_s=1.0, pipe_s=1.0)
+    run = a_vector_env(workers=8, env_s=1.2, pipe_s=1.0)
 
     (finding,) = found(run)
 
@@ -113,6 +128,24 @@ def test_silent_where_environments_sleep_in_real_time():
         run.spends(0.1, ANSWER, *GIVE).spends(1.9, ORDER, *TAKE, idle=True)
 
     assert detect(DETECTOR, run, TRAIN, robot) == []
+
+
+def test_workers_seen_asleep_all_over_their_code_were_waking_up():
+    """The clock looks at the state of a thread, then at its stack: who wakes up in between seems to sleep there."""
+    lines = [f"env.py:{number} GridWorld.step" for number in range(10, 30)]
+
+    (quiet,) = found(a_vector_env(env_s=0.2, pipe_s=1.5))
+    (waking,) = found(a_vector_env(env_s=0.2, pipe_s=1.5, asleep_on=lines))
+
+    assert waking.remainder is not None
+    assert quiet.remainder is not None
+    assert waking.remainder.left == quiet.remainder.left
+
+
+def test_environments_that_wait_for_a_simulator_do_so_in_one_process_too():
+    run = a_vector_env(env_s=0.2, pipe_s=1.5, asleep_on=["env.py:9 GridWorld.render"])
+
+    assert found(run) == []
 
 
 def test_silent_for_actors_that_only_send():

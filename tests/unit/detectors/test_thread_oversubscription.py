@@ -156,7 +156,7 @@ def test_ranks_by_its_price():
 
 def test_costs_only_the_part_of_the_cpu_time_that_the_teams_have():
     """On a full host a worker of one thread has a quarter: at most three quarters are to be had, and of
-    those as much as the learner's own thread waits for a core, for a quarter of its time.
+    those as much as the learner's own thread waits for a core, for a quarter of its time, or the square of it.
     """
     run = learners(a_training(cores=2), 1, on_cpu=0.75)
     run.process("worker", steps=10).spends(10.0, "env.py:3 step", cpu=0.5)
@@ -168,7 +168,7 @@ def test_costs_only_the_part_of_the_cpu_time_that_the_teams_have():
     (finding,) = found(build_profile(replace(recording, gauges=gauges)))
 
     assert finding.remainder is not None
-    most, least = 0.25 / HINDERED.low, 0.25 / HINDERED.high
+    most, least = 0.25 / HINDERED.low, (0.25 / HINDERED.high) ** 2
     assert finding.remainder.left.low == pytest.approx(1 - 0.75 * REMOVABLE.high * most)
     assert finding.remainder.left.high == pytest.approx(1 - 0.75 * REMOVABLE.low * least)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from rlprof.recording.combine import NodeTime, ThreadWindow, combine
 
 TORN, UNSEEN = 90, 91
-STEP, FORMAT, SLEEP, GC = 1, 2, 3, 4
+STEP, FORMAT, SLEEP, GC, SAVE = 1, 2, 3, 4, 5
 
 
 def combined(**seen: object) -> dict[int, NodeTime]:
@@ -65,8 +65,32 @@ def test_on_a_crowded_host_running_and_waiting_for_a_cpu_are_placed_apart():
         trust_clock=True,
     )
 
-    assert times[STEP] == NodeTime(360, 0, 200)
-    assert times[SLEEP] == NodeTime(640, 0, 0)
+    assert times[STEP] == NodeTime(200, 0, 200)
+    assert times[SLEEP] == NodeTime(800, 0, 0)
+
+
+def test_a_wait_for_a_cpu_is_where_the_clock_sees_more_than_ran():
+    """The kernel writes a file on the same core: the thread is runnable in ``save``, and runs elsewhere."""
+    times = combined(
+        busy={SAVE: 300, STEP: 700},
+        eye={SAVE: 100.0, STEP: 700.0},
+        on_cpu_us=800,
+        run_queue_us=200,
+    )
+
+    assert times == {STEP: NodeTime(700, 0, 700), SAVE: NodeTime(300, 0, 100)}
+
+
+def test_torn_stacks_are_taken_for_running_code():
+    times = combined(
+        busy={SAVE: 300},
+        torn_us=700,
+        eye={SAVE: 100.0, STEP: 700.0},
+        on_cpu_us=800,
+        run_queue_us=200,
+    )
+
+    assert times == {STEP: NodeTime(700, 0, 700), SAVE: NodeTime(300, 0, 100)}
 
 
 def test_where_the_eye_was_not_due_it_saw_what_it_saw_before():
