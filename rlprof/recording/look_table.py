@@ -10,6 +10,7 @@ from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.value_looks import COUNT, LINE, PART
 from rlprof.model.recording import Frame
 from rlprof.syntax.operands import Operand
+from rlprof.syntax.steps import StepCall
 
 _ENCODING = "utf-8"
 
@@ -21,14 +22,22 @@ class LookTold(NamedTuple):
 
 
 class CountTold(NamedTuple):
+    call: str
+    """The text of what was asked for."""
     frame: Frame
     makes_steps: bool
     """Whether what the call returned first is what an environment returns."""
 
 
-def calls_of(method: str) -> Sequence[Operand]:
-    """What to ask for in place of operands, to have the calls of ``method`` that a line makes counted as steps."""
-    return (Operand(method, (COUNT + method,)),)
+def to_count(calls: Iterable[StepCall]) -> Sequence[Operand]:
+    """What to ask for in place of operands, to have these calls counted as steps."""
+    return [
+        Operand(
+            call.text,
+            (COUNT + call.method, str(call.lines[0]), str(call.lines[-1]), *call.owner),
+        )
+        for call in calls
+    ]
 
 
 class LookTable:
@@ -40,6 +49,7 @@ class LookTable:
         self._cells = cells
         self._numbers: dict[Frame, list[int]] = {}
         self._asked: dict[int, tuple[Frame, Sequence[Operand]]] = {}
+        self._to_count: dict[int, tuple[Frame, Sequence[Operand]]] = {}
         self._told: list[LookTold] = []
         self._counted: list[CountTold] = []
         self._resets = 0
@@ -53,6 +63,7 @@ class LookTable:
         self._resets += 1
         self._numbers.clear()
         self._asked.clear()
+        self._to_count.clear()
 
     @property
     def is_open(self) -> bool:
@@ -77,7 +88,9 @@ class LookTable:
                 continue
             batch += b"".join(records)
             count += len(records)
-            self._asked |= dict.fromkeys(numbers, (frame, operands))
+            is_to_count = operands[0].steps[0].startswith(COUNT)
+            asked_for = self._to_count if is_to_count else self._asked
+            asked_for |= dict.fromkeys(numbers, (frame, operands))
             asked.append(frame)
         start = layout.LOOKS_START
         whole = layout.LOOKS.pack(self._resets, count) + batch
@@ -102,9 +115,10 @@ class LookTable:
         told, self._told = self._told, []
         return told
 
-    def heard_of_calls(self, number: int, makes_steps: bool) -> None:
-        """The agent has seen what the call returned that was to be counted at the frame ``number``."""
-        self._counted.append(CountTold(self._asked[number][0], makes_steps))
+    def heard_of_call(self, number: int, index: int, makes_steps: bool) -> None:
+        """The agent has seen what a call returned that was to be counted, of those asked for by the frame ``number``."""
+        frame, calls = self._to_count[number]
+        self._counted.append(CountTold(calls[index].text, frame, makes_steps))
 
     def take_counted(self) -> list[CountTold]:
         """The same of calls that were to be counted."""

@@ -220,9 +220,9 @@ class MailboxReader:
                     self.looks.heard(number, data[at : at + size])
                     at += size
                 elif tag == layout.TAG_COUNTED:
-                    _, number, makes_steps = layout.COUNTED.unpack_from(data, at)
+                    _, number, index, makes_steps = layout.COUNTED.unpack_from(data, at)
                     at += layout.COUNTED.size
-                    self.looks.heard_of_calls(number, bool(makes_steps))
+                    self.looks.heard_of_call(number, index, bool(makes_steps))
                 else:
                     break  # As above: a damaged ring. What was read so far stands.
         except (KeyError, struct.error):

@@ -3,40 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.libraries.step_sources import STEP_SOURCES
 from rlprof.model.counters import STEPS_RECOGNISED
 from rlprof.model.recording import Frame, Note
-from rlprof.recording.hot_lines import FIRST_US, HotLines
-from rlprof.recording.look_table import CountTold, calls_of
+from rlprof.recording.hot_lines import HotLines
+from rlprof.recording.look_table import CountTold, to_count
 from rlprof.syntax.operands import Operand
-from rlprof.syntax.steps import StepCall, step_call
+from rlprof.syntax.steps import StepCall, step_calls
+
+_ASKED: Final = 3
+"""Lines of a function in which its objects are looked for, the hottest: a sample comes to one of them soon."""
 
 _NAMED: Final = 3
 """Calls that the report names."""
 
 
+class Place(NamedTuple):
+    file: str
+    function: str
+    call: str
+    """As Python would write it."""
+
+
 class StepPlan:
-    """Finds the lines that step an environment by their source; the agent judges by what they return."""
+    """Finds calls that step an environment by their source; the agent judges by what they return."""
 
     def __init__(self, lines: HotLines) -> None:
         self._lines = lines
         self._is_over = False
-        self._next_us: dict[tuple[int, Frame], float] = {}
-        """The time of a line from which on a process is to be asked again."""
-        self._asked: dict[Frame, StepCall] = {}
-        self._others: set[Frame] = set()
-        """Lines whose calls return something else."""
-        self._counted: dict[tuple[int, Frame], int] = {}
+        self._next_us: dict[tuple[int, str, str], float] = {}
+        """The time of a process from which on one of its functions is to be asked again."""
+        self._others: set[Place] = set()
+        """Calls that return something else."""
+        self._counted: dict[tuple[int, Place], int] = {}
         """When the first of a process was counted, in µs of the run."""
 
     def heard(self, process: int, told: Iterable[CountTold], now_us: int) -> None:
-        for frame, makes_steps in told:
+        for call, frame, makes_steps in told:
+            place = Place(frame.file, frame.function, call)
             if makes_steps:
-                self._counted.setdefault((process, frame), now_us)
+                self._counted.setdefault((process, place), now_us)
             else:
-                self._others.add(frame)
+                self._others.add(place)
 
     def counted(self, names: Iterable[str]) -> None:
         """What a process counts by itself; where that tells its steps, nothing is looked for any more."""
@@ -48,35 +58,46 @@ class StepPlan:
         """What to ask a process for; ``ways`` are its stacks, innermost first."""
         if self._is_over:
             return []
-        found = {}
+        hot: dict[tuple[str, str], set[Frame]] = {}
         for way in ways:
-            hot = [frame for frame in reversed(way) if self._lines.is_hot(frame)]
-            # What the outermost steps may step others in turn.
-            frame = next(filter(self._call, hot), None)
-            call = self._call(frame) if frame is not None else None
-            if frame is not None and call is not None and self._is_due(process, frame):
-                self._next_us[process, frame] = 2 * self._lines.spent_us(frame)
-                self._asked[frame] = found[frame] = call
-        return [(frame, calls_of(call.method)) for frame, call in found.items()]
+            for frame in filter(self._lines.is_hot, reversed(way)):
+                calls = self._calls(frame)
+                if any(self._is_new(process, frame, call) for call in calls):
+                    hot.setdefault((frame.file, frame.function), set()).add(frame)
+                if any(frame.line in call.lines for call in calls):
+                    break  # What it steps may step others in turn.
+        wanted = []
+        for frames in hot.values():
+            if self._is_due(process, next(iter(frames))):
+                often = sorted(frames, key=lambda frame: (-self._lines.spent_us(frame), frame))
+                wanted += [(frame, to_count(self._calls(frame))) for frame in often[:_ASKED]]
+        return wanted
+
+    def _is_new(self, process: int, frame: Frame, call: StepCall) -> bool:
+        place = Place(frame.file, frame.function, call.text)
+        return place not in self._others and (process, place) not in self._counted
 
     def _is_due(self, process: int, frame: Frame) -> bool:
-        is_known = frame in self._others or (process, frame) in self._counted
-        return not is_known and self._lines.is_hot(
-            frame, self._next_us.get((process, frame), FIRST_US)
-        )
+        """Whether the function is to be asked; again after as much time."""
+        spent_us = self._lines.of_process_us(process)
+        key = process, frame.file, frame.function
+        if spent_us < self._next_us.get(key, 0.0):
+            return False
+        self._next_us[key] = 2 * spent_us
+        return True
 
-    def _call(self, frame: Frame) -> StepCall | None:
+    def _calls(self, frame: Frame) -> Sequence[StepCall]:
         module = self._lines.module(frame)
-        return step_call(module, frame.line) if module else None
+        return step_calls(module, frame.line) if module else ()
 
     def notes(self) -> list[Note]:
         """What was counted, and how to count something else."""
         if self._is_over or not self._counted:
             return []
-        frames = dict.fromkeys(frame for _, frame in self._counted)
+        places = dict.fromkeys(place for _, place in self._counted)
         calls = [
-            f"{self._asked[frame].text} in {frame.function} (line {frame.line} of {frame.file.rpartition('/')[2]})"
-            for frame in frames
+            f"{place.call} in {place.function} ({place.file.rpartition('/')[2]})"
+            for place in places
         ]
         named = ", ".join(calls[:_NAMED]) + (", ..." if len(calls) > _NAMED else "")
         since_s = min(self._counted.values()) / 1e6

@@ -43,28 +43,28 @@ def _chains(nodes: Iterator[ast.AST]) -> Iterator[Operand]:
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             yield from _operand(node.func.value)
-        steps = () if id(node) in inside else _steps(node)
+        steps = () if id(node) in inside else steps_to(node)
         if steps:
             inside.update(map(id, ast.walk(node)))
             yield from _operand(node)
 
 
 def _operand(node: ast.AST) -> Iterator[Operand]:
-    steps = _steps(node)
+    steps = steps_to(node)
     if 0 < len(steps) <= _MOST_STEPS and not (len(steps) == 1 and steps[0] in _BUILT_IN):
         text = ast.unparse(node)
         if len(text) <= _MOST_TEXT:
             yield Operand(text, steps)
 
 
-def _steps(node: ast.AST) -> tuple[str, ...]:
-    """Empty where the value depends on more than names."""
+def steps_to(node: ast.AST) -> tuple[str, ...]:
+    """The steps of an operand; empty where the value depends on more than names."""
     if isinstance(node, ast.Name):
         return (node.id,)
     if isinstance(node, ast.Attribute):
-        owner, step = _steps(node.value), f".{node.attr}"
+        owner, step = steps_to(node.value), f".{node.attr}"
     elif isinstance(node, ast.Subscript):
-        owner, step = _steps(node.value), _index(node.slice)
+        owner, step = steps_to(node.value), _index(node.slice)
     else:
         return ()
     return (*owner, step) if owner and step else ()

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.operands import steps_to
 
 _FEWEST_RESULTS: Final = 3
 """Observation, reward, end."""
@@ -19,27 +20,42 @@ class StepCall(NamedTuple):
     text: str
     """As Python would write it: ``world.step(action)``."""
     method: str
+    owner: tuple[str, ...]
+    """The object, by the steps of an ``Operand``."""
+    lines: range
+    """Those of its statement."""
 
 
-@lru_cache(maxsize=4096)
-def step_call(module: SourceModule, line: int) -> StepCall | None:
-    """The call on ``line`` that may step an environment; None where none does.
+def step_calls(module: SourceModule, line: int) -> tuple[StepCall, ...]:
+    """The calls that may step an environment, in the function that ``line`` lies in.
 
     ``obs, reward, over = world.step(action)`` is one if another method of ``world`` gives an observation too, and if
     the action is computed from the observation or from ``world``.
     """
-    for statement in module.statements_at(line):
-        unpacked = _unpacked_call(statement)
-        if unpacked is None:
-            continue
-        target, call, function = unpacked
-        owner = ast.unparse(function.value)
-        around = _read(_around(module, statement, [target, owner]), _imported(module))
-        seen = _copies(target, around)
-        is_begun = _is_begun(around, seen, owner, function.attr)
-        if is_begun and _is_acted_on(call, around, seen, owner):
-            return StepCall(ast.unparse(call), function.attr)
-    return None
+    function = module.function_at(line)
+    return _calls_of(module, function.first_line if function else 0)
+
+
+@lru_cache(maxsize=1024)
+def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
+    function = module.function_at(first_line)
+    own = [statement for statement in module.statements if statement.function is function]
+    calls = (_step_call(module, statement) for statement in own)
+    return tuple(call for call in calls if call)
+
+
+def _step_call(module: SourceModule, statement: Statement) -> StepCall | None:
+    unpacked = _unpacked_call(statement)
+    if unpacked is None:
+        return None
+    target, call, function = unpacked
+    owner, steps = ast.unparse(function.value), steps_to(function.value)
+    around = _read(_around(module, statement, [target, owner]), _imported(module))
+    seen = _copies(target, around)
+    is_begun = bool(steps) and _is_begun(around, seen, owner, function.attr)
+    if not is_begun or not _is_acted_on(call, around, seen, owner):
+        return None
+    return StepCall(ast.unparse(call), function.attr, steps, statement.lines)
 
 
 def _unpacked_call(statement: Statement) -> tuple[str, ast.Call, ast.Attribute] | None:

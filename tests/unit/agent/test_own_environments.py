@@ -16,7 +16,13 @@ import torch
 
 from rlprof.agent.inject.rlprof_agent import aside
 from rlprof.agent.inject.rlprof_agent.counted import own_environments
-from rlprof.agent.inject.rlprof_agent.counted.own_environments import OwnEnvironment, find, steps_of
+from rlprof.agent.inject.rlprof_agent.counted.own_environments import (
+    OwnEnvironment,
+    _instructions,
+    find,
+    steps_of,
+)
+from rlprof.agent.inject.rlprof_agent.layout import COUNTED_FILE
 
 Transition = namedtuple("Transition", "seen gain over")
 
@@ -48,16 +54,15 @@ class Taught(World):
 def sample(name: str) -> Callable[[], None]:
     def look() -> None:
         called = sys._getframe(1)
-        # The frame of a counted call lies between.
         caller = called.f_back
         assert caller is not None
-        if caller.f_code.co_filename == "<frozen importlib._bootstrap of rlprof>":
-            called, caller = caller, caller.f_back
+        if caller.f_code.co_filename == COUNTED_FILE:
+            caller = caller.f_back
         assert caller is not None
-        own = find(called, name)
+        own = find(called.f_locals["self"], name)
         caught.append(own)
         if own is not None:
-            own.count_at(caller.f_code, caller.f_lasti)
+            own.count_at(caller.f_code, caller.f_lineno, caller.f_lineno)
 
     return look
 
@@ -206,12 +211,29 @@ def test_a_class_made_anew_each_time_is_left_alone(monkeypatch):
     assert caught == [None]
 
 
-def test_functions_have_no_class_to_count_in():
-    def called(first: object) -> OwnEnvironment | None:
-        return find(sys._getframe(), "called") if first else None
+def test_what_is_no_method_of_a_class_is_left_alone():
+    world = World()
+    vars(world)["about"] = len
 
-    assert called(3) is None
-    assert called(World()) is None
+    assert find(3, "bit_length") is None
+    assert find(world, "missing") is None
+    assert find(Transition, "index") is None
+
+
+def test_instructions_are_told_by_line():
+    def code() -> list[int]:
+        first = [1]
+        first.append(2)
+        return first
+
+    start = code.__code__.co_firstlineno
+    one, other = (
+        set(_instructions(code.__code__, range(at, at + 1))) for at in (start + 1, start + 2)
+    )
+
+    assert one
+    assert other
+    assert not one & other
 
 
 class Many:

@@ -10,6 +10,8 @@ from rlprof.recording.hot_lines import HotLines
 from rlprof.recording.look_table import CountTold
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.step_plan import StepPlan
+from rlprof.syntax.module import parse
+from rlprof.syntax.steps import step_calls
 
 SCRIPT = """\
 class Many:
@@ -18,7 +20,7 @@ class Many:
             x = world.begin()
             x, gain, over = world.advance(moves[x])
         return x, gain, over
-
+    def seen(self): return self.worlds
 def train(worlds, policy):
     x = worlds.begin()
     while True:
@@ -33,6 +35,7 @@ class Run:
     def __init__(self, file: Path) -> None:
         file.write_text(SCRIPT)
         self.train, self.logs = Frame(str(file), "train", 11), Frame(str(file), "train", 12)
+        self.other = Frame(str(file), "Many.seen", 7)
         self.inner = Frame(str(file), "Many.advance", 5)
         self._stacks = StackTable()
         self._lines = HotLines(self._stacks)
@@ -42,7 +45,7 @@ class Run:
         """For a window; the lines whose calls are to be counted."""
         ways = self._lines.add(process, {self._stacks.node(frames): cpu_us})
         wanted = self.plan.wanted(process, ways)
-        assert all(operands[0].steps == (COUNT + "advance",) for _, operands in wanted)
+        assert all(operands[0].steps[0] == COUNT + "advance" for _, operands in wanted)
         return [frame for frame, _ in wanted]
 
 
@@ -51,17 +54,29 @@ def run(tmp_path: Path) -> Run:
     return Run(tmp_path / "train.py")
 
 
-def test_the_line_that_steps_is_asked_for_once_it_is_hot(run):
-    assert run.works(20 * MS, run.train) == []
-    assert run.works(20 * MS, run.train) == [run.train]
-    assert run.works(500 * MS, run.logs) == []
+def told(run: Run, makes_steps: bool) -> CountTold:
+    return CountTold("worlds.advance(policy(x))", run.train, makes_steps)
+
+
+def test_a_function_that_steps_is_asked_once_a_line_of_it_is_hot(run):
+    assert run.works(20 * MS, run.logs) == []
+    assert run.works(20 * MS, run.logs) == [run.logs]
+    assert run.works(500 * MS, run.other) == []
+
+
+def test_what_is_asked_for_is_the_statement_and_its_object(run):
+    run.works(40 * MS, run.logs)
+
+    (call,) = step_calls(parse(SCRIPT), run.logs.line)
+
+    assert (call.method, call.owner, call.lines) == ("advance", ("worlds",), range(11, 12))
 
 
 def test_environments_within_one_are_left_to_it(run):
     assert run.works(100 * MS, run.train, run.inner) == [run.train]
 
 
-def test_it_is_asked_for_more_seldom_and_in_each_process(run):
+def test_it_is_asked_more_seldom_and_in_each_process(run):
     asked = [bool(run.works(40 * MS, run.train)) for _ in range(16)]
 
     assert asked[0]
@@ -72,28 +87,26 @@ def test_it_is_asked_for_more_seldom_and_in_each_process(run):
 @pytest.mark.parametrize("makes_steps", [True, False])
 def test_what_was_judged_is_not_asked_for_again(run, makes_steps):
     run.works(40 * MS, run.train)
-    run.plan.heard(0, [CountTold(run.train, makes_steps)], 1_500_000)
+    run.plan.heard(0, [told(run, makes_steps)], 1_500_000)
 
     assert run.works(900 * MS, run.train) == []
     assert bool(run.plan.notes()) is makes_steps
 
 
 def test_the_report_says_what_was_counted_and_how_to_choose(run):
-    run.works(40 * MS, run.train)
-    run.plan.heard(0, [CountTold(run.train, True)], 1_500_000)
+    run.plan.heard(0, [told(run, True)], 1_500_000)
 
     (note,) = run.plan.notes()
 
     assert (note.level, note.slug) == ("info", "steps-recognised")
-    assert "worlds.advance(policy(x)) in train (line 11 of train.py)" in note.text
+    assert "worlds.advance(policy(x)) in train (train.py)" in note.text
     assert "from second 1.5 on" in note.text
     assert "--steps-from" in note.text
     assert "--sps-pattern" in note.text
 
 
 def test_where_something_else_counts_steps_none_are_looked_for(run):
-    run.works(40 * MS, run.train)
-    run.plan.heard(0, [CountTold(run.train, True)], 1_500_000)
+    run.plan.heard(0, [told(run, True)], 1_500_000)
     run.plan.counted(["updates", "steps:recognised"])
     assert run.works(100 * MS, run.train, process=1) == [run.train]
 

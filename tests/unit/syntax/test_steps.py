@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from rlprof.syntax.module import parse
-from rlprof.syntax.steps import step_call
+from rlprof.syntax.steps import step_calls
 
 
 def found(text: str) -> str:
@@ -14,8 +14,7 @@ def found(text: str) -> str:
     module = parse(text)
     assert module is not None
     line = next(i for i, it in enumerate(text.splitlines(), start=1) if it.endswith("# here"))
-    call = step_call(module, line)
-    return call.text if call else ""
+    return next((call.text for call in step_calls(module, line) if line in call.lines), "")
 
 
 STEPS = {

@@ -199,8 +199,8 @@ TAG_LOOK = 5
 LOOK = struct.Struct("=BIH")
 """tag, frame id, bytes of the descriptions; then these, in the order of the paths that were asked for."""
 TAG_COUNTED = 6
-COUNTED = struct.Struct("=BIB")
-"""tag, frame id, and whether the call that was to be counted there makes steps."""
+COUNTED = struct.Struct("=BIBB")
+"""tag, frame id, the number of the path among those asked for, and whether the call that it names makes steps."""
 
 MAX_NAME = 0x7FFF
 """Longest file or function name kept, in bytes."""

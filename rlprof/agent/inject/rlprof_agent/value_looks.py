@@ -5,8 +5,8 @@ A path is a name and the steps from it: ``.attribute``, ``i`` and a number, or `
 with it. A description is fields ``name=value``; what is first in a container has its own as ``first.name=value``.
 An empty one stands for a name that nothing was found for.
 
-In place of paths the recorder may give ``COUNT`` and the name of a method: the next time that the frame calls it, its
-calls from there begin to be counted as steps.
+A path that begins with ``COUNT`` and the name of a method goes on with the first and the last line of a statement and a path
+to an object: from then on its calls in that statement are counted as steps.
 """
 
 from __future__ import annotations
@@ -113,6 +113,12 @@ def look(frame: FrameType, paths: str) -> str:
 
 def _followed(steps: list[str], names: Any, frame: FrameType) -> str:
     """The description of what is at the end of ``steps``, or of how the program would get on from there."""
+    value, computed = _at_the_end(steps, names, frame)
+    return computed if value is _MISSING else PART.join(_fields(value, ""))
+
+
+def _at_the_end(steps: list[str], names: Any, frame: FrameType) -> tuple[Any, str]:
+    """The value at the end of ``steps``, or ``_MISSING`` and a description of what would compute it."""
     value = names.get(steps[0], _MISSING)
     for outer in (frame.f_globals, frame.f_builtins):
         if value is _MISSING and type(outer) is dict:
@@ -120,12 +126,12 @@ def _followed(steps: list[str], names: Any, frame: FrameType) -> str:
     computed = ""
     for step in steps[1:]:
         if value is _MISSING:
-            return ""
+            return _MISSING, ""
         if step[0] == ".":
             value, computed = _attribute(value, step[1:])
         else:
             value = _item(value, step)
-    return computed if value is _MISSING else PART.join(_fields(value, ""))
+    return value, computed
 
 
 def _item(container: Any, step: str) -> Any:
@@ -333,8 +339,8 @@ class ValueLooks:
         """Paths, by the number of the frame."""
         self._in_vain: set[int] = set()
         """Stacks in which no frame is wanted."""
-        self._counted: dict[int, own_environments.OwnEnvironment] = {}
-        """Whose calls are counted, by the number of the frame, until that is told."""
+        self._counted: dict[tuple[int, int], own_environments.OwnEnvironment] = {}
+        """Whose calls are counted, by the number of the frame and that of the path, until that is told."""
 
     @property
     def are_due(self) -> bool:
@@ -371,43 +377,50 @@ class ValueLooks:
         self._tell_what_counts()
         if stack in self._in_vain or not self.wanted:
             return
-        frame, called, left = innermost, None, _MOST_AT_ONCE
+        frame, left = innermost, _MOST_AT_ONCE
         while frame is not None and left:
             number = numbers.get((id(frame.f_code), frame.f_lasti), -1)
             paths = self.wanted.get(number)
-            if paths is not None and paths[0] == COUNT:
-                if called is not None and self._count(number, frame, called, paths[1:]):
-                    left -= 1
-            elif paths is not None and may_look(frame, innermost):
+            if paths is not None and may_look(frame, innermost):
                 del self.wanted[number]
                 left -= 1
+                if paths[0] == COUNT:
+                    self._count(number, frame, paths)
+                    frame = frame.f_back
+                    continue
                 told = look(frame, paths).encode("utf-8", "backslashreplace")
                 if len(told) <= layout.MAX_NAME:
                     head = layout.LOOK.pack(layout.TAG_LOOK, number, len(told))
                     self._mailbox.write(head + told)
-            frame, called = frame.f_back, frame
+            frame = frame.f_back
         if left == _MOST_AT_ONCE:
             self._in_vain.add(stack)
             if len(self._in_vain) >= _PATIENCE:
                 self._want_nothing()
 
-    def _count(self, number: int, caller: FrameType, called: FrameType, name: str) -> bool:
-        """Begin to count the calls of the method ``name`` that ``caller`` makes; whether it was in the midst of one."""
-        if not may_look(called, called):
-            return False
-        own = own_environments.find(called, name)
-        if own is None:
-            return False
-        del self.wanted[number]
-        own.count_at(caller.f_code, caller.f_lasti)
-        self._counted[number] = own
-        return True
+    def _count(self, number: int, frame: FrameType, paths: str) -> None:
+        """Begin to count the calls that ``paths`` name, where ``frame`` has their objects by now."""
+        code = frame.f_code
+        for index, path in enumerate(paths.split(LINE)):
+            method, first, last, *owner = path.split(PART)
+            names = frame.f_locals
+            try:
+                stepped, _ = _at_the_end(owner, names, frame)
+            finally:
+                if _KEEPS_SNAPSHOT and code.co_flags & _CO_OPTIMIZED:
+                    names.clear()
+            own = None
+            if stepped is not _MISSING:
+                own = own_environments.find(stepped, method[len(COUNT) :])
+            if own is not None:
+                own.count_at(code, int(first), int(last))
+                self._counted[number, index] = own
 
     def _tell_what_counts(self) -> None:
         """Those whose first result has come."""
-        for number, own in list(self._counted.items()):
+        for place, own in list(self._counted.items()):
             if own.is_judged:
                 self._mailbox.write(
-                    layout.COUNTED.pack(layout.TAG_COUNTED, number, min(1, own.size))
+                    layout.COUNTED.pack(layout.TAG_COUNTED, *place, min(1, own.size))
                 )
-                del self._counted[number]
+                del self._counted[place]

@@ -1,7 +1,7 @@
 """An environment of the program's own, which the recorder has found in its source: calls of its step from one place.
 
-The recorder names the line, which has been seen to be hot, and the method that it calls. A sample in that method
-gives its object, and so the class that is changed; the first result says whether it is a step at all.
+The recorder names the line and the method that it calls. A sample in the function of that line gives the object, and so the class
+that is changed; the first result says whether it is a step at all.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from .calls import in_place_of, is_counting, takes_self_and_one_more
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import CodeType, FrameType
+    from collections.abc import Iterator
+    from types import CodeType
     from typing import Any, Optional
 
 NAME = "steps:recognised"
 
 _CO_GENERATORS = 32 | 128 | 512
-_CO_OPTIMIZED = 1
-_CALL_AND_ITS_CACHE = 8
-"""Bytes: a frame that calls is at the call or at the end of its inline cache, by how Python made the call."""
 _MOST_PARTS = 6
 """Of a result: observation, reward, terminated, truncated, information, and one more."""
 _LOCAL = "<locals>"
@@ -60,15 +58,14 @@ class OwnEnvironment:
         self._owner, self._name, self._original = owner, name, original
         self.counted = _counted(original, self)
 
-    def count_at(self, code: CodeType, at: int) -> None:
-        """Raises TypeError for a class whose attributes are fixed."""
+    def count_at(self, code: CodeType, first: int, last: int) -> None:
+        """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
         if not self.places:
             type.__setattr__(self._owner, self._name, self.counted)
             aside.takes_part(self)
         if id(code) not in self.places:
             self._codes.append(code)
-        around = range(at - _CALL_AND_ITS_CACHE, at + _CALL_AND_ITS_CACHE + 1)
-        self.places.setdefault(id(code), set()).update(around)
+        self.places.setdefault(id(code), set()).update(_instructions(code, range(first, last + 1)))
 
     def step_aside(self) -> None:
         if self._owner.__dict__.get(self._name) is self.counted:
@@ -97,21 +94,32 @@ class OwnEnvironment:
         return SimpleNamespace, (), {"size": 1, "places": {}}
 
 
-def find(called: FrameType, name: str) -> Optional[OwnEnvironment]:
-    """The method that is at work in ``called``, if it was called by the attribute ``name`` of an object and can be counted."""
-    code = called.f_code
-    names = called.f_locals
-    try:
-        stepped = names.get(code.co_varnames[0]) if code.co_argcount else None
-    finally:
-        if sys.version_info < (3, 13) and code.co_flags & _CO_OPTIMIZED:
-            names.clear()
+def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:
+    """The method ``name`` of an object's class; None where that cannot be counted."""
     for owner in _classes_of(type(stepped)):
         found = _members_of(owner).get(name)
         if found is not None:
-            is_called = type(found) is FunctionType and found.__code__ is code
-            return _counting(owner, name, found) if is_called else None
+            return _counting(owner, name, found) if type(found) is FunctionType else None
     return None
+
+
+def _instructions(code: CodeType, lines: range) -> Iterator[int]:
+    """Where in ``code`` its lines are; a frame that calls is at the call or in its inline cache, by how Python made it."""
+    lines_of: Any = getattr(code, "co_lines", None)
+    for start, end, line in lines_of() if lines_of is not None else _lines_before_3_10(code):
+        if line in lines:
+            yield from range(start, end)
+
+
+def _lines_before_3_10(code: CodeType) -> Iterator[tuple[int, int, int]]:
+    table = code.co_lnotab
+    start, line = 0, code.co_firstlineno
+    for at in range(0, len(table), 2):
+        bytes_on, lines_on = table[at], table[at + 1]
+        yield start, start + bytes_on, line
+        start += bytes_on
+        line += lines_on - 256 if lines_on > 127 else lines_on
+    yield start, len(code.co_code), line
 
 
 def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:
