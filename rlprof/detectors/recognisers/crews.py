@@ -107,7 +107,7 @@ def paused_us(
 def _is_known(frame: Frame, kind: WaitKind | None) -> bool:
     """Whether it is known why a thread sleeps there, or not known where it sleeps."""
     known = kind in FOR_OTHERS or kind in (WaitKind.LOCK, WaitKind.SLEEP)
-    return known or frame.function in _UNLOCATED
+    return known or frame.function in UNLOCATED
 
 
 @dataclass(frozen=True, slots=True)
