@@ -14,12 +14,13 @@ from rlprof.detectors.recognisers.worker_start import (
     is_heavy,
     making_nodes,
     runs_in_worker,
+    starting_nodes,
     worker_start,
 )
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree, Cost, sum_costs
-from rlprof.model.finding import Confidence, Finding, Range, Remainder, Saving
+from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.roles import SERVICES
@@ -90,19 +91,31 @@ def _imports(start: WorkerStart, profile: Profile) -> Finding:
     share = start.us / profile.run.wall_us
     modules = _modules(start, profile.start_up)
     what = " and ".join(modules[:2])
-    lines = UserLines(profile.start_up, profile.sources, profile.started_package)
-    weights = _weights(start.nodes, profile.start_up, lines)
     number = len(start.processes)
     return Finding(
         title=f"{count(number)} worker{'s' if number != 1 else ''} import"
         f"{'s' if number == 1 else ''} {what or 'modules'} for {percent(share)} of the run",
         phase=PhaseKind.START_UP,
         savings=(Saving(start.nodes, _removable(start, profile)),),
-        locations=lines.locations(weights, profile.run.wall_us)[:SHOWN_LINES],
+        locations=_import_locations(start, profile)[:SHOWN_LINES],
         evidence=tuple(_import_evidence(start, profile, modules)),
         fix=_fix(start),
         confidence=Confidence.BOUNDED,
     )
+
+
+def _import_locations(start: WorkerStart, profile: Profile) -> tuple[Location, ...]:
+    """Where the imports are; of processes that are made again and again where they are started comes first."""
+    lines = UserLines(profile.start_up, profile.sources, profile.started_package)
+    imports = lines.locations(_weights(start.nodes, profile.start_up, lines), profile.run.wall_us)
+    if not start.remade:
+        return imports
+    made: tuple[Location, ...] = ()
+    for tree in (profile.steady, profile.start_up):
+        lines = UserLines(tree, profile.sources, profile.started_package)
+        weights = _weights(starting_nodes(tree), tree, lines)
+        made += lines.locations(weights, profile.run.wall_us)
+    return made + imports
 
 
 def _removable(start: WorkerStart, profile: Profile) -> Range:
@@ -216,7 +229,8 @@ def _describe_maker(activity: Activity, profile: Profile) -> _Maker:
         waited=(waited - both) / steady,
         nodes=nodes,
         wait_nodes=frozenset[int]().union(*(wait.nodes for wait in waits)),
-        weights=_weights(nodes, activity.tree, lines),
+        # What joins them takes longer, and stays.
+        weights=_weights(starting_nodes(activity.tree) or nodes, activity.tree, lines),
     )
 
 

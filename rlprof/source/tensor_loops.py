@@ -91,7 +91,9 @@ def _found(
                 of_numbers=turns.are_numbers,
                 of_one_column=turns.are_of_one_column,
             )
-            found |= dict.fromkeys(set(turns.lines()) - needed - found.keys(), what)
+            # Where nothing in a turn is written in Python, all its time is seen at the last line.
+            lines = {*turns.body_lines(), loop.lineno} if backwards else set(turns.lines())
+            found |= dict.fromkeys(lines - needed - found.keys(), what)
         if turns.need_each_other:
             needed.update(turns.body_lines())
     return found

@@ -146,6 +146,19 @@ class SourceModule:
             ):
                 yield node
 
+    def turn_ending_at(self, line: int) -> Sequence[Statement]:
+        """The statements of a turn of the innermost loop around ``line``; none where another comes after it there."""
+        function = self.function_at(line)
+        around = [
+            node
+            for node in ast.walk(function.node if function else self.tree)
+            if isinstance(node, Loop) and node.lineno < line <= (node.end_lineno or node.lineno)
+        ]
+        loop = max(around, key=lambda it: it.lineno, default=None)
+        if loop is None or line < loop.body[-1].lineno:
+            return ()
+        return [it for it in self.statements if loop.lineno < it.first_line <= line]
+
     def in_loop(self, line: int) -> bool:
         """Whether ``line`` lies in a loop or a comprehension of its function."""
         statement = self.statement_at(line)

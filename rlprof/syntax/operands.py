@@ -27,13 +27,19 @@ class Operand(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
-    """Those of the statements on ``line``, their targets included, and of what the loops around it go through."""
+    """Those of the statements on ``line``, their targets included, and of what the loops around it go through.
+
+    At the end of a loop's turn those of the whole turn, too: where nothing else is called that is written in
+    Python, the interpreter looks for signals there alone, and all of the loop's time is seen at that line.
+    """
     statements = module.statements_at(line)
     found: dict[Operand, None] = {}
     for statement in statements:
         found |= dict.fromkeys(_chains(statement.walk()))
     for loop in module.loops_around(line) if statements else ():
         found |= dict.fromkeys(_chains(ast.walk(loop.iter)))
+    for statement in module.turn_ending_at(line) if statements else ():
+        found |= dict.fromkeys(_chains(statement.walk()))
     return tuple(found)[:MOST_OPERANDS]
 
 

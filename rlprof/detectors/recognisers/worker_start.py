@@ -156,7 +156,7 @@ def _entry(frame: Frame) -> str:
 _MAKES: Final = re.compile(
     r"[/\\]multiprocessing[/\\](popen_\w+|pool|process)\.py$|[/\\]concurrent[/\\]futures[/\\]process\.py$"
 )
-_MAKING: Final = frozenset(
+_STARTING: Final = frozenset(
     {
         "start",
         "_launch",
@@ -166,30 +166,41 @@ _MAKING: Final = frozenset(
         "_launch_processes",
         "_spawn_process",
         "_adjust_process_count",
-        "terminate",
-        "_terminate_pool",
-        "join",
-        "shutdown",
-        "close",
     }
 )
+"""Functions that make processes."""
+
+_MAKING: Final = _STARTING | {"terminate", "_terminate_pool", "join", "shutdown", "close"}
 """Functions that make or end processes."""
 
 
 def making_nodes(tree: CallTree) -> frozenset[int]:
     """Nodes with time in which processes are made and ended, what runs in them left out."""
-    making: set[int] = set()
+    return _nodes_in(tree, _MAKING)
+
+
+def starting_nodes(tree: CallTree) -> frozenset[int]:
+    """Those of ``making_nodes`` in which processes are made."""
+    return _nodes_in(tree, _STARTING)
+
+
+def _nodes_in(tree: CallTree, functions: Collection[str]) -> frozenset[int]:
+    inside: set[int] = set()
     for node in tree.hot_nodes():
         frame = tree.frame(node)
         if _entry(frame):
             continue
-        if tree.nodes[node].parent in making or _makes(frame):
-            making.add(node)
-    return frozenset(node for node in making if tree.self_cost(node).wall_us)
+        if tree.nodes[node].parent in inside or _is_one_of(frame, functions):
+            inside.add(node)
+    return frozenset(node for node in inside if tree.self_cost(node).wall_us)
 
 
 def _makes(frame: Frame) -> bool:
-    return last_name(frame.function) in _MAKING and bool(_MAKES.search(frame.file))
+    return _is_one_of(frame, _MAKING)
+
+
+def _is_one_of(frame: Frame, functions: Collection[str]) -> bool:
+    return last_name(frame.function) in functions and bool(_MAKES.search(frame.file))
 
 
 def runs_in_worker(node: int, tree: CallTree, known: dict[int, bool]) -> bool:

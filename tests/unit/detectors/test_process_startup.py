@@ -182,6 +182,27 @@ def test_names_pools_that_are_made_in_the_loop():
     assert "the whole set was made 20 times" in finding.evidence[1]
 
 
+def test_the_place_is_where_processes_are_started_however_long_joining_them_takes():
+    joins = (
+        TRAIN.at("returns", "<module>"),
+        f"{STDLIB}/multiprocessing/process.py:149 BaseProcess.join",
+    )
+    run = a_run("train.py", start_up_s=0.5, steady_s=10.0).with_run(host={"usable_cores": "2"})
+    run.process("main", steps=10_000).spends(1.0, *MAKES).spends(9.0, *joins, idle=True)
+    for name in range(40):
+        run.process(f"worker {name}").spends(0.2, *RUNS[2:], "train.py:20 episode")
+    recording = run.recording()
+    each = recording.run.wall_us // 40
+    processes = tuple(
+        it if it.id == 0 else lives(it, it.id * each - each, it.id * each - 1)
+        for it in recording.processes
+    )
+
+    (finding,) = found_in(replace(recording, processes=processes))
+
+    assert lines_of(finding)[0] == TRAIN.line("with Pool")
+
+
 def test_silent_just_under_the_time_that_making_takes():
     assert found_in(remade_pools(making_s=10 * (MIN_MAKING - 0.005))) == []
     assert len(found_in(remade_pools(making_s=10 * (MIN_MAKING + 0.005)))) == 1

@@ -94,6 +94,22 @@ def test_a_spin_on_a_saturated_host_is_priced_by_its_cpu_time():
     assert priced.process_roles == ("main",)
 
 
+def test_on_full_cores_a_thread_that_never_waits_may_be_what_bounds_the_rate():
+    """A learner saves at each update while two actors compute: 0.40 was measured."""
+    run = a_run(steady_s=10).with_run(host={"usable_cores": "2"})
+    run.process("learner", steps=500).spends(2.5, "save.py:3 save", cpu=0.3)
+    run.spends(7.5, "train.py:12 learn", cpu=0.9)
+    for name in ("one", "two"):
+        run.process(name).spends(10, "act.py:5 act", cpu=0.6)
+
+    saved = price_one(profile_of(run), "save.py").saved_share
+    others = price_one(profile_of(run), "act.py").saved_share
+
+    assert saved.low < 0.1
+    assert 0.25 < saved.high < 0.45
+    assert others.high > 0.5  # Theirs is CPU time as before.
+
+
 def test_beside_others_a_message_is_priced_with_and_without_the_team_that_waits_for_cores():
     """One busy program on two cores, torch with a thread for each; 0.15 (0.13 to 0.19) was measured, and on another
     day 0.42 (0.26 to 0.49).

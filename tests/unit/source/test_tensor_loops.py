@@ -138,7 +138,32 @@ def test_tells_recursions_from_the_end(body):
 def test_a_recursion_claims_rows_whose_tensor_the_text_does_not_show():
     found = loops("for i in reversed(range(n)):\n    on = 1 - x[i]\n    last = t[i] + on * last")
 
-    assert set(found) == {"on = 1 - x[i]", "last = t[i] + on * last"}
+    assert set(found) == {
+        "for i in reversed(range(n)):",
+        "on = 1 - x[i]",
+        "last = t[i] + on * last",
+    }
+
+
+def test_a_recursion_claims_its_whole_body():
+    """Without a call of Python's in it, all of its time is seen at its last line."""
+    found = loops(
+        "for i in reversed(range(n)):\n    last = t[i] + 0.9 * last\n    x.insert(0, last)"
+    )
+
+    assert "x.insert(0, last)" in found
+
+
+def test_tensors_that_the_text_does_not_show_are_known_by_their_values():
+    text = textwrap.dedent("""
+    def returns(rewards, last):
+        for t in reversed(range(len(rewards))):
+            last = rewards[t] + 0.99 * last
+            found[t] = last
+    """)
+
+    assert tensor_loops(text) == {}
+    assert set(tensor_loops(text, frozenset({SeenTensor(5, "rewards", (64, 16))}))) == {3, 4, 5}
 
 
 def test_silent_on_a_recursion_over_arrays_and_lists():
@@ -181,7 +206,7 @@ def test_follows_tensors_into_the_functions_of_the_file():
             returns(self.rewards)
     """
 
-    assert [it.tensor for it in tensor_loops(textwrap.dedent(text)).values()] == ["rewards"]
+    assert [it.tensor for it in tensor_loops(textwrap.dedent(text)).values()] == ["rewards"] * 2
 
 
 def test_silent_on_a_file_with_an_expression_too_deep_to_follow():

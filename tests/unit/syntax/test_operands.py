@@ -44,6 +44,19 @@ def test_goes_with_what_the_loops_around_it_go_through():
     assert names(text, 4)[-2:] == ["self.members", "plans"]
 
 
+def test_the_last_line_of_a_loop_goes_with_the_whole_turn():
+    """All time of a loop that calls nothing of Python's is seen there."""
+    text = """
+    def turn(rewards):
+        for t in order:
+            delta = rewards[t] - values[t]
+            out[t] = delta
+    """
+
+    assert {"rewards", "values"} <= set(names(text, 5))
+    assert "out" not in names(text, 4)
+
+
 def test_steps_tell_attributes_from_keys():
     module = parse("x = batch['obs'].rows[2]")
     assert module is not None
