@@ -12,6 +12,7 @@ from rlprof.report import wording
 _COUNTERS: Final = {
     counters.UPDATES: "Updates",
     counters.BATCHES: "Batches",
+    counters.ITERATIONS: "Iterations",
     counters.IPC_MESSAGES: "Messages sent",
     counters.IPC_BYTES: "Sent in messages",
     counters.LOG_RECORDS: "Log records",

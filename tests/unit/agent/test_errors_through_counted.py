@@ -130,6 +130,13 @@ def calls():
     yield lambda: Tensor().copy_(Tensor())
 """
 
+IN_A_BAR = """
+class tqdm:
+    def update(self, n=1): raise ValueError("no terminal")
+def calls():
+    yield lambda: tqdm().update(2)
+"""
+
 IN_A_COMPILER = """
 class VariableBuilder:
     def __call__(self, value): raise RuntimeError("cannot be traced")
@@ -163,6 +170,7 @@ LIBRARIES = {
     "torchrl.envs.async_envs": (IN_A_STEP, IN_AN_OWN_HOOK),
     "torchrl.envs.batched_envs": (IN_A_STEP, IN_AN_OWN_HOOK),
     "torchrl.envs.common": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "tqdm.std": (IN_A_BAR,),
 }
 """Stand-ins that fail, by the module that is watched."""
 

@@ -16,14 +16,14 @@ def count_updates(module: ModuleType) -> None:
     """A bar that is gone through tells ten times a second; the rest after the last of these is not counted."""
     iterations = counter("iterations:tqdm")
     bars: Any = module.tqdm
-    update = bars.update
+    original = bars.update
     __class__ = None
 
     def counted(self: Any, n: Any = 1) -> Any:
         if False:
             return __class__
         try:
-            result = update(self, n)
+            result = original(self, n)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
@@ -32,4 +32,4 @@ def count_updates(module: ModuleType) -> None:
             iterations.cell[0] += n
         return result
 
-    aside.Replaced(bars, "update", in_place_of(update, counted))
+    aside.Replaced(bars, "update", in_place_of(original, counted))
