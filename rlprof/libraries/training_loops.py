@@ -8,7 +8,7 @@ from rlprof.libraries.base import EVERYTHING, Library
 
 LIBRARY: Final = Library(
     name="training loops",
-    packages=("sample_factory", "tianshou", "transformers"),
+    packages=("sample_factory", "transformers"),
     also=("acme", "optuna", "rl_games", "rsl_rl", "sb3_contrib", "skrl"),
     drives=EVERYTHING,
 )

@@ -30,7 +30,7 @@ def operation_in_words(
         chosen = [call for call in calls if _is_compiled(call, known)]
     told = [words for call in chosen[:2] if (words := _call(call, known))]
     told += _texts(statement, known)
-    if not told:
+    if not told and not called:
         told = list(_arithmetic(statement, known))[:1]
     return "; ".join(told)
 

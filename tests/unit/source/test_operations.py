@@ -62,6 +62,7 @@ def words(text: str, *called: str, **seen: str) -> str:
         ("y = T(rows)", [], {"T": BUILTIN + "torch._VariableFunctionsClass.tensor", "rows": "type=list length=3 first.type=float"},
          "torch.tensor of rows: list of 3 (float first)"),
         ("y = unknown(z)", [], {}, ""),
+        ("y = run(every=1 / n)", ["run"], {"n": "type=int"}, ""),
     ],
 )  # fmt: skip
 def test_tells_what_is_done_to_what(
