@@ -79,11 +79,12 @@ class UserLines:
         for test, known in (
             (_is_the_users, self._owner),
             (self._is_packaged, self._packaged),
-            (_is_wrapping, self._nameless),
+            (_wraps_or_begins, self._nameless),
         ):
             found = nearest(self.tree.nodes, node, test, known)
             if found != NO_PARENT:
-                return found
+                # What spawns a worker is ``python -c``, too, and nobody's line.
+                return NO_PARENT if begins_process(self.tree.frame(found)) else found
         return NO_PARENT
 
     def is_yours(self, frame: Frame) -> bool:
@@ -190,6 +191,10 @@ def _is_the_users(frame: Frame) -> bool:
 def begins_process(frame: Frame) -> bool:
     """Whether what is below runs in a worker: the stacks of forked ones go on from that of who forked them."""
     return last_name(frame.function) == "_bootstrap" and file_name(frame.file) == "process.py"
+
+
+def _wraps_or_begins(frame: Frame) -> bool:
+    return _is_wrapping(frame) or begins_process(frame)
 
 
 def _is_wrapping(frame: Frame) -> bool:

@@ -17,6 +17,9 @@ _CONSOLE_SCRIPT: Final = re.compile(r"[/\\](bin[/\\][^/\\.]+|Scripts[/\\][^/\\]+
 _CONSOLE_SCRIPT_LINES: Final = 12
 """What pip and uv write to start an entry point has at most ten lines."""
 
+_OF_A_PROJECT: Final = 0.01
+"""Part of the time below a project's code from which on it began there: less is a torn stack."""
+
 
 def is_console_script(frame: Frame) -> bool:
     """Whether the frame is of ``bin/train`` as an installer writes it, to call an entry point."""
@@ -31,7 +34,8 @@ def started_package(tree: CallTree) -> str:
     """The top-level package in which the main threads begin; empty where they begin in a project.
 
     ``python -m my_package.train`` with ``my_package`` in site-packages gives ``my_package``. The
-    time below the outermost frame that neither the standard library nor a launcher owns decides.
+    time below the outermost frame that neither the standard library nor a launcher owns decides. Workers that a library
+    spawns begin in that library, but its user is whoever has a project's code at the beginning of another process.
     """
     votes: dict[str, int] = defaultdict(int)
     pending = [root for root in tree.roots() if not _starts_a_thread(tree.frame(root))]
@@ -45,7 +49,9 @@ def started_package(tree: CallTree) -> str:
             pending += tree.children(node)
         else:
             votes[package] += tree.total_cost(node).wall_us
-    return max(votes, key=lambda package: (votes[package], package), default="")
+    if votes.get("", 0) >= _OF_A_PROJECT * sum(votes.values()):
+        return ""
+    return max(votes, key=lambda package: (votes[package], package))
 
 
 def _only_passes_on(frame: Frame, package: str) -> bool:

@@ -149,6 +149,20 @@ def test_names_no_more_than_a_few():
     assert len(found(run)) == MAX_FINDINGS
 
 
+def test_a_worker_that_a_library_spawned_is_named_by_the_librarys_line():
+    spawned = (
+        "<string>:1 <module>",
+        f"{STDLIB}/multiprocessing/spawn.py:122 spawn_main",
+        f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap",
+    )
+    run = a_training().spends(6.0, *spawned, f"{SITE}/collecting/worker.py:9 collect")
+    thin(run, 4.0)
+
+    (finding,) = found(run)
+
+    assert finding.locations[0].file == f"{SITE}/collecting/worker.py"
+
+
 def test_rlprofs_own_step_counts_for_the_line_that_calls_it():
     script = Script("train.py", "rlprof.step()\n")
     run = a_training().spends(6.0, "train.py:1 main", "/src/rlprof/__init__.py:34 step")

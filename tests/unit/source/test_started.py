@@ -69,6 +69,15 @@ def test_a_launcher_is_not_what_was_started(launcher):
     assert started(*RUNPY, frame) == ""
 
 
+def test_workers_that_a_library_spawns_are_not_what_was_started():
+    run = a_run().process("main", steps=10).spends(1.0, "train.py:3 <module>", NUMPY)
+    spawned = (f"{STDLIB}/multiprocessing/spawn.py:122 spawn_main", f"{SITE}/collectors/run.py:9 f")
+    for _ in range(3):
+        run.process("worker").spends(5.0, "<string>:1 <module>", *spawned)
+
+    assert profile_of(run).started_package == ""
+
+
 def test_imports_and_threads_of_libraries_have_no_say():
     run = a_run().process(steps=10).spends(1.0, *RUNPY, *ENTRY, NUMPY)
     run.spends(3.0, f"{BOOTSTRAP}:1176 _find_and_load", f"{SITE}/numpy/__init__.py:7 <module>")
