@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -16,6 +16,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.steps import step_calls
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.05
@@ -41,6 +42,7 @@ class _Search:
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._sources = profile.sources
+        self._moves = {"step", "backward"}.union(*map(_step_methods, profile.sources.values()))
         self.nodes: set[int] = set()
         self.weights: dict[Line, float] = defaultdict(float)
         self.steps_elsewhere = False
@@ -54,7 +56,7 @@ class _Search:
             elif parent != NO_PARENT and self._is_evaluation(node):
                 self.nodes.add(node)
                 self.weights[self.lines.line(parent)] += self.tree.total_cost(node).wall_us
-            elif last_name(self.tree.frame(node).function) in ("step", "backward"):
+            elif last_name(self.tree.frame(node).function) in self._moves:
                 self.steps_elsewhere = True
 
     def _is_evaluation(self, node: int) -> bool:
@@ -116,12 +118,14 @@ def _conditions(lines: UserLines, line: Line) -> Iterator[str]:
 @lru_cache(maxsize=PARSED_FILES)
 def _evaluations(text: str) -> tuple[tuple[int, int], ...]:
     """First and last lines of the functions that step environments in a loop and keep nothing of it but numbers."""
-    module = parse(text) if "step" in text else None
+    module = parse(text)
+    steps = _steps(text)
     found = []
-    for function in module.functions if module else ():
-        loops = [it for it in _step_loops(function.node) if not _keeps(it)]
+    for function in module.functions if module and steps else ():
+        own = list(_step_loops(function.node, steps))
+        loops = [it for it in own if not _keeps(it)]
         calls = {called_name(it) for it in ast.walk(function.node) if isinstance(it, ast.Call)}
-        if loops and not calls & {"backward", "zero_grad"} and len(loops) == _count(function.node):
+        if loops and not calls & {"backward", "zero_grad"} and len(loops) == len(own):
             found.append((function.first_line, function.last_line))
     return tuple(found)
 
@@ -129,21 +133,41 @@ def _evaluations(text: str) -> tuple[tuple[int, int], ...]:
 @lru_cache(maxsize=PARSED_FILES)
 def _loops_with_steps(text: str) -> tuple[range, ...]:
     """The lines of the loops that step an environment themselves, not in a loop inside of them."""
-    module = parse(text) if "step" in text else None
+    module, steps = parse(text), _steps(text)
     return tuple(
         range(it.lineno, (it.end_lineno or it.lineno) + 1)
-        for it in (_step_loops(module.tree) if module else ())
+        for it in (_step_loops(module.tree, steps) if module and steps else ())
     )
 
 
-def _count(tree: ast.AST) -> int:
-    return sum(1 for _ in _step_loops(tree))
+@lru_cache(maxsize=PARSED_FILES)
+def _steps(text: str) -> Mapping[ast.AST, str]:
+    """The statements that step an environment, by ``….step(…)`` or by how what they give is used, with the method's name."""
+    module = parse(text)
+    if module is None:
+        return {}
+    starts = (0, *(function.first_line for function in module.functions))
+    by_use = {
+        line: call.method
+        for start in starts
+        for call in step_calls(module, start)
+        for line in call.lines
+    }
+    return {
+        statement.node: by_use.get(statement.first_line, "step")
+        for statement in module.statements
+        if _is_step(statement.node) or statement.first_line in by_use
+    }
 
 
-def _step_loops(tree: ast.AST) -> Iterator[ast.For | ast.While]:
-    """Yield the innermost loops that step an environment, by a call ``….step(…)`` of which something is assigned."""
+def _step_methods(text: str) -> set[str]:
+    return set(_steps(text).values())
+
+
+def _step_loops(tree: ast.AST, steps: Collection[ast.AST]) -> Iterator[ast.For | ast.While]:
+    """Yield the innermost loops in which one of ``steps`` is."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.For | ast.While) and any(map(_is_step, _own(node))):
+        if isinstance(node, ast.For | ast.While) and any(it in steps for it in _own(node)):
             yield node
 
 

@@ -61,6 +61,37 @@ def test_finds_what_steps_and_keeps_nothing_whatever_its_name():
     assert claimed_s(profile, finding) == 4.0
 
 
+def test_finds_an_environment_of_any_interface():
+    script = Script(
+        "game.py",
+        """
+        def shown(yard, choose):
+            seen, over, total = yard.begin(), False, 0.0
+            while not over:
+                seen, gain, over = yard.move(choose(seen))
+                total += gain
+            return total
+
+        def main(yard, choose, learn):
+            for number in range(1000):
+                seen, over = yard.begin(), False
+                while not over:
+                    choice = choose(seen)
+                    seen, gain, over = yard.move(choice)
+                    learn(seen, gain)
+                best = shown(yard, choose)
+        """,
+    )
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    move = "yard.py:3 Yard.move"
+    run.spends(4.0, script.at("best = ", "main"), script.at("move(choose", "shown"), move)
+    run.spends(6.0, script.at("move(choice)", "main"), move)
+
+    (finding,) = detect(DETECTOR, run, script)
+
+    assert lines_of(finding) == [script.line("best = ")]
+
+
 def test_finds_that_of_a_library():
     line = TRAIN.at("evaluate_policy", "main")
     run = a_training(4.0, line, f"{SITE}/stable_baselines3/common/evaluation.py:80 evaluate_policy")
