@@ -66,9 +66,11 @@ MODULES = [
 
 @given(PLACES, PREFIXES, QUOTES, SECRETS)
 @example("password = %s", "", '"', "\\\n" + MARK)
+@example("password = %s", "", "'''", "\n#" + MARK)
+@example("password = %s", "", "'", "'#" + MARK)
 def test_no_part_of_a_string_stays(place, prefix, quote, secret):
     literal = f"{prefix}{quote}{secret}{quote}"
-    text = place % literal
+    text = place % literal + "\n"
     assume(is_one_string(literal) and is_parsed(text))
 
     told = hide_literals(text)
@@ -96,10 +98,13 @@ def test_whole_modules_are_parsed_as_before(module):
 
 
 def is_one_string(literal):
-    """Whether all of it is words: an f-string's placeholders are code, and code stays."""
+    """Whether all of it is words: an f-string's placeholders are code, and code stays; so do comments of no telling words."""
     try:
         tree = ast.parse(literal, mode="eval").body
-    except (SyntaxError, ValueError):
+        tokens = list(tokenize.generate_tokens(io.StringIO(literal).readline))
+    except (SyntaxError, ValueError, tokenize.TokenError):
+        return False
+    if any(token.type == tokenize.COMMENT for token in tokens):
         return False
     parts = tree.values if isinstance(tree, ast.JoinedStr) else [tree]
     return all(isinstance(part, ast.Constant) for part in parts)
