@@ -127,6 +127,7 @@ def _run_line(report: Report) -> Span:
 _EVIDENCE_LINES: Final = 3
 _HOT_LINES: Final = 5
 _SOURCE_LIMIT: Final = 160
+_LONGEST_PART: Final = len("waiting for a core")
 """Characters of a source line shown; what is longer is generated, or data."""
 
 
@@ -248,12 +249,12 @@ def _parts(rows: Sequence[Component], what: str, *, with_waits: bool = False) ->
         ("of the time", lambda row: wording.percent(row.share)),
     ]
     if with_waits:
-        columns.append(("with its wait", _with_its_wait))
+        columns.append(("with waits", _with_its_wait))
     if counted:
         columns.append(("CPU per step", _per_step))
         columns.append(("alone it would do", _ceiling))
     cells: list[list[Cell]] = [[told(row) for _, told in columns] for row in rows]
-    return Table([Column(name=what), *figures(*(name for name, _ in columns[1:]))], cells)
+    return Table([Column(name=what, least=_LONGEST_PART), *figures(*(name for name, _ in columns[1:]))], cells)
 
 
 def _with_its_wait(row: Component) -> str:
