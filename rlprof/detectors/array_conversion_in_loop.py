@@ -13,6 +13,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.conversions import (
     Conversion,
     Kind,
+    computes_beside,
     costs_nothing,
     find_conversions,
     is_surely_large,
@@ -128,7 +129,8 @@ class _Search:
                 known = values.between(file, span)
                 if costs_nothing(conversion, module, known):
                     continue
-                if conversion.beside and values and not is_surely_large(conversion, module, known):
+                mixed = conversion.beside or computes_beside(conversion, module, known)
+                if values and mixed and not is_surely_large(conversion, module, known):
                     continue
                 for line in conversion.lines:
                     if line not in of_others:

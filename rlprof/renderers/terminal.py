@@ -254,7 +254,10 @@ def _parts(rows: Sequence[Component], what: str, *, with_waits: bool = False) ->
         columns.append(("CPU per step", _per_step))
         columns.append(("alone it would do", _ceiling))
     cells: list[list[Cell]] = [[told(row) for _, told in columns] for row in rows]
-    return Table([Column(name=what, least=_LONGEST_PART), *figures(*(name for name, _ in columns[1:]))], cells)
+    return Table(
+        [Column(name=what, least=_LONGEST_PART), *figures(*(name for name, _ in columns[1:]))],
+        cells,
+    )
 
 
 def _with_its_wait(row: Component) -> str:

@@ -54,6 +54,18 @@ _ARRAY_LIBRARIES: Final = ("numpy.", "torch.", "jax.numpy.", "cupy.")
 _CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
 
 _TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
+_CONVERTS: Final = (
+    _MAKERS
+    | _REDUCERS
+    | _TAKE_APART
+    | PLAIN_CALLS
+    | {
+        *("tolist", "item", "from_numpy", "numpy", "zip", "astype", "reshape", "to"),
+        *("argmax", "argmin", "index", "dumps"),
+    }
+)
+"""Of what stands on a line, what converts, or goes with it."""
+
 _REBUILD: Final = frozenset({"list", "dict", "sorted"})
 
 FEW: Final = calibrated(
@@ -149,9 +161,54 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
         for statement in module.statements_at(line)
         for node in statement.walk()
         if isinstance(node, ast.Call) and called_name(node) in _MAKERS | _REDUCERS and node.args
-        if (value := value_of(node.args[0], known)) is not None
+        if (value := value_of(_gathered(node.args[0]), known)) is not None
     ]
     return conversion.kind is Kind.TO_ARRAY and bool(given) and all(given)
+
+
+def _gathered(expression: ast.expr) -> ast.expr:
+    """``rows`` of ``list(rows.values())``."""
+    match expression:
+        case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner]):
+            return _gathered(inner)
+        case ast.Call(func=ast.Attribute(value=owner, attr="values"), args=[]):
+            return owner
+    return expression
+
+
+def computes_beside(
+    conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
+) -> bool:
+    """Whether its lines do something else, too, whose time nothing tells from the conversion's: call what was seen to be
+    written in C, or go through a loop in which they call anything.
+    """
+    for line in conversion.lines:
+        for statement in module.statements_at(line):
+            nodes = list(statement.walk())
+            loops = [it for it in nodes if isinstance(it, ast.ListComp | ast.GeneratorExp)]
+            if any(_other_calls(loop.elt, known) for loop in loops):
+                return True
+            if any(_is_in_c(call, known) for it in nodes for call in _other_calls(it, known)):
+                return True
+    return False
+
+
+def _other_calls(node: ast.AST, known: Mapping[str, Value]) -> list[ast.Call]:
+    """The calls in ``node`` that convert nothing."""
+    calls = (it for it in ast.walk(node) if isinstance(it, ast.Call))
+    return [it for it in calls if not _names_of(it, known) & _CONVERTS]
+
+
+def _is_in_c(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    callee = value_of(call.func, known)
+    return callee is not None and callee.is_compiled
+
+
+def _names_of(call: ast.Call, known: Mapping[str, Value]) -> frozenset[str]:
+    """What it calls: as it is written, and as it was seen to be."""
+    callee = value_of(call.func, known)
+    seen = callee.function.rpartition(".")[2] if callee is not None else ""
+    return frozenset({called_name(call), seen})
 
 
 def is_surely_large(

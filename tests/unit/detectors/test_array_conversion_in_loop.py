@@ -452,6 +452,51 @@ def test_a_network_that_the_line_asks_is_not_the_conversions():
     assert detect(DETECTOR, run, GREEDY) == []
 
 
+MIXED = Script(
+    "mixed.py",
+    """
+    import numpy as np
+    import torch
+
+    def advance(worlds, moves):
+        return [world.advance(move) for world, move in zip(worlds, moves.tolist())]
+
+    def choose(scores):
+        return torch.multinomial(torch.softmax(scores, dim=1), 1).squeeze(1).tolist()
+
+    def seen_by(players):
+        return np.stack(list(players.values()))
+
+    def main():
+        while True:
+            seen_by(advance(worlds, choose(scores)))
+    """,
+)
+ROW = "type=dict length=6 first.type=numpy.ndarray first.shape=32"
+
+
+@pytest.mark.parametrize(
+    ("piece", "function", "looks"),
+    [
+        ("return [world", "advance", {"worlds": "type=list length=8"}),
+        (
+            "return torch.multi",
+            "choose",
+            {"torch__multinomial": "type=builtin_function_or_method function=torch.multinomial"},
+        ),
+        ("return np.stack", "seen_by", {"players": ROW}),
+    ],
+)
+def test_what_a_line_does_besides_is_not_the_conversions(piece, function, looks):
+    line = MIXED.at(piece, function)
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(10.0, MIXED.at("seen_by(adv", "main"), line)
+
+    assert len(detect(DETECTOR, run, MIXED)) == 1
+    run.sees(line, **looks)
+    assert detect(DETECTOR, run, MIXED) == []
+
+
 PACKED = Script(
     "packed.py",
     """
