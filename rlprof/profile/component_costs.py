@@ -124,7 +124,7 @@ def measure_components(
                 priced_share=sum(split.priced_us[name] for name in own) / max(1, critical_us),
             )
         )
-    rows = [row for row in rows if row.share or row.per_step_us or row.parallel]
+    rows = [row for row in rows if row.share or row.priced_share or row.per_step_us or row.parallel]
     rows.sort(key=lambda row: (-row.share, -row.per_step_us, row.name))
     return tuple(rows)
 

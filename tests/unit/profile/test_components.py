@@ -282,6 +282,16 @@ def test_what_waits_for_a_core_is_a_row_and_prices_count_it_with_its_part():
     assert row(profile, "waiting for a core").ceiling_sps is None
 
 
+def test_a_part_that_never_got_a_core_keeps_its_row():
+    run = a_run().process("main").spends(6.0, "train.py:12 main", GYM, cpu=0.0)
+    run.process("busy").spends(6.0, "train.py:12 main", LINEAR)
+
+    profile = build_profile(run.recording())
+
+    assert row(profile, "environment").share == 0
+    assert sum(it.priced_share for it in profile.components) == pytest.approx(1)
+
+
 def test_on_a_full_host_the_time_is_that_of_all_threads_with_and_without_a_core():
     run = a_run().with_run(host={"usable_cores": "1"}).process("main", steps=1000)
     run.spends(10.0, "train.py:12 main", GYM, cpu=0.5)
