@@ -14,7 +14,7 @@ PYTHON ?=
 # Tests run so many at a time. Those with real processes need a core each, or more.
 WORKERS ?= 2
 
-.PHONY: help demo test lint format types imports unit e2e slow gpu wheel bench accuracy attack clean browser docs-images
+.PHONY: help demo test lint format types imports unit properties e2e slow gpu wheel bench accuracy attack clean browser docs-images
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ e2e: $(VENV)/.dev-installed browser ## tests with real processes, samplers and a
 
 slow: $(VENV)/.dev-installed ## the tests that take minutes
 	$(BIN)/pytest -q -m slow tests
+
+properties: $(VENV)/.dev-installed ## the property tests with thousands of new examples each
+	$(BIN)/pytest -q -n $(WORKERS) -m hypothesis --hypothesis-profile=many --timeout 1200 tests/unit tests/properties
 
 gpu: $(VENV)/.dev-installed ## the tests that need a GPU (and torch with CUDA or ROCm); skipped without
 	$(BIN)/pytest -q -rs -m gpu tests/gpu

@@ -6,6 +6,11 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("same", derandomize=True, max_examples=80, deadline=None)
+settings.register_profile("many", max_examples=3000, deadline=None)
+settings.load_profile("same")  # What passes here passes elsewhere; `make properties` looks further.
 
 SERVICES = ("CI", "BUILD_NUMBER", "GITHUB_", "GITLAB_", "RUNNER_")
 """Variables by which services of continuous integration are told: pytest and rlprof print and write more there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isclose
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.comparison.calltree import ChangeTree, Scale, compare_trees
@@ -79,7 +79,6 @@ def test_a_box_costs_what_it_does_itself_and_what_it_calls(base, new, was, now):
 
 
 @given(STACKS, STACKS, SCALES, SCALES)
-@settings(max_examples=60)
 def test_the_other_way_round_every_change_is_the_opposite(base, new, was, now):
     there = by_path(tree_of(base, new, (was, now)))
     back = by_path(tree_of(new, base, (now, was)))

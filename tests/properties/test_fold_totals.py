@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rlprof.model.recording import Frame, Window
@@ -14,9 +14,6 @@ from rlprof.recording.samplers.mojo import MojoReader
 from rlprof.recording.samplers.text import TextReader
 from rlprof.recording.timeline import HEAD_US, MAX_WINDOWS, merged, plan_merge
 from tests.mojo_stream import MojoStream, integer
-
-quick = settings(max_examples=100, deadline=None)
-"""No deadline: the machine that runs the tests may be busy with others."""
 
 TORN, UNSEEN = 1000, 1001
 
@@ -89,13 +86,11 @@ def folded(reader: StackReader, data: bytes, cuts: list[int]) -> Totals:
 cuts = st.lists(st.integers(0, 10**6), max_size=12)
 
 
-@quick
 @given(samples, cuts)
 def test_text_cut_anywhere_gives_the_same_totals(drawn, cuts):
     assert folded(TextReader(), as_text(drawn), cuts) == expected(drawn)
 
 
-@quick
 @given(samples, cuts)
 def test_mojo_cut_anywhere_gives_the_same_totals(drawn, cuts):
     assert folded(MojoReader(), as_mojo(drawn), cuts) == expected(drawn)
@@ -133,7 +128,6 @@ thread_windows = st.builds(
 )
 
 
-@quick
 @given(thread_windows)
 # All of its time on a CPU is the collector's, and the clock saw it nowhere else.
 @example(ThreadWindow(idle={0: 1}, gc={0: 1}, eye={0: 1.0}, on_cpu_us=1, run_queue_us=1))
@@ -152,7 +146,6 @@ def test_combining_keeps_the_wall_time_and_its_parts_in_order(seen):
         assert time.cpu_us <= time.wall_us - time.idle_us
 
 
-@quick
 @given(thread_windows)
 def test_combining_never_gives_idle_time_to_a_thread_that_the_scheduler_saw_run(seen):
     times = combine(seen, torn_node=TORN, unseen_node=UNSEEN)
@@ -166,7 +159,6 @@ def test_combining_never_gives_idle_time_to_a_thread_that_the_scheduler_saw_run(
 lengths = st.lists(st.integers(1, 2_000_000), min_size=1, max_size=400)
 
 
-@quick
 @given(lengths, st.integers(1, 120))
 def test_merging_covers_all_windows_in_order_and_bounds_their_number(drawn, tail):
     ends = list(accumulate(drawn))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.model.finding import Finding, Range, Saving
@@ -34,8 +34,6 @@ FILES = (
     "/usr/lib/python3.11/multiprocessing/connection.py",
     "",
 )
-quick = settings(max_examples=60, deadline=None)
-"""No deadline: the machine that runs the tests may be busy with others."""
 
 FUNCTIONS = ("step", "<module>", ":INVALID:", ":GC:")
 
@@ -140,7 +138,6 @@ def profiles_with_findings(draw) -> tuple[Profile, list[Finding]]:
     return profile, draw(st.lists(findings, max_size=5))
 
 
-@quick
 @given(recordings())
 def test_folding_keeps_every_microsecond(recording):
     whole = build_profile(recording).whole.total
@@ -150,7 +147,6 @@ def test_folding_keeps_every_microsecond(recording):
     assert whole.cpu_us == sum(recording.samples.cpu_us)
 
 
-@quick
 @given(recordings())
 def test_the_steady_time_is_what_steady_shares_are_of(recording):
     profile = build_profile(recording)
@@ -168,7 +164,6 @@ def test_the_steady_time_is_what_steady_shares_are_of(recording):
         assert profile.critical.wall_us <= own + slack
 
 
-@quick
 @given(recordings())
 def test_start_up_takes_no_longer_than_the_run(recording):
     profile = build_profile(recording)
@@ -178,7 +173,6 @@ def test_start_up_takes_no_longer_than_the_run(recording):
     assert profile.start_up.total.wall_us <= recording.run.wall_us + slack
 
 
-@quick
 @given(recordings())
 def test_phases_tile_the_run(recording):
     phases = build_profile(recording).phases
@@ -189,7 +183,6 @@ def test_phases_tile_the_run(recording):
         assert phase.start_us < phase.end_us == following.start_us
 
 
-@quick
 @given(profiles_with_findings())
 def test_no_time_is_sold_twice(case):
     profile, findings = case
@@ -205,7 +198,6 @@ def test_no_time_is_sold_twice(case):
         assert sum(entry.saved_share.low for entry in sold) * whole <= tree.total.wall_us + 1
 
 
-@quick
 @given(profiles_with_findings())
 def test_prices_are_shares_and_ranked(case):
     profile, findings = case
@@ -231,7 +223,6 @@ def test_prices_are_shares_and_ranked(case):
         assert entry.counted_in != entry.rank
 
 
-@quick
 @given(profiles_with_findings(), st.integers(0, 7))
 def test_more_claimed_time_never_lowers_a_price(case, extra):
     profile, findings = case
@@ -249,7 +240,6 @@ def test_more_claimed_time_never_lowers_a_price(case, extra):
             assert dear.high >= cheap.high - 1e-9
 
 
-@quick
 @given(st.lists(st.integers(0, 10**9).map(lambda rate: rate / 1000), max_size=60))
 def test_a_settled_rate_lies_in_its_interval_and_among_the_rates(rates):
     interval = settled_rate([Segment(500_000, rate / 2) for rate in rates])
@@ -259,7 +249,6 @@ def test_a_settled_rate_lies_in_its_interval_and_among_the_rates(rates):
         assert min(rates) * 0.999 <= interval.median <= max(rates) * 1.001
 
 
-@quick
 @given(st.lists(st.floats(0, 1e6), max_size=60))
 def test_warm_up_leaves_enough_to_measure(rates):
     cut = warm_up_length(rates)
@@ -274,7 +263,6 @@ def test_warm_up_does_not_depend_on_the_unit(size):
     assert warm_up_length(rates) == warm_up_length([1000 * rate for rate in rates])
 
 
-@quick
 @given(recordings())
 def test_parts_and_waits_are_all_of_the_time(recording):
     profile = build_profile(recording)

@@ -7,7 +7,7 @@ from math import inf, isfinite
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.model.profile import Interval
@@ -15,7 +15,7 @@ from rlprof.pace.scaling import Law, Point, differ, fit_amdahl, fit_usl
 
 LADDER = (1, 2, 4, 8, 16)
 
-quick = settings(deadline=None, max_examples=30)
+
 """Each fit is repeated 200 times for its intervals."""
 
 laws = st.builds(
@@ -35,7 +35,6 @@ def points_on(law: Law, counts: Sequence[int] = LADDER, *, within: float = 0.02)
     return [Point(n, a_rate(law.sps(n), within=within)) for n in counts]
 
 
-@quick
 @given(laws)
 def test_the_usl_recovers_the_law_that_made_the_rates(law):
     fit = fit_usl(points_on(law))
@@ -47,7 +46,6 @@ def test_the_usl_recovers_the_law_that_made_the_rates(law):
     assert fit.error < 1e-6
 
 
-@quick
 @given(st.floats(1, 1e6), st.floats(0, 1))
 def test_amdahl_recovers_the_serial_part(alone, serial):
     fit = fit_amdahl(points_on(Law(alone, serial, 0.0)))
@@ -56,7 +54,6 @@ def test_amdahl_recovers_the_serial_part(alone, serial):
     assert fit.law.contention == pytest.approx(serial, abs=1e-6)
 
 
-@quick
 @given(st.lists(rates, min_size=3, max_size=6))
 def test_any_rates_give_a_law_within_its_limits_and_no_worse_than_amdahl(measured):
     points = [Point(2**i, a_rate(sps)) for i, sps in enumerate(measured)]

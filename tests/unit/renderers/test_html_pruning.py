@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.model.detail import Detail
@@ -104,7 +104,6 @@ def test_a_stack_of_thousands_is_no_reason_to_fail():
     assert tree.nodes[-1].parent == 98
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(0, 10_000), max_size=30), st.integers(1, 40), st.integers(1, 40)
 )  # fmt: skip

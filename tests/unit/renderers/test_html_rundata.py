@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.model.detail import Detail, Slice, TimeSeries
@@ -168,7 +168,6 @@ def test_the_same_run_is_packed_to_the_same_bytes():
     assert pack(a_story()) == pack(a_story())
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**13))
 def test_times_are_kept_to_a_ten_millionth_of_the_run_and_fit_32_bits(wall_us):
     unit = time_unit_us(wall_us)

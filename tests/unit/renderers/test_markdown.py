@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -159,7 +159,6 @@ def test_names_stay_names(name):
         assert name.strip() in page.text
 
 
-@settings(deadline=None)
 @given(any_text)
 def test_any_name_stays_a_name(name):
     page = shown(a_report_on(name))

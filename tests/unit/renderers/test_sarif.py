@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.model.finding import Confidence, PricedFinding
@@ -153,7 +153,6 @@ def test_notes_become_notifications():
     }
 
 
-@settings(deadline=None)
 @given(any_text)
 def test_any_name_gives_a_valid_document(name):
     finding = a_finding(
