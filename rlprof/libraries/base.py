@@ -136,6 +136,8 @@ class Library:
     """Whether its time is the work of the line that called it."""
     has_thread_teams: bool = False
     """Whether it computes in threads of BLAS, OpenMP or its own."""
+    compilers: str | None = None
+    """Code that calls a compiler, whose threads compute nothing for the training."""
 
     step_sources: tuple[StepSource, ...] = ()
     """Counters of the agent's that tell its environments' steps."""

@@ -9,8 +9,10 @@ from rlprof.libraries.base import Library
 LIBRARY: Final = Library(
     name="JAX",
     packages=("jax",),
+    samples=("_src/compiler.py",),
     is_launcher=True,
     is_framework=True,
     does_callers_work=True,
     has_thread_teams=True,
+    compilers=r"_src/compiler\.py$",
 )

@@ -1,8 +1,8 @@
 """Parts of training, told from the stacks.
 
 The nearest frame that is known decides, from the leaf up: a library by its path
-(``rlprof/libraries/``), a function of the user's by its name and class. A function that calls the environment is the training loop itself, and
-no part, whatever its name.
+(``rlprof/libraries/``), an environment of the user's by how it is used, other functions of the user's by their names and classes. A
+function that calls the environment is the training loop itself, and no part, whatever its name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rlprof.profile.updates import find_updates
 from rlprof.source.lines import begins_process
 from rlprof.syntax.module import parse
 from rlprof.syntax.origin import Origin, origin_of_file
+from rlprof.syntax.steps import step_calls
 
 ENVIRONMENT: Final = "environment"
 INFERENCE: Final = "inference"
@@ -78,7 +79,8 @@ def classify_components(
     A forward pass within an update is learning, whatever the network's function is called: the lines of an update are
     told by what its gradients are of (``profile/updates.py``), where there is no source by the caller's name.
     """
-    own = [_component(node.frame, sources) for node in nodes]
+    stepped = _stepped(nodes, sources)
+    own = [ENVIRONMENT if node.id in stepped else _component(node.frame, sources) for node in nodes]
     loops = _around_the_environment(nodes, own)
     updates = find_updates(
         nodes,
@@ -120,6 +122,8 @@ def classify_components(
                 found.append(INFERENCE)
             else:
                 found.append(above if above in (INFERENCE, ENVIRONMENT) else INFERENCE)
+        elif name == DATA and above == ENVIRONMENT and origin_of_file(frame.file) is Origin.YOURS:
+            found.append(above)  # What it draws is a state of its own.
         elif name and key not in loops:
             found.append(name)
         else:
@@ -146,6 +150,28 @@ def _around_the_environment(
     return frozenset(around)
 
 
+def _stepped(nodes: Sequence[Node], sources: Mapping[str, str]) -> frozenset[int]:
+    """Nodes of the user's methods that are called as an environment's step is, whatever their names."""
+    found: set[int] = set()
+    methods: dict[tuple[str, int], frozenset[str]] = {}
+    for number, parent, frame in nodes:
+        if parent == NO_PARENT or nodes[parent].frame.file not in sources:
+            continue
+        caller = nodes[parent].frame
+        line = (caller.file, caller.line)
+        if line not in methods:
+            module = parse(sources[caller.file])
+            calls = step_calls(module, caller.line) if module else ()
+            methods[line] = frozenset(it.method for it in calls if caller.line in it.lines)
+        if _name(frame) in methods[line] and origin_of_file(frame.file) is Origin.YOURS:
+            found.add(number)
+    return frozenset(found)
+
+
+def _name(frame: Frame) -> str:
+    return frame.function.rpartition(".")[2]
+
+
 def _component(frame: Frame, sources: Mapping[str, str]) -> str:
     kind = origin_of_file(frame.file)
     if kind is Origin.YOURS:
@@ -161,7 +187,9 @@ def _of_yours(frame: Frame, sources: Mapping[str, str]) -> str:
     scope, _, function = frame.function.replace(".<locals>", "").rpartition(".")
     owner = scope or _class_at(frame, sources)
     if function in _ENVIRONMENT_NAMES and (
-        _ENVIRONMENT_CLASS.search(owner) or _ENVIRONMENT_FILE.search(frame.file)
+        _ENVIRONMENT_CLASS.search(owner)
+        or _ENVIRONMENT_FILE.search(frame.file)
+        or _is_stepped_and_reset(frame, sources)
     ):
         return ENVIRONMENT
     for name, pattern in (
@@ -174,6 +202,16 @@ def _of_yours(frame: Frame, sources: Mapping[str, str]) -> str:
         if pattern.match(function):
             return name
     return ""
+
+
+def _is_stepped_and_reset(frame: Frame, sources: Mapping[str, str]) -> bool:
+    """Whether the class has both methods: an optimizer or a scheduler has the one, a metric the other."""
+    module = parse(sources[frame.file]) if frame.file in sources else None
+    function = module.function_at(frame.line) if module else None
+    if module is None or function is None or not function.class_name:
+        return False
+    names = {it.node.name for it in module.functions if it.class_name == function.class_name}
+    return names >= {"step", "reset"}
 
 
 def _class_at(frame: Frame, sources: Mapping[str, str]) -> str:

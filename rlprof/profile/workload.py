@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
+from rlprof.libraries.known import files_of
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.finding import Location
 from rlprof.model.profile import Profile
@@ -33,6 +34,8 @@ LEAST_PRESENT: Final = 0.25
 
 SHOWN_LINES: Final = 3
 
+_is_compiler: Final = files_of(lambda library: library.compilers)
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -49,7 +52,7 @@ class Workload:
     python_us: int
     """CPU time of its Python threads."""
     native_us: int
-    """CPU time of its other threads: BLAS, OpenMP and torch pools."""
+    """CPU time of its other threads, BLAS, OpenMP and torch pools: what is more than a compiler can have taken meanwhile."""
 
     @property
     def process(self) -> int:
@@ -95,6 +98,8 @@ def _workload(main: Activity, profile: Profile, python_us: int, all_us: int) -> 
     for wait in for_others:
         for process, part in wait.on:
             worked[process] += part * wait.wall_us / waited_us
+    compiling = main.tree.topmost(lambda frame: _is_compiler(frame.file))
+    compiling_us = sum(main.tree.total_cost(node).wall_us for node in compiling)
     return Workload(
         main=main,
         pid=profile.processes[main.process].pid,
@@ -102,7 +107,7 @@ def _workload(main: Activity, profile: Profile, python_us: int, all_us: int) -> 
         asleep=min(1.0, sum(wait.wall_us for wait in still) / main.wall_us),
         awaited=tuple(sorted(worked.items(), key=lambda item: (-item[1], item[0]))),
         python_us=python_us,
-        native_us=max(0, all_us - python_us),
+        native_us=max(0, all_us - python_us - round(compiling_us * profile.load.cores)),
     )
 
 

@@ -113,6 +113,17 @@ def test_silent_where_each_process_has_one_thread():
     assert found(seen(run, native=0.0)) == []
 
 
+def test_threads_of_a_compiler_are_no_compute_threads():
+    def mostly_in(*stack: str) -> list[Finding]:
+        run = a_training(cores=1).process("learner", steps=1_000)
+        return found(
+            seen(run.spends(9.0, *stack, cpu=0.5).spends(1.0, *FORWARD, cpu=0.5), native=0.5)
+        )
+
+    assert mostly_in(*FORWARD)
+    assert not mostly_in(FORWARD[0], f"{SITE}/jax/_src/compiler.py:330 backend_compile_and_load")
+
+
 def test_silent_where_the_team_hardly_runs():
     """A torch call once in a while, beside workers that use the cores by themselves."""
     run = a_training(cores=2).process("learner")

@@ -124,6 +124,52 @@ BY_A_HELPER = Script(
 )
 
 
+OWN_ENVIRONMENT = Script(
+    "climb.py",
+    """
+    class Slope:
+        def begin(self):
+            return self.sample_place()
+
+        def sample_place(self):
+            return [0.0]
+
+        def advance(self, move):
+            place = self.sample_place()
+            return place, 1.0, False
+
+    class Pole:
+        def reset(self):
+            return [0.0]
+
+        def step(self, push):
+            return [push]
+
+    def climb(slope, pole, policy):
+        place = slope.begin()
+        while True:
+            move = policy(place)
+            place, reward, over = slope.advance(move)
+            pole.step(move)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("calling", "called", "working"),
+    [
+        ("slope.advance(move)", "Slope.advance", "place = self.sample_place()"),
+        ("pole.step(move)", "Pole.step", "return [push]"),
+    ],
+)
+def test_an_environment_of_any_name_is_told_by_its_use_or_its_methods(calling, called, working):
+    run = a_run().source(OWN_ENVIRONMENT.file, OWN_ENVIRONMENT.text).process("main")
+    step = (OWN_ENVIRONMENT.at(calling, "climb"), OWN_ENVIRONMENT.at(working, called))
+    run.spends(1.0, *step).spends(1.0, *step, "scene.py:4 sample_rays")
+
+    assert components_of(run.recording()) == ["other", "environment", "environment"]
+
+
 def in_go(piece: str) -> str:
     return IN_ONE_FUNCTION.at(piece, "go")
 
