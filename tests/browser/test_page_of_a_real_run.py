@@ -66,4 +66,4 @@ def test_the_page_of_a_real_run_opens_and_answers(
     assert "work" in texts
     assert page.locator("#flamegraph-drawing .match").count() >= 1
     assert page.locator("#timeline-charts .uplot").count() >= 2
-    assert "sps" in page.locator("#head").text_content()
+    assert "train.py" in page.locator("#head").text_content()

@@ -115,7 +115,7 @@ def test_both_instruments_run_by_default(write, rlprof_run):
     result = rlprof_run(write(TRAIN))
 
     assert result.root.clock_samples > 20
-    assert result.root.probe_samples > 20
+    assert result.root.probe_samples > 5
     assert result.root.note == ""
     assert result.recording.notes == ()
 

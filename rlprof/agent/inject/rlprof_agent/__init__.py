@@ -158,6 +158,13 @@ def _renew_cells() -> None:
     from . import counters
 
     counters.renew()
+    if "rlprof_agent.counted.own_environments" in sys.modules:
+        from .counted import own_environments
+
+        if _agent is None:
+            own_environments.stop()
+        else:
+            own_environments.begin()
     if "rlprof_agent.counted.torch_syncs" in sys.modules:
         from .counted import torch_syncs
 

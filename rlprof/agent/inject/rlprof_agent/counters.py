@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from _thread import get_ident
 from _weakref import ref
 
@@ -22,6 +23,7 @@ class Counter:
     __slots__ = (
         "_kept",
         "_measured_by",
+        "_of_classes",
         "cell",
         "name",
         "on_first",
@@ -41,14 +43,15 @@ class Counter:
         self.on_first: Optional[Callable[[], None]] = None
         """Called with the first count of each object."""
         self._kept: dict[int, Any] = {}
+        self._of_classes: dict[type, int] = {}
+        """The same for all objects of a class that cannot be watched, as one with slots."""
         self._measured_by = size_of
         self.renew()
 
     def renew(self) -> None:
         """Count in this process's own memory; private memory where there is no recorder."""
-        from . import cell
-
-        shared = cell(self.name)
+        # Not by an import: the program may have put another ``__import__`` in place by now.
+        shared = sys.modules[__package__].cell(self.name)
         self.cell: Any = memoryview(bytearray(8)).cast("q") if shared is None else shared
         # Threads of the parent do not live on in a child, and their numbers are given anew.
         self.others.intersection_update([get_ident()])
@@ -62,6 +65,9 @@ class Counter:
 
     def measure(self, owner: Any) -> int:
         """The same for one that is new; kept in ``sizes``, for it does not change."""
+        size = self._of_classes.get(type(owner))
+        if size is not None:
+            return size
         try:
             if self.on_first is not None:
                 self.on_first()
@@ -84,7 +90,9 @@ class Counter:
         try:
             self._kept[number] = ref(owner, forget)
         except TypeError:
-            return  # Cannot be watched, so its number may be another's tomorrow.
+            # Cannot be watched, so its number may be another's tomorrow.
+            self._of_classes[type(owner)] = size
+            return
         self.sizes[number] = size
 
     def __reduce__(self) -> Any:

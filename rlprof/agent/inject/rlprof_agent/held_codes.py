@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 MOST_CODES = 10_000
 MOST_BYTES = 16 << 20
 """Of their constants. A program may make ever new code, and put its data there."""
+_MOST_CONSTANTS = 2_000
+"""Of one code, which count one by one. Beyond, it is taken for data."""
 
 
 class HeldCodes:
@@ -29,9 +31,23 @@ class HeldCodes:
     def hold(self, code: CodeType) -> None:
         if id(code) not in self._codes:
             self._codes[id(code)] = code
-            for constant in code.co_consts:
-                self._bytes += getsizeof(constant)
+            self._bytes += _bytes_of(code)
 
     def clear(self) -> None:
         self._codes.clear()
         self._bytes = 0
+
+
+def _bytes_of(code: CodeType) -> int:
+    """Of all constants, also in those that hold others: tuples, sets, and the code of functions within."""
+    held, total = [*code.co_consts], 0
+    for count, constant in enumerate(held):
+        if count >= _MOST_CONSTANTS:
+            return MOST_BYTES
+        total += getsizeof(constant)
+        kind = type(constant)
+        if kind is tuple or kind is frozenset:
+            held += constant
+        elif kind is type(code):
+            held += constant.co_consts
+    return total

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import struct
 import sys
-import time
 
 # The C module, without stubs. By name, for what stands in for these functions is made for the program.
 from _signal import (  # type: ignore[import-not-found]
@@ -27,6 +26,8 @@ from _signal import (  # type: ignore[import-not-found]
 from _thread import get_ident
 
 from . import aside, foreign_errors, layout
+from .clocks import Clocks
+from .counted import own_environments
 from .cpu_timer import CpuTimer
 from .held_codes import HeldCodes
 from .mailbox import Mailbox
@@ -111,7 +112,7 @@ class StackProbe:
         except (ImportError, OSError, AttributeError):
             self._set_state(layout.PROBE_NO_TIMER)
             return
-        self._last_ns = time.thread_time_ns()
+        self._last_ns = Clocks.thread_time_ns()
         self._interval_us = self._mailbox.cells[layout.CELL_INTERVAL_US]
         self._take_signal()
 
@@ -150,7 +151,7 @@ class StackProbe:
             self._pauses[reason] = None
         elif reason in self._pauses:
             del self._pauses[reason]
-            self._last_ns = time.thread_time_ns()
+            self._last_ns = Clocks.thread_time_ns()
         if self._pauses:
             if self.windows is not None:
                 self.windows.end()
@@ -194,6 +195,7 @@ class StackProbe:
             signal(SIGURG, SIG_DFL)
 
     def _set_state(self, state: int) -> None:
+        own_environments.begin()  # The turns before are over.
         self._mailbox.cells[layout.CELL_PROBE_STATE] = state
 
     def _obey_interval(self) -> None:
@@ -245,13 +247,14 @@ class StackProbe:
             self._in_handler = False
 
     def _take(self, frame: Optional[FrameType]) -> None:
-        now = time.thread_time_ns()
+        now = Clocks.thread_time_ns()
         weight = now - self._last_ns
         windows = self.windows
         if windows is not None and windows.is_open:
             # Not the program's pace, and torch may take stacks by a profile function of its own.
             windows.look()
-            self._last_ns = time.thread_time_ns()
+            own_environments.begin()
+            self._last_ns = Clocks.thread_time_ns()
             return
         if sys.gettrace() is not None or sys.getprofile() is not None:
             # Switched on from C code, which nobody is told of.
@@ -270,6 +273,7 @@ class StackProbe:
         if depth >= min(layout.MAX_FRAMES, NEAR_RECURSION_LIMIT * self._recursion_limit):
             self.give_up(layout.PROBE_DEEP_STACK)
             return
+        own_environments.turn(weight)
         cells = self._mailbox.cells
         stack = self._stacks.get(tuple(key))
         if stack is None:
@@ -283,18 +287,18 @@ class StackProbe:
         # Copied here, for a callback of the collector would run in every young collection too.
         cells[self._gc_cell] = _full_collections() - self._gc_before
         self._obey_interval()
-        self._last_ns = time.thread_time_ns()
+        self._last_ns = Clocks.thread_time_ns()
         cells[layout.CELL_PROBE_COST_NS] += self._last_ns - now
         if cells[layout.CELL_LOOKS_ASKED] != cells[layout.CELL_LOOKS_TAKEN]:
             self._looks.hear(self._resets)
         if self._looks.are_due:
             before = self._last_ns
             self._looks.take(stack, innermost, self._frames)
-            self._last_ns = time.thread_time_ns()
+            self._last_ns = Clocks.thread_time_ns()
             cells[layout.CELL_LOOKS_COST_NS] += self._last_ns - before
         if windows is not None and self._saw_torch:
             windows.look()
-            self._last_ns = time.thread_time_ns()
+            self._last_ns = Clocks.thread_time_ns()
 
     def _define(self, key: tuple[int, ...], frame: Optional[FrameType]) -> int:
         """Write the definition of a stack not seen before; its id, or -1 without room."""

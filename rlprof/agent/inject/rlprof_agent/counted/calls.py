@@ -10,6 +10,7 @@ An error that passes through one leaves without its frame, from Python 3.11 on, 
 
 from __future__ import annotations
 
+import sys
 from _thread import get_ident
 from types import FunctionType
 
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from ..counters import Counter
 
 _CO_VARARGS, _CO_VARKEYWORDS, _CO_COROUTINE = 4, 8, 128
+_OF_BOTH = (
+    "__module__",
+    "__name__",
+    "__qualname__",
+    "__doc__",
+    "__annotations__",
+    "__type_params__",
+)
 
 
 def counting(original: Any, counter: Counter) -> Any:
@@ -51,8 +60,9 @@ def in_place_of(original: Any, wrapper: Any) -> Any:
         wrapper.__defaults__ = original.__defaults__
     # They need no names themselves. Compilers (torch.jit, numba) look there for those that they read in the source.
     wrapper = dressed(wrapper, original, getattr(original, "__globals__", None))
-    # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
-    wrapper._torchdynamo_inline = original
+    if not getattr(original, "__dict__", None):
+        # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
+        wrapper._torchdynamo_inline = original
     return wrapper
 
 
@@ -68,7 +78,16 @@ def is_counting(function: Any) -> bool:
 
 def counter_of(function: Any) -> Any:
     """The counter of a function for which :func:`is_counting` holds."""
-    position = function.__code__.co_freevars.index("counter")
+    return _closed_over(function, "counter")
+
+
+def original_of(function: Any) -> Any:
+    """What it stands for."""
+    return _closed_over(function, "original")
+
+
+def _closed_over(function: Any, name: str) -> Any:
+    position = function.__code__.co_freevars.index(name)
     return function.__closure__[position].cell_contents
 
 
@@ -169,9 +188,6 @@ def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None)
 
     ``names`` are its globals, unless they are to stay its own.
     """
-    # Here, not above: by the time that something is counted, the program has it imported.
-    from functools import update_wrapper
-
     wrapper = FunctionType(
         of_counting(wrapper.__code__),
         wrapper.__globals__ if names is None else names,
@@ -179,14 +195,22 @@ def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None)
         wrapper.__defaults__,
         _closure_of(wrapper, original),
     )
-    update_wrapper(wrapper, original)
+    for name in _OF_BOTH:
+        if hasattr(original, name):
+            setattr(wrapper, name, getattr(original, name))
+    own = getattr(original, "__dict__", None)
+    if own:
+        # One and the same: a decorator goes on to write there.
+        wrapper.__dict__ = own
+    else:
+        wrapper.__wrapped__ = original
     wrapper.__kwdefaults__ = getattr(original, "__kwdefaults__", None)
-    if wrapper.__code__.co_flags & _CO_VARARGS:
-        from inspect import signature
-
+    # Not imported in the midst of the program's work, and who asks for a signature has it.
+    inspect = sys.modules.get("inspect")
+    if wrapper.__code__.co_flags & _CO_VARARGS and inspect is not None:
         # ``inspect.getfullargspec`` does not follow ``__wrapped__``.
         try:
-            wrapper.__signature__ = signature(original)
+            wrapper.__signature__ = inspect.signature(original)
         except (TypeError, ValueError):
             pass  # One of C code that does not tell.
     return wrapper

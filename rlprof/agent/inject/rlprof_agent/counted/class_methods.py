@@ -6,7 +6,7 @@ from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import WeakSet
 
 from .. import foreign_errors
-from .calls import counter_of, counting, is_counting, of_counting
+from .calls import counter_of, counting, is_counting, of_counting, original_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class CountedMethods:
             for name in self._names:
                 ours = owner.__dict__.get(name)
                 if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
-                    type.__setattr__(owner, name, ours.__wrapped__)
+                    type.__setattr__(owner, name, original_of(ours))
         self._classes.clear()
         hook, original = self._hooked
         if self._base.__dict__.get(_HOOK) is hook:
@@ -66,7 +66,7 @@ class CountedMethods:
                 if counter_of(original) is self._counter:
                     continue
                 # A library whose vector environments are environments: as such they count more.
-                original = original.__wrapped__
+                original = original_of(original)
             try:
                 type.__setattr__(owner, name, counting(original, self._counter))
             except TypeError:

@@ -7,7 +7,7 @@ from types import BuiltinFunctionType, FunctionType
 from .. import layout
 from ..counters import counter, stated
 from ..stand_ins import MethodStandIn
-from .calls import counting, is_counting
+from .calls import counting, is_counting, original_of
 from .class_methods import is_method
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -68,7 +68,7 @@ def _counted(original: Any, owner: Any) -> Any:
     if isinstance(original, (staticmethod, classmethod)):
         return type(original)(counting(original.__func__, steps))
     if is_counting(original):
-        original = original.__wrapped__
+        original = original_of(original)
     if isinstance(owner, type) and not is_method(original):
         # What a decorator made of it is bound in a way of its own.
         return MethodStandIn(original, count)

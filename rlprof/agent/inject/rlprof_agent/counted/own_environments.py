@@ -13,6 +13,7 @@ from types import FunctionType
 from .. import aside, foreign_errors
 from ..counters import Counter, counter, stated
 from .calls import in_place_of, is_counting, takes_self_and_one_more
+from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -41,40 +42,53 @@ _qualname_of: Any = type.__dict__["__qualname__"].__get__
 _module_of: Any = type.__dict__["__module__"].__get__
 
 _found: list[OwnEnvironment] = []
+_turns: Optional[PartTime] = None
+"""Of all that are counted; None before the first."""
 
 
 class OwnEnvironment:
     """The method of one class, counted where certain lines call it."""
 
-    def __init__(self, owner: type, name: str, original: Any) -> None:
+    def __init__(self, owner: type, name: str, original: Any, counter: Counter) -> None:
         self.size = 0
         """Steps that a call makes; 0 until its first result was seen."""
         self.is_judged = False
         self.places: dict[int, set[int]] = {}
         """Instructions at which code calls it, by the number of the code."""
+        self.calls = [0]
+        """Those that were no steps, and those of which nobody knows yet."""
         self._codes: list[CodeType] = []
         """Kept, so that their numbers are nobody else's."""
-        self.counter: Counter = counter(NAME)
-        self._owner, self._name, self._original = owner, name, original
-        self.counted = _counted(original, self)
+        self._owner, self._name, self.original = owner, name, original
+        self.counted = _counted(original, self, counter)
+        self.in_brief = _counted_in_brief(original, self.calls)
 
     def count_at(self, code: CodeType, first: int, last: int) -> None:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
         if not self.places:
             type.__setattr__(self._owner, self._name, self.counted)
             aside.takes_part(self)
+            _take_turns(self)
         if id(code) not in self.places:
             self._codes.append(code)
         self.places.setdefault(id(code), set()).update(_instructions(code, range(first, last + 1)))
 
+    def put(self, way: int) -> None:
+        """Count in one of the ways of ``part_time``, unless the program has put something else in its place."""
+        ours = (self.original, self.counted, self.in_brief)
+        wanted = {LOOKS: self.counted, BRIEF: self.in_brief}.get(way, self.original)
+        if self.is_judged and not self.size:
+            wanted = self.original
+        now = self._owner.__dict__.get(self._name)
+        if now is not wanted and any(now is each for each in ours):
+            type.__setattr__(self._owner, self._name, wanted)
+
     def step_aside(self) -> None:
-        if self._owner.__dict__.get(self._name) is self.counted:
-            type.__setattr__(self._owner, self._name, self._original)
+        self.put(AWAY)
 
     def step_back(self) -> None:
-        is_other = self.is_judged and not self.size
-        if not is_other and self._owner.__dict__.get(self._name) is self._original:
-            type.__setattr__(self._owner, self._name, self.counted)
+        if _turns is not None:
+            self.put(_turns.way)
 
     def judge(self, stepped: Any, result: Any) -> int:
         """The steps that the first call has made; without any it is the last that is looked at."""
@@ -84,14 +98,46 @@ class OwnEnvironment:
             foreign_errors.pass_on(error)
         self.is_judged = True
         if not self.size:
-            self.step_aside()
+            self.put(AWAY)
         return self.size
 
     def __reduce__(self) -> Any:
         """As ``Counter.__reduce__``: a copy counts for nobody."""
         from types import SimpleNamespace
 
-        return SimpleNamespace, (), {"size": 1, "places": {}}
+        return SimpleNamespace, (), {"size": 1, "places": {}, "calls": [0]}
+
+
+def turn(own_ns: int) -> None:
+    """A stack of the main thread was taken, which had so much CPU time of its own since the last one."""
+    if _turns is not None:
+        _turns.turn(own_ns)
+
+
+def begin() -> None:
+    """Count all calls: no turns are told for now, or one was cut."""
+    if _turns is not None:
+        _turns.begin()
+
+
+def stop() -> None:
+    """Count no more: nobody is told."""
+    global _turns
+    for part in _turns.parts if _turns is not None else ():
+        part.put(AWAY)
+    _turns = None
+
+
+def _take_turns(own: OwnEnvironment) -> None:
+    global _turns
+    if _turns is None:
+
+        def nothing(stepped: Any, action: Any) -> None:
+            pass
+
+        _turns = PartTime(counter(NAME), cost_of_a_call(nothing, _counted_in_brief(nothing, [0])))
+    _turns.parts.append(own)
+    _turns.begin()
 
 
 def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:
@@ -124,7 +170,7 @@ def _lines_before_3_10(code: CodeType) -> Iterator[tuple[int, int, int]]:
 
 def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:
     for own in _found:
-        if own.counted is found:
+        if found in (own.counted, own.in_brief, own.original):
             return own
     code = found.__code__
     can_be = (
@@ -137,7 +183,7 @@ def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:
     )
     if not can_be:
         return None
-    _found.append(OwnEnvironment(owner, name, found))
+    _found.append(OwnEnvironment(owner, name, found, counter(NAME)))
     return _found[-1]
 
 
@@ -199,9 +245,9 @@ def _name(value: Any) -> str:
     return "%s.%s" % (module, name) if type(module) is str and module != "builtins" else name
 
 
-def _counted(original: Any, own: OwnEnvironment) -> Any:
+def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
     """Counts what is called from the places of ``own``, and passes on what others do: a search makes steps, too."""
-    frame_above, number_of, counter, places = _getframe, id, own.counter, own.places
+    frame_above, number_of, places, others = _getframe, id, own.places, own.calls
     nowhere: tuple[int, ...] = ()
     __class__ = None
 
@@ -216,19 +262,50 @@ def _counted(original: Any, own: OwnEnvironment) -> Any:
         above = frame_above(1)
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             counter.cell[0] += own.size or own.judge(self, result)
+        else:
+            others[0] += 1
         return result
 
-    def several(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def several(*args: Any, **kwargs: Any) -> Any:
         if False:
             return __class__
         try:
-            result = original(self, *args, **kwargs)
+            result = original(*args, **kwargs)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         above = frame_above(1)
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
-            counter.cell[0] += own.size or own.judge(self, result)
+            counter.cell[0] += own.size or own.judge(args[0] if args else None, result)
+        else:
+            others[0] += 1
         return result
+
+    return in_place_of(original, one if takes_self_and_one_more(original.__code__) else several)
+
+
+def _counted_in_brief(original: Any, calls: list[int]) -> Any:
+    """Counts all calls, whoever makes them."""
+    __class__ = None
+
+    def one(self: Any, argument: Any) -> Any:
+        if False:
+            return __class__
+        calls[0] += 1
+        try:
+            return original(self, argument)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+
+    def several(*args: Any, **kwargs: Any) -> Any:
+        if False:
+            return __class__
+        calls[0] += 1
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
 
     return in_place_of(original, one if takes_self_and_one_more(original.__code__) else several)
