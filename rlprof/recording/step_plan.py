@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.libraries.step_sources import STEP_SOURCES
@@ -15,6 +15,11 @@ from rlprof.syntax.steps import StepCall, step_calls
 
 _ASKED: Final = 3
 """Lines of a function in which its objects are looked for, the hottest: a sample comes to one of them soon."""
+
+_AGAIN: Final = 1.25
+"""Times the time of a process after which a function is asked again: it may step objects of another class, too."""
+_AGAIN_US: Final = 300_000
+"""The same at least, in CPU time."""
 
 _NAMED: Final = 3
 """Calls that the report names."""
@@ -48,9 +53,14 @@ class StepPlan:
             else:
                 self._others.add(place)
 
-    def counted(self, names: Iterable[str]) -> None:
-        """What a process counts by itself; where that tells its steps, nothing is looked for any more."""
-        self._is_over |= any(name in STEP_SOURCES and name != STEPS_RECOGNISED for name in names)
+    def counted(self, process: int, counts: Mapping[str, float]) -> None:
+        """What a process has counted in its last window; where that tells its steps, nothing is looked for any more."""
+        self._is_over |= any(name in STEP_SOURCES and name != STEPS_RECOGNISED for name in counts)
+        if not counts.get(STEPS_RECOGNISED):
+            # They may be made by objects of another class now.
+            for number, place in self._counted:
+                if number == process:
+                    self._next_us.pop((process, place.file, place.function), None)
 
     def wanted(
         self, process: int, ways: Iterable[Sequence[Frame]]
@@ -62,7 +72,7 @@ class StepPlan:
         for way in ways:
             for frame in filter(self._lines.is_hot, reversed(way)):
                 calls = self._calls(frame)
-                if any(self._is_new(process, frame, call) for call in calls):
+                if any(self._may_be_one(frame, call) for call in calls):
                     hot.setdefault((frame.file, frame.function), set()).add(frame)
                 if any(frame.line in call.lines for call in calls):
                     break  # What it steps may step others in turn.
@@ -73,9 +83,8 @@ class StepPlan:
                 wanted += [(frame, to_count(self._calls(frame))) for frame in often[:_ASKED]]
         return wanted
 
-    def _is_new(self, process: int, frame: Frame, call: StepCall) -> bool:
-        place = Place(frame.file, frame.function, call.text)
-        return place not in self._others and (process, place) not in self._counted
+    def _may_be_one(self, frame: Frame, call: StepCall) -> bool:
+        return Place(frame.file, frame.function, call.text) not in self._others
 
     def _is_due(self, process: int, frame: Frame) -> bool:
         """Whether the function is to be asked; again after as much time."""
@@ -83,7 +92,7 @@ class StepPlan:
         key = process, frame.file, frame.function
         if spent_us < self._next_us.get(key, 0.0):
             return False
-        self._next_us[key] = 2 * spent_us
+        self._next_us[key] = max(_AGAIN * spent_us, spent_us + _AGAIN_US)
         return True
 
     def _calls(self, frame: Frame) -> Sequence[StepCall]:

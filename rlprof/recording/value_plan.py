@@ -42,7 +42,7 @@ class ValuePlan:
         ways = self._lines.add(process, window.eye)
         if self._steps is not None:
             self._steps.heard(process, mailbox.looks.take_counted(), now_us)
-            self._steps.counted(window.counts)
+            self._steps.counted(process, window.counts)
         may_cost_us = _FREE_US + _MOST_COST * self._lines.of_process_us(process)
         if not ways or not mailbox.looks.is_open or mailbox.looks_cost_us > may_cost_us:
             return

@@ -74,6 +74,7 @@ def as_it_was() -> Iterator[None]:
     del aside._parts[parts:]
     caught.clear()
     own_environments._found.clear()
+    own_environments._turns = None
 
 
 @pytest.fixture
@@ -194,9 +195,9 @@ def test_an_instrument_of_the_programs_finds_the_original(monkeypatch, classes):
     own = caught[0]
     assert own is not None
 
-    own.step_aside()
+    own_environments.step_aside()
     assert World.__dict__["advance"] is original
-    own.step_back()
+    own_environments.step_back()
     assert World.__dict__["advance"] is own.counted
 
 

@@ -72,7 +72,7 @@ def test_without_room_anywhere_nothing_is_left(monkeypatch):
     def full(_source: str, target: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", target)
 
-    monkeypatch.setattr(os, "symlink", full)
+    monkeypatch.setattr(torch_trace.os, "symlink", full)
     before = open_descriptors()
     with pytest.raises(torch_trace.NoRoomError):
         torch_trace.export(Exporter())

@@ -138,19 +138,22 @@ def _forget_before_exec() -> None:
 def _start_in_child() -> None:
     """Renew everything: the parent's mailbox and its timer are not the child's."""
     global _agent
-    from . import layout, manners
-
-    # Still mapped here: what the recorder told the parent.
-    waits = _agent is None or not _agent.mailbox.cells[layout.CELL_NO_WAIT]
-    _agent = None
+    before, _agent = _agent, None
     try:
+        from . import layout, manners
+
+        # Still mapped here: what the recorder told the parent.
+        waits = before is None or not before.mailbox.cells[layout.CELL_NO_WAIT]
         agent = Agent("fork", waits=waits)
         if agent.connected:
             _agent = agent
             manners.yield_in_child(agent.probe)
     except Exception:
         pass  # The child runs on without an agent; the scan finds it.
-    _renew_cells()
+    try:
+        _renew_cells()
+    except ImportError:
+        pass  # The program has unloaded us.
 
 
 def _renew_cells() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 # The C module: ``socket`` would pull in selectors and enum, most of our import budget.
 import _socket
-import os
 import struct
 import sys
-import time
+
+from .real import os, time
 
 SPIN = 2_000
 """Turns of an empty loop between two looks for the answer: about 50 µs."""

@@ -7,9 +7,8 @@ imports, what stands in for Python's functions, and what Python calls around a f
 
 from __future__ import annotations
 
-import os
-
 from . import foreign_errors
+from .real import os
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

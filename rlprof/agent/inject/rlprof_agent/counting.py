@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from . import aside, dynamo, exits, foreign_errors, instruments, layout, torch_windows
 from .counted import WATCHED
 from .import_watch import ImportWatch
+from .real import os
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

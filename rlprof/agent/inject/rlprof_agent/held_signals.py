@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import struct
 import sys
-import time
 
 # The C module, without stubs.
 from _signal import SIG_DFL, getsignal, signal  # type: ignore[import-not-found]
 
 from . import foreign_errors, forks, stand_ins
-from .clocks import Clocks
 from .cpu_timer import TIMES, timer_library
+from .real import time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -59,14 +58,14 @@ def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[],
         if forks.is_for_another_program(sys._getframe().f_back):
             forget()
             return
-        begun_ns = Clocks.monotonic_ns()
+        begun_ns = time.monotonic_ns()
         set_mask(_SIG_BLOCK, None, before)
         try:
             set_mask(_SIG_BLOCK, held, None)
             act()
         finally:
             for number in _came(library, _HELD & ~before[0]):
-                _put_off(number, Clocks.monotonic_ns() - begun_ns)
+                _put_off(number, time.monotonic_ns() - begun_ns)
             set_mask(_SIG_SETMASK, before, None)
 
     return in_child

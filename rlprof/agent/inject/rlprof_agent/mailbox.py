@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import _thread
-import os
 
 from . import layout
+from .real import os
 from .shared_memory import expect_room, map_shared
 
 

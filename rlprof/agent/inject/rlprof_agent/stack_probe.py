@@ -8,10 +8,6 @@ makes a system call that can block, and yields for good where it could be notice
 
 from __future__ import annotations
 
-import gc
-import struct
-import sys
-
 # The C module, without stubs. By name, for what stands in for these functions is made for the program.
 from _signal import (  # type: ignore[import-not-found]
     SIG_BLOCK,
@@ -26,11 +22,11 @@ from _signal import (  # type: ignore[import-not-found]
 from _thread import get_ident
 
 from . import aside, foreign_errors, layout
-from .clocks import Clocks
 from .counted import own_environments
 from .cpu_timer import CpuTimer
 from .held_codes import HeldCodes
 from .mailbox import Mailbox
+from .real import gc, struct, sys, time
 from .value_looks import ValueLooks
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -112,7 +108,7 @@ class StackProbe:
         except (ImportError, OSError, AttributeError):
             self._set_state(layout.PROBE_NO_TIMER)
             return
-        self._last_ns = Clocks.thread_time_ns()
+        self._last_ns = time.thread_time_ns()
         self._interval_us = self._mailbox.cells[layout.CELL_INTERVAL_US]
         self._take_signal()
 
@@ -151,7 +147,7 @@ class StackProbe:
             self._pauses[reason] = None
         elif reason in self._pauses:
             del self._pauses[reason]
-            self._last_ns = Clocks.thread_time_ns()
+            self._last_ns = time.thread_time_ns()
         if self._pauses:
             if self.windows is not None:
                 self.windows.end()
@@ -247,14 +243,14 @@ class StackProbe:
             self._in_handler = False
 
     def _take(self, frame: Optional[FrameType]) -> None:
-        now = Clocks.thread_time_ns()
+        now = time.thread_time_ns()
         weight = now - self._last_ns
         windows = self.windows
         if windows is not None and windows.is_open:
             # Not the program's pace, and torch may take stacks by a profile function of its own.
             windows.look()
             own_environments.begin()
-            self._last_ns = Clocks.thread_time_ns()
+            self._last_ns = time.thread_time_ns()
             return
         if sys.gettrace() is not None or sys.getprofile() is not None:
             # Switched on from C code, which nobody is told of.
@@ -287,18 +283,18 @@ class StackProbe:
         # Copied here, for a callback of the collector would run in every young collection too.
         cells[self._gc_cell] = _full_collections() - self._gc_before
         self._obey_interval()
-        self._last_ns = Clocks.thread_time_ns()
+        self._last_ns = time.thread_time_ns()
         cells[layout.CELL_PROBE_COST_NS] += self._last_ns - now
         if cells[layout.CELL_LOOKS_ASKED] != cells[layout.CELL_LOOKS_TAKEN]:
             self._looks.hear(self._resets)
         if self._looks.are_due:
             before = self._last_ns
             self._looks.take(stack, innermost, self._frames)
-            self._last_ns = Clocks.thread_time_ns()
+            self._last_ns = time.thread_time_ns()
             cells[layout.CELL_LOOKS_COST_NS] += self._last_ns - before
         if windows is not None and self._saw_torch:
             windows.look()
-            self._last_ns = Clocks.thread_time_ns()
+            self._last_ns = time.thread_time_ns()
 
     def _define(self, key: tuple[int, ...], frame: Optional[FrameType]) -> int:
         """Write the definition of a stack not seen before; its id, or -1 without room."""

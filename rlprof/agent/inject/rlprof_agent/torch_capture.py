@@ -6,7 +6,7 @@ import sys
 from _thread import get_ident
 
 from . import foreign_errors, layout, torch_trace
-from .clocks import Clocks
+from .real import time
 from .torch_quiet import Silence
 from .torch_ranges import OpenRanges
 
@@ -47,8 +47,8 @@ class Capture:
         self.updates = 0
         self.was_given_up = False
         self.ranges = OpenRanges()
-        self.begun_ns = Clocks.monotonic_ns()
-        self._begun_cpu_ns = self._started_cpu_ns = Clocks.thread_time_ns()
+        self.begun_ns = time.monotonic_ns()
+        self._begun_cpu_ns = self._started_cpu_ns = time.thread_time_ns()
         self._recorded_cpu_ns = 0
         self._restored: dict[str, Any] = {}
         self._silence = Silence(log_level)
@@ -77,9 +77,9 @@ class Capture:
         self._profile.start_trace()
         self._make_way_for_others()
         self.ranges.watch()
-        self.started_ns = self.stopped_ns = self._last_ns = Clocks.monotonic_ns()
+        self.started_ns = self.stopped_ns = self._last_ns = time.monotonic_ns()
         self.deadline_ns = self.started_ns + self._longest_ns
-        self._started_cpu_ns = Clocks.thread_time_ns()
+        self._started_cpu_ns = time.thread_time_ns()
 
     def updated(self, now_ns: int) -> None:
         """An optimizer has made a step."""
@@ -123,12 +123,12 @@ class Capture:
 
     def cost_ns(self) -> int:
         """CPU time that it has taken from the program, once it is over."""
-        whole = Clocks.thread_time_ns() - self._begun_cpu_ns
+        whole = time.thread_time_ns() - self._begun_cpu_ns
         return round(whole - _OWN_PART * self._recorded_cpu_ns)
 
     def _stop(self) -> None:
-        self.stopped_ns = Clocks.monotonic_ns()
-        self._recorded_cpu_ns = Clocks.thread_time_ns() - self._started_cpu_ns
+        self.stopped_ns = time.monotonic_ns()
+        self._recorded_cpu_ns = time.thread_time_ns() - self._started_cpu_ns
         self._profile.stop_trace()
         self._profile = None
 

@@ -8,10 +8,11 @@ no window may begin until every range of the one before has ended.
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import weakref
 from _thread import get_ident
+
+from .real import os
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from . import foreign_errors
+from .real import os
 from .shared_memory import expect_room
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import _thread
-import os
 import sys
 
 from . import aside, dynamo, foreign_errors, layout
-from .clocks import Clocks
+from .real import os, time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class TorchWindows:
             if self._capture is None and not self._is_granted:
                 self._set_state(layout.TORCH_OTHER_THREAD)
             return
-        now = Clocks.monotonic_ns()
+        now = time.monotonic_ns()
         if self._capture is None:
             self._plan.updated(now)
             if now < self._asleep_until:
@@ -157,7 +156,7 @@ class TorchWindows:
             self._lock.release()
 
     def _follow(self) -> None:
-        now = Clocks.monotonic_ns()
+        now = time.monotonic_ns()
         if self._capture is None:
             self._open_if(self._plan.due_at_update(now), now)
             self._asleep_until = self._plan.asleep_until()
@@ -167,7 +166,7 @@ class TorchWindows:
                 self._close()
 
     def _look(self) -> None:
-        now = Clocks.monotonic_ns()
+        now = time.monotonic_ns()
         if self._capture is None:
             self._open_if(self._plan.due_without_updates(now), now)
         elif now >= self._capture.deadline_ns:
@@ -208,7 +207,7 @@ class TorchWindows:
 
         self.is_open = True
         self._tell(layout.WINDOW_KIND, kind)
-        self._tell(layout.WINDOW_BEGUN_NS, Clocks.monotonic_ns())
+        self._tell(layout.WINDOW_BEGUN_NS, time.monotonic_ns())
         self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
         if not self._number:
             self._end_in_time()
@@ -260,7 +259,7 @@ class TorchWindows:
 
     def _ended(self, capture: Optional[Capture], fate: int) -> int:
         """Tell of the end of the window at hand; the time."""
-        ended_ns = Clocks.monotonic_ns()
+        ended_ns = time.monotonic_ns()
         if capture is not None:
             self._tell(layout.WINDOW_UPDATES, capture.updates)
             self._mailbox.cells[layout.CELL_WINDOWS_COST_NS] += capture.cost_ns()

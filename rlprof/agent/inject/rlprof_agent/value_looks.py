@@ -188,6 +188,8 @@ def _own(owner: Any, name: str) -> Any:
     except AttributeError:
         pass
     for registry in ("_modules", "_parameters", "_buffers"):
+        if _in_classes(type(owner), registry) is not _MISSING:
+            return _MISSING  # A property of that name would be called.
         try:
             held = object.__getattribute__(owner, registry)
         except AttributeError:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..counters import Counter
 
 _CO_VARARGS, _CO_VARKEYWORDS, _CO_COROUTINE = 4, 8, 128
+_OF_OURS = ("__wrapped__", "__signature__", "_torchdynamo_inline")
+"""Attributes that those have which count."""
 _OF_BOTH = (
     "__module__",
     "__name__",
@@ -84,6 +86,17 @@ def counter_of(function: Any) -> Any:
 def original_of(function: Any) -> Any:
     """What it stands for."""
     return _closed_over(function, "original")
+
+
+def given_back(function: Any) -> Any:
+    """The same, to stand in its place again, with the attributes that the program has set since."""
+    original = original_of(function)
+    own = getattr(original, "__dict__", None)
+    if own is not None and own is not function.__dict__:
+        own.update((name, each) for name, each in function.__dict__.items() if name not in _OF_OURS)
+        if own:
+            function.__dict__ = own
+    return original
 
 
 def _closed_over(function: Any, name: str) -> Any:

@@ -6,7 +6,7 @@ from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import WeakSet
 
 from .. import foreign_errors
-from .calls import counter_of, counting, is_counting, of_counting, original_of
+from .calls import counter_of, counting, given_back, is_counting, of_counting, original_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..counters import Counter
 
 _HOOK = "__init_subclass__"
+
+_CO_GENERATORS = 32 | 512
 
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
 _COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
@@ -48,7 +50,7 @@ class CountedMethods:
             for name in self._names:
                 ours = owner.__dict__.get(name)
                 if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
-                    type.__setattr__(owner, name, original_of(ours))
+                    type.__setattr__(owner, name, given_back(ours))
         self._classes.clear()
         hook, original = self._hooked
         if self._base.__dict__.get(_HOOK) is hook:
@@ -112,6 +114,8 @@ def is_method(candidate: Any) -> bool:
     kind = type(candidate)
     if not issubclass(kind, _PLAIN) and kind.__name__ not in _COMPILED:
         return False
+    if getattr(getattr(candidate, "__code__", None), "co_flags", 0) & _CO_GENERATORS:
+        return False  # What it is called for comes later.
     return not getattr(candidate, "__isabstractmethod__", False)
 
 

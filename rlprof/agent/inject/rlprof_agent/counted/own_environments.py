@@ -12,7 +12,7 @@ from types import FunctionType
 
 from .. import aside, foreign_errors
 from ..counters import Counter, counter, stated
-from .calls import in_place_of, is_counting, takes_self_and_one_more
+from .calls import given_back, in_place_of, is_counting, takes_self_and_one_more
 from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -41,6 +41,8 @@ _members_of: Any = type.__dict__["__dict__"].__get__
 _qualname_of: Any = type.__dict__["__qualname__"].__get__
 _module_of: Any = type.__dict__["__module__"].__get__
 
+_MOST_KEPT = 4
+"""Classes. A program may make ever new ones, and they are held with all that they refer to."""
 _found: list[OwnEnvironment] = []
 _turns: Optional[PartTime] = None
 """Of all that are counted; None before the first."""
@@ -67,7 +69,6 @@ class OwnEnvironment:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
         if not self.places:
             type.__setattr__(self._owner, self._name, self.counted)
-            aside.takes_part(self)
             _take_turns(self)
         if id(code) not in self.places:
             self._codes.append(code)
@@ -81,14 +82,9 @@ class OwnEnvironment:
             wanted = self.original
         now = self._owner.__dict__.get(self._name)
         if now is not wanted and any(now is each for each in ours):
+            if now is not self.original:
+                given_back(now)
             type.__setattr__(self._owner, self._name, wanted)
-
-    def step_aside(self) -> None:
-        self.put(AWAY)
-
-    def step_back(self) -> None:
-        if _turns is not None:
-            self.put(_turns.way)
 
     def judge(self, stepped: Any, result: Any) -> int:
         """The steps that the first call has made; without any it is the last that is looked at."""
@@ -123,9 +119,19 @@ def begin() -> None:
 def stop() -> None:
     """Count no more: nobody is told."""
     global _turns
+    step_aside()
+    _turns = None
+
+
+def step_aside() -> None:
     for part in _turns.parts if _turns is not None else ():
         part.put(AWAY)
-    _turns = None
+
+
+def step_back() -> None:
+    if _turns is not None:
+        for part in _turns.parts:
+            part.put(_turns.way)
 
 
 def _take_turns(own: OwnEnvironment) -> None:
@@ -135,8 +141,13 @@ def _take_turns(own: OwnEnvironment) -> None:
         def nothing(stepped: Any, action: Any) -> None:
             pass
 
+        aside.takes_part(sys.modules[__name__])
         _turns = PartTime(counter(NAME), cost_of_a_call(nothing, _counted_in_brief(nothing, [0])))
     _turns.parts.append(own)
+    for other in _turns.parts[:-_MOST_KEPT]:
+        other.put(AWAY)
+        _turns.parts.remove(other)
+        _found.remove(other)
     _turns.begin()
 
 
@@ -224,7 +235,7 @@ def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int
 
 def _ends_as_numbers(value: Any) -> int:
     """How many ends of episodes an array holds that has 0 and 1 for them; 0 for any other array."""
-    if _name(value) != "numpy.ndarray" or len(value.shape) != 1:
+    if _name(value) != "numpy.ndarray" or len(value.shape) != 1 or value.dtype.kind not in "iuf":
         return 0
     return len(value) if {0, 1}.issuperset(value.tolist()) else 0
 
@@ -259,7 +270,10 @@ def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        above = frame_above(1)
+        try:
+            above = frame_above(1)
+        except ValueError:
+            return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             counter.cell[0] += own.size or own.judge(self, result)
         else:
@@ -274,7 +288,10 @@ def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        above = frame_above(1)
+        try:
+            above = frame_above(1)
+        except ValueError:
+            return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             counter.cell[0] += own.size or own.judge(args[0] if args else None, result)
         else:

@@ -7,8 +7,7 @@ at where each call comes from. When the next of these comes is drawn, so that no
 
 from __future__ import annotations
 
-from ..clocks import Clocks
-
+from ..real import time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ LOOKING = 4.0
 """What a call costs with a look at where it comes from, for one without: 0.25 to 0.41 to 0.08 to 0.11 µs, Python 3.11."""
 _ONE_LOOKS = 4
 """Of so many turns that are counted."""
+_ON_AVERAGE = (LOOKING + _ONE_LOOKS - 1) / _ONE_LOOKS
 _MOST_TURNS = 200
 """One of so many at least is counted."""
 _OF_THE_LAST = 0.2
@@ -63,8 +63,8 @@ class PartTime:
 
     def turn(self, own_ns: int) -> None:
         """A turn has ended in which the thread had so much CPU time."""
-        before, way = self._seen, self.way
-        if way == AWAY:
+        before = self._seen
+        if self.way == AWAY:
             self._add(own_ns * self._pace)
             self._left -= 1
             if self._left <= 0:
@@ -77,7 +77,7 @@ class PartTime:
             self._left = round(self._draw() * 2 * (min(self._wanted, _MOST_TURNS) - 1))
             if self._left > 0:
                 self._put(AWAY)
-            elif self._wanted > 1 or way == BRIEF:
+            else:
                 self._put_next()
         self._seen = self._counts()
 
@@ -94,14 +94,13 @@ class PartTime:
             self._add(made)
             self._pace = made / max(own_ns - calls * self._call_ns, 0.1 * own_ns)
         if calls > 0:
-            # That of both ways, each as often as it is.
-            call_ns = self._call_ns * (LOOKING + _ONE_LOOKS - 1) / _ONE_LOOKS
-            wanted = calls * call_ns / own_ns / MOST_COST
+            wanted = calls * self._call_ns * _ON_AVERAGE / own_ns / MOST_COST
             self._wanted += (_OF_THE_LAST if self._wanted else 1.0) * (wanted - self._wanted)
 
     def _put_next(self) -> None:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
-        self._put(BRIEF if self._until_look and self._wanted > 1 else LOOKS)
+        is_dear = self._wanted * LOOKING / _ON_AVERAGE > 1
+        self._put(BRIEF if self._until_look and is_dear else LOOKS)
         self._is_whole = True
 
     def _put(self, way: int) -> None:
@@ -136,8 +135,8 @@ def cost_of_a_call(bare: Any, counted: Any) -> float:
 def _least_ns(function: Any) -> float:
     least = float("inf")
     for _ in range(_TRIALS):
-        begun = Clocks.thread_time_ns()
+        begun = time.thread_time_ns()
         for _ in range(_CALLS):
             function(None, None)
-        least = min(least, Clocks.thread_time_ns() - begun)
+        least = min(least, time.thread_time_ns() - begun)
     return least

@@ -12,7 +12,7 @@ import sys
 from sys import _getframe
 
 from .. import current_agent, foreign_errors
-from ..clocks import Clocks
+from ..real import time
 from ..sync_sites import SyncSites
 from .calls import dressed
 
@@ -148,7 +148,7 @@ class CountedRead(CountedMethod):
         sites = self._on_device
 
         def timed(*args: Any, **kwargs: Any) -> Any:
-            begun = Clocks.perf_counter_ns()
+            begun = time.perf_counter_ns()
             try:
                 result = bound(*args, **kwargs)
             except BaseException as error:
@@ -156,7 +156,7 @@ class CountedRead(CountedMethod):
                     error, error.__traceback__ and error.__traceback__.tb_next
                 )
                 raise
-            sites.add(sites.find(_above(1)), Clocks.perf_counter_ns() - begun, tensor)
+            sites.add(sites.find(_above(1)), time.perf_counter_ns() - begun, tensor)
             return result
 
         return timed
@@ -217,7 +217,7 @@ class CountedCopy(CountedMethod):
             return bound
 
         def timed(*args: Any, **kwargs: Any) -> Any:
-            begun = Clocks.perf_counter_ns()
+            begun = time.perf_counter_ns()
             try:
                 result = bound(*args, **kwargs)
             except BaseException as error:
@@ -225,7 +225,7 @@ class CountedCopy(CountedMethod):
                     error, error.__traceback__ and error.__traceback__.tb_next
                 )
                 raise
-            waited = Clocks.perf_counter_ns() - begun
+            waited = time.perf_counter_ns() - begun
             source = args[0] if self._takes_source and args else tensor
             try:
                 sites = self._sites_of(source, result, kwargs.get("non_blocking", False))

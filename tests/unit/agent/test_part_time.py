@@ -1,0 +1,117 @@
+"""Turns in which calls are counted, and what is told of those between."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from rlprof.agent.inject.rlprof_agent.counted import part_time
+from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, LOOKS, PartTime
+
+TURN_NS = 10_000_000
+BRIEF_NS = 100.0
+
+
+class Steps:
+    def __init__(self) -> None:
+        self.cell = [0]
+
+
+class Training:
+    """Calls of a method, some of them steps, each of ``call_ns`` without us; ``PartTime`` sees to how they are counted."""
+
+    def __init__(self, call_ns: float, *, searched: float = 0.0, size: int = 1) -> None:
+        self.call_ns, self.searched, self.size = call_ns, searched, size
+        self.counter = Steps()
+        self.calls = [0]
+        self.way = LOOKS
+        self.made = 0
+        self.extra_ns = 0.0
+        self.all_ns = 0.0
+        self.turns = PartTime(self.counter, BRIEF_NS)  # type: ignore[arg-type]
+        self.turns.parts.append(self)
+        self.turns.begin()
+        self.turns.turn(0)
+
+    def put(self, way: int) -> None:
+        self.way = way
+
+    def works(self, turns: int, *, part: float = 1.0) -> None:
+        """For so many turns, ``part`` of each in these calls."""
+        for _ in range(turns):
+            extra_ns = {AWAY: 0.0, BRIEF: BRIEF_NS, LOOKS: part_time.LOOKING * BRIEF_NS}[self.way]
+            calls = round(part * TURN_NS / (self.call_ns + extra_ns))
+            steps = round(calls * (1 - self.searched))
+            self.made += self.size * steps
+            self.extra_ns += calls * extra_ns
+            self.all_ns += TURN_NS
+            if self.way == LOOKS:
+                self.counter.cell[0] += self.size * steps
+                self.calls[0] += calls - steps
+            elif self.way == BRIEF:
+                self.calls[0] += calls
+            self.turns.turn(TURN_NS)
+
+
+@pytest.mark.parametrize("size", [1, 16])
+@pytest.mark.parametrize("searched", [0.0, 0.5])
+@pytest.mark.parametrize("call_ns", [200.0, 1_000.0, 5_000.0, 20_000.0])
+def test_counts_what_was_made_and_costs_one_part_in_a_hundred(call_ns, searched, size):
+    training = Training(call_ns, searched=searched, size=size)
+
+    training.works(10_000)
+
+    assert training.counter.cell[0] == pytest.approx(training.made, rel=0.02)
+    assert training.extra_ns < 1.2 * part_time.MOST_COST * training.all_ns
+
+
+def test_slow_steps_are_all_counted():
+    training = Training(100_000.0)
+
+    training.works(1000)
+
+    assert training.way == LOOKS
+    assert training.counter.cell[0] == training.made
+
+
+def test_what_comes_and_goes_is_counted_without_bias():
+    """Updates between rollouts, of any length: nothing is told for the ones, and nothing is missing of the others."""
+    training = Training(1_000.0)
+    lengths = random.Random(1)
+
+    for _ in range(1_000):
+        training.works(lengths.randrange(1, 120))
+        training.works(lengths.randrange(1, 120), part=0.0)
+
+    assert training.counter.cell[0] == pytest.approx(training.made, rel=0.03)
+
+
+def test_after_a_cut_all_are_counted_from_the_next_turn_on():
+    training = Training(1_000.0)
+    training.works(100)
+    assert training.way == AWAY or training.turns._wanted > 1
+
+    training.turns.begin()
+
+    assert training.way == LOOKS
+    before = training.counter.cell[0]
+    training.works(1)
+    assert training.counter.cell[0] - before == round(
+        TURN_NS / (1_000 + part_time.LOOKING * BRIEF_NS)
+    )
+
+
+def test_nothing_is_told_before_a_first_step():
+    training = Training(1_000.0, size=0)
+
+    training.works(50)
+
+    assert (training.way, training.counter.cell[0]) == (LOOKS, 0)
+
+
+def test_what_counting_costs_is_tried():
+    def slow(_one: object, _other: object) -> None:
+        sum(range(1_000))
+
+    assert part_time.cost_of_a_call(lambda _one, _other: None, slow) > 1_000
