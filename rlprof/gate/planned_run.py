@@ -137,7 +137,7 @@ def _settings(run: PlannedRun) -> RecordingSettings:
         label=run.program.name,
         sps_pattern=None if pattern is None else re.compile(os.fsencode(pattern)),
         steps_from=run.counting.function,
-        may_recognise_steps=run.is_full,
+        may_estimate_steps=run.is_full,
     )
 
 

@@ -101,8 +101,9 @@ class AgentServer:
         probe_interval_us: int,
         tracer_pid: int | None,
         steps_from: str | None = None,
+        counts_all: bool = True,
     ) -> dict[str, str]:
-        """What the agent reads, less ``PYTHONPATH`` and what is for torch."""
+        """What the agent reads, less ``PYTHONPATH`` and what is for torch; ``counts_all``: steps that take microseconds, too."""
         variables = {
             "RLPROF_SOCKET": self.address,
             "RLPROF_TOKEN": self.token,
@@ -112,6 +113,8 @@ class AgentServer:
             variables["RLPROF_TRACER_PID"] = str(tracer_pid)
         if steps_from is not None:
             variables["RLPROF_STEPS_FROM"] = steps_from
+        if not counts_all:
+            variables["RLPROF_PART_TIME"] = "1"
         return variables
 
     def has_callers(self) -> bool:

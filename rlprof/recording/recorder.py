@@ -234,6 +234,7 @@ class Recorder:
                 probe_interval_us=interval if self._settings.probe else 0,
                 tracer_pid=os.getpid() if procfs.yama_restricts() else None,
                 steps_from=self._settings.steps_from,
+                counts_all=not self._settings.may_estimate_steps,
             )
             environment |= self._traces.environment()
             theirs = environment.get("PYTHONPATH")

@@ -63,11 +63,11 @@ class RecordingSettings:
     """Optimizer steps in each window."""
     steps_from: str | None = None
     """``module:qualname`` of what makes a step each time that it is called."""
-    may_recognise_steps: bool = True
-    """Whether an environment of the program's own may be found by its use. It is counted from when it is found on, not from the
-    first step."""
+    may_estimate_steps: bool = True
+    """Whether steps that take microseconds are counted a part of the time only, and an environment of the program's own is found by its
+    use, and counted from then on. Without, what is counted begins with the first step, and is all of them."""
 
     @property
     def recognises_steps(self) -> bool:
         """Whether that is done: where the user says what counts, nothing else does."""
-        return self.may_recognise_steps and self.steps_from is None and self.sps_pattern is None
+        return self.may_estimate_steps and self.steps_from is None and self.sps_pattern is None

@@ -27,6 +27,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     torchrl_envs,
     tqdm_bars,
 )
+from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, LOOKS
 
 
 @pytest.fixture(autouse=True)
@@ -206,6 +207,49 @@ def test_a_vector_environment_counts_for_its_environments_and_sets_them_free(gym
     maze().step(1)
     a_maze(gymnasium)().step(1)
     assert counts() == before
+
+
+def test_a_part_of_the_time_classes_have_their_own_methods(gymnasium):
+    maze = a_maze(gymnasium)
+    original = maze.step.__wrapped__
+    env = gymnasium.Wrapper(maze())
+    env.step(1)
+    (methods,) = gymnasium_envs._env_methods
+    steps = counters._counters["steps:gymnasium.env"]
+
+    methods.put(AWAY)
+    env.step(1)
+    assert maze.step is original
+    assert (counts(), steps.calls) == ({"steps:gymnasium.env": 1}, [2])
+
+    methods.put(BRIEF)
+    env.step(1)
+    assert (counts(), steps.calls) == ({"steps:gymnasium.env": 1}, [4])
+
+    methods.put(LOOKS)
+    env.step(1)
+    assert (counts(), steps.calls) == ({"steps:gymnasium.env": 2}, [6])
+
+
+def test_what_the_program_sets_on_a_counted_method_stays(gymnasium):
+    maze = a_maze(gymnasium)
+    maze().step(1)
+    maze.step.calls = 3
+    (methods,) = gymnasium_envs._env_methods
+
+    methods.put(AWAY)
+    assert maze.step.calls == 3
+    maze.step.calls = 4
+    methods.put(LOOKS)
+    assert maze.step.calls == 4
+
+
+def test_a_generator_is_left_a_generator(gymnasium):
+    class Talks(gymnasium.Env):
+        def step(self, action):
+            yield action
+
+    assert inspect.isgeneratorfunction(Talks.step)
 
 
 def test_wrappers_of_vector_environments_count_once_and_custom_ones_too(gymnasium):

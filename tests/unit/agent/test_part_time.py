@@ -29,7 +29,7 @@ class Training:
         self.made = 0
         self.extra_ns = 0.0
         self.all_ns = 0.0
-        self.turns = PartTime(self.counter, BRIEF_NS)  # type: ignore[arg-type]
+        self.turns = PartTime(self.counter, self.calls, BRIEF_NS)  # type: ignore[arg-type]
         self.turns.parts.append(self)
         self.turns.begin()
         self.turns.turn(0)
@@ -48,8 +48,7 @@ class Training:
             self.all_ns += TURN_NS
             if self.way == LOOKS:
                 self.counter.cell[0] += self.size * steps
-                self.calls[0] += calls - steps
-            elif self.way == BRIEF:
+            if self.way != AWAY:
                 self.calls[0] += calls
             self.turns.turn(TURN_NS)
 
@@ -64,6 +63,14 @@ def test_counts_what_was_made_and_costs_one_part_in_a_hundred(call_ns, searched,
 
     assert training.counter.cell[0] == pytest.approx(training.made, rel=0.02)
     assert training.extra_ns < 1.2 * part_time.MOST_COST * training.all_ns
+
+
+def test_classes_are_not_changed_without_end():
+    training = Training(1_000.0)
+
+    training.works(2_000_000)  # Five and a half hours of CPU time.
+
+    assert training.turns._changes < 900
 
 
 def test_slow_steps_are_all_counted():
@@ -90,7 +97,7 @@ def test_what_comes_and_goes_is_counted_without_bias():
 def test_after_a_cut_all_are_counted_from_the_next_turn_on():
     training = Training(1_000.0)
     training.works(100)
-    assert training.way == AWAY or training.turns._wanted > 1
+    assert training.turns._cost > 1
 
     training.turns.begin()
 
@@ -102,16 +109,16 @@ def test_after_a_cut_all_are_counted_from_the_next_turn_on():
     )
 
 
-def test_nothing_is_told_before_a_first_step():
-    training = Training(1_000.0, size=0)
+def test_nothing_is_told_of_calls_that_are_no_steps():
+    training = Training(1_000.0, searched=1.0)
 
-    training.works(50)
+    training.works(500)
 
-    assert (training.way, training.counter.cell[0]) == (LOOKS, 0)
+    assert training.counter.cell[0] == 0
 
 
 def test_what_counting_costs_is_tried():
-    def slow(_one: object, _other: object) -> None:
-        sum(range(1_000))
+    calls = [7]
 
-    assert part_time.cost_of_a_call(lambda _one, _other: None, slow) > 1_000
+    assert 0 < part_time.cost_of_a_call(Steps(), calls) < 100_000  # type: ignore[arg-type]
+    assert calls == [7]

@@ -81,7 +81,7 @@ def test_tells_functions_and_classes_by_where_they_are_defined():
 
 
 def test_a_counted_function_is_told_as_the_programs_own():
-    counter = SimpleNamespace(owner=0, others=set(), sizes={})
+    counter = SimpleNamespace(owner=0, others=set(), sizes={}, calls=[0])
 
     function, plain = seen(frame_with(f=counting(steps, counter), plain=steps), "it.f", "it.plain")
 

@@ -161,13 +161,13 @@ def _renew_cells() -> None:
     from . import counters
 
     counters.renew()
-    if "rlprof_agent.counted.own_environments" in sys.modules:
-        from .counted import own_environments
+    if "rlprof_agent.counted.part_time" in sys.modules:
+        from .counted import part_time
 
         if _agent is None:
-            own_environments.stop()
+            part_time.stop()
         else:
-            own_environments.begin()
+            part_time.begin()
     if "rlprof_agent.counted.torch_syncs" in sys.modules:
         from .counted import torch_syncs
 

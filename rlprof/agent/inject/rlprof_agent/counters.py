@@ -24,6 +24,7 @@ class Counter:
         "_kept",
         "_measured_by",
         "_of_classes",
+        "calls",
         "cell",
         "name",
         "on_first",
@@ -38,6 +39,8 @@ class Counter:
         """The thread that is inside a counted call; 0 for none."""
         self.others: set[int] = set()
         """Further threads that are."""
+        self.calls = [0]
+        """All calls, with those inside of others."""
         self.sizes: dict[int, int] = {}
         """What one call of an object counts for, by its ``id``, while it lives."""
         self.on_first: Optional[Callable[[], None]] = None
@@ -105,7 +108,7 @@ class Counter:
         return (
             SimpleNamespace,
             (),
-            {"cell": [0], "owner": 0, "measure": callable, "size_of": callable},
+            {"cell": [0], "calls": [0], "owner": 0, "measure": callable, "size_of": callable},
         )
 
 

@@ -92,6 +92,8 @@ CELL_LOOKS_ASKED = 32
 CELL_LOOKS_TAKEN = 33
 CELL_LOOKS_COST_NS = 34
 """CPU time spent on them."""
+CELL_STEPS_ESTIMATED = 35
+"""1: steps were counted a part of the time."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.

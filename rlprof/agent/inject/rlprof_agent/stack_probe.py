@@ -22,7 +22,7 @@ from _signal import (  # type: ignore[import-not-found]
 from _thread import get_ident
 
 from . import aside, foreign_errors, layout
-from .counted import own_environments
+from .counted import part_time
 from .cpu_timer import CpuTimer
 from .held_codes import HeldCodes
 from .mailbox import Mailbox
@@ -191,7 +191,7 @@ class StackProbe:
             signal(SIGURG, SIG_DFL)
 
     def _set_state(self, state: int) -> None:
-        own_environments.begin()  # The turns before are over.
+        part_time.begin()  # The turns before are over.
         self._mailbox.cells[layout.CELL_PROBE_STATE] = state
 
     def _obey_interval(self) -> None:
@@ -249,7 +249,7 @@ class StackProbe:
         if windows is not None and windows.is_open:
             # Not the program's pace, and torch may take stacks by a profile function of its own.
             windows.look()
-            own_environments.begin()
+            part_time.begin()
             self._last_ns = time.thread_time_ns()
             return
         if sys.gettrace() is not None or sys.getprofile() is not None:
@@ -269,7 +269,7 @@ class StackProbe:
         if depth >= min(layout.MAX_FRAMES, NEAR_RECURSION_LIMIT * self._recursion_limit):
             self.give_up(layout.PROBE_DEEP_STACK)
             return
-        own_environments.turn(weight)
+        part_time.turn(weight)
         cells = self._mailbox.cells
         stack = self._stacks.get(tuple(key))
         if stack is None:

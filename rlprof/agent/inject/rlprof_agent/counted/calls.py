@@ -50,6 +50,37 @@ def counting(original: Any, counter: Counter) -> Any:
     return in_place_of(original, _any_call(original, counter))
 
 
+def counting_in_brief(original: Any, counter: Counter, calls: list[int]) -> Any:
+    """``original`` with all calls counted in ``calls``, whoever makes them, as briefly as can be; ``counter`` is told by
+    :func:`counter_of`.
+    """
+    __class__ = None
+
+    def one(self: Any, argument: Any) -> Any:
+        if False:
+            return __class__, counter
+        calls[0] += 1
+        try:
+            return original(self, argument)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+
+    def several(*args: Any, **kwargs: Any) -> Any:
+        if False:
+            return __class__, counter
+        calls[0] += 1
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+
+    code = getattr(original, "__code__", None)
+    is_one = code is not None and takes_self_and_one_more(code)
+    return in_place_of(original, one if is_one else several)
+
+
 def in_place_of(original: Any, wrapper: Any) -> Any:
     """``wrapper``, fit to stand in a class where ``original`` stood. One without ``*args`` is for a method for which
     :func:`takes_self_and_one_more` holds.
@@ -114,13 +145,14 @@ def takes_self_and_one_more(code: CodeType) -> bool:
 
 
 def _one_argument_call(original: Any, counter: Counter) -> Any:
-    thread, others, sizes = get_ident, counter.others, counter.sizes
+    thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
     elsewhere = _any_call(original, counter)
     __class__ = None
 
     def counted(self: Any, argument: Any) -> Any:
         if False:
             return __class__
+        calls[0] += 1
         if counter.owner or others:
             me = thread()
             try:
@@ -152,12 +184,13 @@ def _one_argument_call(original: Any, counter: Counter) -> Any:
 
 
 def _any_call(original: Any, counter: Counter) -> Any:
-    thread, others = get_ident, counter.others
+    thread, others, calls = get_ident, counter.others, counter.calls
     __class__ = None
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         if False:
             return __class__
+        calls[0] += 1
         me = thread()
         is_outermost = not (counter.owner == me or me in others)
         if is_outermost:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import WeakSet
 
 from .. import foreign_errors
-from .calls import counter_of, counting, given_back, is_counting, of_counting, original_of
+from .calls import (
+    counter_of,
+    counting,
+    counting_in_brief,
+    given_back,
+    is_counting,
+    of_counting,
+    original_of,
+)
+from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, Optional
 
     from ..counters import Counter
 
@@ -38,11 +48,51 @@ class CountedMethods:
         # Not kept alive: a program may make a class for each of its levels, with what it closes over.
         self._classes: WeakSet[type] = WeakSet()
         self._hooked: Any = (None, None)
+        self._turns: Optional[PartTime] = None
+        self._made: dict[Any, dict[int, Any]] = {}
 
     def install(self) -> None:
         for each in _with_subclasses(self._base):
             self._count_in(each)
         self._watch_subclasses()
+
+    def take_turns(self) -> None:
+        """Count a part of the time only, where all would cost too much."""
+        counter = self._counter
+        self._turns = PartTime(counter, counter.calls, cost_of_a_call(counter, counter.calls))
+        self._turns.parts.append(self)
+        self._turns.enrol()
+
+    def put(self, way: int) -> None:
+        """Count in one of the ways of ``part_time``."""
+        for owner in list(self._classes):
+            self._put_in(owner, way)
+
+    def _put_in(self, owner: type, way: int) -> None:
+        for name in self._names:
+            now = owner.__dict__.get(name)
+            is_ours = now is not None and is_counting(now)
+            if is_ours and counter_of(now) is not self._counter:
+                continue
+            if not is_ours and not is_method(now):
+                continue
+            wanted = given_back(now) if is_ours else now
+            if way != AWAY:
+                wanted = self._made_of(wanted)[way]
+            type.__setattr__(owner, name, wanted)
+
+    def _made_of(self, original: Any) -> dict[int, Any]:
+        """What counts in its place, by the way; made once for functions that live as long as their module."""
+        made = self._made.get(original)
+        if made is None:
+            counter = self._counter
+            made = {
+                LOOKS: counting(original, counter),
+                BRIEF: counting_in_brief(original, counter, counter.calls),
+            }
+            if _is_of_a_module(original):
+                self._made[original] = made
+        return made
 
     def remove(self) -> None:
         """Give every class its own methods back, where nobody has replaced ours."""
@@ -52,6 +102,8 @@ class CountedMethods:
                 if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
                     type.__setattr__(owner, name, given_back(ours))
         self._classes.clear()
+        if self._turns is not None:
+            self._turns.leave()
         hook, original = self._hooked
         if self._base.__dict__.get(_HOOK) is hook:
             if original is None:
@@ -105,6 +157,14 @@ class CountedMethods:
         except TypeError:
             return  # As above.
         self._hooked = hook, original
+
+
+def _is_of_a_module(function: Any) -> bool:
+    """Whether nothing but its module is held with it: others may be of classes that a program makes anew each time."""
+    if type(function) is not FunctionType or function.__closure__ is not None:
+        return False
+    module = sys.modules.get(function.__module__)
+    return getattr(module, "__dict__", None) is function.__globals__
 
 
 def is_method(candidate: Any) -> bool:

@@ -16,6 +16,7 @@ _env_methods: list[CountedMethods] = []
 def count_envs(module: ModuleType) -> None:
     methods = CountedMethods(module.Env, ["step"], counter("steps:gymnasium.env", _copies))
     methods.install()
+    methods.take_turns()
     _env_methods.append(methods)
 
 

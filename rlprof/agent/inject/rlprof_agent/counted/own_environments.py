@@ -12,7 +12,7 @@ from types import FunctionType
 
 from .. import aside, foreign_errors
 from ..counters import Counter, counter, stated
-from .calls import given_back, in_place_of, is_counting, takes_self_and_one_more
+from .calls import counting_in_brief, given_back, in_place_of, is_counting, takes_self_and_one_more
 from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -44,8 +44,10 @@ _module_of: Any = type.__dict__["__module__"].__get__
 _MOST_KEPT = 4
 """Classes. A program may make ever new ones, and they are held with all that they refer to."""
 _found: list[OwnEnvironment] = []
+_calls = [0]
 _turns: Optional[PartTime] = None
 """Of all that are counted; None before the first."""
+_is_aside = False
 
 
 class OwnEnvironment:
@@ -57,19 +59,18 @@ class OwnEnvironment:
         self.is_judged = False
         self.places: dict[int, set[int]] = {}
         """Instructions at which code calls it, by the number of the code."""
-        self.calls = [0]
-        """Those that were no steps, and those of which nobody knows yet."""
         self._codes: list[CodeType] = []
         """Kept, so that their numbers are nobody else's."""
         self._owner, self._name, self.original = owner, name, original
+        self._counter = counter
         self.counted = _counted(original, self, counter)
-        self.in_brief = _counted_in_brief(original, self.calls)
+        self.in_brief = counting_in_brief(original, counter, _calls)
 
     def count_at(self, code: CodeType, first: int, last: int) -> None:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
         if not self.places:
             type.__setattr__(self._owner, self._name, self.counted)
-            _take_turns(self)
+            _take_turns(self._counter)
         if id(code) not in self.places:
             self._codes.append(code)
         self.places.setdefault(id(code), set()).update(_instructions(code, range(first, last + 1)))
@@ -78,7 +79,7 @@ class OwnEnvironment:
         """Count in one of the ways of ``part_time``, unless the program has put something else in its place."""
         ours = (self.original, self.counted, self.in_brief)
         wanted = {LOOKS: self.counted, BRIEF: self.in_brief}.get(way, self.original)
-        if self.is_judged and not self.size:
+        if _is_aside or (self.is_judged and not self.size):
             wanted = self.original
         now = self._owner.__dict__.get(self._name)
         if now is not wanted and any(now is each for each in ours):
@@ -101,54 +102,36 @@ class OwnEnvironment:
         """As ``Counter.__reduce__``: a copy counts for nobody."""
         from types import SimpleNamespace
 
-        return SimpleNamespace, (), {"size": 1, "places": {}, "calls": [0]}
-
-
-def turn(own_ns: int) -> None:
-    """A stack of the main thread was taken, which had so much CPU time of its own since the last one."""
-    if _turns is not None:
-        _turns.turn(own_ns)
-
-
-def begin() -> None:
-    """Count all calls: no turns are told for now, or one was cut."""
-    if _turns is not None:
-        _turns.begin()
-
-
-def stop() -> None:
-    """Count no more: nobody is told."""
-    global _turns
-    step_aside()
-    _turns = None
+        return SimpleNamespace, (), {"size": 1, "places": {}}
 
 
 def step_aside() -> None:
-    for part in _turns.parts if _turns is not None else ():
-        part.put(AWAY)
+    """Have every class its own method while an instrument of the program's is on."""
+    global _is_aside
+    _is_aside = True
+    for own in _found:
+        own.put(AWAY)
 
 
 def step_back() -> None:
+    global _is_aside
+    _is_aside = False
     if _turns is not None:
-        for part in _turns.parts:
-            part.put(_turns.way)
+        for own in _found:
+            own.put(_turns.way)
 
 
-def _take_turns(own: OwnEnvironment) -> None:
+def _take_turns(steps: Counter) -> None:
     global _turns
     if _turns is None:
-
-        def nothing(stepped: Any, action: Any) -> None:
-            pass
-
         aside.takes_part(sys.modules[__name__])
-        _turns = PartTime(counter(NAME), cost_of_a_call(nothing, _counted_in_brief(nothing, [0])))
-    _turns.parts.append(own)
-    for other in _turns.parts[:-_MOST_KEPT]:
+        _turns = PartTime(steps, _calls, cost_of_a_call(steps, _calls))
+        _turns.parts = _found
+    for other in _found[:-_MOST_KEPT]:
         other.put(AWAY)
-        _turns.parts.remove(other)
         _found.remove(other)
     _turns.begin()
+    _turns.enrol()
 
 
 def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:
@@ -258,13 +241,14 @@ def _name(value: Any) -> str:
 
 def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
     """Counts what is called from the places of ``own``, and passes on what others do: a search makes steps, too."""
-    frame_above, number_of, places, others = _getframe, id, own.places, own.calls
+    frame_above, number_of, places, calls = _getframe, id, own.places, _calls
     nowhere: tuple[int, ...] = ()
     __class__ = None
 
     def one(self: Any, argument: Any) -> Any:
         if False:
             return __class__
+        calls[0] += 1
         try:
             result = original(self, argument)
         except BaseException as error:
@@ -276,13 +260,12 @@ def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             counter.cell[0] += own.size or own.judge(self, result)
-        else:
-            others[0] += 1
         return result
 
     def several(*args: Any, **kwargs: Any) -> Any:
         if False:
             return __class__
+        calls[0] += 1
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
@@ -294,35 +277,6 @@ def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             counter.cell[0] += own.size or own.judge(args[0] if args else None, result)
-        else:
-            others[0] += 1
         return result
-
-    return in_place_of(original, one if takes_self_and_one_more(original.__code__) else several)
-
-
-def _counted_in_brief(original: Any, calls: list[int]) -> Any:
-    """Counts all calls, whoever makes them."""
-    __class__ = None
-
-    def one(self: Any, argument: Any) -> Any:
-        if False:
-            return __class__
-        calls[0] += 1
-        try:
-            return original(self, argument)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
-            raise
-
-    def several(*args: Any, **kwargs: Any) -> Any:
-        if False:
-            return __class__
-        calls[0] += 1
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
-            raise
 
     return in_place_of(original, one if takes_self_and_one_more(original.__code__) else several)

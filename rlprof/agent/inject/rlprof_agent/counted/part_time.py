@@ -7,7 +7,11 @@ at where each call comes from. When the next of these comes is drawn, so that no
 
 from __future__ import annotations
 
-from ..real import time
+import sys
+
+from .. import layout
+from ..real import os, time
+from .calls import counting_in_brief
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -24,41 +28,82 @@ _ONE_LOOKS = 4
 _ON_AVERAGE = (LOOKING + _ONE_LOOKS - 1) / _ONE_LOOKS
 _MOST_TURNS = 200
 """One of so many at least is counted."""
+_OFTEN = 200
+"""Changes of the way after which they become rarer, by the third power: 900 take some six hours. Python 3.13 looks attributes of a class
+up without its cache once the class was changed a thousand times (MAX_VERSIONS_PER_CLASS in typeobject.c).
+"""
 _OF_THE_LAST = 0.2
 """What the last turn weighs in a mean."""
 _TRIALS, _CALLS = 3, 200
 
 AWAY, BRIEF, LOOKS = range(3)
-"""How calls are counted in a turn: not, all of them, those from certain places."""
+"""How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps."""
+
+_all: list[PartTime] = []
+
+
+def turn(own_ns: int) -> None:
+    """A stack of the main thread was taken, which had so much CPU time of its own since the last one."""
+    for each in _all:
+        each.turn(own_ns)
+
+
+def begin() -> None:
+    """Count all calls: no turns are told for now, or one was cut."""
+    for each in _all:
+        each.begin()
+
+
+def stop() -> None:
+    """Count no more: nobody is told."""
+    for each in _all:
+        each.put(AWAY)
+    _all.clear()
 
 
 class PartTime:
-    """``parts`` are ``put`` to count in a way, and have what they counted: steps go to the counter where it is known whose they are."""
+    """Has ``parts`` ``put`` the functions that count in a way in their places. In each way but ``AWAY`` they add all calls to
+    ``calls``.
+    """
 
-    def __init__(self, counter: Counter, call_ns: float) -> None:
+    def __init__(self, counter: Counter, calls: list[int], call_ns: float) -> None:
         """``call_ns``: CPU time that a call takes longer when it is counted in brief."""
         self.parts: list[Any] = []
         self.way = LOOKS
         self._counter = counter
+        self._calls = calls
         self._call_ns = call_ns
         self._is_whole = False
         """Whether this turn is counted from its beginning on."""
         self._seen = (0, 0)
-        self._wanted = 0.0
-        """How many turns there should be for each that is counted; up to 1 for all."""
-        self._pace = 0.0
-        """Steps in a ns of the program's own."""
-        self._inside, self._all = 1.0, 1.0
-        """Calls that were steps, of those whose place was looked at; the last ones weigh most."""
+        self._cost = 0.0
+        """Of a turn that is counted, in what counting may cost in one."""
+        self._changes = 0
+        self._put_ns = 0.0
+        """CPU time to change the way."""
+        self._pace: Any = None
+        """Steps in a ns of the program's own; None before the first turn that was counted in brief."""
+        self._steps, self._among = 0.0, 0.0
+        """In a turn that looks: steps, and calls. The last one weighs most."""
         self._left = 0
         """Turns until the next that is counted."""
         self._until_look = 0
         self._owed = 0.0
         self._drawn = 1
 
+    def enrol(self) -> None:
+        """Take turns from here on, unless all is to be counted."""
+        if os.environ.get("RLPROF_PART_TIME") and self not in _all:
+            _all.append(self)
+
+    def leave(self) -> None:
+        """Take no more turns: nothing is counted any more."""
+        if self in _all:
+            _all.remove(self)
+
     def begin(self) -> None:
         """Count all calls from here on: nobody has told of turns, or the last one was cut."""
-        self._put(LOOKS)
+        self.put(LOOKS)
         self._is_whole = False
 
     def turn(self, own_ns: int) -> None:
@@ -71,43 +116,56 @@ class PartTime:
                 self._put_next()
         elif not self._is_whole:
             self._is_whole = True
-        elif self._size() and own_ns > 0:
+        elif own_ns > 0:
             steps, calls = self._counts()
             self._learn(steps - before[0], calls - before[1], own_ns)
-            self._left = round(self._draw() * 2 * (min(self._wanted, _MOST_TURNS) - 1))
-            if self._left > 0:
-                self._put(AWAY)
-            else:
+            self._left = self._drawn_turns(own_ns)
+            if self._left > 0 and self._pace is not None:
+                self.put(AWAY)
+                _tell_that_steps_are_estimated()
+            elif self._steps:
                 self._put_next()
         self._seen = self._counts()
 
     def _learn(self, steps: int, calls: int, own_ns: int) -> None:
         """From what was counted in a turn: ``steps`` are in the counter, ``calls`` were counted beside it."""
-        size = self._size()
+        if calls <= 0:
+            if self.way == BRIEF:
+                self._pace = 0.0
+            return
         if self.way == LOOKS:
-            made = steps / size
-            self._inside += _OF_THE_LAST * (made - self._inside)
-            self._all += _OF_THE_LAST * (made + calls - self._all)
-            calls += round(made)
+            part = _OF_THE_LAST if self._among else 1.0
+            self._steps += part * (steps - self._steps)
+            self._among += part * (calls - self._among)
         else:
-            made = calls * self._inside / self._all * size
+            made = calls * self._steps / self._among
             self._add(made)
             self._pace = made / max(own_ns - calls * self._call_ns, 0.1 * own_ns)
-        if calls > 0:
-            wanted = calls * self._call_ns * _ON_AVERAGE / own_ns / MOST_COST
-            self._wanted += (_OF_THE_LAST if self._wanted else 1.0) * (wanted - self._wanted)
+        cost = calls * self._call_ns * _ON_AVERAGE / own_ns / MOST_COST
+        self._cost += (_OF_THE_LAST if self._cost else 1.0) * (cost - self._cost)
+
+    def _drawn_turns(self, own_ns: int) -> int:
+        """How many are not counted until the next is."""
+        if self._cost <= 1:
+            return 0
+        changes = 2 * self._put_ns / own_ns / MOST_COST
+        rarer = max(1.0, self._changes / _OFTEN) ** 3
+        return round(self._draw() * 2 * (min(self._cost + changes, _MOST_TURNS) * rarer - 1))
 
     def _put_next(self) -> None:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
-        is_dear = self._wanted * LOOKING / _ON_AVERAGE > 1
-        self._put(BRIEF if self._until_look and is_dear else LOOKS)
+        is_dear = self._cost * LOOKING / _ON_AVERAGE > 1
+        self.put(BRIEF if self._until_look and is_dear else LOOKS)
         self._is_whole = True
 
-    def _put(self, way: int) -> None:
+    def put(self, way: int) -> None:
         if self.way != way:
+            begun = time.thread_time_ns()
             self.way = way
+            self._changes += 1
             for part in self.parts:
                 part.put(way)
+            self._put_ns += _OF_THE_LAST * (time.thread_time_ns() - begun - self._put_ns)
 
     def _add(self, steps: float) -> None:
         self._owed += steps
@@ -115,11 +173,7 @@ class PartTime:
         self._owed -= int(self._owed)
 
     def _counts(self) -> tuple[int, int]:
-        return self._counter.cell[0], sum(part.calls[0] for part in self.parts)
-
-    def _size(self) -> int:
-        """Steps of a call; 0 before any was seen."""
-        return max((part.size for part in self.parts), default=0)
+        return self._counter.cell[0], self._calls[0]
 
     def _draw(self) -> float:
         """From 0 to 1; not by ``random``, whose state is the program's."""
@@ -127,9 +181,23 @@ class PartTime:
         return self._drawn / 0x7FFF_FFFF
 
 
-def cost_of_a_call(bare: Any, counted: Any) -> float:
-    """CPU time in ns by which the one takes longer than the other; both are called with two arguments."""
-    return max(0.0, _least_ns(counted) - _least_ns(bare)) / _CALLS
+def _tell_that_steps_are_estimated() -> None:
+    agent = sys.modules[__package__.rpartition(".")[0]].current_agent()
+    if agent is not None:
+        agent.mailbox.cells[layout.CELL_STEPS_ESTIMATED] = 1
+
+
+def cost_of_a_call(counter: Counter, calls: list[int]) -> float:
+    """CPU time in ns by which a call takes longer when it is counted in brief, by a trial on this machine."""
+
+    def nothing(stepped: Any, action: Any) -> None:
+        pass
+
+    counted = counting_in_brief(nothing, counter, calls)
+    before = calls[0]
+    cost_ns = max(0.0, _least_ns(counted) - _least_ns(nothing)) / _CALLS
+    calls[0] = before
+    return cost_ns
 
 
 def _least_ns(function: Any) -> float:
