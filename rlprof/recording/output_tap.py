@@ -14,15 +14,11 @@ import termios
 import tty
 
 from rlprof.recording.descriptors import close_all_but
+from rlprof.recording.room import PIECE, takes_more
 from rlprof.recording.target import FORWARDED
 
 MAX_LINE = 1 << 16
 """Output without a line end is matched in pieces of this size."""
-
-PIECE = 512
-"""Bytes written at once: ``PIPE_BUF`` of POSIX, for which there is room whenever a pipe or a terminal takes
-anything."""
-
 
 _GONE = (errno.EPIPE, errno.ECONNRESET)
 """What writing says where nobody reads any more."""
@@ -102,7 +98,7 @@ class OutputTap:
 
     def flush(self) -> None:
         """Pass on what can be without waiting."""
-        while self._unwritten and (self._never_blocks or _takes_more(self.ours)):
+        while self._unwritten and (self._never_blocks or takes_more(self.ours)):
             piece = self._unwritten if self._never_blocks else self._unwritten[:PIECE]
             try:
                 self._unwritten = self._unwritten[os.write(self.ours, piece) :]
@@ -203,10 +199,3 @@ def _obey_signals() -> None:
         if signal.getsignal(signum) is not signal.SIG_IGN:
             signal.signal(signum, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
-
-
-def _takes_more(fd: int) -> bool:
-    try:
-        return bool(select.select([], [fd], [], 0)[1])
-    except (OSError, ValueError):
-        return True  # Let the write say what is wrong.
