@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.runfile.reader import read_run
-from tests.live_processes import DEADLINE_S, Terminal, cli, is_alive, wait_until
+from tests.live_processes import DEADLINE_S, Terminal, children_with, cli, is_alive, wait_until
 
 COUNTS_SIGNALS = """
     import signal, sys, time
@@ -371,6 +371,67 @@ def test_ctrl_z_stops_rlprof_with_its_target_and_fg_goes_on(write, terminal, tmp
     session.type(b"hello\n")
     session.read_until(b"back: 6")
 
+    assert b"got hello" in session.shown
+    session.finish()
+
+
+READS_WHEN_TOLD = """
+    import os, sys, time
+    print("ready", flush=True)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    print("got", sys.stdin.readline().strip(), flush=True)
+    sys.exit(6)
+"""
+
+BACKGROUND_JOB = """
+set -m
+{rlprof}
+bg
+{meanwhile}
+fg
+echo "back: $?"
+"""
+
+
+def _stopped_and_in_background(terminal, tmp_path, script, meanwhile: str) -> Terminal:
+    shell_script = tmp_path / "session.sh"
+    command = " ".join(cli("run", "--no-report", "-o", tmp_path / "run.rlprof", script))
+    shell_script.write_text(BACKGROUND_JOB.format(rlprof=command, meanwhile=meanwhile))
+    session: Terminal = terminal(["bash", str(shell_script)])
+    session.read_until(b"ready")
+    session.type(b"\x1a")
+    return session
+
+
+def test_a_job_that_runs_has_the_terminal_again_after_fg(write, terminal, tmp_path):
+    """The shell continues nobody that it believes to run."""
+    session = _stopped_and_in_background(
+        terminal, tmp_path, write(READS_WHEN_TOLD), "echo in background"
+    )
+    (rlprof,) = children_with(session.pid, "rlprof")
+    session.read_until(b"in background")
+    wait_until(lambda: os.tcgetpgrp(session.fd) == rlprof, "the job is in the foreground")
+
+    (tmp_path / "go").touch()
+    session.type(b"hello\n")
+
+    session.read_until(b"back: 6")
+    assert b"got hello" in session.shown
+    session.finish()
+
+
+def test_a_job_that_reads_in_the_background_is_stopped_for_the_shell_too(write, terminal, tmp_path):
+    is_stopped = 'until [ -n "$(jobs -s)" ]; do sleep 0.01; done; echo stopped; read go'
+    session = _stopped_and_in_background(terminal, tmp_path, write(READS_WHEN_TOLD), is_stopped)
+
+    (tmp_path / "go").touch()
+    session.read_until(b"stopped\r\n")
+    session.type(b"go\n")
+    session.read_until(b"train.py")  # fg names the job that it continues.
+    session.type(b"hello\n")
+
+    session.read_until(b"back: 6")
     assert b"got hello" in session.shown
     session.finish()
 
