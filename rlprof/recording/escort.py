@@ -44,10 +44,11 @@ class Escort:
         self._signals: list[tuple[int, float]] = []
         """Those that have come, each with its time (monotonic clock)."""
         self._ignored: frozenset[int] = frozenset()
+        """Those that we were given as ignored, and so is the target: it may have a handler by the time one comes."""
         self.was_continued = False
         """Whether SIGCONT has come: we were stopped, and may have been for long."""
         self.was_told_to_end = False
-        """Whether we got a signal that ends a program, for it."""
+        """Whether we got a signal that ends a program, for it, and that was not ignored when we were started."""
         self._restore: list[Callable[[], object]] = []
         self._wake_up, self._waking = self._listen_to_signals()
         self._adopt_orphans()
@@ -85,7 +86,7 @@ class Escort:
         """
         stdout = stderr = None
         if pattern is not None:
-            self.taps = [OutputTap(1, pattern), OutputTap(2, pattern)]
+            self.taps = [OutputTap(stream, pattern, self._ignored) for stream in (1, 2)]
             stdout, stderr = (tap.target_end for tap in self.taps)
         try:
             self._target = Target(
@@ -110,7 +111,7 @@ class Escort:
         for _ in range(len(self._signals)):
             signum, came_s = self._signals.pop(0)
             if signum in FORWARDED:
-                self.was_told_to_end |= signum in ENDING
+                self.was_told_to_end |= signum in ENDING - self._ignored
                 self.target.forward(signum, came_s)
             elif signum == signal.SIGCONT:
                 self.was_continued = True
@@ -206,8 +207,6 @@ class Escort:
             lambda: signal.set_wakeup_fd(before),
         ]
         for signum in (*FORWARDED, signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH):
-            if signum in FORWARDED and signal.getsignal(signum) is signal.SIG_IGN:
-                continue  # As nohup and background jobs want it; the target inherits that.
             old = signal.signal(signum, self._note)
             if old is signal.SIG_IGN:
                 self._ignored |= {signum}

@@ -12,6 +12,7 @@ import signal
 import stat
 import termios
 import tty
+from collections.abc import Collection
 
 from rlprof.recording.descriptors import close_all_but
 from rlprof.recording.room import PIECE, takes_more
@@ -27,8 +28,12 @@ _GONE = (errno.EPIPE, errno.ECONNRESET)
 class OutputTap:
     """Stands between one stream of the target and ours: a terminal for a terminal, else a pipe."""
 
-    def __init__(self, ours: int, pattern: re.Pattern[bytes]) -> None:
+    def __init__(
+        self, ours: int, pattern: re.Pattern[bytes], ignored: Collection[int] = ()
+    ) -> None:
+        """``ignored`` are signals that we handle and were given as ignored."""
         self.ours = ours
+        self._ignored = ignored
         self._never_blocks = stat.S_ISREG(os.fstat(ours).st_mode)
         self._unwritten = b""
         self.lost_bytes = 0
@@ -135,7 +140,7 @@ class OutputTap:
             return
         try:
             os.setpgid(0, 0)  # Out of reach of the terminal's Ctrl-C, as its writers are.
-            _obey_signals()
+            _obey_signals(self._ignored)
             close_all_but(self.fd, self.ours)
             self.stop_matching()
             while self.is_open or self.is_behind:
@@ -192,10 +197,9 @@ def _number(text: bytes) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _obey_signals() -> None:
-    """End on a signal, as any other process would; the recorder passed them on to the target."""
+def _obey_signals(ignored: Collection[int]) -> None:
+    """End on a signal that is not ``ignored``, as any other process would; the recorder passed them on to the target."""
     signal.set_wakeup_fd(-1)
     for signum in FORWARDED:
-        if signal.getsignal(signum) is not signal.SIG_IGN:
-            signal.signal(signum, signal.SIG_DFL)
+        signal.signal(signum, signal.SIG_IGN if signum in ignored else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())

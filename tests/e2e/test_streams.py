@@ -305,6 +305,29 @@ def test_a_child_that_outlives_the_target_can_still_write(write, start, tmp_path
         (tmp_path / "go").unlink()
 
 
+def test_what_passes_its_output_on_ignores_what_rlprof_was_to_ignore(write, start, tmp_path):
+    script = write(
+        """
+        import os, sys, time
+        if os.fork():
+            sys.exit(0)
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        print("last words", flush=True)
+        """
+    )
+    running = start(script, options=[STEPS], prefix=["nohup"])
+    assert running.popen.wait(DEADLINE_S) == 0
+    relays = processes_with(str(running.run_file))
+
+    for relay in relays:
+        os.kill(relay, signal.SIGHUP)
+    (tmp_path / "go").touch()
+
+    assert relays
+    assert running.popen.stdout.read() == b"last words\n"
+
+
 OUTLIVES = """
     import os, sys, time
     if os.fork():
