@@ -171,14 +171,20 @@ COUNTS_HANG_UPS = """
 """
 
 
-@pytest.mark.parametrize(("starter", "times"), [("a-shell", 2), ("nobody", 1)])
+@pytest.mark.parametrize(
+    ("starter", "times"), [("a-shell", 2), ("a-shell-that-ignores-it", 2), ("nobody", 1)]
+)
 def test_a_terminal_that_closes_hangs_the_target_up_as_without_us(
     write, terminal, tmp_path, starter, times
 ):
     """A shell tells its jobs, and once it has ended the kernel tells the foreground: twice, or once if it ends at once."""
     words = cli("run", "--no-report", write(COUNTS_HANG_UPS))
-    shell = ["bash", "--norc", "-ic", f"{shlex.join(words)}; echo after"]
-    session = terminal(shell if starter == "a-shell" else words)
+    typed = {
+        "a-shell": f"{shlex.join(words)}; echo after",
+        "a-shell-that-ignores-it": f"(trap '' HUP; exec {shlex.join(words)}); echo after",
+    }
+    shell = ["bash", "--norc", "-ic", typed.get(starter, "")]
+    session = terminal(words if starter == "nobody" else shell)
     session.read_until(b"ready\r\n")  # Cut off in the middle of it, the print would fail.
 
     session.hang_up()
