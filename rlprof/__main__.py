@@ -19,6 +19,7 @@ _OF_THE_START = ("__main__", "rlprof", "sitecustomize", "usercustomize")
 def main() -> None:
     """Run the command line."""
     by_default = _die_of_interrupts()
+    _leave_tracing_to_the_target()
     with suppress(OSError):  # The working directory is gone.
         _stay_clear_of_others()
     from rlprof.cli import main as run
@@ -34,6 +35,13 @@ def main() -> None:
             with suppress(OSError, ValueError, AttributeError):
                 stream.flush()
         os._exit(end.code)
+
+
+def _leave_tracing_to_the_target() -> None:
+    """PYTHONTRACEMALLOC is for its allocations: with ours traced, too, it would wait for seconds to begin."""
+    import _tracemalloc  # Built in, so that nothing hides it.
+
+    _tracemalloc.stop()
 
 
 def _stay_clear_of_others() -> None:

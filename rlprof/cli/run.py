@@ -17,7 +17,7 @@ import typer
 
 from rlprof.cli.command import command_of, script_name
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import say, show, terminal_options
+from rlprof.cli.output import say_in_time, terminal_options
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, nothing_to_run, target_of
 from rlprof.errors import OutputError, RlprofError, UsageError
@@ -32,6 +32,9 @@ _INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
 _UNITS_US = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
 MIN_INTERVAL_US = 500
 MAX_INTERVAL_US = 1_000_000
+
+REPORT_S = 0.5
+"""For stderr to take more of the report: who has stopped reading holds up the end no longer."""
 
 
 def run(
@@ -143,7 +146,7 @@ def run(
 
         run_file = new_run_file(output, name, force=force)
         if report:
-            say(f"rlprof: recording into {run_file}; the report follows at the end")
+            say_in_time(f"rlprof: recording into {run_file}; the report follows at the end\n")
         # With a pattern its output goes through us.
         streams = {0, 1} if sps_pattern is None else {0}
         outcome = _record(settings(run_file=run_file), only_the_targets | streams)
@@ -158,13 +161,13 @@ def run(
     try:
         _after(outcome, run_file, is_default_place=output is None, show_report=report)
     except RlprofError as error:
-        say(f"rlprof: no report: {error.message}\n  {error.hint}\n  {error.see}")
+        say_in_time(f"rlprof: no report: {error.message}\n  {error.hint}\n  {error.see}\n")
     except (KeyboardInterrupt, OSError):
         pass  # Nobody wants to read it, or stderr takes no more.
     except (Exception, SystemExit):
-        say(
+        say_in_time(
             f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "
-            f"program. The recording is in {run_file}."
+            f"program. The recording is in {run_file}.\n"
         )
     if outcome.exit_signal is not None:
         _die_of(outcome.exit_signal)
@@ -199,9 +202,9 @@ def _train_without(command: tuple[str, ...], error: OutputError) -> NoReturn:
     """
     from rlprof.recording.target import become
 
-    say(
+    say_in_time(
         f"rlprof: not recorded: {error.message}\n  The training runs without rlprof. {error.hint}\n"
-        f"  {error.see}"
+        f"  {error.see}\n"
     )
     become(command)
 
@@ -223,12 +226,16 @@ def _die_of(signum: int) -> None:
 def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_report: bool) -> None:
     if outcome.failure is not None:
         error = outcome.failure
-        say(
+        say_in_time(
             f"rlprof: {error.message}\n  The training was not touched. {run_file} holds what was "
-            f"recorded before.\n  {error.hint}\n  {error.see}"
+            f"recorded before.\n  {error.hint}\n  {error.see}\n"
         )
     from rlprof.cli.run_files import point_latest_at
     from rlprof.model.crash import is_bad_end
+    from rlprof.recording.memory_shortage import be_ended_first
+
+    # Other trainings may share the memory that a report takes.
+    be_ended_first()
 
     # A crash at the start is nothing to go on from; `latest` stays what it was.
     report = None
@@ -239,7 +246,9 @@ def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_repo
     if report is not None and show_report and sys.stderr is not None:
         from rlprof.renderers.terminal import RENDERER
 
-        show(RENDERER.render(report, terminal_options(sys.stderr)), sys.stderr)
+        text = RENDERER.render(report, terminal_options(sys.stderr))
+        assert isinstance(text, str)
+        say_in_time(text, REPORT_S)
 
 
 def _is_worth_keeping(report: Report) -> bool:

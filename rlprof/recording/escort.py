@@ -15,6 +15,7 @@ from types import FrameType
 
 from rlprof.model.recording import Note
 from rlprof.recording.dispositions import forget_faults, hold_back_faults
+from rlprof.recording.memory_shortage import be_ended_first
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.target import FORWARDED, Target
@@ -44,10 +45,12 @@ class Escort:
         self._signals: list[tuple[int, float]] = []
         """Those that have come, each with its time (monotonic clock)."""
         self._ignored: frozenset[int] = frozenset()
+        """Those that we were given as ignored, and so is the target: it may have a handler by the time one comes."""
         self.was_continued = False
         """Whether SIGCONT has come: we were stopped, and may have been for long."""
         self.was_told_to_end = False
-        """Whether we got a signal that ends a program, for it."""
+        """Whether we got a signal that ends a program, for it, and that was not ignored when we were started."""
+        self._be_as_before: Callable[[], object] = _do_nothing
         self._restore: list[Callable[[], object]] = []
         self._wake_up, self._waking = self._listen_to_signals()
         self._adopt_orphans()
@@ -85,7 +88,7 @@ class Escort:
         """
         stdout = stderr = None
         if pattern is not None:
-            self.taps = [OutputTap(1, pattern), OutputTap(2, pattern)]
+            self.taps = [OutputTap(stream, pattern, self._ignored) for stream in (1, 2)]
             stdout, stderr = (tap.target_end for tap in self.taps)
         try:
             self._target = Target(
@@ -100,6 +103,8 @@ class Escort:
         finally:
             for tap in self.taps:
                 tap.close_target_end()
+        # Not before: the target keeps the score that it would have had.
+        self._be_as_before = be_ended_first()
         self._register_taps()
         return self._target
 
@@ -110,7 +115,7 @@ class Escort:
         for _ in range(len(self._signals)):
             signum, came_s = self._signals.pop(0)
             if signum in FORWARDED:
-                self.was_told_to_end |= signum in ENDING
+                self.was_told_to_end |= signum in ENDING - self._ignored
                 self.target.forward(signum, came_s)
             elif signum == signal.SIGCONT:
                 self.was_continued = True
@@ -181,6 +186,8 @@ class Escort:
 
     def close(self) -> None:
         """Leave signals and descriptors as they were found."""
+        # What is left behind is for the target's own processes.
+        self._be_as_before()
         for tap in self.taps:
             if tap.is_open or tap.is_behind:
                 tap.leave_behind()
@@ -206,8 +213,6 @@ class Escort:
             lambda: signal.set_wakeup_fd(before),
         ]
         for signum in (*FORWARDED, signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH):
-            if signum in FORWARDED and signal.getsignal(signum) is signal.SIG_IGN:
-                continue  # As nohup and background jobs want it; the target inherits that.
             old = signal.signal(signum, self._note)
             if old is signal.SIG_IGN:
                 self._ignored |= {signum}

@@ -12,17 +12,14 @@ import signal
 import stat
 import termios
 import tty
+from collections.abc import Collection
 
 from rlprof.recording.descriptors import close_all_but
+from rlprof.recording.room import PIECE, takes_more
 from rlprof.recording.target import FORWARDED
 
 MAX_LINE = 1 << 16
 """Output without a line end is matched in pieces of this size."""
-
-PIECE = 512
-"""Bytes written at once: ``PIPE_BUF`` of POSIX, for which there is room whenever a pipe or a terminal takes
-anything."""
-
 
 _GONE = (errno.EPIPE, errno.ECONNRESET)
 """What writing says where nobody reads any more."""
@@ -31,8 +28,12 @@ _GONE = (errno.EPIPE, errno.ECONNRESET)
 class OutputTap:
     """Stands between one stream of the target and ours: a terminal for a terminal, else a pipe."""
 
-    def __init__(self, ours: int, pattern: re.Pattern[bytes]) -> None:
+    def __init__(
+        self, ours: int, pattern: re.Pattern[bytes], ignored: Collection[int] = ()
+    ) -> None:
+        """``ignored`` are signals that we handle and were given as ignored."""
         self.ours = ours
+        self._ignored = ignored
         self._never_blocks = stat.S_ISREG(os.fstat(ours).st_mode)
         self._unwritten = b""
         self.lost_bytes = 0
@@ -102,7 +103,7 @@ class OutputTap:
 
     def flush(self) -> None:
         """Pass on what can be without waiting."""
-        while self._unwritten and (self._never_blocks or _takes_more(self.ours)):
+        while self._unwritten and (self._never_blocks or takes_more(self.ours)):
             piece = self._unwritten if self._never_blocks else self._unwritten[:PIECE]
             try:
                 self._unwritten = self._unwritten[os.write(self.ours, piece) :]
@@ -139,7 +140,7 @@ class OutputTap:
             return
         try:
             os.setpgid(0, 0)  # Out of reach of the terminal's Ctrl-C, as its writers are.
-            _obey_signals()
+            _obey_signals(self._ignored)
             close_all_but(self.fd, self.ours)
             self.stop_matching()
             while self.is_open or self.is_behind:
@@ -196,17 +197,9 @@ def _number(text: bytes) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _obey_signals() -> None:
-    """End on a signal, as any other process would; the recorder passed them on to the target."""
+def _obey_signals(ignored: Collection[int]) -> None:
+    """End on a signal that is not ``ignored``, as any other process would; the recorder passed them on to the target."""
     signal.set_wakeup_fd(-1)
     for signum in FORWARDED:
-        if signal.getsignal(signum) is not signal.SIG_IGN:
-            signal.signal(signum, signal.SIG_DFL)
+        signal.signal(signum, signal.SIG_IGN if signum in ignored else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
-
-
-def _takes_more(fd: int) -> bool:
-    try:
-        return bool(select.select([], [fd], [], 0)[1])
-    except (OSError, ValueError):
-        return True  # Let the write say what is wrong.

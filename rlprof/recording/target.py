@@ -40,6 +40,8 @@ _OTHERWISE_SEEN_TO = frozenset(
 FORWARDED = tuple(sorted(signal.valid_signals() - _OTHERWISE_SEEN_TO))
 """All others that would end us, the real-time ones too: whether they do is for the target to say."""
 
+_WANTS_TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
+
 _NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 _BEYOND_REACH = (ProcessLookupError, PermissionError)
@@ -287,9 +289,16 @@ class Target:
             os.killpg(self.pid, signal.SIGCONT)
 
     def _stop_with_target(self, signum: int) -> None:
-        """Ctrl-Z stopped the target: stop of the same, so that the shell gets its prompt and tells why."""
+        """Ctrl-Z stopped the target, or that it wants the terminal from the background: stop of the same, so that the
+        shell gets its prompt and tells why.
+        """
         if self._terminal is None:
-            return
+            if self._held_terminal is None or signum not in _WANTS_TERMINAL:
+                return
+            if is_in_foreground(self._held_terminal):
+                # By an `fg` that continued nobody, as the shell believed that the job runs.
+                self._continue_group()
+                return
         self._take_terminal_back()
         heeds_it = signal.getsignal(signum) is signal.SIG_DFL
         os.kill(os.getpid(), signum if heeds_it else signal.SIGSTOP)

@@ -86,6 +86,37 @@ def test_a_prompt_that_the_program_asked_for_is_its_alone(write, rlprof_run):
     assert result.err == ""
 
 
+TELLS_WHETHER_IT_IS_TRACED = """
+import sys, tracemalloc
+from rlprof.__main__ import main
+
+sys.argv = ["rlprof", "--version"]
+try:
+    main()
+finally:
+    print(tracemalloc.is_tracing())
+"""
+
+
+def test_allocations_are_traced_in_the_program_alone(write, rlprof_run):
+    """Traced with its frames, the imports of rlprof's own take many seconds."""
+    traced = {"PYTHONTRACEMALLOC": "2"}
+    ours = subprocess.run(
+        [sys.executable, "-c", TELLS_WHETHER_IT_IS_TRACED],
+        env={**os.environ, **traced},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+
+    result = rlprof_run(
+        write("import tracemalloc; print(tracemalloc.get_traceback_limit())"), env=traced
+    )
+
+    assert ours.stdout.endswith(b"\nFalse\n")
+    assert result.out == b"2\n"
+
+
 def test_a_virtual_environment(write, rlprof_run, tmp_path):
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True, timeout=60)

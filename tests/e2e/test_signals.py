@@ -7,12 +7,21 @@ import resource
 import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from rlprof.runfile.reader import read_run
-from tests.live_processes import DEADLINE_S, Terminal, cli, is_alive, wait_until
+from tests.live_processes import (
+    DEADLINE_S,
+    Terminal,
+    children_named,
+    children_with,
+    cli,
+    is_alive,
+    wait_until,
+)
 
 COUNTS_SIGNALS = """
     import signal, sys, time
@@ -162,14 +171,20 @@ COUNTS_HANG_UPS = """
 """
 
 
-@pytest.mark.parametrize(("starter", "times"), [("a-shell", 2), ("nobody", 1)])
+@pytest.mark.parametrize(
+    ("starter", "times"), [("a-shell", 2), ("a-shell-that-ignores-it", 2), ("nobody", 1)]
+)
 def test_a_terminal_that_closes_hangs_the_target_up_as_without_us(
     write, terminal, tmp_path, starter, times
 ):
     """A shell tells its jobs, and once it has ended the kernel tells the foreground: twice, or once if it ends at once."""
     words = cli("run", "--no-report", write(COUNTS_HANG_UPS))
-    shell = ["bash", "--norc", "-ic", f"{shlex.join(words)}; echo after"]
-    session = terminal(shell if starter == "a-shell" else words)
+    typed = {
+        "a-shell": f"{shlex.join(words)}; echo after",
+        "a-shell-that-ignores-it": f"(trap '' HUP; exec {shlex.join(words)}); echo after",
+    }
+    shell = ["bash", "--norc", "-ic", typed.get(starter, "")]
+    session = terminal(words if starter == "nobody" else shell)
     session.read_until(b"ready\r\n")  # Cut off in the middle of it, the print would fail.
 
     session.hang_up()
@@ -269,13 +284,65 @@ def test_a_target_without_a_handler_dies_of_the_signal_and_says_so(write, start)
     assert result.recording.run.complete
 
 
+IGNORING = ("sh", "-c", 'trap "" HUP INT QUIT TERM USR1; exec "$@"', "sh")
+"""``nohup`` and a shell's background jobs work that way."""
+
+
 def test_an_ignored_signal_stays_ignored_in_the_target(write, rlprof_run):
-    """``nohup`` and a shell's background jobs work that way."""
-    script = write("import signal; print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)")
+    script = write(
+        """
+        import signal
+        ignored = [s for s in signal.valid_signals() if signal.getsignal(s) == signal.SIG_IGN]
+        print(*sorted(ignored))
+        """
+    )
+    bare = subprocess.run(
+        [*IGNORING, sys.executable, str(script)],
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
 
-    result = rlprof_run(script, prefix=["nohup"])
+    result = rlprof_run(script, prefix=IGNORING)
 
-    assert result.out == b"True\n"
+    assert result.out == bare.stdout
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGINT", "SIGTERM", "SIGUSR1"])
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_an_ignored_signal_reaches_a_target_that_has_a_handler_by_then(write, start, name, send):
+    running = start(write(COUNTS_SIGNALS), prefix=IGNORING, start_new_session=True)
+    running.wait_line("ready")
+
+    send(running.pid, getattr(signal, name))
+    result = running.finish()
+
+    assert f"caught ['{name}']" in result.out.decode()
+    assert result.code == 9
+
+
+def test_an_ignored_signal_ends_neither_recorder_nor_sampler(write, start):
+    script = write("import sys\nprint('ready', flush=True)\nsys.stdin.read()\nsys.exit(8)")
+    running = start(script, prefix=IGNORING, stdin=subprocess.PIPE)
+    running.wait_line("ready")
+    wait_until(lambda: children_named(running.pid, "austin"), "a sampler")
+    samplers = children_named(running.pid, "austin")
+
+    for pid in (running.pid, *samplers):
+        for signum in (signal.SIGHUP, signal.SIGQUIT):
+            os.kill(pid, signum)
+    os.kill(running.pid, signal.SIGTERM)
+
+    wait_until(lambda: not _waits_for(running.pid, signal.SIGTERM), "rlprof has the signals")
+    assert children_named(running.pid, "austin") == samplers
+    assert running.finish().code == 8
+
+
+def _waits_for(pid: int, signum: int) -> bool:
+    """Tell whether ``signum`` was sent to it and it has not taken it yet."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    pending = int(next(line for line in lines if line.startswith("ShdPnd:")).split()[1], 16)
+    return bool(pending >> (signum - 1) & 1)
 
 
 def test_ctrl_c_on_a_terminal_interrupts_the_target_once(write, terminal, tmp_path):
@@ -371,6 +438,67 @@ def test_ctrl_z_stops_rlprof_with_its_target_and_fg_goes_on(write, terminal, tmp
     session.type(b"hello\n")
     session.read_until(b"back: 6")
 
+    assert b"got hello" in session.shown
+    session.finish()
+
+
+READS_WHEN_TOLD = """
+    import os, signal, sys, time
+    signal.signal(signal.SIGCONT, lambda *_: open("continued", "w").close())
+    print("ready", flush=True)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    print("got", sys.stdin.readline().strip(), flush=True)
+    sys.exit(6)
+"""
+
+BACKGROUND_JOB = """
+set -m
+{rlprof}
+bg
+{meanwhile}
+fg
+echo "back: $?"
+"""
+
+
+def _stopped_and_in_background(terminal, tmp_path, script, meanwhile: str) -> Terminal:
+    shell_script = tmp_path / "session.sh"
+    command = " ".join(cli("run", "--no-report", "-o", tmp_path / "run.rlprof", script))
+    shell_script.write_text(BACKGROUND_JOB.format(rlprof=command, meanwhile=meanwhile))
+    session: Terminal = terminal(["bash", str(shell_script)])
+    session.read_until(b"ready")
+    session.type(b"\x1a")
+    return session
+
+
+def test_a_job_that_runs_has_the_terminal_again_after_fg(write, terminal, tmp_path):
+    """The shell continues nobody that it believes to run."""
+    runs = "until [ -e continued ]; do sleep 0.01; done; echo in background"
+    session = _stopped_and_in_background(terminal, tmp_path, write(READS_WHEN_TOLD), runs)
+    (rlprof,) = children_with(session.pid, "rlprof")
+    session.read_until(b"in background")
+    wait_until(lambda: os.tcgetpgrp(session.fd) == rlprof, "the job is in the foreground")
+
+    (tmp_path / "go").touch()
+    session.type(b"hello\n")
+
+    session.read_until(b"back: 6")
+    assert b"got hello" in session.shown
+    session.finish()
+
+
+def test_a_job_that_reads_in_the_background_is_stopped_for_the_shell_too(write, terminal, tmp_path):
+    is_stopped = 'until [ -n "$(jobs -s)" ]; do sleep 0.01; done; echo stopped; read go'
+    session = _stopped_and_in_background(terminal, tmp_path, write(READS_WHEN_TOLD), is_stopped)
+
+    (tmp_path / "go").touch()
+    session.read_until(b"stopped\r\n")
+    session.type(b"go\n")
+    session.read_until(b"train.py")  # fg names the job that it continues.
+    session.type(b"hello\n")
+
+    session.read_until(b"back: 6")
     assert b"got hello" in session.shown
     session.finish()
 

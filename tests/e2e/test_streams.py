@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import inspect
 import os
 import signal
 import struct
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.runfile.reader import read_run
-from tests.live_processes import Terminal, cli, processes_with, wait_until
+from tests.live_processes import DEADLINE_S, Terminal, cli, processes_with, wait_until
 
 STEPS = r"--sps-pattern=steps=(?P<steps>\d+)"
 WITH_AND_WITHOUT_PATTERN = pytest.mark.parametrize("options", [[], [STEPS]], ids=["", "pattern"])
@@ -37,6 +38,16 @@ SHOWS_TERMINALS = """
         print("no size")
     print("encoding", sys.stdout.encoding, "buffered by line", sys.stdout.line_buffering)
 """
+
+
+def _fill(pipe: int) -> None:
+    os.set_blocking(pipe, False)
+    try:
+        while os.write(pipe, b"x" * 512):
+            pass
+    except BlockingIOError:
+        os.set_blocking(pipe, True)
+
 
 MEGABYTES = 100
 PRINTS_MUCH = f"""
@@ -179,6 +190,53 @@ def test_a_full_disk_does_not_end_a_target_that_is_read_along_with(write, tmp_pa
     assert "of the program's output are missing: stdout" in note.text
 
 
+@pytest.mark.parametrize("place", ["run.rlprof", "/proc/run.rlprof"], ids=["", "not-recorded"])
+def test_a_training_starts_though_nobody_reads_a_full_stderr(write, tmp_path, place):
+    reading, writing = os.pipe()
+    _fill(writing)
+    script = write("print('trained')")
+
+    done = subprocess.run(
+        cli("run", "-o", place, script),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=writing,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, b"trained\n")
+    for fd in (reading, writing):
+        os.close(fd)
+
+
+def test_a_report_that_nobody_reads_holds_up_nobody(write, start):
+    running = start(
+        write(f"import os\n{inspect.getsource(_fill)}\n_fill(2)\nprint('trained', flush=True)"),
+        report=True,
+    )
+    running.wait_line("trained")
+
+    assert running.popen.wait(DEADLINE_S) == 0
+    assert set(running.popen.stderr.read().partition(b"\n")[2]) == {ord("x")}
+
+
+def test_a_stderr_that_takes_nothing_is_the_programs_all_the_same(write, tmp_path):
+    script = write("import os; print(os.readlink('/proc/self/fd/2'))")
+
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            cli("run", "-o", "run.rlprof", script),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            timeout=DEADLINE_S,
+            check=True,
+        )
+
+    assert done.stdout == b"/dev/full\n"
+
+
 def test_a_reader_that_goes_away_is_felt_by_the_target(write, start):
     """As in ``rlprof run … | head``: also with a pattern, where we stand in between."""
     script = write(
@@ -245,6 +303,29 @@ def test_a_child_that_outlives_the_target_can_still_write(write, start, tmp_path
 
         assert running.popen.stdout.read() == b"last words\n"
         (tmp_path / "go").unlink()
+
+
+def test_what_passes_its_output_on_ignores_what_rlprof_was_to_ignore(write, start, tmp_path):
+    script = write(
+        """
+        import os, sys, time
+        if os.fork():
+            sys.exit(0)
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        print("last words", flush=True)
+        """
+    )
+    running = start(script, options=[STEPS], prefix=["nohup"])
+    assert running.popen.wait(DEADLINE_S) == 0
+    relays = processes_with(str(running.run_file))
+
+    for relay in relays:
+        os.kill(relay, signal.SIGHUP)
+    (tmp_path / "go").touch()
+
+    assert relays
+    assert running.popen.stdout.read() == b"last words\n"
 
 
 OUTLIVES = """

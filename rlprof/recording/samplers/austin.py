@@ -124,7 +124,7 @@ class AustinProcess:
                 env={**os.environ, "AUSTIN_NO_LOGGING": "1"},
                 # Out of reach of the terminal's Ctrl-C.
                 start_new_session=True,
-                preexec_fn=_die_with_parent,  # safe: the recorder has one thread
+                preexec_fn=_live_as_long_as_we,  # safe: the recorder has one thread
             )
         except OSError:
             os.close(self.fd)
@@ -216,6 +216,10 @@ def _open_channel() -> tuple[int, int]:
     return ours, theirs
 
 
-def _die_with_parent() -> None:
-    """In the child: a killed rlprof must not leave samplers behind."""
+def _live_as_long_as_we() -> None:
+    """In the child: a killed rlprof must not leave samplers behind, and what nohup and shells keep from a job must not end
+    them before it.
+    """
     end_with_parent(signal.SIGKILL)
+    for signum in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(signum, signal.SIG_IGN)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import stat
@@ -12,6 +13,7 @@ import pytest
 from rlprof.cli.output import (
     check_output,
     run_path,
+    say_in_time,
     show,
     show_to_the_reader,
     terminal_options,
@@ -169,3 +171,18 @@ def test_columns_that_are_no_number_are_ignored(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("COLUMNS", "abc")
 
     assert terminal_options(io.StringIO())["width"] == "80"
+
+
+def test_a_line_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    room = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
+    with os.fdopen(reading, "rb") as pipe:
+        with os.fdopen(writing, "w") as stream:
+            monkeypatch.setattr(sys, "stderr", stream)
+
+            say_in_time("é" * room, within_s=0.001)
+
+            assert Path(f"/proc/self/fd/{writing}").readlink() != Path(os.devnull)
+        taken = pipe.read()
+    assert room // 2 < len(taken) <= room
+    assert set(taken.decode()) == {"é"}
