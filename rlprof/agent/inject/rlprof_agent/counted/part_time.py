@@ -28,8 +28,8 @@ _ONE_LOOKS = 4
 _ON_AVERAGE = (LOOKING + _ONE_LOOKS - 1) / _ONE_LOOKS
 _MOST_TURNS = 200
 """One of so many at least is counted."""
-_OFTEN = 200
-"""Changes of the way after which they become rarer, by the third power: 900 take some six hours. Python 3.13 looks attributes of a class
+_OFTEN = 150
+"""Changes of the way after which they become rarer, by the fifth power: 1000 take two days. Python 3.13 looks attributes of a class
 up without its cache once the class was changed a thousand times (MAX_VERSIONS_PER_CLASS in typeobject.c).
 """
 _OF_THE_LAST = 0.2
@@ -149,7 +149,7 @@ class PartTime:
         if self._cost <= 1:
             return 0
         changes = 2 * self._put_ns / own_ns / MOST_COST
-        rarer = max(1.0, self._changes / _OFTEN) ** 3
+        rarer = max(1.0, self._changes / _OFTEN) ** 5
         return round(self._draw() * 2 * (min(self._cost + changes, _MOST_TURNS) * rarer - 1))
 
     def _put_next(self) -> None:
