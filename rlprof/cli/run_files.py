@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
+import struct
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import datetime, timezone
 from itertools import count
 from pathlib import Path
+from typing import Final
 
 from rlprof.cli.output import LATEST
 from rlprof.errors import OutputError, UsageError
+from rlprof.recording.descriptors import occupy_closed_streams
 from rlprof.runfile.schema import journals
 
 FOLDER_MODE = 0o700
 """Of the folder of recordings: command lines and sources are their user's."""
+
+_FIRST_BYTE: Final = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
+"""The lock of a run file, as ``struct flock``. SQLite locks other bytes, and unlocks all that are its process's;
+so this is a lock of the open file (OFD).
+"""
 
 
 def new_run_file(output: Path | None, script: str, *, force: bool) -> Path:
@@ -82,38 +91,58 @@ def _named(path: Path, *, force: bool) -> Path:
         raise UsageError(
             f"{path} is no regular file", slug="output-exists", hint="choose another name"
         )
-    if is_there and not _is_being_recorded(path):
-        for old in (path, *journals(path)):
-            old.unlink(missing_ok=True)
+    if is_there:
+        _make_room(path)
     # Where another run records, this one gets a name beside it.
     beside = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
     return _first_free(name for names in ((path,), beside) for name in names)
 
 
 def _first_free(names: Iterator[Path]) -> Path:
+    """Make a file, and lock it until this process ends.
+
+    It is never closed: with it would go the lock, and those of SQLite, too.
+    """
+    # The file must not become one of the target's streams, which are let go of.
+    occupy_closed_streams()
     for path in names:
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             continue
-        return path
+        if _is_ours(fd, path):
+            return path
+        os.close(fd)  # Another run was quicker.
     raise AssertionError("there is always a further name")
 
 
-def _is_being_recorded(path: Path) -> bool:
-    """Tell whether another rlprof has the file open: then its journal cannot be ended."""
-    if not any(journal.exists() for journal in journals(path)):
-        return False
-    import sqlite3
-
+def _make_room(path: Path) -> None:
+    """Remove what is there, unless another run records into it or it may not be written."""
     try:
-        with closing(sqlite3.connect(path, timeout=0)) as db:
-            db.execute("PRAGMA journal_mode=DELETE").fetchone()
-    except sqlite3.OperationalError as error:
-        return "locked" in str(error)
-    except sqlite3.Error:
-        pass  # Damaged, so nobody's.
-    return False
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except (FileNotFoundError, PermissionError):
+        return
+    try:
+        if _is_ours(fd, path):
+            # The file last: until then nobody else makes one, whose journals these would be.
+            for old in (*journals(path), path):
+                old.unlink(missing_ok=True)
+    finally:
+        os.close(fd)
+
+
+def _is_ours(fd: int, path: Path) -> bool:
+    """Lock the file ``fd`` for this process alone; False where another run has it, or has removed it meanwhile."""
+    try:
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _FIRST_BYTE)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        pass  # No such locks here: gVisor, some network file systems.
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _keep_out_of_git(folder: Path) -> None:

@@ -100,6 +100,25 @@ def test_two_runs_into_one_named_file_have_one_each(start, write, tmp_path):
     assert read_run(named.with_stem("same-2")).run.complete
 
 
+@pytest.mark.timeout(200)
+def test_runs_that_begin_at_once_with_one_name_have_a_recording_each(write, tmp_path):
+    options = ("--no-report", "--force", "-o", "same.rlprof")
+
+    answer = subprocess.run(
+        [sys.executable, "-c", STARTS_AT_ONCE, "4", *cli("run", *options, write(TRAIN))],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=3 * DEADLINE_S,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    recordings = [read_run(file) for file in tmp_path.glob("same*.rlprof")]
+    assert sorted(each.run.command[-1] for each in recordings) == ["0", "1", "2", "3"]
+    assert all(each.run.complete for each in recordings)
+    assert len(list(tmp_path.glob("same*"))) == 4  # No journals are left.
+
+
 def test_what_cannot_be_recorded_trains(write, tmp_path):
     script = write("import sys; print(sys.argv[1]); sys.exit(7)")
     blocked = tmp_path / ".rlprof"

@@ -49,15 +49,21 @@ def test_a_name_that_is_taken_is_kept_unless_forced():
 
 
 def test_what_another_run_records_into_is_not_taken_even_by_force():
-    busy = Path("run.rlprof")
+    busy = new_run_file(Path("run.rlprof"), "train.py", force=True)
+    # SQLite ends all locks of its process where it ends one.
     with closing(sqlite3.connect(busy)) as db:
-        db.execute("PRAGMA journal_mode=WAL")
         db.execute("CREATE TABLE meta (key)")
 
-        beside = new_run_file(busy, "train.py", force=True)
+    beside = new_run_file(busy, "train.py", force=True)
 
-        assert beside == Path("run-2.rlprof")
-        assert db.execute("SELECT COUNT(*) FROM meta").fetchone() == (0,)
+    assert beside == Path("run-2.rlprof")
+    assert busy.stat().st_size
+
+
+def test_a_file_that_another_run_has_only_just_made_is_not_taken_even_by_force():
+    fresh = new_run_file(Path("run.rlprof"), "train.py", force=True)
+
+    assert new_run_file(fresh, "train.py", force=True) == Path("run-2.rlprof")
 
 
 def test_what_a_killed_recorder_left_is_replaced_by_force():
