@@ -155,8 +155,10 @@ def _is_special(path: Path) -> bool:
 def terminal_options(stream: TextIO | None) -> dict[str, str]:
     """Width and colour of the terminal report that suit ``stream``; what CI logs get has no colour."""
     if stream is None or not stream.isatty():
+        from rlprof.documents.terminal import is_width
+
         wanted = os.environ.get("COLUMNS", "")
-        return {"width": wanted if wanted.isdecimal() else "80", "color": "never"}
+        return {"width": wanted if is_width(wanted) else "80", "color": "never"}
     try:
         columns = os.get_terminal_size(stream.fileno()).columns
     except OSError:

@@ -30,6 +30,9 @@ _LONGEST_LINE: Final = 1000
 _UNBROKEN: Final = 20_000
 """Columns that no line reaches: what a block holds of a text is shorter."""
 
+_MOST_DIGITS: Final = 5
+"""Of a width: rich fills whole lines with spaces."""
+
 _FIGURE: Final = re.compile(r"(?<=\d) (?=\d{3}\b|%|[mµn]?s\b|sps\b)")
 """A space within a figure, or before its unit, in texts that are not glued."""
 
@@ -52,6 +55,11 @@ def as_text(blocks: Iterable[of.Block], *, width: int | None, colored: bool) -> 
     assert isinstance(console.file, io.StringIO)
     lines = wording.unglued(console.file.getvalue()).split("\n")
     return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+
+
+def is_width(text: str) -> bool:
+    """Tell whether ``text`` is a number of columns that a text can be laid out on."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def _console(width: int, *, colored: bool) -> Console:

@@ -268,9 +268,9 @@ class Recorder:
         if self._escort.follows_a_window:
             dues.append(SETTLED_READ_US / 1e6)
         if self._processes.are_sampled and not self._pauses.is_on:
-            next_us = self._next_read_us
+            next_us: float = self._next_read_us
             if self._settings.duration_s is not None:
-                next_us = min(next_us, round(self._settings.duration_s * 1e6))
+                next_us = min(next_us, self._settings.duration_s * 1e6)
             dues.append((next_us - self._clock.now_us()) / 1e6)
         return max(0.0, min(dues)) if dues else None
 

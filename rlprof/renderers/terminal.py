@@ -25,7 +25,7 @@ from rlprof.documents.blocks import (
     fact_table,
     figures,
 )
-from rlprof.documents.terminal import as_text
+from rlprof.documents.terminal import as_text, is_width
 from rlprof.errors import UsageError
 from rlprof.model.activity import Component
 from rlprof.model.finding import Location, PricedFinding
@@ -55,9 +55,9 @@ def _render(report: Report, options: Mapping[str, str]) -> str:
 
 def _width(options: Mapping[str, str]) -> int:
     text = options.get("width", str(DEFAULT_WIDTH))
-    if not text.isdecimal():
+    if not is_width(text):
         raise UsageError(
-            f"the option width of the terminal report is {text!r}",
+            f"the option width of the terminal report is {text[:80]!r}",
             slug="bad-render-option",
             hint="give a number of columns, for example -p width=100",
         )

@@ -136,6 +136,13 @@ def test_duration_ends_the_recording_and_not_the_training(write, start):
     assert recording.overhead["recorder_cpu_us"] < 1_000_000  # It sleeps for the rest.
 
 
+def test_a_duration_without_end_is_none(write, rlprof_run):
+    result = rlprof_run(write("print(1)"), options=["--duration", "inf"])
+
+    assert (result.code, result.err) == (0, "")
+    assert result.recording.run.complete
+
+
 def test_no_probe_fires_after_the_recording_has_ended(write, start):
     script = write(
         """

@@ -167,8 +167,11 @@ def test_an_output_that_was_closed_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         show("text")
 
 
-def test_columns_that_are_no_number_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "abc")
+@pytest.mark.parametrize("columns", ["abc", "99999999999", "9" * 5000])
+def test_columns_that_no_terminal_has_are_ignored(
+    columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
 
     assert terminal_options(io.StringIO())["width"] == "80"
 

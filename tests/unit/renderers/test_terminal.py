@@ -149,7 +149,9 @@ def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     assert shown(a_story(), color="always") == before
 
 
-@pytest.mark.parametrize("options", [{"width": "wide"}, {"color": "pink"}])
+@pytest.mark.parametrize(
+    "options", [{"width": "wide"}, {"width": "99999999999"}, {"color": "pink"}]
+)
 def test_a_bad_option_is_refused(options: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         shown(a_report(), **options)
