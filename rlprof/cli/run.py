@@ -164,6 +164,12 @@ def run(
         say_in_time(f"rlprof: no report: {error.message}\n  {error.hint}\n  {error.see}\n")
     except (KeyboardInterrupt, OSError):
         pass  # Nobody wants to read it, or stderr takes no more.
+    except (MemoryError, SystemError):  # The second is what C code makes of the first at times.
+        if report:
+            say_in_time(
+                "rlprof: no report: no memory is left for it, by a limit (ulimit -a) or on this host. The "
+                f"recording is in {run_file}.\n"
+            )
     except (Exception, SystemExit):
         say_in_time(
             f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "

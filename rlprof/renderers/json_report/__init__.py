@@ -26,6 +26,9 @@ from rlprof.renderers.base import Renderer
 from rlprof.renderers.json_report import document
 from rlprof.renderers.json_report.values import as_json_text, filled, notes_of, seconds
 
+_MOST_DIGITS: Final = 2
+"""Of the number of columns: each line begins with a multiple of them."""
+
 
 def _render(report: Report, options: Mapping[str, str]) -> str:
     indent = _indent(options.get("indent", "2"))
@@ -57,11 +60,11 @@ def report_as_json(report: Report) -> document.ReportDocument:
 
 
 def _indent(text: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise UsageError(
-            f"the option indent of the JSON report is {text!r}",
+            f"the option indent of the JSON report is {text[:80]!r}",
             slug="bad-render-option",
-            hint="give a whole number, for example -p indent=0",
+            hint="give a number of columns, for example -p indent=0",
         )
     return int(text)
 

@@ -83,5 +83,6 @@ def test_gpus_of_the_steady_phase() -> None:
 
 def test_indent_is_an_option_and_must_be_a_number() -> None:
     assert RENDERER.render(a_report(), {"indent": "0"}).count("\n") == 1
-    with pytest.raises(UsageError, match="indent"):
-        RENDERER.render(a_report(), {"indent": "wide"})
+    for indent in ("wide", "99999999999"):
+        with pytest.raises(UsageError, match="indent"):
+            RENDERER.render(a_report(), {"indent": indent})
