@@ -83,9 +83,9 @@ def diff(
     is_private = html and output is None
     if is_private:
         output = PAGE
-    if output is not None:
-        check_output(output, force=force)
     paths = _run_file(base), run_path(None) if new is None else _run_file(new)
+    if output is not None:
+        check_output(output, force=force, reads=paths)
     from rlprof.comparison.compare import compare
 
     reports = [load_report(path, detailed=True) for path in paths]

@@ -73,9 +73,10 @@ def export(
     """  # noqa: D301 - the marks are click's, for lines that must not be joined
     renderer = _chosen(format_name, output)
     options = parse_options(option or (), renderer)
+    path = run_path(run)
     if output is not None:
-        check_output(output, force=force)
-    report = load_report(run_path(run), detailed=renderer.needs_detail)
+        check_output(output, force=force, reads=[path])
+    report = load_report(path, detailed=renderer.needs_detail)
     hand_out(renderer.render(report, options), output, force=force)
 
 

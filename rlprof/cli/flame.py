@@ -62,8 +62,8 @@ def flame(
     from rlprof.renderers.svg import RENDERER
     from rlprof.report.build import build_report
 
-    check_output(output, force=force)
     path = run_path(run)
+    check_output(output, force=force, reads=[path])
     selection = FlameSelection(
         metric=metric.value,
         process=process,

@@ -55,9 +55,10 @@ def history(
     A gain is over the run before it and over the first, of the same program on the same kind of
     machine.
     """
+    files = _files(places or [LATEST.parent])
     if output is not None:
-        check_output(output, force=force)
-    text = _document(_read(_files(places or [LATEST.parent])), format_, to_terminal=output is None)
+        check_output(output, force=force, reads=files)
+    text = _document(_read(files), format_, to_terminal=output is None)
     hand_out(text, output, force=force)
 
 

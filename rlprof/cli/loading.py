@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import typer
 
 from rlprof.errors import UsageError
 from rlprof.inputs import open_input
+from rlprof.runfile.schema import SQLITE_MAGIC
 
 if TYPE_CHECKING:
     from rlprof.model.recording import Recording
     from rlprof.model.report import Report
-
-_SQLITE_MAGIC: Final = b"SQLite format 3\0"
 
 
 class FileKind(Enum):
@@ -28,7 +27,7 @@ def kind_of(path: Path) -> FileKind:
     """What ``path`` holds, by its content. What cannot be opened counts as a run file."""
     try:
         with open_input(path) as file:
-            if file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC:
+            if file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC:
                 return FileKind.RUN
     except OSError:
         return FileKind.RUN

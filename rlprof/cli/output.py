@@ -112,15 +112,23 @@ def hand_out(document: str | bytes, output: Path | None, *, force: bool) -> None
     typer.echo(f"wrote {output}")
 
 
-def check_output(path: Path, *, force: bool) -> None:
+def check_output(path: Path, *, force: bool, reads: Iterable[str | Path] = ()) -> None:
     """Raise ``UsageError`` when ``path`` cannot be meant as the output, ``OutputError`` when it cannot be made;
     cheap, so done before the work.
+
+    No force replaces a file of those that the command ``reads`` or runs; other words may be among them.
     """
     mode = _mode(path)
     if mode is not None:
         if stat.S_ISDIR(mode):
             raise UsageError(
                 f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
+            )
+        if stat.S_ISREG(mode) and any(_is_one_file(path, read) for read in reads):
+            raise UsageError(
+                f"{path} is what the command is to read",
+                slug="output-exists",
+                hint="name another file to write",
             )
         if force or not stat.S_ISREG(mode):
             return
@@ -136,6 +144,13 @@ def check_output(path: Path, *, force: bool) -> None:
             slug="cannot-write",
             hint="choose another place, or check the permissions of the folder",
         )
+
+
+def _is_one_file(path: Path, other: str | Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
 
 
 def _mode(path: Path) -> int | None:

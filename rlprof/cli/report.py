@@ -74,7 +74,7 @@ def report(
     if is_private:
         output = page_beside(path)
     if output is not None:
-        check_output(output, force=force)
+        check_output(output, force=force, reads=[path])
     if kind_of(path) is FileKind.TRACE:
         show_trace(path, renderer.name, output, force=force)
         return

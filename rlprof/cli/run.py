@@ -105,7 +105,9 @@ def run(
     ] = True,
     austin: Annotated[str | None, typer.Option(metavar="PATH", help="Sampler to use.")] = None,
     report: Annotated[bool, typer.Option(help="Show the report on stderr at the end.")] = True,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing run file.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run file if it exists.")
+    ] = False,
 ) -> None:
     """Record a training run, then show its ranked report.
 

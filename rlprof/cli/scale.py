@@ -89,7 +89,7 @@ def scale(
         pattern=None if sps_pattern is None else pattern_of(sps_pattern),
         function=None if steps_from is None else counted_function(steps_from, agent=True),
     )
-    _check_outputs(output or (), force=force)
+    _check_outputs(output or (), target, force=force)
 
     ladder = _Ladder(template, python=python, label=label, counting=counting)
     study = ladder.climb(counts, rounds=repeat)
@@ -305,7 +305,7 @@ def _counted(workers: int) -> str:
 # --- the result -----------------------------------------------------------------------------
 
 
-def _check_outputs(outputs: Sequence[Path], *, force: bool) -> None:
+def _check_outputs(outputs: Sequence[Path], target: Target, *, force: bool) -> None:
     for path in outputs:
         if path.suffix not in SUFFIXES:
             raise UsageError(
@@ -313,7 +313,7 @@ def _check_outputs(outputs: Sequence[Path], *, force: bool) -> None:
                 slug="no-such-format",
                 hint=f"use one of: {', '.join(SUFFIXES)}",
             )
-        check_output(path, force=force)
+        check_output(path, force=force, reads=target.words)
 
 
 def _hand_out(study: Study, outputs: Sequence[Path], *, force: bool) -> None:

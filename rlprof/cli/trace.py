@@ -44,7 +44,7 @@ def trace(
     from rlprof.tracefile.reader import read_trace
 
     if output is not None:
-        check_output(output, force=force)
+        check_output(output, force=force, reads=[path])
     text = _document(view_trace(read_trace(path)), path, format_, to_terminal=output is None)
     hand_out(text, output, force=force)
 

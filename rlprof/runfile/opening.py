@@ -16,13 +16,12 @@ from typing import Any, Final
 from rlprof.errors import RunFileError
 from rlprof.inputs import open_input
 from rlprof.names import printable
-from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, journals
+from rlprof.runfile.schema import APPLICATION_ID, SQLITE_MAGIC, STATEMENTS, VERSION, journals
 from rlprof.units import size
 
 MOST_BYTES: Final = 2 << 30
 """Largest run file that is read; those of long runs have some 10 MB, with traces of torch some 100."""
 
-_SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _READ_VERSION_AT: Final = 19
 _BY_WAL: Final = b"\2"
 """The read version of a file whose newest content may lie in its journal."""
@@ -129,7 +128,7 @@ def opened(path: Path) -> Iterator[RunFileReader]:
             slug="run-file-missing",
             hint="record one with `rlprof run train.py`, or give the path of an existing one",
         ) from error
-    if not head.startswith(_SQLITE_MAGIC):
+    if not head.startswith(SQLITE_MAGIC):
         raise not_ours(path)
     if length + wal_length > MOST_BYTES:
         raise RunFileError(

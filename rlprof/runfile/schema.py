@@ -8,6 +8,11 @@ from typing import Final
 APPLICATION_ID: Final = 0x524C5046
 """``RLPF``: tells a run file from any other SQLite file."""
 
+SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_APPLICATION_ID_AT: Final = 68
+HEAD_BYTES: Final = _APPLICATION_ID_AT + 4
+"""How much of its beginning tells a run file."""
+
 VERSION: Final = 4
 """Kept in ``user_version``.
 
@@ -94,6 +99,12 @@ STATEMENTS: Final = tuple(filter(None, map(str.strip, TABLES.split(";"))))
 """As SQLite keeps them. Files are refused that have others: a table that changes needs its earlier
 statements here too, for the files of earlier versions.
 """
+
+
+def is_head_of_run_file(head: bytes) -> bool:
+    """Tell whether a file that begins with these :data:`HEAD_BYTES` was made by a recorder."""
+    application = int.from_bytes(head[_APPLICATION_ID_AT:HEAD_BYTES], "big")
+    return head.startswith(SQLITE_MAGIC) and application == APPLICATION_ID
 
 
 def journals(run_file: Path) -> tuple[Path, Path]:

@@ -10,7 +10,9 @@ import pytest
 
 from rlprof.cli.run_files import give_back, new_run_file, point_latest_at
 from rlprof.errors import OutputError, UsageError
-from rlprof.runfile.schema import journals
+from rlprof.runfile.schema import APPLICATION_ID, journals
+from tests.factories import a_run
+from tests.run_files import write_run
 
 
 @pytest.fixture(autouse=True)
@@ -36,22 +38,39 @@ def test_files_and_their_folder_are_for_their_user_alone():
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
+def a_recording(path: Path) -> Path:
+    write_run(path, a_run("train.py", steady_s=1).process("main").recording())
+    return path
+
+
 def test_a_name_that_is_taken_is_kept_unless_forced():
-    taken = Path("run.rlprof")
-    taken.write_text("precious")
+    taken = a_recording(Path("run.rlprof"))
 
     with pytest.raises(UsageError):
         new_run_file(taken, "train.py", force=False)
-    assert taken.read_text() == "precious"
+    assert taken.stat().st_size
 
     assert new_run_file(taken, "train.py", force=True) == taken
     assert taken.read_bytes() == b""
+
+
+def test_what_is_no_run_file_is_kept_even_by_force():
+    script, database = Path("train.py"), Path("study.db")
+    script.write_text("print(1)")
+    with closing(sqlite3.connect(database)) as db:
+        db.execute("CREATE TABLE trials (id)")
+
+    for precious in (script, database):
+        with pytest.raises(UsageError, match="is no run file"):
+            new_run_file(precious, "train.py", force=True)
+        assert precious.stat().st_size
 
 
 def test_what_another_run_records_into_is_not_taken_even_by_force():
     busy = new_run_file(Path("run.rlprof"), "train.py", force=True)
     # SQLite ends all locks of its process where it ends one.
     with closing(sqlite3.connect(busy)) as db:
+        db.execute(f"PRAGMA application_id={APPLICATION_ID}")
         db.execute("CREATE TABLE meta (key)")
 
     beside = new_run_file(busy, "train.py", force=True)
@@ -67,8 +86,7 @@ def test_a_file_that_another_run_has_only_just_made_is_not_taken_even_by_force()
 
 
 def test_what_a_killed_recorder_left_is_replaced_by_force():
-    left = Path("run.rlprof")
-    left.write_bytes(b"cut off")
+    left = a_recording(Path("run.rlprof"))
     for journal in journals(left):
         journal.write_bytes(b"cut off")
 
