@@ -16,7 +16,14 @@ from typing import Any, Final
 from rlprof.errors import RunFileError
 from rlprof.inputs import open_input
 from rlprof.names import printable
-from rlprof.runfile.schema import APPLICATION_ID, SQLITE_MAGIC, STATEMENTS, VERSION, journals
+from rlprof.runfile.schema import (
+    APPLICATION_ID,
+    SQLITE_MAGIC,
+    STATEMENTS,
+    VERSION,
+    is_too_long,
+    journals,
+)
 from rlprof.units import size
 
 MOST_BYTES: Final = 2 << 30
@@ -136,7 +143,10 @@ def opened(path: Path) -> Iterator[RunFileReader]:
             slug="run-file-damaged",
             hint="no recorder writes such a file; record the run anew",
         )
-    connected = _with_its_journal(place) if wal_length else _alone(place)
+    if is_too_long(place):
+        connected = _copied(place, with_journal=wal_length > 0)
+    else:
+        connected = _with_its_journal(place) if wal_length else _alone(place)
     with connected as db:
         # What the file says of itself is not to be run.
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
@@ -171,16 +181,24 @@ def _alone(place: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def _with_its_journal(place: Path) -> Iterator[sqlite3.Connection]:
     """A file of a recorder at work, or of one that was killed."""
-    wal, shared_memory = journals(place)
+    _, shared_memory = journals(place)
     # A recorder has made its shared memory, and no journal of the other kind, which SQLite would look into.
     if _is_file(shared_memory) and not os.path.lexists(f"{place}-journal"):
         # Read alone, it is never made or changed, and not trusted without a writer.
         with closing(_connect(f"{place.as_uri()}?mode=ro&readonly_shm=1")) as db:
             yield db
         return
+    with _copied(place, with_journal=True) as db:
+        yield db
+
+
+@contextmanager
+def _copied(place: Path, *, with_journal: bool) -> Iterator[sqlite3.Connection]:
+    """A copy, in a place where SQLite may write."""
     with TemporaryDirectory(prefix="rlprof-") as folder:
         copy = Path(folder) / "copy"
-        for file, to in ((place, copy), (wal, journals(copy)[0])):
+        pairs = ((place, copy), (journals(place)[0], journals(copy)[0]))
+        for file, to in pairs if with_journal else pairs[:1]:
             with open_input(file) as source, to.open("wb") as target:
                 shutil.copyfileobj(source, target)
         with closing(_connect(f"{copy.as_uri()}?mode=rw")) as db:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,9 @@ SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID_AT: Final = 68
 HEAD_BYTES: Final = _APPLICATION_ID_AT + 4
 """How much of its beginning tells a run file."""
+
+_LONGEST_PATH: Final = 512 - len("-journal")
+"""In bytes, from the root: SQLite opens no file with a longer one."""
 
 VERSION: Final = 4
 """Kept in ``user_version``.
@@ -105,6 +109,11 @@ def is_head_of_run_file(head: bytes) -> bool:
     """Tell whether a file that begins with these :data:`HEAD_BYTES` was made by a recorder."""
     application = int.from_bytes(head[_APPLICATION_ID_AT:HEAD_BYTES], "big")
     return head.startswith(SQLITE_MAGIC) and application == APPLICATION_ID
+
+
+def is_too_long(run_file: Path) -> bool:
+    """Tell whether SQLite cannot open a file at this path."""
+    return len(os.fsencode(os.path.realpath(run_file))) > _LONGEST_PATH
 
 
 def journals(run_file: Path) -> tuple[Path, Path]:

@@ -30,7 +30,7 @@ from rlprof.model.recording import (
     TorchWindow,
     Window,
 )
-from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, journals
+from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, is_too_long, journals
 
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
@@ -78,6 +78,12 @@ class RunWriter:
         self.path = path
         self._run = run
         self._is_ours = False
+        if is_too_long(path):
+            raise OutputError(
+                f"cannot write the run file {path}: the path of its folder is too long for SQLite",
+                slug="run-file-not-written",
+                hint="choose a place with a shorter path with -o RUN",
+            )
         with self._reporting():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
             self._db = sqlite3.connect(path, isolation_level=None)

@@ -95,16 +95,27 @@ def test_a_path_below_a_file(write, start, tmp_path):
 def test_an_existing_run_file_is_kept_unless_forced(write, rlprof_run, tmp_path):
     script = write("print('ran')")
     run_file = tmp_path / "run.rlprof"
-    run_file.write_text("precious")
+    precious = rlprof_run(script, run_file=run_file).recording.run.id
 
     refused = rlprof_run(script, run_file=run_file)
     assert (refused.code, refused.out) == (2, b"")
     assert "rlprof explain output-exists" in refused.err
-    assert run_file.read_text() == "precious"
+    assert read_run(run_file).run.id == precious
 
     forced = rlprof_run(script, run_file=run_file, options=["--force"])
     assert (forced.code, forced.out) == (0, b"ran\n")
     assert forced.recording.run.complete
+    assert forced.recording.run.id != precious
+
+
+def test_a_folder_with_a_path_that_is_too_long_for_sqlite(write, start, tmp_path):
+    folder = tmp_path.joinpath(*["d" * 100] * 5)
+
+    result = start(write(TRAIN), run_file=folder / "run.rlprof").finish()
+
+    assert (result.code, result.out) == (5, b"trained\n")
+    assert "the path of its folder is too long" in result.err
+    assert list(folder.iterdir()) == []
 
 
 # Reading

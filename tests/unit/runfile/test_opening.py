@@ -232,6 +232,16 @@ def test_a_link_to_a_run_leads_to_its_journal_too(killed):
     assert len(read_run(link).windows) == len(STORY.windows)
 
 
+def test_a_run_is_read_from_a_folder_with_a_path_that_is_too_long_for_sqlite(run_file, tmp_path):
+    folder = tmp_path.joinpath(*["d" * 100] * 5)
+    folder.mkdir(parents=True)
+    write_run(run_file, STORY)
+
+    moved = run_file.rename(folder / run_file.name)
+
+    assert read_run(moved).windows == STORY.windows
+
+
 def test_labels_are_found_in_runs_that_go_on(run_file):
     write_run(
         run_file, replace(STORY, run=replace(STORY.run, label="fast")), finish=False
