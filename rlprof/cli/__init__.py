@@ -6,8 +6,9 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import redirect_stderr
-from typing import Annotated, Any, Final, NamedTuple
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperCommand
@@ -21,7 +22,7 @@ from rlprof.cli.explain import explain
 from rlprof.cli.export import export
 from rlprof.cli.flame import flame
 from rlprof.cli.history import history
-from rlprof.cli.output import unbreakable
+from rlprof.cli.output import telling, unbreakable
 from rlprof.cli.overhead import overhead
 from rlprof.cli.report import report
 from rlprof.cli.run import run
@@ -29,7 +30,7 @@ from rlprof.cli.scale import scale
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.cli.trace import trace
-from rlprof.errors import EXIT_ERROR, RlprofError
+from rlprof.errors import EXIT_ERROR, RlprofError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 
 ISSUES_URL: Final = "https://github.com/rlprof/rlprof/issues"
@@ -182,7 +183,7 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit: with the command's code, or with that of the error."""
-    with redirect_stderr(unbreakable(sys.stderr)):
+    with redirect_stderr(unbreakable(sys.stderr)), redirect_stdout(telling(sys.stdout)):
         _run()
 
 
@@ -190,9 +191,16 @@ def _run() -> None:
     try:
         _app()(prog_name="rlprof")
     except RlprofError as error:
-        _show_error(error)
-        sys.exit(error.exit_code)
-    except Exception:
+        _end_with(error)
+    except Exception as error:
+        if isinstance(error, FileNotFoundError) and _is_nowhere():
+            _end_with(
+                UsageError(
+                    "the working directory does not exist any more",
+                    slug="no-working-directory",
+                    hint="change to one that exists: cd ~",
+                )
+            )
         traceback.print_exc()
         _say(
             f"\nThis is a bug in rlprof {rlprof.__version__}, not in your program. Please report it "
@@ -201,11 +209,20 @@ def _run() -> None:
         sys.exit(EXIT_ERROR)
 
 
-def _show_error(error: RlprofError) -> None:
+def _is_nowhere() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _end_with(error: RlprofError) -> NoReturn:
     _say(f"{typer.style('rlprof: error:', fg='red', bold=True)} {error.message}")
     if error.hint:
         _say(f"  {error.hint}")
     _say(typer.style(f"  {error.see}", dim=True))
+    sys.exit(error.exit_code)
 
 
 def _say(text: str) -> None:

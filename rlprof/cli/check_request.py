@@ -133,7 +133,7 @@ def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
                 hint="leave out what does not go with the rest",
             )
     outputs = tuple(_outputs(request))
-    reads = (*request.target.words, *filter(None, [request.baseline]))
+    reads: list[str | Path] = [*request.target.words, *filter(None, [request.baseline])]
     for file in outputs:
         check_output(file, force=request.force, reads=reads)
     for file, times in Counter(it.resolve() for it in outputs).items():

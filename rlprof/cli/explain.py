@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from rlprof.cli.output import show
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ A counter of `rlprof check`: {it.counts}.
 
 
 def _show(page: str) -> None:
-    if not sys.stdout.isatty():
-        typer.echo(page, nl=False)
+    if sys.stdout is None or not sys.stdout.isatty():
+        show(page)
         return
     from rich.console import Console
     from rich.markdown import Markdown

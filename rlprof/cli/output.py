@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias, cast
@@ -212,10 +212,8 @@ def show(document: str | bytes, stream: TextIO | None = None) -> None:
     stream = stream or sys.stdout
     try:
         _print(document, stream)
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        raise _cannot_print(error.strerror or str(error)) from error
+        _tell_loss(error)
 
 
 def show_to_the_reader(text: str) -> None:
@@ -279,25 +277,32 @@ def _umask() -> int:
     return mask
 
 
-# --- streams that take no more: what is lost with them changes no exit code -----------------
+# --- streams that take no more -----------------------------------------------------------------
 
 
-class _UnbreakableStream:
-    def __init__(self, stream: TextIO) -> None:
+class _GuardedStream:
+    def __init__(self, stream: TextIO, on_error: Callable[[OSError], None]) -> None:
         self._stream = stream
+        self._on_error = on_error
 
     def write(self, text: str) -> int:
+        if text == "":
+            return 0  # So click asks for a stream of text, and heeds no error.
         try:
             return self._stream.write(text)
-        except OSError:
-            send_nowhere(self._stream)
+        except OSError as error:
+            self._lose(error)
             return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
-        except OSError:
-            send_nowhere(self._stream)
+        except OSError as error:
+            self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        send_nowhere(self._stream)
+        self._on_error(error)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -310,5 +315,22 @@ def send_nowhere(stream: TextIO) -> None:
 
 
 def unbreakable(stream: TextIO | None) -> TextIO | None:
-    """``stream``, which raises no ``OSError`` any more: a full disk, a reader that has gone."""
-    return None if stream is None else cast("TextIO", _UnbreakableStream(stream))
+    """``stream``, which raises no ``OSError`` any more: a full disk, a reader that has gone. What is lost with it
+    changes no exit code.
+    """
+    return _guarded(stream, lambda _: None)
+
+
+def telling(stream: TextIO | None) -> TextIO | None:
+    """``stream``, which raises ``OutputError`` when it takes no more; a reader that has gone stays ``BrokenPipeError``."""
+    return _guarded(stream, _tell_loss)
+
+
+def _guarded(stream: TextIO | None, on_error: Callable[[OSError], None]) -> TextIO | None:
+    return None if stream is None else cast("TextIO", _GuardedStream(stream, on_error))
+
+
+def _tell_loss(error: OSError) -> None:
+    if isinstance(error, BrokenPipeError):
+        raise error
+    raise _cannot_print(error.strerror or str(error)) from error

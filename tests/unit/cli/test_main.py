@@ -113,6 +113,52 @@ def test_both_ways_to_start_it(start):
     assert answer.stdout == f"rlprof {rlprof.__version__}\n"
 
 
+@pytest.mark.skipif(
+    not Path("/dev/full").is_char_device(), reason="needs /dev/full, as Linux has it"
+)
+@pytest.mark.parametrize("command", ["--help", "run --help", "--version", "explain", "examples"])
+def test_an_output_that_takes_nothing_is_told(command):
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run(
+            [sys.executable, "-m", "rlprof", *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    assert answer.returncode == EXIT_ERROR
+    assert answer.stderr.startswith("rlprof: error: cannot write to standard output: No space left")
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_page_for_an_output_that_was_closed(command_line, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+
+    answer = command_line("explain", "gae-loop")
+
+    assert answer.exit_code == EXIT_ERROR
+    assert "rlprof explain cannot-write" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["report", "history", "doctor", "flame -o flame.svg", "diff a b", "export -o a.collapsed"],
+)
+def test_a_working_directory_that_is_gone_is_told(command_line, tmp_path, monkeypatch, line):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+
+    answer = command_line(*line.split())
+
+    assert answer.exit_code == EXIT_USAGE
+    assert "rlprof explain no-working-directory" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
 @pytest.mark.parametrize("command", ["--help", "examples"])
 def test_reader_that_goes_away_is_no_error(command):
     reading, writing = os.pipe()
