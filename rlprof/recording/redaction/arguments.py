@@ -11,8 +11,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
+from urllib.parse import unquote
 
-from rlprof.recording.redaction.names import is_secret_name, is_surely_secret_name
+from rlprof.recording.redaction.names import is_secret_name, is_surely_secret_name, is_vague_name
 from rlprof.recording.redaction.randomness import hide_random
 from rlprof.recording.redaction.shell import ShellLineFinder, as_word, commands_of
 
@@ -23,6 +24,8 @@ Span: TypeAlias = tuple[int, int]
 
 _OPTION: Final = re.compile(r"[-+]{1,2}(?P<name>[A-Za-z][\w.\-]*)")
 _SWITCHED_OFF: Final = re.compile(r"(?i)(?:disable|no|skip|without)[_\-].*")
+_EMPTY_OPTION: Final = re.compile(r"--?[A-Za-z][\w.\-]*=")
+_ASSIGNMENT: Final = re.compile(r"[+~]{0,2}[\w.\-@]+=(?!=?$).*", re.DOTALL)
 _OTHER_OPTION: Final = re.compile(r"--[a-z]+(?:[-_.][a-z]+)*(?:=.*)?", re.DOTALL)
 """What no program takes for the value of the option before it."""
 _BARE_NAME: Final = re.compile(r"\w[\w\-]*")
@@ -35,7 +38,10 @@ _NO_SECRET_ITEM: Final = re.compile(rf"{_NO_SECRET.pattern}(?=\s*(?:[,;)\]}}]|$)
 """A switch or a small number, of which there are too few to guess."""
 
 _NAMED: Final = re.compile(
-    r"""(?<![\w.\-])(?P<name>[\w.\-]+)(?P<quote>\\*["'])?\]?(?:\s*(?P<sign>[:=,])|(?=\s))\s*"""
+    r"""(?<![\w.\-])(?!(?<=%)[0-9A-Fa-f]{2})(?=[\w.\-%])
+    (?P<name>[\w.\-]*(?:%[0-9A-Fa-f]{2}[\w.\-]*)*)  # As it is, or as in a URL.
+    (?P<quote>\\*["'])?\]?(?:\s*(?P<sign>[:=,]|(?<=-)>) | (?=\s) | (?P<call>\()(?=[bfru]{0,2}\\*["']))\s*""",
+    re.VERBOSE,
 )
 _STRING: Final = re.compile(r"""[bfru]{0,2}(?P<escapes>\\*)(?P<quote>["'])""", re.IGNORECASE)
 _QUOTE: Final = re.compile(r"""(?P<escapes>\\*)(?P<quote>["'])""")
@@ -47,6 +53,10 @@ _CLOSERS: Final = " \t\r\n)]}\"'\\"
 _BEFORE_NAMES: Final = " \t\r\n\"'\\-+"
 _OPENED: Final = {"{": "}", "[": "]", "(": ")"}
 _BEARER: Final = re.compile(r"(?i)(?<![a-z])(?P<scheme>bearer\s+)\S.*", re.DOTALL)
+
+PRIVATE_KEY: Final = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<value>.{1,9999}?)-----END", re.DOTALL
+)
 
 _SCHEME: Final = re.compile(r"(?<![A-Za-z0-9+.\-])[A-Za-z][A-Za-z0-9+.\-]{0,30}://")
 _USER: Final = re.compile(r"(?!git@)[^/\s?#]*@")
@@ -61,16 +71,18 @@ def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
     redacted: list[str] = []
     finder = ShellLineFinder()
     previous = ""
-    hides_next = False
+    hides_next = takes_several = False
     for argument in arguments:
-        if hides_next and not _OTHER_OPTION.fullmatch(argument):
-            hides_next = argument.lower() in _SCHEMES
-            told = argument if _NO_SECRET.fullmatch(argument) else REDACTED
+        if hides_next and not _ends_values(argument, after=previous):
+            is_harmless = _NO_SECRET.fullmatch(argument) is not None
+            hides_next = argument.lower() in _SCHEMES or (takes_several and not is_harmless)
+            told = argument if is_harmless else REDACTED
             finder.is_line(told)
         else:
             hides_next = _announces_secret(argument) or (
                 argument in _SIGNS and is_secret_name(previous)
             )
+            takes_several = hides_next and _announces_several(argument)
             if finder.is_line(argument):
                 told = redact_line(argument)
             else:
@@ -102,7 +114,8 @@ def redact_argument(text: str, *, after: str = "") -> str:
     pieces: list[str] = []
     at = 0
     # All are looked for in the whole text: what hides one must not hide the beginning of another.
-    for start, end in sorted((*_logins(text), *named_values(text))):
+    keys = (key.span("value") for key in PRIVATE_KEY.finditer(text))
+    for start, end in sorted((*_logins(text), *named_values(text), *keys)):
         if end > at:
             # Two that meet are one.
             pieces += [text[at:start], REDACTED] if start > at or not pieces else []
@@ -117,11 +130,29 @@ def _announces_secret(argument: str) -> bool:
     if header is not None:
         return is_secret_name(header["name"])
     if _BARE_NAME.fullmatch(argument):
-        return is_surely_secret_name(argument)
+        return argument.lower() == "bearer" or is_surely_secret_name(argument)
+    if _EMPTY_OPTION.fullmatch(argument):
+        argument = argument.removesuffix("=")
     option = _OPTION.fullmatch(argument)
     if option is None or _SWITCHED_OFF.fullmatch(option["name"]):
         return False
     return argument == "-k" or is_secret_name(option["name"])
+
+
+def _announces_several(argument: str) -> bool:
+    """Tell whether secrets follow up to the next option: after ``--tokens``, whose name is a plural."""
+    name = argument.lstrip("-")
+    return (
+        argument.startswith("-") and is_secret_name(name.removesuffix("s")) and name.endswith("s")
+    )
+
+
+def _ends_values(argument: str, *, after: str) -> bool:
+    """Tell whether an argument is no value of the option before it, the words ``after`` which it stands."""
+    if _EMPTY_OPTION.fullmatch(after) and _ASSIGNMENT.fullmatch(argument):
+        return True
+    is_first = after.startswith("-")
+    return (_OTHER_OPTION.fullmatch if is_first else _OPTION.match)(argument) is not None
 
 
 def _logins(text: str) -> Iterator[Span]:
@@ -155,7 +186,10 @@ def named_values(text: str) -> Iterator[Span]:
 
 
 def _is_secret(named: re.Match[str]) -> bool:
-    name, sign, is_quoted = named["name"], named["sign"], named["quote"] is not None
+    name, sign, is_quoted = unquote(named["name"]), named["sign"], named["quote"] is not None
+    if named["call"] is not None:
+        name = name.rpartition(".")[2]
+        return is_secret_name(name) and not is_vague_name(name)
     if sign is None and not name.startswith("-"):
         return _BARE_NAME.fullmatch(name) is not None and is_surely_secret_name(name)
     if sign == "," and not is_quoted:
@@ -172,6 +206,8 @@ def _is_secret(named: re.Match[str]) -> bool:
 def _value(text: str, named: re.Match[str]) -> Span:
     """Begin and end of the value; nothing lies between them where it is no secret."""
     start = named.end()
+    if named["call"] is not None:
+        return _string(text, start) or (start, start)
     first = named.start()
     while first > 0 and text[first - 1] in _BEFORE_NAMES:
         first -= 1

@@ -105,10 +105,11 @@ def _defaults(arguments: ast.arguments) -> Given:
 
 
 def _named_in_call(call: ast.Call) -> Given:
-    """``setattr(x, "token", "…")``, ``getenv("TOKEN", "…")``, ``add_argument("--api-key", "-k", default="…")``."""
+    """``setattr(x, "token", "…")``, ``getenv("TOKEN", "…")``, ``add_argument("--api-key", "-k", default="…")``, ``SecretStr("…")``."""
     for named, value in pairwise(call.args):
         if isinstance(named, ast.Constant) and not _is_option(value):
             yield _name(named), value
+    yield from ((_name(call.func), value) for value in call.args)
     defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
     for named in call.args:
         if isinstance(named, ast.Constant):

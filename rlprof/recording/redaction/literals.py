@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Final
 
-from rlprof.recording.redaction.arguments import Span, named_values
+from rlprof.recording.redaction.arguments import PRIVATE_KEY, Span, named_values
 from rlprof.recording.redaction.given import is_plain, is_secret_value, strings_given
 from rlprof.recording.redaction.insides import Inside, insides_of
 from rlprof.recording.redaction.names import is_secret_name
@@ -29,9 +29,6 @@ _GIVEN: Final = re.compile(
     re.VERBOSE,
 )
 _PASSWORD: Final = re.compile(r"""://[^\s/"'@:{}]*:(?P<value>[^\s/"'@{}]+)@""")
-_PRIVATE_KEY: Final = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<value>.{1,9999}?)-----END", re.DOTALL
-)
 _STRING: Final = re.compile(
     r"""(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])+)(?P=quote)"""
 )
@@ -85,7 +82,7 @@ def _hidden_in_insides(text: str, given: Iterable[ast.expr]) -> str:
     for start, end in (
         *_spans_of_nodes(text, insides, given),
         *_spans_of(_PASSWORD, text),
-        *_spans_of(_PRIVATE_KEY, text),
+        *_spans_of(PRIVATE_KEY, text),
         *(span for inside in insides for span in _spans_within(text, inside)),
     ):
         is_secret[start:end] = b"\1" * (end - start)
@@ -168,7 +165,7 @@ def _random_within(words: str, before: str) -> Iterator[Span]:
 def _hidden_by_patterns(text: str) -> str:
     """What is found without knowing where strings begin and end: of a text that this Python cannot read."""
     text = _LONG_LINE.sub(lambda line: _filled(line.group()), text)
-    text = _PRIVATE_KEY.sub(_hidden, _PASSWORD.sub(_hidden, _GIVEN.sub(_hidden_if_secret, text)))
+    text = PRIVATE_KEY.sub(_hidden, _PASSWORD.sub(_hidden, _GIVEN.sub(_hidden_if_secret, text)))
     return _STRING.sub(_without_secrets, text)
 
 

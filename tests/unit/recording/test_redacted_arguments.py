@@ -30,6 +30,10 @@ OPTIONS = {
         *("aws", "configure", "set", "aws_secret_access_key", R),
     ),
     ("login", "password", SECRET): ("login", "password", R),
+    ("--tokens", SECRET, f"{SECRET}3", "--lr", "3"): ("--tokens", R, R, "--lr", "3"),
+    ("--api-keys", SECRET, SECRET, "-v", "x"): ("--api-keys", R, R, "-v", "x"),
+    ("--password=", SECRET, "x"): ("--password=", R, "x"),
+    ("--header", "bearer", SECRET, "x"): ("--header", "bearer", R, "x"),
 }
 NAMED_VALUES = {
     f"--token={SECRET}": f"--token={R}",
@@ -44,6 +48,12 @@ NAMED_VALUES = {
     f"-Dapi.key={SECRET}": f"-Dapi.key={R}",
     f"-ePGPASSWORD={SECRET}": f"-ePGPASSWORD={R}",
     f"password = {SECRET} words": f"password = {R}",
+    f"token->{SECRET}": f"token->{R}",
+    f"SecretStr('{SECRET}')": f"SecretStr('{R}')",
+    f'cfg.set_token("{SECRET}", 3)': f'cfg.set_token("{R}", 3)',
+    f"a: |\n -----BEGIN RSA PRIVATE KEY-----\n {SECRET}\n -----END RSA PRIVATE KEY-----": (
+        f"a: |\n -----BEGIN RSA PRIVATE KEY-----{R}-----END RSA PRIVATE KEY-----"
+    ),
     f"ARGS=--api-key {SECRET} --lr 3": f"ARGS=--api-key {R}",
     f"AccountName=me;AccountKey={SECRET}==;EndpointSuffix=x": f"AccountName=me;AccountKey={R}",
     f"project=x,api_key={SECRET},mode=online": f"project=x,api_key={R},mode=online",
@@ -84,6 +94,8 @@ HEADERS_AND_URLS = {
     f"https://{SECRET}@github.com/x/y": f"https://{R}@github.com/x/y",
     f"--url=https://host/x?token={SECRET}&page=2": f"--url=https://host/x?token={R}&page=2",
     f"https://host/x?X-Amz-Signature={SECRET}": f"https://host/x?X-Amz-Signature={R}",
+    f"https://host/x?access%5Ftoken={SECRET}&page=2": f"https://host/x?access%5Ftoken={R}&page=2",
+    f"https://host/x?%74oken={SECRET}": f"https://host/x?%74oken={R}",
     f"https://host/x#access_token={SECRET}": f"https://host/x#access_token={R}",
     f"me:{SECRET}@proxy:3128": f"me:{R}@proxy:3128",
     f"http_proxy=me:{SECRET}@proxy:3128": f"http_proxy=me:{R}@proxy:3128",
@@ -180,6 +192,7 @@ def test_other_programs_are_not():
         "/data/keys/tokenizer/train_tokens.py tokenize.py --token-file /run/token --key-path ~/.ssh/id",
         "--no-auth run1 --use-auth true --api-key= token=null --key 3 -k 10 password=",
         "hydra.run.dir=outputs/${now:%Y-%m-%d}/${now:%H-%M-%S} agents=[{lr:1,type:ppo},{lr:2}]",
+        "--tokens 512 out.txt --num-keys 64 8 obs->state tokenizer('gpt2') d.keys('obs') a%20b=c 5%=3",
         "s3://bucket/checkpoints/2026/run-9f86d081/step_00012000.pt lr=3e-4 module:Env-v0",
     ],
 )
@@ -204,7 +217,8 @@ def test_a_switch_does_not_hide_the_option_behind_it():
 
 @pytest.mark.parametrize(
     "hostile",
-    ['"', '\\"', "{key:", "key=", '{"key":"a",', "a://b:", "a://", ")", "w", ",w", "aB3", "$(", "\\", "@a"],
+    ['"', '\\"', "{key:", "key=", '{"key":"a",', "a://b:", "a://", ")", "w", ",w", "aB3", "$(", "\\", "@a", "a%20",
+     "%41", "token('", "-----BEGIN PRIVATE KEY-----"],
 )  # fmt: skip
 def test_the_longest_argument_that_there_may_be_is_read_in_no_time(hostile):
     # Any step that looks at the rest for each character would take minutes, and pytest ends it.

@@ -46,6 +46,8 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").rglob("*.py"))
         "secrets = {'wandb': 'hunter2', 'hf': ['hunter2']}",
         "user, password = 'me', 'hunter2'",
         "password = 'hunter2'.encode()",
+        "x = SecretStr('hunter2')",
+        "client.set_password('hunter2')",
         "password = Field(default='hunter2')",
         "password = Field(default_factory=lambda: 'hunter2')",
         "token = os.environ.get('TOKEN', 'hunter2')",
