@@ -28,9 +28,9 @@ _ONE_LOOKS = 4
 _ON_AVERAGE = (LOOKING + _ONE_LOOKS - 1) / _ONE_LOOKS
 _MOST_TURNS = 200
 """One of so many at least is counted."""
-_OFTEN = 150
-"""Changes of the way after which they become rarer, by the fifth power: 1000 take two days. Python 3.13 looks attributes of a class
-up without its cache once the class was changed a thousand times (MAX_VERSIONS_PER_CLASS in typeobject.c).
+_OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
+"""Changes of the way after which they become rarer, by the fifth power: 1000 take two days. From Python 3.13 on attributes of a class that
+was changed a thousand times are looked up without a cache (MAX_VERSIONS_PER_CLASS in typeobject.c).
 """
 _OF_THE_LAST = 0.2
 """What the last turn weighs in a mean."""
