@@ -240,10 +240,6 @@ def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_repo
         )
     from rlprof.cli.run_files import point_latest_at
     from rlprof.model.crash import is_bad_end
-    from rlprof.recording.memory_shortage import be_ended_first
-
-    # Other trainings may share the memory that a report takes.
-    be_ended_first()
 
     # A crash at the start is nothing to go on from; `latest` stays what it was.
     report = None

@@ -15,7 +15,6 @@ from types import FrameType
 
 from rlprof.model.recording import Note
 from rlprof.recording.dispositions import forget_faults, hold_back_faults
-from rlprof.recording.memory_shortage import be_ended_first
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.target import FORWARDED, Target
@@ -50,7 +49,6 @@ class Escort:
         """Whether SIGCONT has come: we were stopped, and may have been for long."""
         self.was_told_to_end = False
         """Whether we got a signal that ends a program, for it, and that was not ignored when we were started."""
-        self._be_as_before: Callable[[], object] = _do_nothing
         self._restore: list[Callable[[], object]] = []
         self._wake_up, self._waking = self._listen_to_signals()
         self._adopt_orphans()
@@ -103,8 +101,6 @@ class Escort:
         finally:
             for tap in self.taps:
                 tap.close_target_end()
-        # Not before: the target keeps the score that it would have had.
-        self._be_as_before = be_ended_first()
         self._register_taps()
         return self._target
 
@@ -186,8 +182,6 @@ class Escort:
 
     def close(self) -> None:
         """Leave signals and descriptors as they were found."""
-        # What is left behind is for the target's own processes.
-        self._be_as_before()
         for tap in self.taps:
             if tap.is_open or tap.is_behind:
                 tap.leave_behind()
