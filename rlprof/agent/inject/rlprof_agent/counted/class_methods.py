@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _HOOK = "__init_subclass__"
 
-_CO_GENERATORS = 32 | 512
+_CO_GENERATORS, _CO_COROUTINE = 32 | 512, 128
 
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
 _COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
@@ -50,6 +50,7 @@ class CountedMethods:
         self._hooked: Any = (None, None)
         self._turns: Optional[PartTime] = None
         self._made: dict[Any, dict[int, Any]] = {}
+        """What counts in the place of a method, by the way."""
 
     def install(self) -> None:
         for each in _with_subclasses(self._base):
@@ -71,10 +72,10 @@ class CountedMethods:
     def _put_in(self, owner: type, way: int) -> None:
         for name in self._names:
             now = owner.__dict__.get(name)
-            is_ours = now is not None and is_counting(now)
-            if is_ours and counter_of(now) is not self._counter:
+            if not is_method(now) or _flags(now) & _CO_COROUTINE:
                 continue
-            if not is_ours and not is_method(now):
+            is_ours = is_counting(now)
+            if is_ours and counter_of(now) is not self._counter:
                 continue
             wanted = given_back(now) if is_ours else now
             if way != AWAY:
@@ -82,7 +83,7 @@ class CountedMethods:
             type.__setattr__(owner, name, wanted)
 
     def _made_of(self, original: Any) -> dict[int, Any]:
-        """What counts in its place, by the way; made once for functions that live as long as their module."""
+        """What counts in its place; made once for functions that live as long as their module."""
         made = self._made.get(original)
         if made is None:
             counter = self._counter
@@ -167,6 +168,11 @@ def _is_of_a_module(function: Any) -> bool:
     return getattr(module, "__dict__", None) is function.__globals__
 
 
+def _flags(function: Any) -> int:
+    flags: int = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    return flags
+
+
 def is_method(candidate: Any) -> bool:
     """Whether it is a function with a body. What a decorator made of one may do anything when it is bound, and
     have attributes of its own: it is left as it is, and what is around it counts.
@@ -174,7 +180,7 @@ def is_method(candidate: Any) -> bool:
     kind = type(candidate)
     if not issubclass(kind, _PLAIN) and kind.__name__ not in _COMPILED:
         return False
-    if getattr(getattr(candidate, "__code__", None), "co_flags", 0) & _CO_GENERATORS:
+    if _flags(candidate) & _CO_GENERATORS:
         return False  # What it is called for comes later.
     return not getattr(candidate, "__isabstractmethod__", False)
 
