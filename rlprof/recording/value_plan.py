@@ -43,11 +43,13 @@ class ValuePlan:
         if self._steps is not None:
             self._steps.heard(process, mailbox.looks.take_counted(), now_us)
             self._steps.counted(process, window.counts)
-        may_cost_us = _FREE_US + _MOST_COST * self._lines.of_process_us(process)
-        if not ways or not mailbox.looks.is_open or mailbox.looks_cost_us > may_cost_us:
+        if not ways or not mailbox.looks.is_open:
             return
+        # Steps that are not counted are worth a look that costs too much.
         counted = self._steps.wanted(process, ways) if self._steps is not None else []
-        due = self._due({frame for way in ways for frame in way} - {frame for frame, _ in counted})
+        may_cost_us = _FREE_US + _MOST_COST * self._lines.of_process_us(process)
+        present = {frame for way in ways for frame in way} - {frame for frame, _ in counted}
+        due = self._due(present) if mailbox.looks_cost_us <= may_cost_us else []
         wanted = (*counted, *due)[:_MOST_AT_ONCE]
         if wanted:
             looked_at = {frame for frame, _ in due}.intersection(mailbox.looks.ask(wanted))

@@ -24,6 +24,7 @@ def _changes_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 class Steps:
     def __init__(self) -> None:
         self.cell = [0]
+        self.is_elsewhere = False
 
 
 class Training:
@@ -34,6 +35,8 @@ class Training:
         self.counter = Steps()
         self.calls = [0]
         self.way = LOOKS
+        self.holds = False
+        """Whether the program calls what counted first, wherever it looks by now."""
         self.made = 0
         self.extra_ns = 0.0
         self.all_ns = 0.0
@@ -48,15 +51,16 @@ class Training:
     def works(self, turns: int, *, part: float = 1.0) -> None:
         """For so many turns, ``part`` of each in these calls."""
         for _ in range(turns):
-            extra_ns = {AWAY: 0.0, BRIEF: BRIEF_NS, LOOKS: part_time.LOOKING * BRIEF_NS}[self.way]
+            way = LOOKS if self.holds else self.way
+            extra_ns = {AWAY: 0.0, BRIEF: BRIEF_NS, LOOKS: part_time.LOOKING * BRIEF_NS}[way]
             calls = round(part * TURN_NS / (self.call_ns + extra_ns))
             steps = round(calls * (1 - self.searched))
             self.made += self.size * steps
             self.extra_ns += calls * extra_ns
             self.all_ns += TURN_NS
-            if self.way == LOOKS:
+            if way == LOOKS:
                 self.counter.cell[0] += self.size * steps
-            if self.way != AWAY:
+            if way != AWAY:
                 self.calls[0] += calls
             self.turns.turn(TURN_NS)
 
@@ -119,6 +123,26 @@ def test_after_a_cut_all_are_counted_from_the_next_turn_on():
     assert training.counter.cell[0] - before == round(
         TURN_NS / (1_000 + part_time.LOOKING * BRIEF_NS)
     )
+
+
+def test_what_other_threads_step_is_counted_in_full():
+    training = Training(1_000.0)
+    training.counter.is_elsewhere = True
+
+    training.works(500)
+
+    assert training.way == LOOKS
+    assert training.counter.cell[0] == training.made
+
+
+def test_what_the_program_holds_on_to_is_not_counted_twice():
+    """``step = env.step``, taken in a turn that looks: it goes on to count in all of them."""
+    training = Training(1_000.0)
+    training.holds = True
+
+    training.works(2_000)
+
+    assert training.counter.cell[0] == pytest.approx(training.made, rel=0.03)
 
 
 def test_nothing_is_told_of_calls_that_are_no_steps():

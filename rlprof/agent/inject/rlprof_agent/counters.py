@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     SizeOf = Callable[[Any], int]
 
+_FIRST_THREAD = get_ident()
 _counters: dict[str, Counter] = {}
 
 
@@ -26,6 +27,7 @@ class Counter:
         "_of_classes",
         "calls",
         "cell",
+        "is_elsewhere",
         "name",
         "on_first",
         "others",
@@ -39,6 +41,8 @@ class Counter:
         """The thread that is inside a counted call; 0 for none."""
         self.others: set[int] = set()
         """Further threads that are."""
+        self.is_elsewhere = False
+        """Whether objects are called in other threads than the first, of which nobody takes stacks."""
         self.calls = [0]
         """All calls, with those inside of others."""
         self.sizes: dict[int, int] = {}
@@ -71,6 +75,7 @@ class Counter:
         size = self._of_classes.get(type(owner))
         if size is not None:
             return size
+        self.is_elsewhere |= get_ident() != _FIRST_THREAD
         try:
             if self.on_first is not None:
                 self.on_first()

@@ -47,7 +47,7 @@ _MOST_KEYS = 1_000
 _MOST_BASES = 8
 _MOST_TEXT = 200
 _PATIENCE = 100
-"""Stacks gone through for frames that do not come."""
+"""Samples in which frames may be that do not come."""
 _MOST_AT_ONCE = 4
 """Looks of one stack, each of which takes some 10 µs for a name."""
 
@@ -341,6 +341,8 @@ class ValueLooks:
         """Paths, by the number of the frame."""
         self._in_vain: set[int] = set()
         """Stacks in which no frame is wanted."""
+        self._waited = 0
+        """Samples since something was asked for."""
         self._counted: dict[tuple[int, int], own_environments.OwnEnvironment] = {}
         """Whose calls are counted, by the number of the frame and that of the path, until that is told."""
 
@@ -371,12 +373,16 @@ class ValueLooks:
     def _want_nothing(self) -> None:
         self.wanted.clear()
         self._in_vain.clear()
+        self._waited = 0
 
     def take(
         self, stack: int, innermost: Optional[FrameType], numbers: dict[tuple[int, int], int]
     ) -> None:
         """Look where a frame of the stack is wanted; ``numbers`` are those of frames, by code and instruction."""
         self._tell_what_counts()
+        self._waited += 1
+        if self._waited > _PATIENCE:
+            self._want_nothing()
         if stack in self._in_vain or not self.wanted:
             return
         frame, left = innermost, _MOST_AT_ONCE
@@ -397,8 +403,6 @@ class ValueLooks:
             frame = frame.f_back
         if left == _MOST_AT_ONCE:
             self._in_vain.add(stack)
-            if len(self._in_vain) >= _PATIENCE:
-                self._want_nothing()
 
     def _count(self, number: int, frame: FrameType, paths: str) -> None:
         """Begin to count the calls that ``paths`` name, where ``frame`` has their objects by now."""

@@ -104,6 +104,15 @@ def of_counting(code: CodeType) -> CodeType:
     return code.replace(co_filename=COUNTED_FILE)
 
 
+def is_of_a_module(function: Any) -> bool:
+    """Whether nothing but its module is held with it: others may be of classes that a program makes anew each time."""
+    if type(function) is not FunctionType or function.__closure__ is not None:
+        return False
+    module = sys.modules.get(function.__module__)
+    names = getattr(module, "__dict__", None)
+    return names is function.__globals__ and "<locals>" not in function.__qualname__
+
+
 def is_counting(function: Any) -> bool:
     code = getattr(function, "__code__", None)
     return code is not None and code.co_filename == COUNTED_FILE
@@ -125,9 +134,15 @@ def given_back(function: Any) -> Any:
     own = getattr(original, "__dict__", None)
     if own is not None and own is not function.__dict__:
         own.update((name, each) for name, each in function.__dict__.items() if name not in _OF_OURS)
-        if own:
-            function.__dict__ = own
     return original
+
+
+def handed_on(original: Any, function: Any) -> Any:
+    """``function``, to stand in the place of ``original`` again, with its attributes: where there are any they are one and the same."""
+    own = getattr(original, "__dict__", None)
+    if own and function.__dict__ is not own:
+        function.__dict__ = own
+    return function
 
 
 def _closed_over(function: Any, name: str) -> Any:

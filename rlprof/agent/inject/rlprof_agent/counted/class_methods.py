@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import WeakSet
 
@@ -12,7 +11,9 @@ from .calls import (
     counting,
     counting_in_brief,
     given_back,
+    handed_on,
     is_counting,
+    is_of_a_module,
     of_counting,
     original_of,
 )
@@ -79,7 +80,7 @@ class CountedMethods:
                 continue
             wanted = given_back(now) if is_ours else now
             if way != AWAY:
-                wanted = self._made_of(wanted)[way]
+                wanted = handed_on(wanted, self._made_of(wanted)[way])
             type.__setattr__(owner, name, wanted)
 
     def _made_of(self, original: Any) -> dict[int, Any]:
@@ -91,7 +92,7 @@ class CountedMethods:
                 LOOKS: counting(original, counter),
                 BRIEF: counting_in_brief(original, counter, counter.calls),
             }
-            if _is_of_a_module(original):
+            if is_of_a_module(original):
                 self._made[original] = made
         return made
 
@@ -158,14 +159,6 @@ class CountedMethods:
         except TypeError:
             return  # As above.
         self._hooked = hook, original
-
-
-def _is_of_a_module(function: Any) -> bool:
-    """Whether nothing but its module is held with it: others may be of classes that a program makes anew each time."""
-    if type(function) is not FunctionType or function.__closure__ is not None:
-        return False
-    module = sys.modules.get(function.__module__)
-    return getattr(module, "__dict__", None) is function.__globals__
 
 
 def _flags(function: Any) -> int:

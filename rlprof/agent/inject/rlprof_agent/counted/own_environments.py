@@ -12,7 +12,15 @@ from types import FunctionType
 
 from .. import aside, foreign_errors
 from ..counters import Counter, counter, stated
-from .calls import counting_in_brief, given_back, in_place_of, is_counting, takes_self_and_one_more
+from .calls import (
+    counting_in_brief,
+    given_back,
+    handed_on,
+    in_place_of,
+    is_counting,
+    is_of_a_module,
+    takes_self_and_one_more,
+)
 from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -41,8 +49,8 @@ _members_of: Any = type.__dict__["__dict__"].__get__
 _qualname_of: Any = type.__dict__["__qualname__"].__get__
 _module_of: Any = type.__dict__["__module__"].__get__
 
-_MOST_KEPT = 4
-"""Classes. A program may make ever new ones, and they are held with all that they refer to."""
+_MOST_KEPT, _MOST_OTHERS = 64, 4
+"""Classes of modules, and those that a program may make ever anew: they are held with all that they refer to."""
 _found: list[OwnEnvironment] = []
 _calls = [0]
 _turns: Optional[PartTime] = None
@@ -85,6 +93,8 @@ class OwnEnvironment:
         if now is not wanted and any(now is each for each in ours):
             if now is not self.original:
                 given_back(now)
+            if wanted is not self.original:
+                handed_on(self.original, wanted)
             type.__setattr__(self._owner, self._name, wanted)
 
     def judge(self, stepped: Any, result: Any) -> int:
@@ -127,9 +137,11 @@ def _take_turns(steps: Counter) -> None:
         aside.takes_part(sys.modules[__name__])
         _turns = PartTime(steps, _calls, cost_of_a_call(steps, _calls))
         _turns.parts = _found
-    for other in _found[:-_MOST_KEPT]:
-        other.put(AWAY)
-        _found.remove(other)
+    for stays, most in ((True, _MOST_KEPT), (False, _MOST_OTHERS)):
+        alike = [own for own in _found if is_of_a_module(own.original) is stays]
+        for oldest in alike[:-most]:
+            oldest.put(AWAY)
+            _found.remove(oldest)
     _turns.begin()
     _turns.enrol()
 

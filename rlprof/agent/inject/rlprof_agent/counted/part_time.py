@@ -110,7 +110,10 @@ class PartTime:
         """A turn has ended in which the thread had so much CPU time."""
         before = self._seen
         if self.way == AWAY:
-            self._add(own_ns * self._pace)
+            # What the program holds on to itself, as by ``step = env.step``, has gone on counting.
+            steps, calls = self._counts()
+            bare_ns = own_ns - (calls - before[1]) * self._call_ns * LOOKING
+            self._add(max(0.0, bare_ns * self._pace - (steps - before[0])))
             self._left -= 1
             if self._left <= 0:
                 self._put_next()
@@ -139,14 +142,14 @@ class PartTime:
             self._among += part * (calls - self._among)
         else:
             made = calls * self._steps / self._among
-            self._add(made)
+            self._add(max(0.0, made - steps))
             self._pace = made / max(own_ns - calls * self._call_ns, 0.1 * own_ns)
         cost = calls * self._call_ns * _ON_AVERAGE / own_ns / MOST_COST
         self._cost += (_OF_THE_LAST if self._cost else 1.0) * (cost - self._cost)
 
     def _drawn_turns(self, own_ns: int) -> int:
         """How many are not counted until the next is."""
-        if self._cost <= 1:
+        if self._cost <= 1 or self._counter.is_elsewhere:
             return 0
         changes = 2 * self._put_ns / own_ns / MOST_COST
         rarer = max(1.0, self._changes / _OFTEN) ** 5
@@ -155,7 +158,8 @@ class PartTime:
     def _put_next(self) -> None:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
         is_dear = self._cost * LOOKING / _ON_AVERAGE > 1
-        self.put(BRIEF if self._until_look and is_dear else LOOKS)
+        is_here = not self._counter.is_elsewhere
+        self.put(BRIEF if self._until_look and is_dear and is_here else LOOKS)
         self._is_whole = True
 
     def put(self, way: int) -> None:
