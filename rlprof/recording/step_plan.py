@@ -16,9 +16,9 @@ from rlprof.syntax.steps import StepCall, step_calls
 _ASKED: Final = 3
 """Lines of a function in which its objects are looked for, the hottest: a sample comes to one of them soon."""
 
-_AGAIN: Final = 1.25
+_AGAIN: Final = 1.1
 """Times the time of a process after which a function is asked again: it may step objects of another class, too."""
-_AGAIN_US: Final = 300_000
+_AGAIN_US: Final = 100_000
 """The same at least, in CPU time."""
 
 _NAMED: Final = 3

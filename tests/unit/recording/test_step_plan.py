@@ -80,7 +80,7 @@ def test_it_is_asked_more_seldom_and_in_each_process(run):
     asked = [bool(run.works(40 * MS, run.train)) for _ in range(48)]
 
     assert asked[0]
-    assert sum(asked) == 6
+    assert sum(asked) == 15
     assert run.works(10 * MS, run.train, process=1) == [run.train]
 
 
