@@ -437,9 +437,10 @@ def test_a_missing_folder_for_temporary_files_costs_nothing(train, tmp_path):
 def test_no_room_for_temporary_files_costs_the_windows_and_it_is_told(train):
     body = """
 import errno
+from rlprof_agent import torch_trace
 def full(source, target):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
-os.symlink = full
+torch_trace.os.symlink = full
 train_in_an_open_window()
 """
     result = train(body)

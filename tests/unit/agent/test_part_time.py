@@ -71,6 +71,9 @@ class Training:
 def test_counts_what_was_made_and_costs_one_part_in_a_hundred(call_ns, searched, size):
     training = Training(call_ns, searched=searched, size=size)
 
+    training.works(3_000)
+    assert training.extra_ns < 1.2 * part_time.FIRST_COST * training.all_ns
+    training.extra_ns = training.all_ns = 0.0
     training.works(10_000)
 
     assert training.counter.cell[0] == pytest.approx(training.made, rel=0.02)
@@ -113,7 +116,7 @@ def test_what_comes_and_goes_is_counted_without_bias():
 def test_after_a_cut_all_are_counted_from_the_next_turn_on():
     training = Training(1_000.0)
     training.works(100)
-    assert training.turns._cost > 1
+    assert training.turns._cost > part_time.FIRST_COST
 
     training.turns.begin()
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from ..counters import Counter
 
-MOST_COST = 0.01
-"""Of the program's own CPU time."""
+MOST_COST, FIRST_COST = 0.01, 0.04
+"""Of the program's own CPU time, and of the first of it: a short run has few turns to tell its pace by."""
+FIRST_NS = 30_000_000_000
 LOOKING = 4.0
 """What a call costs with a look at where it comes from, for one without: 0.25 to 0.41 to 0.08 to 0.11 µs, Python 3.11."""
 _ONE_LOOKS = 4
@@ -76,8 +77,9 @@ class PartTime:
         self._is_whole = False
         """Whether this turn is counted from its beginning on."""
         self._seen = (0, 0)
+        self._own_ns = 0
         self._cost = 0.0
-        """Of a turn that is counted, in what counting may cost in one."""
+        """What counting takes of a turn that is counted."""
         self._changes = 0
         self._put_ns = 0.0
         """CPU time to change the way."""
@@ -109,6 +111,7 @@ class PartTime:
     def turn(self, own_ns: int) -> None:
         """A turn has ended in which the thread had so much CPU time."""
         before = self._seen
+        self._own_ns += own_ns
         if self.way == AWAY:
             # What the program holds on to itself, as by ``step = env.step``, has gone on counting.
             steps, calls = self._counts()
@@ -133,31 +136,36 @@ class PartTime:
     def _learn(self, steps: int, calls: int, own_ns: int) -> None:
         """From what was counted in a turn: ``steps`` are in the counter, ``calls`` were counted beside it."""
         if calls <= 0:
-            if self.way == BRIEF:
-                self._pace = 0.0
+            self._pace = None if self._pace is None else 0.0
             return
         if self.way == LOOKS:
             part = _OF_THE_LAST if self._among else 1.0
             self._steps += part * (steps - self._steps)
             self._among += part * (calls - self._among)
+            made, call_ns = float(steps), LOOKING * self._call_ns
         else:
-            made = calls * self._steps / self._among
+            made, call_ns = calls * self._steps / self._among, self._call_ns
             self._add(max(0.0, made - steps))
-            self._pace = made / max(own_ns - calls * self._call_ns, 0.1 * own_ns)
-        cost = calls * self._call_ns * _ON_AVERAGE / own_ns / MOST_COST
+        if self.way == BRIEF or self._pace is not None:
+            self._pace = made / max(own_ns - calls * call_ns, 0.1 * own_ns)
+        cost = calls * self._call_ns * _ON_AVERAGE / own_ns
         self._cost += (_OF_THE_LAST if self._cost else 1.0) * (cost - self._cost)
 
     def _drawn_turns(self, own_ns: int) -> int:
         """How many are not counted until the next is."""
-        if self._cost <= 1 or self._counter.is_elsewhere:
+        if self._cost <= self._most_cost or self._counter.is_elsewhere:
             return 0
-        changes = 2 * self._put_ns / own_ns / MOST_COST
+        wanted = (self._cost + 2 * self._put_ns / own_ns) / self._most_cost
         rarer = max(1.0, self._changes / _OFTEN) ** 5
-        return round(self._draw() * 2 * (min(self._cost + changes, _MOST_TURNS) * rarer - 1))
+        return round(self._draw() * 2 * (min(wanted, _MOST_TURNS) * rarer - 1))
+
+    @property
+    def _most_cost(self) -> float:
+        return FIRST_COST if self._own_ns < FIRST_NS else MOST_COST
 
     def _put_next(self) -> None:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
-        is_dear = self._cost * LOOKING / _ON_AVERAGE > 1
+        is_dear = self._cost * LOOKING / _ON_AVERAGE > self._most_cost
         is_here = not self._counter.is_elsewhere
         self.put(BRIEF if self._until_look and is_dear and is_here else LOOKS)
         self._is_whole = True
