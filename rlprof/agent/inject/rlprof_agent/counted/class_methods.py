@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
-from weakref import WeakSet
+from weakref import ref
 
 from .. import foreign_errors
 from .calls import (
@@ -46,8 +46,10 @@ class CountedMethods:
         self._base = base
         self._names = tuple(names)
         self._counter = counter
-        # Not kept alive: a program may make a class for each of its levels, with what it closes over.
-        self._classes: WeakSet[type] = WeakSet()
+        self._classes: dict[int, Any] = {}
+        """Weak references by ``id``: a program may make a class for each of its levels, with what it closes over. No ``WeakSet``, whose
+        functions torch.compile would come across where compiled code is interrupted.
+        """
         self._hooked: Any = (None, None)
         self._turns: Optional[PartTime] = None
         self._made: dict[Any, dict[int, Any]] = {}
@@ -67,7 +69,7 @@ class CountedMethods:
 
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``."""
-        for owner in list(self._classes):
+        for owner in self._living():
             self._put_in(owner, way)
 
     def _put_in(self, owner: type, way: int) -> None:
@@ -98,7 +100,7 @@ class CountedMethods:
 
     def remove(self) -> None:
         """Give every class its own methods back, where nobody has replaced ours."""
-        for owner in self._classes:
+        for owner in self._living():
             for name in self._names:
                 ours = owner.__dict__.get(name)
                 if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
@@ -127,7 +129,19 @@ class CountedMethods:
                 type.__setattr__(owner, name, counting(original, self._counter))
             except TypeError:
                 return  # A class of an extension module, whose attributes are fixed.
-            self._classes.add(owner)
+            self._keep(owner)
+
+    def _keep(self, owner: type) -> None:
+        number, classes = id(owner), self._classes
+
+        def forget(_: Any) -> None:
+            classes.pop(number, None)
+
+        classes[number] = ref(owner, forget)
+
+    def _living(self) -> list[type]:
+        owners = [kept() for kept in list(self._classes.values())]
+        return [owner for owner in owners if owner is not None]
 
     def _watch_subclasses(self) -> None:
         base: Any = self._base
