@@ -222,6 +222,9 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             for one, its_value in zip(targets, values, strict=True):
                 yield from _pairs(one, its_value)
+        case _, ast.IfExp(body=one, orelse=other):
+            yield from _pairs(target, one)
+            yield from _pairs(target, other)
         case (ast.Tuple(elts=targets), _) | (ast.List(elts=targets), _):
             for one in targets:
                 yield from _pairs(one, value)

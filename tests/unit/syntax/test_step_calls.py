@@ -37,6 +37,14 @@ STEPS = {
                 if over:
                     x = np.asarray(world.start(), dtype=float)
         """,
+    "one of two comes next": """
+        def train(world, values):
+            seen = world.start()
+            for _ in range(1000):
+                row = values[seen]
+                after, gain, over = world.advance(row.index(max(row)))  # here
+                seen = world.start() if over else after
+        """,
     "copies that reset themselves": """
         def collect(worlds, net, gained, ended):
             x = worlds.seen()
