@@ -21,8 +21,9 @@ def test_an_event_is_not_told_to_whom_the_number_belonged():
     os.write(theirs, b"x")
     with selectors.DefaultSelector() as selector:
         guard = PartGuard()
-        recorder = cast(Recorder, SimpleNamespace(_selector=selector, _guard=guard, _server=None))
-        recorder._is_registered = lambda key: Recorder._is_registered(recorder, key)  # type: ignore[method-assign]
+        parts = SimpleNamespace(_selector=selector, _guard=guard, _server=None)
+        recorder = cast(Recorder, parts)
+        parts._is_registered = lambda key: Recorder._is_registered(recorder, key)
         selector.register(ours, selectors.EVENT_READ, lambda: told.append("before"))
         ((before, _),) = selector.select(0)
         # What an earlier event of the same turn may bring about.

@@ -257,6 +257,7 @@ def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
     nowhere: tuple[int, ...] = ()
     __class__ = None
 
+    # Written twice: a function for what both do would cost as much as they do, and be the frame above.
     def one(self: Any, argument: Any) -> Any:
         if False:
             return __class__
