@@ -7,7 +7,8 @@ from mmap import mmap
 from typing import NamedTuple
 
 from rlprof.agent.inject.rlprof_agent import layout
-from rlprof.agent.inject.rlprof_agent.value_looks import COUNT, LINE, PART
+from rlprof.agent.inject.rlprof_agent.value_descriptions import LINE, PART
+from rlprof.agent.inject.rlprof_agent.value_looks import COUNT
 from rlprof.model.recording import Frame
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.steps import StepCall

@@ -12,7 +12,8 @@ PROGRAM = """\
 import asyncio, contextlib, json, signal, sys, time, weakref
 
 sys.path.insert(0, sys.argv[2])
-from rlprof_agent.value_looks import LINE, PART, look, may_look
+from rlprof_agent.value_descriptions import LINE, PART
+from rlprof_agent.value_looks import look, may_look
 
 looks = 0
 

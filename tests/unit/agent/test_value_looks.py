@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from rlprof.agent.inject.rlprof_agent.counted.calls import counting
-from rlprof.agent.inject.rlprof_agent.value_looks import LINE, PART, look, may_look
+from rlprof.agent.inject.rlprof_agent.value_descriptions import LINE, PART
+from rlprof.agent.inject.rlprof_agent.value_looks import look, may_look
 
 
 def steps(text: str) -> str:

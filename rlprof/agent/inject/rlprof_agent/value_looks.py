@@ -2,8 +2,8 @@
 
 The recorder asks for them by frame: it knows which lines are hot, and reads in their source which names they use.
 A path is a name and the steps from it: ``.attribute``, ``i`` and a number, or ``s`` and a text, for what is indexed
-with it. A description is fields ``name=value``; what is first in a container has its own as ``first.name=value``.
-An empty one stands for a name that nothing was found for.
+with it. What is there is told as ``value_descriptions.py`` has it; an empty description stands for a name that nothing was
+found for.
 
 A path that begins with ``COUNT`` and the name of a method goes on with the first and the last line of a statement and a path
 to an object: from then on its calls in that statement are counted as steps.
@@ -15,6 +15,22 @@ import sys
 
 from . import layout
 from .counted import own_environments
+from .value_descriptions import (
+    FUNCTIONS,
+    INDEXED,
+    LINE,
+    MISSING,
+    PART,
+    MemberDescriptorType,
+    ModuleType,
+    described,
+    function_fields,
+    in_classes,
+    is_metaclass,
+    members_of,
+    name_of,
+    own_attribute,
+)
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -22,9 +38,6 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from .mailbox import Mailbox
-
-LINE, PART = "\n", "\x1f"
-"""What stands between paths or descriptions, and between the steps or fields of one."""
 
 COUNT = "\x1e"
 """Before the name of a method whose calls are to be counted."""
@@ -40,50 +53,12 @@ _CO_OPTIMIZED = 1
 _KEEPS_SNAPSHOT = sys.version_info < (3, 13)
 """Whether ``f_locals`` of a function stays in its frame, and with it every value, until the next one."""
 
-_MOST_ELEMENTS = 4
-"""Of a container, compared with the first."""
 _MOST_KEYS = 1_000
 """Of a dictionary that is looked up in, each of which takes some 20 ns to check."""
-_MOST_BASES = 8
-_MOST_TEXT = 200
 _PATIENCE = 100
 """Samples in which frames may be that do not come."""
 _MOST_AT_ONCE = 4
 """Looks of one stack, each of which takes some 10 µs for a name."""
-
-# Not from ``types``, which would be one more in ``sys.modules``.
-FunctionType: Any = type(layout.window_cell)
-MethodType: Any = type(layout.window_cell.__get__(0))
-MemberDescriptorType: Any = type(FunctionType.__globals__)
-ModuleType: Any = type(sys)
-BuiltinFunctionType: Any = type(len)
-MethodDescriptorType: Any = type(str.join)
-
-# By identity, for ``==`` asks the metaclass.
-_SIZED = frozenset(map(id, (str, bytes, bytearray, memoryview, range, set, frozenset)))
-_INDEXED = frozenset(map(id, (list, tuple)))
-_FUNCTIONS = frozenset(
-    map(
-        id,
-        (FunctionType, BuiltinFunctionType, MethodDescriptorType, staticmethod, classmethod),
-    )
-)
-
-_NUMPY_FUNCTIONS = ("=numpy.ufunc", "=numpy._ArrayFunctionDispatcher")
-
-_MISSING: Any = object()
-
-# Of any class, be its metaclass what it may.
-_classes_of: Any = type.__dict__["__mro__"].__get__
-_names_of: Any = type.__dict__["__dict__"].__get__
-_qualname_of: Any = type.__dict__["__qualname__"].__get__
-_module_of: Any = type.__dict__["__module__"].__get__
-_flags_of: Any = type.__dict__["__flags__"].__get__
-_IS_METACLASS = 1 << 31
-"""``Py_TPFLAGS_TYPE_SUBCLASS``."""
-_plain: Any = str.__str__
-"""A text as no class of the program's, whose methods would be called."""
-_members_of: Any = ModuleType.__dict__["__dict__"].__get__
 
 
 def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
@@ -114,19 +89,19 @@ def look(frame: FrameType, paths: str) -> str:
 def _followed(steps: list[str], names: Any, frame: FrameType) -> str:
     """The description of what is at the end of ``steps``, or of how the program would get on from there."""
     value, computed = _at_the_end(steps, names, frame)
-    return computed if value is _MISSING else PART.join(_fields(value, ""))
+    return computed if value is MISSING else PART.join(described(value))
 
 
 def _at_the_end(steps: list[str], names: Any, frame: FrameType) -> tuple[Any, str]:
-    """The value at the end of ``steps``, or ``_MISSING`` and a description of what would compute it."""
-    value = names.get(steps[0], _MISSING)
+    """The value at the end of ``steps``, or ``MISSING`` and a description of what would compute it."""
+    value = names.get(steps[0], MISSING)
     for outer in (frame.f_globals, frame.f_builtins):
-        if value is _MISSING and type(outer) is dict:
-            value = outer.get(steps[0], _MISSING)
+        if value is MISSING and type(outer) is dict:
+            value = outer.get(steps[0], MISSING)
     computed = ""
     for step in steps[1:]:
-        if value is _MISSING:
-            return _MISSING, ""
+        if value is MISSING:
+            return MISSING, ""
         if step[0] == ".":
             value, computed = _attribute(value, step[1:])
         else:
@@ -138,10 +113,10 @@ def _item(container: Any, step: str) -> Any:
     kind = type(container)
     key: Any = int(step[1:]) if step[0] == "i" else step[1:]
     if kind is dict:
-        return container.get(key, _MISSING) if _has_plain_keys(container) else _MISSING
-    if id(kind) in _INDEXED and step[0] == "i" and -len(container) <= key < len(container):
+        return container.get(key, MISSING) if _has_plain_keys(container) else MISSING
+    if id(kind) in INDEXED and step[0] == "i" and -len(container) <= key < len(container):
         return container[key]
-    return _MISSING
+    return MISSING
 
 
 def _has_plain_keys(mapping: dict[Any, Any]) -> bool:
@@ -152,184 +127,24 @@ def _has_plain_keys(mapping: dict[Any, Any]) -> bool:
 
 
 def _attribute(owner: Any, name: str) -> tuple[Any, str]:
-    """The attribute, or ``_MISSING`` and a description of what would compute it."""
+    """The attribute, or ``MISSING`` and a description of what would compute it."""
     kind = type(owner)
     if kind is ModuleType:
-        return _members_of(owner).get(name, _MISSING), ""
-    if _flags_of(kind) & _IS_METACLASS:
-        return _in_classes(owner, name), ""
-    found = _in_classes(kind, name)
+        return members_of(owner).get(name, MISSING), ""
+    if is_metaclass(kind):
+        return in_classes(owner, name), ""
+    found = in_classes(kind, name)
     if type(found) is property:
-        fields = ["type=property", *_function(found.fget, "")]
-        return _MISSING, PART.join([*fields, "owner=" + _name(kind)])
-    if found is not _MISSING and _in_classes(type(found), "__get__") is not _MISSING:
+        fields = ["type=property", *function_fields(found.fget)]
+        return MISSING, PART.join([*fields, "owner=" + name_of(kind)])
+    if found is not MISSING and in_classes(type(found), "__get__") is not MISSING:
         if type(found) is MemberDescriptorType:
-            return _own(owner, name), ""
-        return (found if id(type(found)) in _FUNCTIONS else _MISSING), ""
-    value = _own(owner, name)
-    if value is _MISSING and _in_classes(kind, "__getattr__") is not _MISSING:
-        return _MISSING, PART.join(("type=__getattr__", "owner=" + _name(kind)))
+            return own_attribute(owner, name), ""
+        return (found if id(type(found)) in FUNCTIONS else MISSING), ""
+    value = own_attribute(owner, name)
+    if value is MISSING and in_classes(kind, "__getattr__") is not MISSING:
+        return MISSING, PART.join(("type=__getattr__", "owner=" + name_of(kind)))
     return value, ""
-
-
-def _in_classes(kind: type, name: str) -> Any:
-    for each in _classes_of(kind):
-        members = _names_of(each)
-        if name in members:
-            return members[name]
-    return _MISSING
-
-
-def _own(owner: Any, name: str) -> Any:
-    """An attribute of the object's own, in a slot, or registered with a module of torch's."""
-    try:
-        # Not through ``__dict__``, which is made anew where Python 3.11 and 3.12 keep values in the object.
-        return object.__getattribute__(owner, name)
-    except AttributeError:
-        pass
-    for registry in ("_modules", "_parameters", "_buffers"):
-        if _in_classes(type(owner), registry) is not _MISSING:
-            return _MISSING  # A property of that name would be called.
-        try:
-            held = object.__getattribute__(owner, registry)
-        except AttributeError:
-            return _MISSING
-        if type(held) is dict and name in held:
-            return held[name]
-    return _MISSING
-
-
-def _fields(value: Any, prefix: str) -> list[str]:
-    kind = type(value)
-    fields = [prefix + "type=" + _name(kind)]
-    if id(kind) in _SIZED:
-        fields.append(prefix + "length=%d" % len(value))
-    elif id(kind) in _INDEXED or kind is dict or fields[0].endswith("=collections.deque"):
-        fields.append(prefix + "length=%d" % len(value))
-        if value and not prefix:
-            fields += _elements(value, kind)
-    elif kind is MethodType:
-        fields += _function(value.__func__, prefix)
-        fields.append(prefix + "owner=" + _name(type(value.__self__)))
-    elif id(kind) in _FUNCTIONS:
-        fields += _function(value, prefix)
-    elif _flags_of(kind) & _IS_METACLASS:
-        fields += [prefix + "class=" + _name(value), *_origin(value, prefix)]
-    elif fields[0].endswith("=functools.partial"):
-        # With all that is told of what it calls, but for the type.
-        fields += _fields(_own(value, "func"), prefix)[1:]
-    elif fields[0].endswith(_NUMPY_FUNCTIONS):
-        name = _own(value, "__name__")
-        fields.append(prefix + "function=" + _joined("numpy", name if type(name) is str else "?"))
-    elif kind is not ModuleType:
-        fields += _array(value, kind, prefix) or _origin(kind, prefix)
-    if _is_standard(value.__self__ if kind is BuiltinFunctionType else value):
-        fields.append(prefix + "standard=1")
-    return fields
-
-
-def _is_standard(value: Any) -> bool:
-    """Whether it is the stream that a terminal shows."""
-    return value is not None and (value is sys.stdout or value is sys.stderr)
-
-
-def _elements(container: Any, kind: type) -> list[str]:
-    """What its first element is, and whether the next few are of the same type."""
-    elements = iter(container.values() if kind is dict else container)
-    first = next(elements)
-    for _ in range(_MOST_ELEMENTS):
-        if type(next(elements, first)) is not type(first):
-            return [*_fields(first, "first."), "mixed=1"]
-    return _fields(first, "first.")
-
-
-def _array(value: Any, kind: type, prefix: str) -> list[str]:
-    """Shape and element type of an array of numpy's or torch's, whose own code reads them."""
-    name = _name(kind)
-    if name == "numpy.ndarray":
-        shape, dtype, device = value.shape, value.dtype.kind + str(value.dtype.itemsize), ""
-    elif name in ("torch.Tensor", "torch.nn.parameter.Parameter") and _torch_is_plain():
-        shape, dtype, device = value.shape, str(value.dtype), value.device.type
-    else:
-        return []
-    fields = ["shape=" + ",".join(map(str, shape)), "dtype=" + dtype]
-    if device:
-        fields += ["device=" + device, "grad=%d" % value.requires_grad]
-    return [prefix + field for field in fields]
-
-
-def _torch_is_plain() -> bool:
-    """Whether no mode of the program's would be called to read a tensor's shape."""
-    torch = sys.modules.get("torch._C")
-    if type(torch) is not ModuleType:
-        return False
-    count = _members_of(torch).get("_len_torch_function_stack")
-    return count is not None and count() == 0
-
-
-def _function(value: Any, prefix: str) -> list[str]:
-    """Which function it is, and where it is defined."""
-    if type(value) is staticmethod or type(value) is classmethod:
-        value = value.__func__
-    value = _uncounted(value)
-    if type(value) is FunctionType:
-        code = value.__code__
-        name = _joined(value.__module__, getattr(code, "co_qualname", value.__qualname__))
-        place = ["file=" + _text(code.co_filename), "line=%d" % code.co_firstlineno]
-    elif type(value) is BuiltinFunctionType:
-        name, place = _joined(value.__module__, _builtin(value)), []
-    elif type(value) is MethodDescriptorType:
-        name, place = _joined(_name(value.__objclass__), value.__name__), []
-    else:
-        return []
-    return [prefix + field for field in ("function=" + name, *place)]
-
-
-def _uncounted(function: Any) -> Any:
-    """The program's function where ``function`` is one of ours that counts its calls."""
-    while type(function) is FunctionType and function.__code__.co_filename == layout.COUNTED_FILE:
-        names = function.__code__.co_freevars
-        if "original" not in names:
-            break
-        function = function.__closure__[names.index("original")].cell_contents
-    return function
-
-
-def _builtin(value: Any) -> str:
-    """The qualified name, which Python asks the class of its object for, and that may be the program's."""
-    owner = value.__self__
-    if owner is None or type(owner) is ModuleType:
-        return str(value.__name__)
-    kind = owner if _flags_of(type(owner)) & _IS_METACLASS else type(owner)
-    return "%s.%s" % (_plain(_qualname_of(kind)), value.__name__)
-
-
-def _origin(kind: type, prefix: str) -> list[str]:
-    """What a class is derived from, and the file that it is of."""
-    bases = [_name(each) for each in _classes_of(kind)[1:-1][:_MOST_BASES]]
-    fields = ["bases=" + ",".join(bases)] if bases else []
-    name = _module_of(kind)
-    module = sys.modules.get(name) if type(name) is str else None
-    if type(module) is ModuleType:
-        file = _members_of(module).get("__file__")
-        if type(file) is str:
-            fields.append("file=" + _text(file))
-    return [prefix + field for field in fields]
-
-
-def _name(kind: type) -> str:
-    return _joined(_module_of(kind), _qualname_of(kind))
-
-
-def _joined(module: Any, name: str) -> str:
-    """Whoever writes a program may put anything in ``__module__``."""
-    is_told = type(module) is str and module != "builtins"
-    return _text("%s.%s" % (module, _plain(name)) if is_told else name)
-
-
-def _text(text: str) -> str:
-    """``text`` as it may stand in a field."""
-    return str(_plain(text)[:_MOST_TEXT].replace(LINE, " ").replace(PART, " "))
 
 
 class ValueLooks:
@@ -416,7 +231,7 @@ class ValueLooks:
                 if _KEEPS_SNAPSHOT and code.co_flags & _CO_OPTIMIZED:
                     names.clear()
             own = None
-            if stepped is not _MISSING:
+            if stepped is not MISSING:
                 own = own_environments.find(stepped, method[len(COUNT) :])
             if own is not None:
                 own.count_at(code, int(first), int(last))
