@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.env_loops import (
-    TENSOR_MODULES,
     EnvLoop,
     asks_a_policy,
     environments_in,
@@ -18,6 +17,7 @@ from rlprof.detectors.recognisers.env_loops import (
     find_object_loops,
     is_of_its_own,
 )
+from rlprof.detectors.recognisers.one_row import OneRow, works_on_tensors
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
@@ -27,8 +27,8 @@ from rlprof.model.recording import Frame
 from rlprof.source.container_types import root_name
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.parameters import Parameters
-from rlprof.source.values import Value, Values, value_of
-from rlprof.syntax.module import Statement, called_name
+from rlprof.source.values import Values
+from rlprof.syntax.module import called_name
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03
@@ -123,8 +123,7 @@ class _Search:
         self._loops = {file: loops for file, loops in self._loops.items() if loops}
         self._values = Values(profile.values)
         self._torch: dict[int, bool] = {}
-        self._one_row: set[int] | None = None
-        """Nodes in or below which a network is asked for one row."""
+        self._rows = OneRow(self.tree, self.lines, self._values)
         for file in profile.sources:
             seen = self._loops_seen(file)
             if seen:
@@ -162,7 +161,7 @@ class _Search:
         if any(is_of_its_own(call, loop[0].targets) for call in calls):
             return
         if loop[0].length is not None:
-            if self._asks_one_row(node):
+            if self._rows.is_asked(node):
                 self._claim_rows(node, loop)
             return
         asks = any(asks_a_policy(call) for call in calls)
@@ -171,29 +170,12 @@ class _Search:
         for child in self.tree.children(node):
             self._claim(child, self.lines.line(node), loop, asks=asks)
 
-    def _asks_one_row(self, node: int) -> bool:
-        """Whether ``node``, or what is called there, asks a network for one row, as its values tell."""
-        if self._one_row is None:
-            self._one_row = set()
-            for asking in filter(self._asks_one_row_itself, self.tree.hot_nodes()):
-                self._one_row.update((asking, *self.tree.ancestors(asking)))
-        return node in self._one_row
-
-    def _asks_one_row_itself(self, node: int) -> bool:
-        frame = self.tree.frame(node)
-        return any(
-            _is_asked_one_row(it, self._values.of(frame.file, statement), statement)
-            for statement in (self.lines.statements(frame) if self._values.has(frame.file) else ())
-            for it in statement.walk()
-            if isinstance(it, ast.Call)
-        )
-
     def _claim_rows(self, node: int, loop: tuple[EnvLoop, str]) -> None:
         """Claim the network's own time below ``node``, and the lines that ask it."""
         line = self.lines.line(node)
         self.policy.add(node, self._own_us(node), line, loop)
         for child in self.tree.children(node):
-            if not self.lines.is_yours(self.tree.frame(child)) or self._asks_one_row(child):
+            if not self.lines.is_yours(self.tree.frame(child)) or self._rows.is_asked(child):
                 self._claim_all(child, line, loop)
 
     def _claim(self, top: int, line: Line, loop: tuple[EnvLoop, str], *, asks: bool) -> None:
@@ -229,19 +211,10 @@ class _Search:
         """Whether a network is asked below ``top``, by its stacks or by the user's own lines."""
         if top not in self._torch:
             self._torch[top] = any(
-                _is_network(self.tree.frame(node).file) or self._multiplies(node)
+                _is_network(self.tree.frame(node).file) or works_on_tensors(self.lines, node)
                 for node in self._without_steps(top)
             )
         return self._torch[top]
-
-    def _multiplies(self, node: int) -> bool:
-        frame = self.tree.frame(node)
-        statement = self.lines.statement(frame) if self.lines.is_yours(frame) else None
-        return statement is not None and any(
-            (isinstance(it, ast.BinOp) and isinstance(it.op, ast.MatMult))
-            or (isinstance(it, ast.Call) and root_name(it.func) in TENSOR_MODULES)
-            for it in statement.walk()
-        )
 
     def _claim_steps(self, top: int, line: Line, loop: tuple[EnvLoop, str]) -> None:
         """Claim the lines of an environment of the user's that arrays could take the place of."""
@@ -328,41 +301,6 @@ def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
     high = 1 - min(1.0, BATCH_COSTS.low / counts.high + ROW_COSTS.low)
     calls = min(1.0, DISPATCH_US / each_us) if each_us else 1.0
     return Range(low * calls, high)
-
-
-def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Statement) -> bool:
-    """Whether a network is given a tensor without a batch; one that is given its own answer cannot have one."""
-    callee = value_of(call.func, known)
-    if callee is None or not callee.is_network:
-        return False
-    targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
-    given = [_made_of(it) for it in call.args]
-    rows = [it for it in given if (value := value_of(it, known)) and value.is_one_row]
-    written = {ast.unparse(it) for it in targets}
-    return bool(rows) and not any(ast.unparse(it) in written for it in rows)
-
-
-def _made_of(given: ast.expr) -> ast.expr:
-    """What a tensor is made of that is given: ``torch.from_numpy(row).float()[None]`` is a ``row`` still."""
-    while True:
-        match given:
-            case ast.Call(
-                ast.Attribute(
-                    attr="from_numpy" | "as_tensor" | "tensor" | "FloatTensor" | "Tensor"
-                ),
-                [first, *_],
-            ):
-                given = first
-            case ast.Call(
-                ast.Attribute(
-                    owner, "float" | "double" | "to" | "unsqueeze" | "astype" | "cpu" | "cuda"
-                )
-            ):
-                given = owner
-            case ast.Subscript(owner, ast.Constant(None)):
-                given = owner
-            case _:
-                return given
 
 
 def _evidence(

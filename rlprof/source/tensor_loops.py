@@ -19,6 +19,8 @@ from rlprof.syntax.module import (
     Statement,
     called_name,
     parse,
+    variables_assigned,
+    variables_read,
 )
 
 FEW: Final = 8
@@ -396,11 +398,7 @@ def _containers(statements: Sequence[Statement]) -> Iterator[str]:
 
 
 def _read(statement: Statement) -> set[str]:
-    found = {
-        it.id
-        for it in statement.walk()
-        if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Load)
-    }
+    found = variables_read(*statement.expressions())
     if isinstance(statement.node, ast.AugAssign):
         found |= _written(statement.node)
     return found
@@ -412,12 +410,7 @@ def _written(node: ast.stmt) -> set[str]:
         targets = node.targets
     elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
         targets = [node.target]
-    return {
-        it.id
-        for target in targets
-        for it in ast.walk(target)
-        if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Store)
-    }
+    return variables_assigned(*targets)
 
 
 def _gathered(node: ast.stmt) -> set[str]:

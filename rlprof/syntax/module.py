@@ -6,7 +6,7 @@ import ast
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -197,6 +197,25 @@ def stands_for(name: ast.Name) -> str:
     """The full name of what is imported under ``name``; else the name itself."""
     told: str = getattr(name, _STANDS_FOR, name.id)
     return told
+
+
+def variables_read(*nodes: ast.AST) -> set[str]:
+    """The plain variables that are read anywhere in ``nodes``."""
+    return _variables(nodes, ast.Load)
+
+
+def variables_assigned(*nodes: ast.AST) -> set[str]:
+    """The plain variables that are assigned anywhere in ``nodes``."""
+    return _variables(nodes, ast.Store)
+
+
+def _variables(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[str]:
+    return {
+        it.id
+        for node in nodes
+        for it in ast.walk(node)
+        if isinstance(it, ast.Name) and isinstance(it.ctx, context)
+    }
 
 
 def assigned_variable(node: ast.stmt) -> tuple[str, ast.expr | None]:

@@ -34,6 +34,7 @@ from rlprof.syntax.module import (
     Statement,
     assigned_variable,
     called_name,
+    variables_assigned,
 )
 
 _JOINERS: Final = frozenset({"stack", "vstack", "hstack", "column_stack"})
@@ -428,13 +429,7 @@ def _is_search_loop(loop: ast.For) -> bool:
                 continue
             sides = (node.test.left, *node.test.comparators)
             compared = {side.id for side in sides if isinstance(side, ast.Name)}
-            assigned = {
-                it.id
-                for statement in node.body
-                for it in ast.walk(statement)
-                if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Store)
-            }
-            if compared & assigned:
+            if compared & variables_assigned(*node.body):
                 return True
     return False
 

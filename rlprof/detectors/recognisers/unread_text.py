@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.eager_text import builds_text
-from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.module import Function, SourceModule, Statement, called_name, variables_read
 
 
 class UnreadText(NamedTuple):
@@ -95,11 +95,7 @@ class _Results:
 
     def _read(self, module: SourceModule, body: Sequence[Statement]) -> None:
         function = body[0].function
-        read = frozenset(
-            node.id
-            for node in ast.walk(function.node if function else module.tree)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-        )
+        read = frozenset(variables_read(function.node if function else module.tree))
         for statement in body:
             for call in statement.walk():
                 if isinstance(call, ast.Call):

@@ -33,6 +33,7 @@ TRAIN = Script(
             while not over:
                 action = look_ahead(model)
                 at, reward, over, _ = env.step(action)
+                buffer.append(at)
             evaluate_policy(values, env)
     """,
 )
@@ -118,3 +119,147 @@ def test_silent_where_it_is_the_training():
 def test_silent_just_under_its_threshold():
     assert found(a_training(10 * MIN_SHARE * 0.9, SCORE, PLAYED, STEP)) == []
     assert len(found(a_training(10 * MIN_SHARE * 1.1, SCORE, PLAYED, STEP))) == 1
+
+
+IN_TURNS = Script(
+    "script.py",
+    """
+    for round in range(1000):
+        state, over = env.reset(), False
+        while not over:
+            state, reward, over, _ = env.step(choose(values, state))
+            values[state] += reward
+        total = 0.0
+        for _ in range(3):
+            seen, spare = trial.reset(), False
+            while not spare:
+                seen, gain, spare, _ = trial.step(choose(values, seen))
+                total += gain
+    """,
+)
+TRAINED = IN_TURNS.at("env.step", "<module>")
+TRIED = IN_TURNS.at("trial.step", "<module>")
+
+
+def test_finds_a_loop_between_the_loops_of_the_training():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(5.0, TRIED, STEP).spends(
+        1.0, IN_TURNS.at("trial.reset", "<module>"), "env.py:9 reset"
+    )
+    run.spends(4.0, TRAINED, STEP)
+    profile = profile_of(run, IN_TURNS)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert lines_of(finding)[0] == IN_TURNS.line("trial.step")
+    assert claimed_s(profile, finding) == 6.0
+
+
+def test_tells_how_many_of_the_counted_steps_are_of_evaluations():
+    run = a_run(steady_s=10.0).process("main").counts("steps:gymnasium.env", 1000)
+    (finding,) = detect(DETECTOR, run.spends(6.0, TRIED, STEP).spends(4.0, TRAINED, STEP), IN_TURNS)
+
+    assert "about 60 % of the counted steps are made there" in finding.evidence[-1]
+
+
+def a_turn(body: str) -> tuple[Script, str]:
+    """A training whose loop steps, with ``body`` in it, and the place of its inner step."""
+    lines = "\n".join(f"                {line}" for line in body.strip().splitlines())
+    script = Script(
+        "turns.py",
+        f"""
+        def main(env, values):
+            state = env.reset()
+            for number in range(1_000_000):
+{lines}
+                after, reward, over, _ = env.step(action)
+                values[state] += reward
+                state = after
+        """,
+    )
+    return script, script.at("inner.step", "main")
+
+
+def found_in_turn(body: str) -> list[Finding]:
+    script, place = a_turn(body)
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(5.0, place, STEP).spends(5.0, script.at("env.step", "main"), STEP)
+    return detect(DETECTOR, run, script)
+
+
+EPISODE = """
+    seen, spare, total = inner.reset(), False, 0.0
+    while not spare:
+        seen, gain, spare, _ = inner.step(values[seen])
+        total += gain
+"""
+
+
+def test_finds_a_loop_under_a_condition_of_a_loop_over_steps():
+    assert len(found_in_turn(f"action = values[state]\nif number % 1000 == 0:{EPISODE}")) == 1
+
+
+def test_silent_for_a_loop_that_the_action_comes_from():
+    assert found_in_turn(f"if number % 2:{EPISODE}    action = total\nelse:\n    action = 1") == []
+    assert found_in_turn(f"for action in (0, 1):{EPISODE}") == []
+
+
+def test_silent_for_a_loop_that_learns():
+    assert (
+        found_in_turn(
+            """
+action = values[state]
+if number % 1000 == 0:
+    seen, spare = inner.reset(), False
+    while not spare:
+        choice = argmax(weights @ seen)
+        seen, gain, spare, _ = inner.step(choice)
+        error = gain - weights[choice]
+        weights = weights + 0.1 * error
+"""
+        )
+        == []
+    )
+    assert (
+        found_in_turn(
+            """
+action = values[state]
+if number % 1000 == 0:
+    seen, spare = inner.reset(), False
+    while not spare:
+        seen, gain, spare, _ = inner.step(values[seen])
+        agent.digest(seen, gain)
+"""
+        )
+        == []
+    )
+
+
+def test_silent_for_a_search_that_the_caller_acts_on():
+    script = Script(
+        "search.py",
+        """
+        def imagined(model, first):
+            total, over = 0.0, False
+            while not over:
+                at, gain, over = model.step(first)
+                total += gain
+            return total
+
+        def best(model):
+            return max(range(4), key=lambda first: imagined(model, first))
+
+        def main(env, model):
+            for _ in range(1000):
+                action = best(model)
+                state, reward, over = env.step(action)
+                model.fit(state, action)
+        """,
+    )
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    inner = script.at("return max", "best.<locals>.<lambda>"), script.at("model.step", "imagined")
+    run.spends(
+        5.0, script.at("action = best", "main"), script.at("return max", "best"), *inner, STEP
+    )
+    run.spends(5.0, script.at("env.step", "main"), STEP)
+
+    assert detect(DETECTOR, run, script) == []

@@ -355,3 +355,33 @@ def test_a_row_is_one_whatever_makes_a_tensor_of_it(given: str):
 
     (finding,) = found(run, script)
     assert "over 6 environments" in finding.evidence[1]
+
+
+def test_what_works_on_the_answer_for_one_row_belongs_to_it():
+    script = Script(
+        "players.py",
+        """
+        def take_in(layers, views):
+            moves = {}
+            for name, row in views.items():
+                logits = layers(row)
+                odds = torch.softmax(logits, 0)
+                moves[name] = int(torch.multinomial(odds, 1))
+                scores[name] = torch.rand(1)
+            return moves
+        """,
+    )
+    asked = script.at("layers(", "take_in")
+    run = a_training().spends(3.0, asked, FORWARD).spends(1.0, script.at("softmax", "take_in"))
+    run.spends(2.0, script.at("multinomial", "take_in")).spends(1.0, script.at("rand", "take_in"))
+    run.spends(3.0, "world.py:3 move")
+    row = {"type": "numpy.ndarray", "shape": "32", "dtype": "f4"}
+    run.sees(
+        asked,
+        layers=NETWORK,
+        row=ONE_ROW,
+        views="type=dict length=6 " + " ".join(f"first.{key}={told}" for key, told in row.items()),
+    )
+
+    (finding,) = found(run, script)
+    assert claimed_s(profile_of(run, script), finding) == 6.0

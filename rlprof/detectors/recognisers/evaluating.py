@@ -1,0 +1,227 @@
+"""Loops that step an environment and learn nothing from it: evaluations, read in the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from rlprof.syntax.module import (
+    PARSED_FILES,
+    FunctionNode,
+    SourceModule,
+    called_name,
+    parse,
+    variables_assigned,
+    variables_read,
+)
+from rlprof.syntax.steps import step_calls
+
+_KEEPS: Final = frozenset(
+    {"append", "add", "push", "put", "store", "extend", "insert", "write", "record", "send", "remember"}
+    | {"backward", "update", "learn", "train", "observe", "add_batch", "add_sample"}
+)  # fmt: skip
+"""Calls by which what an environment said is kept, or learned from, whatever they are given."""
+
+_TELLS: Final = frozenset({"print", "write", "info", "debug", "log"})
+"""Calls that show what they are given, and keep nothing."""
+
+_TRAINS: Final = frozenset({"backward", "zero_grad"})
+
+_REWARD: Final = 1
+"""Its place in what a step gives."""
+
+_MOST_ROUNDS: Final = 4
+"""Assignments that a reward goes through before it is in what is acted on."""
+
+
+class StepLoops(NamedTuple):
+    """The innermost loops of a file that step environments, by lines that begin at 1."""
+
+    methods: frozenset[str]
+    """By which they are stepped: ``step``, or what plays its part."""
+    evaluating: tuple[range, ...]
+    """Functions all of whose loops keep nothing of it but numbers."""
+    evaluating_between: tuple[range, ...]
+    """Such loops inside of another loop, with the reset before them."""
+    acting: tuple[range, ...]
+    """Statements of step loops that the action comes from."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def step_loops(text: str) -> StepLoops:
+    """Those of the file ``text``; none where it is not Python that this Python can read."""
+    module = parse(text)
+    steps = _steps(module) if module else {}
+    if module is None or not steps:
+        return StepLoops(frozenset(), (), (), ())
+    evaluating = []
+    for function in module.functions:
+        own = list(_looping(function.node, steps))
+        calls = {called_name(it) for it in ast.walk(function.node) if isinstance(it, ast.Call)}
+        if own and not calls & _TRAINS and not any(_learns(it, steps) for it in own):
+            evaluating.append(range(function.first_line, function.last_line + 1))
+    return StepLoops(
+        frozenset(steps.values()),
+        tuple(evaluating),
+        tuple(_between(module.tree, steps, False, ())),
+        tuple(lines for loop in _looping(module.tree, steps) for lines in _acting(loop, steps)[0]),
+    )
+
+
+def _steps(module: SourceModule) -> Mapping[ast.AST, str]:
+    """The statements that step an environment, by ``….step(…)`` or by how what they give is used, with the method's name."""
+    starts = (0, *(function.first_line for function in module.functions))
+    by_use = {
+        line: call.method
+        for start in starts
+        for call in step_calls(module, start)
+        for line in call.lines
+    }
+    return {
+        statement.node: by_use.get(statement.first_line, "step")
+        for statement in module.statements
+        if _is_step(statement.node) or statement.first_line in by_use
+    }
+
+
+def _is_step(node: ast.AST) -> bool:
+    """Whether an environment is stepped there: an optimizer's step takes nothing and gives nothing."""
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Attribute)
+        and node.value.func.attr == "step"
+        and len(node.value.args) == 1
+    )
+
+
+def _looping(tree: ast.AST, steps: Collection[ast.AST]) -> Iterator[ast.For | ast.While]:
+    """Yield the innermost loops in which one of ``steps`` is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.While) and any(it in steps for it in _own(node)):
+            yield node
+
+
+def _own(loop: ast.For | ast.While) -> Iterator[ast.AST]:
+    """Yield what is in a loop, and not in a loop or a function inside of it."""
+    pending: list[ast.AST] = [*loop.body]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, ast.For | ast.While | ast.FunctionDef | ast.Lambda):
+            yield node
+            pending += ast.iter_child_nodes(node)
+
+
+def _between(
+    node: ast.AST, steps: Collection[ast.AST], is_between: bool, acting: Collection[str]
+) -> Iterator[range]:
+    """Yield the lines of the loops below ``node`` that keep nothing and set none of ``acting``, if ``is_between`` others."""
+    for _, value in ast.iter_fields(node):
+        block = value if isinstance(value, list) else [value]
+        for at, child in enumerate(block):
+            if not isinstance(child, ast.AST):
+                continue
+            if isinstance(child, FunctionNode | ast.ClassDef | ast.Lambda):
+                yield from _between(child, steps, False, ())
+            elif not isinstance(child, ast.For | ast.While):
+                yield from _between(child, steps, is_between, acting)
+            elif not any(it in steps for it in _own(child)):
+                if not variables_assigned(child) & set(acting):
+                    yield from _between(child, steps, True, acting)
+            elif is_between and not _learns(child, steps):
+                if not variables_assigned(child) & set(acting):
+                    yield _lines(child)
+                    yield from (_lines(it) for it in block[:at][-2:] if _resets(it))
+            else:
+                yield from _in_turns(child, steps)
+
+
+def _in_turns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> Iterator[range]:
+    """Yield the lines of those that a loop over steps runs under a condition, and takes no action from."""
+    _, acting = _acting(loop, steps)
+    for each in loop.body:
+        if isinstance(each, ast.Assign):
+            acting -= variables_assigned(each)
+    for each in loop.body:
+        if isinstance(each, ast.If):
+            yield from _between(each, steps, True, acting)
+
+
+def _lines(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _resets(node: ast.AST) -> bool:
+    return not isinstance(node, ast.For | ast.While) and any(
+        isinstance(it, ast.Call) and called_name(it) == "reset" for it in ast.walk(node)
+    )
+
+
+def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
+    """Whether a loop keeps more of its steps than sums: items of containers, attributes, by a call that keeps, or in
+    what it acts on.
+    """
+    own = list(_own(loop))
+    given = variables_assigned(*(it for it in own if it in steps))
+    for node in own:
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            return True
+        if isinstance(node, ast.Call) and called_name(node) in _KEEPS:
+            return True
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            handed = variables_read(*node.value.args, *(it.value for it in node.value.keywords))
+            if handed & given and called_name(node.value) not in _TELLS:
+                return True
+    return _acts_on_rewards(own, steps)
+
+
+def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool:
+    """Whether a value that rewards are worked into, as weights are, is read elsewhere in the loop: a sum of them is not."""
+    assigned = [it for it in own if isinstance(it, ast.Assign | ast.AugAssign)]
+    rewards: set[str] = set()
+    for step in assigned:
+        if (
+            isinstance(step, ast.Assign)
+            and step in steps
+            and isinstance(step.targets[0], ast.Tuple)
+        ):
+            for target in step.targets[0].elts[_REWARD : _REWARD + 1]:
+                rewards |= variables_assigned(target)
+    for _ in range(_MOST_ROUNDS):
+        for each in assigned:
+            if each not in steps and variables_read(each.value) & rewards:
+                rewards |= variables_assigned(each)
+    for each in assigned:
+        into = variables_assigned(each) & rewards
+        if isinstance(each, ast.Assign):
+            into &= variables_read(each.value)
+        elsewhere = [it for it in assigned if it is not each]
+        if each not in steps and any(into & variables_read(it.value) for it in elsewhere):
+            return True
+    return False
+
+
+def _acting(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> tuple[list[range], set[str]]:
+    """The lines of the statements that the actions of ``loop`` come from, its steps included, and the variables there."""
+    own = [it for it in _own(loop) if isinstance(it, ast.Assign | ast.AnnAssign | ast.AugAssign)]
+    taken: list[ast.stmt] = [it for it in own if it in steps]
+    pending = [it for it in own if it not in steps]
+    wanted = variables_read(*taken)
+    is_found = True
+    while is_found:
+        found = [it for it in pending if variables_assigned(it) & wanted]
+        pending = [it for it in pending if it not in found]
+        wanted |= variables_read(*found)
+        taken += found
+        is_found = bool(found)
+    # What is done at each step with what the action comes from: ``search.run(root)`` changes it.
+    taken += [
+        it
+        for it in loop.body
+        if isinstance(it, ast.Expr | ast.For | ast.While) and variables_read(it) & wanted
+    ]
+    return [_lines(it) for it in taken], wanted

@@ -1,0 +1,118 @@
+"""Where a network is asked for one row, as values tell, and where its answer is worked on."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from rlprof.detectors.recognisers.env_loops import TENSOR_MODULES
+from rlprof.model.calltree import CallTree
+from rlprof.source.container_types import root_name
+from rlprof.source.lines import UserLines
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.module import Statement, variables_assigned, variables_read
+
+
+class OneRow:
+    """The nodes of a tree in or below which that happens; they are looked for when one is first asked about."""
+
+    def __init__(self, tree: CallTree, lines: UserLines, values: Values) -> None:
+        self._tree = tree
+        self._lines = lines
+        self._values = values
+        self._nodes: set[int] | None = None
+
+    def is_asked(self, node: int) -> bool:
+        """Whether ``node``, or what is called there, asks a network for one row, as its values tell, or works on the answer."""
+        if self._nodes is None:
+            hot = list(self._tree.hot_nodes())
+            asking = list(filter(self._asks, hot))
+            answers = self._answers(asking)
+            taking = (it for it in hot if self._works_on(answers, it))
+            self._nodes = {
+                node for it in (*asking, *taking) for node in (it, *self._tree.ancestors(it))
+            }
+        return node in self._nodes
+
+    def _answers(self, asking: Iterable[int]) -> Mapping[tuple[str, str], set[str]]:
+        """The variables that hold what a network answered for one row, or what is made of it, by file and function."""
+        answers: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for node in asking:
+            frame = self._tree.frame(node)
+            module = self._lines.module(frame.file)
+            for statement in self._lines.statements(frame):
+                names = answers[frame.file, frame.function]
+                names |= variables_assigned(*statement.expressions())
+                function = statement.function
+                for each in module.statements if module and names else ():
+                    if each.function is function and each.first_line > statement.first_line:
+                        names |= (
+                            variables_assigned(*each.expressions())
+                            if names & variables_read(*each.expressions())
+                            else set()
+                        )
+        return answers
+
+    def _works_on(self, answers: Mapping[tuple[str, str], set[str]], node: int) -> bool:
+        frame = self._tree.frame(node)
+        names = answers.get((frame.file, frame.function))
+        statement = self._lines.statement(frame) if names else None
+        if not names or statement is None or not names & variables_read(*statement.expressions()):
+            return False
+        return works_on_tensors(self._lines, node)
+
+    def _asks(self, node: int) -> bool:
+        frame = self._tree.frame(node)
+        return any(
+            _is_asked_one_row(it, self._values.of(frame.file, statement), statement)
+            for statement in (self._lines.statements(frame) if self._values.has(frame.file) else ())
+            for it in statement.walk()
+            if isinstance(it, ast.Call)
+        )
+
+
+def works_on_tensors(lines: UserLines, node: int) -> bool:
+    """Whether the user's line at ``node`` multiplies matrices or calls a tensor library."""
+    frame = lines.tree.frame(node)
+    statement = lines.statement(frame) if lines.is_yours(frame) else None
+    return statement is not None and any(
+        (isinstance(it, ast.BinOp) and isinstance(it.op, ast.MatMult))
+        or (isinstance(it, ast.Call) and root_name(it.func) in TENSOR_MODULES)
+        for it in statement.walk()
+    )
+
+
+def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Statement) -> bool:
+    """Whether a network is given a tensor without a batch; one that is given its own answer cannot have one."""
+    callee = value_of(call.func, known)
+    if callee is None or not callee.is_network:
+        return False
+    targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
+    given = [_made_of(it) for it in call.args]
+    rows = [it for it in given if (value := value_of(it, known)) and value.is_one_row]
+    written = {ast.unparse(it) for it in targets}
+    return bool(rows) and not any(ast.unparse(it) in written for it in rows)
+
+
+def _made_of(given: ast.expr) -> ast.expr:
+    """What a tensor is made of that is given: ``torch.from_numpy(row).float()[None]`` is a ``row`` still."""
+    while True:
+        match given:
+            case ast.Call(
+                ast.Attribute(
+                    attr="from_numpy" | "as_tensor" | "tensor" | "FloatTensor" | "Tensor"
+                ),
+                [first, *_],
+            ):
+                given = first
+            case ast.Call(
+                ast.Attribute(
+                    owner, "float" | "double" | "to" | "unsqueeze" | "astype" | "cpu" | "cuda"
+                )
+            ):
+                given = owner
+            case ast.Subscript(owner, ast.Constant(None)):
+                given = owner
+            case _:
+                return given
