@@ -42,6 +42,7 @@ class _Search:
         self._classes: dict[str, dict[str, frozenset[str]]] = {}
         self.nodes: set[int] = set()
         self.weights: dict[Line, float] = defaultdict(float)
+        self.checking_us = 0
 
     def run(self) -> None:
         inside: set[int] = set()
@@ -55,6 +56,21 @@ class _Search:
                 if owner != NO_PARENT and self.lines.is_repeated(owner):
                     self.nodes.update(self.tree.subtree(node))
                     self.weights[self.lines.line(owner)] += self.tree.total_cost(node).wall_us
+        if self.nodes:
+            self._claim_checks()
+
+    def _claim_checks(self) -> None:
+        """Claim what is done once for each new environment in its first steps, without these."""
+        checking: set[int] = set()
+        for node in self.tree.hot_nodes():
+            frame = self.tree.frame(node)
+            is_below = self.tree.nodes[node].parent in checking
+            if _duty(frame) is Duty.CHECKS_NEW_ENVIRONMENTS or (
+                is_below and last_name(frame.function) not in _INTERFACE
+            ):
+                checking.add(node)
+                self.checking_us += self.tree.self_cost(node).wall_us
+        self.nodes |= checking
 
     def _makes(self, node: int) -> bool:
         """Whether ``node`` is the first frame of an environment's making."""
@@ -94,8 +110,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     search = _Search(profile)
     search.run()
-    total = sum(search.weights.values())
-    if not whole or total < MIN_SHARE * whole:
+    making = sum(search.weights.values())
+    total = making + search.checking_us
+    if not whole or making < MIN_SHARE * whole:
         return
     heaviest = heaviest_line(search.weights)
     each = of_each_step(total, profile.steady_steps)
@@ -103,7 +120,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
         title=f"environments are made anew again and again ({short_place(heaviest)})",
         savings=(Saving(frozenset(search.nodes), REMOVABLE),),
         locations=search.lines.shown_locations(search.weights, whole),
-        evidence=(f"{percent(total / whole)} of the steady time is spent in making them{each}",),
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent in making them"
+            f"{', and in checking their first steps' if search.checking_us else ''}{each}",
+        ),
         fix="Make the environment once, before the loop, and call its reset() for each episode; keep one for evaluation "
         "beside it. What differs from episode to episode goes through reset(seed=..., options=...).",
         confidence=Confidence.MEASURED,

@@ -45,6 +45,7 @@ class Duty(Enum):
     """What a function of a library is called for."""
 
     MAKES_ENVIRONMENTS = "makes environments"
+    CHECKS_NEW_ENVIRONMENTS = "checks the first reset and the first step of an environment"
     ASKS_NETWORK = "asks a network"
     EVALUATES = "plays episodes to tell how good a policy is"
 

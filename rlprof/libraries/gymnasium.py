@@ -20,7 +20,10 @@ LIBRARY: Final = Library(
     transport={r"vector/utils/shared_memory\.py$": {ANY: Transport.PLUMBING}},
     passes_on=r"vector/async_vector_env\.py$",
     duties={
-        r"envs/registration\.py$": dict.fromkeys(("make", "make_vec"), Duty.MAKES_ENVIRONMENTS)
+        r"envs/registration\.py$": dict.fromkeys(("make", "make_vec"), Duty.MAKES_ENVIRONMENTS),
+        r"utils/passive_env_checker\.py$": dict.fromkeys(
+            ("env_reset_passive_checker", "env_step_passive_checker"), Duty.CHECKS_NEW_ENVIRONMENTS
+        ),
     },
     environment_classes=("gymnasium.core.Env", "gymnasium.vector.vector_env.VectorEnv"),
     drives=EVERYTHING,

@@ -87,6 +87,19 @@ def test_finds_what_gymnasium_makes():
     assert claimed_s(profile, finding) == 3.0
 
 
+def test_checks_of_first_steps_are_paid_for_each_new_environment():
+    made = f"{SITE}/gymnasium/envs/registration.py:700 make"
+    check = f"{SITE}/gymnasium/utils/passive_env_checker.py:293 env_step_passive_checker"
+    run = a_training(3.0, TRAIN.at("gym.make", "main"), made, INIT)
+    run.spends(1.0, RUN, check, f"{SITE}/gymnasium/spaces/box.py:300 Box.contains")
+    run.spends(5.0, RUN, check, MAZE.at("return 0, 0.0", "Maze.step"))
+    profile = profile_of(run, MAZE, TRAIN)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 4.0
+    assert "and in checking their first steps" in finding.evidence[0]
+
+
 def test_finds_a_class_of_a_librarys_interface_by_its_bases():
     line = TRAIN.at("other = Wrapped", "main")
     run = a_training(3.0, line, MAZE.at("self.inner", "Wrapped.__init__"))
