@@ -29,8 +29,8 @@ _TELLS: Final = frozenset({"print", "write", "info", "debug", "log"})
 
 _TRAINS: Final = frozenset({"backward", "zero_grad"})
 
-_REWARD: Final = 1
-"""Its place in what a step gives."""
+_OBSERVATION, _REWARD = 0, 1
+"""Their places in what a step gives."""
 
 _MOST_ROUNDS: Final = 4
 """Assignments that a reward goes through before it is in what is acted on."""
@@ -60,7 +60,8 @@ def step_loops(text: str) -> StepLoops:
     for function in module.functions:
         own = list(_looping(function.node, steps))
         calls = {called_name(it) for it in ast.walk(function.node) if isinstance(it, ast.Call)}
-        if own and not calls & _TRAINS and not any(_learns(it, steps) for it in own):
+        before = [it for it in ast.walk(function.node) if isinstance(it, ast.stmt)]
+        if own and not calls & _TRAINS and all(_evaluates(it, before, steps) for it in own):
             evaluating.append(range(function.first_line, function.last_line + 1))
     return StepLoops(
         frozenset(steps.values()),
@@ -130,7 +131,7 @@ def _between(
             elif not any(it in steps for it in _own(child)):
                 if not variables_assigned(child) & set(acting):
                     yield from _between(child, steps, True, acting)
-            elif is_between and not _learns(child, steps):
+            elif is_between and _evaluates(child, block[:at], steps):
                 if not variables_assigned(child) & set(acting):
                     yield _lines(child)
                     yield from (_lines(it) for it in block[:at][-2:] if _resets(it))
@@ -154,9 +155,38 @@ def _lines(node: ast.stmt) -> range:
 
 
 def _resets(node: ast.AST) -> bool:
-    return not isinstance(node, ast.For | ast.While) and any(
+    return isinstance(node, ast.Assign | ast.Expr) and any(
         isinstance(it, ast.Call) and called_name(it) == "reset" for it in ast.walk(node)
     )
+
+
+def _evaluates(
+    loop: ast.For | ast.While, before: Collection[ast.AST], steps: Collection[ast.AST]
+) -> bool:
+    """Whether a loop plays an episode that begins ``before`` it, and learns nothing: one that repeats an action does not begin."""
+    seen: set[str] = set()
+    for step in _own(loop):
+        if step in steps and isinstance(step, ast.Assign):
+            seen |= variables_assigned(_part(step.targets[0], _OBSERVATION))
+    for each in _own(loop):
+        if isinstance(each, ast.Assign) and variables_read(each.value) & seen:
+            seen |= variables_assigned(*each.targets)
+    is_begun = any(
+        _resets(it) or (_has_call(it) and variables_assigned(it) & seen)
+        for it in before
+        if isinstance(it, ast.Assign | ast.Expr) and it.lineno < loop.lineno
+    )
+    return is_begun and not _learns(loop, steps)
+
+
+def _part(target: ast.expr, place: int) -> ast.expr:
+    """What of a step's results is at ``place``; all of them where they are not taken apart."""
+    is_apart = isinstance(target, ast.Tuple) and len(target.elts) > place
+    return target.elts[place] if isinstance(target, ast.Tuple) and is_apart else target
+
+
+def _has_call(node: ast.AST) -> bool:
+    return any(isinstance(it, ast.Call) for it in ast.walk(node))
 
 
 def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
@@ -182,15 +212,13 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
 def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool:
     """Whether a value that rewards are worked into, as weights are, is read elsewhere in the loop: a sum of them is not."""
     assigned = [it for it in own if isinstance(it, ast.Assign | ast.AugAssign)]
-    rewards: set[str] = set()
-    for step in assigned:
-        if (
-            isinstance(step, ast.Assign)
-            and step in steps
-            and isinstance(step.targets[0], ast.Tuple)
-        ):
-            for target in step.targets[0].elts[_REWARD : _REWARD + 1]:
-                rewards |= variables_assigned(target)
+    rewards = variables_assigned(
+        *(
+            _part(it.targets[0], _REWARD)
+            for it in assigned
+            if isinstance(it, ast.Assign) and it in steps
+        )
+    )
     for _ in range(_MOST_ROUNDS):
         for each in assigned:
             if each not in steps and variables_read(each.value) & rewards:

@@ -9,7 +9,7 @@ TRAIN = Script(
     "train.py",
     """
     def how_it_goes(values, env):
-        total, over = 0.0, False
+        at, total, over = env.reset(), 0.0, False
         while not over:
             at, reward, over, _ = env.step(best(values))
             total += reward
@@ -21,6 +21,7 @@ TRAIN = Script(
             buffer.append(at)
 
     def look_ahead(model):
+        model.reset()
         for _ in range(9):
             at, reward, over, _ = model.step(0)
         return reward
@@ -239,7 +240,7 @@ def test_silent_for_a_search_that_the_caller_acts_on():
         "search.py",
         """
         def imagined(model, first):
-            total, over = 0.0, False
+            at, total, over = model.reset(), 0.0, False
             while not over:
                 at, gain, over = model.step(first)
                 total += gain
@@ -261,5 +262,40 @@ def test_silent_for_a_search_that_the_caller_acts_on():
         5.0, script.at("action = best", "main"), script.at("return max", "best"), *inner, STEP
     )
     run.spends(5.0, script.at("env.step", "main"), STEP)
+
+    assert detect(DETECTOR, run, script) == []
+
+
+def test_silent_for_an_action_that_is_repeated():
+    script = Script(
+        "skips.py",
+        """
+        def repeated(env, action):
+            total = 0.0
+            for _ in range(4):
+                seen, gain, over, _ = env.step(action)
+                total += gain
+            return seen, total, over
+
+        def main(env, agent):
+            seen = env.reset()
+            for number in range(1000):
+                action, total = agent.act(seen), 0.0
+                for _ in range(4):
+                    seen, gain, over, *_ = env.step(action)
+                    total += gain
+                agent.memory.append(seen)
+                agent.memory.append(repeated(env, action))
+                loss.backward()
+        """,
+    )
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, script.at("over, *_ = env", "main"), STEP)
+    run.spends(
+        4.0, script.at("repeated(env, action))", "main"), script.at("env.step", "repeated"), STEP
+    )
+    run.spends(
+        2.0, script.at("loss.backward", "main"), f"{SITE}/torch/_tensor.py:500 Tensor.backward"
+    )
 
     assert detect(DETECTOR, run, script) == []
