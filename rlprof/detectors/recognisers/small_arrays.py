@@ -257,13 +257,21 @@ def _size_of_result(call: ast.Call, sizes: Mapping[str, str]) -> str:
 
 
 def _size_of_shape(shape: ast.expr) -> str:
+    count = _elements_of(shape)
+    if count is None:
+        return _Size.UNKNOWN
+    return _Size.FEW if count <= FEW else _Size.MANY
+
+
+def _elements_of(shape: ast.expr) -> int | None:
+    """Elements of an array of ``shape``; None where the text does not tell."""
     parts = shape.elts if isinstance(shape, ast.Tuple | ast.List) else [shape]
     count = 1
     for part in parts:
         if not isinstance(part, ast.Constant) or not isinstance(part.value, int):
-            return _Size.UNKNOWN
+            return None
         count *= part.value
-    return _Size.FEW if count <= FEW else _Size.MANY
+    return count
 
 
 def _sizes(
@@ -354,7 +362,10 @@ def calls_by_size(
             # What is kept as an array has to be one: the observation that a step returns.
             if name in _ARRAY:
                 continue
-            numbers = _seen_numbers(call.args[0], known, module)
+            given = call.args[0]
+            numbers = (
+                _elements_of(given) if name in _OF_SHAPE else _seen_numbers(given, known, module)
+            )
             if numbers is None:
                 is_whole = False
             else:

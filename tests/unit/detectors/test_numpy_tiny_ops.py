@@ -316,3 +316,23 @@ def test_numbers_in_arithmetic_are_numbers():
     run.sees(line, x="type=numpy.float64", speed="type=float", bound="type=x function=numpy.clip")
 
     assert len(detect(DETECTOR, run, DRIFT)) == 1
+
+
+@pytest.mark.parametrize(("shape", "is_told"), [("3", True), ("64", False), ("(2, 32)", False)])
+def test_an_array_that_is_made_has_the_elements_of_its_shape(shape, is_told):
+    script = Script(
+        "view.py",
+        f"""
+        import numpy as np
+
+        def view(x):
+            seen = np.zeros({shape})
+            return seen
+        """,
+    )
+    line = script.at("np.zeros", "view")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    run.sees(line, np__zeros="type=builtin_function_or_method function=numpy.zeros")
+
+    assert bool(detect(DETECTOR, run, script)) == is_told
