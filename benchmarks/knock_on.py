@@ -35,11 +35,16 @@ CASES = (
     Case("torch", "json", 4),
     Case("torch", "numpy", 2),
     Case("torch", "numpy", 8),
+    Case("torch", "print", 1),
+    Case("torch", "print", 8),
+    Case("torch", "open", 1),
     Case("bandit", "f-string", 1),
     Case("bandit", "omegaconf", 1),
     Case("bandit", "deepcopy", 1),
     Case("bandit", "json", 1),
     Case("bandit", "numpy", 1),
+    Case("bandit", "print", 1),
+    Case("bandit", "open", 1),
 )
 
 
@@ -70,10 +75,12 @@ def main() -> None:
     )
     parser.add_argument("--seconds", type=float, default=12.0, help="of each process")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each case")
+    parser.add_argument("--lines", nargs="+", metavar="L", help="only these")
     options = parser.parse_args()
-    found: dict[Case, list[Found]] = {case: [] for case in CASES}
+    cases = [case for case in CASES if not options.lines or case.lines in options.lines]
+    found: dict[Case, list[Found]] = {case: [] for case in cases}
     for number in range(options.rounds):
-        for case in CASES:
+        for case in cases:
             say(f"round {number + 1}: {case.lines} x {case.times} in {case.rest}")
             found[case].append(measured(case, options.seconds))
     print_table(

@@ -10,11 +10,15 @@ time that the lines take by the clock, and ``saved``, the part that goes with th
 from __future__ import annotations
 
 import argparse
+import atexit
 import copy
 import json
 import random
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
@@ -34,12 +38,29 @@ Lines = Callable[[np.ndarray], Any]
 CONFIG = OmegaConf.create({"env": {"noise": 0.01}})
 MANY = np.random.default_rng(0).normal(size=4_000)
 
+# What a researcher's terminal or log file is: somebody reads it meanwhile.
+READER = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+LOG = Path(tempfile.mkstemp(suffix=".log")[1])
+atexit.register(LOG.unlink)
+
+
+def print_them(observations: np.ndarray) -> None:
+    print("step", observations[0, 0], file=READER.stdin, flush=True)
+
+
+def open_and_write(observations: np.ndarray) -> None:
+    with LOG.open("a") as log:
+        log.write(f"step {observations[0, 0]}\n")
+
+
 LINES: Final[dict[str, Lines]] = {
     "f-string": lambda observations: f"observations {observations}",
     "omegaconf": lambda _: CONFIG.env.noise,
     "deepcopy": lambda observations: copy.deepcopy({"observations": observations, "info": {}}),
     "json": lambda observations: json.dumps(observations.tolist()),
     "numpy": lambda _: np.sort(MANY),
+    "print": print_them,
+    "open": open_and_write,
 }
 
 
