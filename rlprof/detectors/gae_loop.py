@@ -1,20 +1,20 @@
-"""Advantages and returns that are reckoned in torch, one row of a rollout after the other."""
+"""Advantages and returns that are reckoned in torch or numpy, one row of a rollout after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import torch_time
+from rlprof.detectors.recognisers.line_time import lines_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.parameters import Parameters
-from rlprof.source.tensor_loops import TensorLoop, tensor_loops
-from rlprof.source.values import SeenTensor, Values
+from rlprof.source.tensor_loops import ARRAYS, TensorLoop, tensor_loops
+from rlprof.source.values import Values
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -48,6 +48,14 @@ ONE_BY_ONE_REMOVABLE: Final = calibrated(
 """In a loop over environments: the same in numpy at the lower end, rows of all of them at the upper, which
 leaves one turn in as many as there are environments."""
 
+ARRAY_REMOVABLE: Final = calibrated(
+    Range(0.6, 0.99),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, numpy 2.4",
+    date="2026-11-23",
+)
+"""The same of arrays of numpy: over lists at the lower end, by ``np.cumsum`` at the upper."""
+
 WIDE: Final = calibrated(
     512,
     unit="environments",
@@ -59,13 +67,19 @@ WIDE: Final = calibrated(
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
+    yield from _in_torch(profile)
+    yield from _in_numpy(profile)
+
+
+def _in_torch(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     values = Values(profile.values)
     loops = {
-        file: _recursions(text, values.tensors(file)) for file, text in profile.sources.items()
+        file: _recursions(tensor_loops(text, values.tensors(file)))
+        for file, text in profile.sources.items()
     }
-    time = torch_time(profile.steady, lines, loops)
+    time = lines_time(profile.steady, lines, loops)
     total = time.total_us
     if not whole or total < MIN_SHARE * whole:
         return
@@ -100,13 +114,48 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _recursions(text: str, seen: frozenset[SeenTensor]) -> dict[int, TensorLoop]:
-    found = tensor_loops(text, seen)
+def _in_numpy(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    values = Values(profile.values)
+    loops = {
+        file: {
+            line: loop
+            for line, loop in _recursions(tensor_loops(text, values.arrays(file), ARRAYS)).items()
+            if loop.of_numbers
+        }
+        for file, text in profile.sources.items()
+        if values.has(file)
+    }
+    time = lines_time(profile.steady, lines, loops, ARRAYS.package)
+    if not whole or time.total_us < MIN_SHARE * whole:
+        return
+    heaviest = time.heaviest
+    loop = loops[heaviest.file][heaviest.line]
+    yield Finding(
+        title="advantages or returns are reckoned in numpy, number by number "
+        f"({short_place(Line(heaviest.file, loop.line, ''))})",
+        savings=(Saving(time.nodes, ARRAY_REMOVABLE),),
+        locations=lines.shown_locations(time.weights, whole),
+        evidence=(
+            f"{percent(time.total_us / whole)} of the steady time is spent in that loop"
+            + of_each_step(time.total_us, profile.steady_steps),
+            f"the source shows a recursion from the last number of {loop.tensor} to the first; it is an array of numpy, "
+            "an item of which costs several of a list",
+        ),
+        fix="Run the same loop over rewards.tolist() and the like, and make one array of the result. Sums without a "
+        "discount are np.cumsum(rewards[::-1])[::-1]; discounted ones scipy.signal.lfilter([1], [1, -gamma], "
+        "rewards[::-1])[::-1].",
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _recursions(found: Mapping[int, TensorLoop]) -> dict[int, TensorLoop]:
     return {line: loop for line, loop in found.items() if loop.goes_backwards}
 
 
 DETECTOR: Final = Detector(
     id="gae-loop",
-    name="advantages or returns reckoned in torch, row by row",
+    name="advantages or returns reckoned in torch or numpy, row by row",
     in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
 from rlprof.model.calibration import calibrated
+from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import percent
 
 MIN_WAIT: Final = 0.05
@@ -37,6 +39,10 @@ WITHOUT_HAND_OVER: Final = calibrated(
 """What the work itself then takes at least: handing the lock over costs both sides."""
 
 
+_POOL: Final = re.compile(r"[/\\](concurrent[/\\]futures[/\\]|multiprocessing[/\\]pool\.py$)")
+"""Of threads: what hands tasks to them, and takes their results."""
+
+
 def detect(profile: Profile) -> Iterable[Finding]:
     if not profile.steady_us or profile.load.saturated:
         return
@@ -45,6 +51,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         by_process[activity.process].append(activity)
     waited = _gil_waits_us(profile)
     for process, threads in sorted(by_process.items()):
+        yield from _of_pool(profile, threads)
         crew = [
             it
             for it in threads
@@ -106,6 +113,67 @@ def _finding(
         confidence=Confidence.BOUNDED,
         remainder=Remainder(frozenset(nodes), Range(1 - most, 1 - REACHED * gain)),
     )
+
+
+def _of_pool(profile: Profile, threads: Sequence[Activity]) -> Iterable[Finding]:
+    """A pool of threads whose tasks are so short that handing them over takes longer than they do."""
+    pool = [it for it in threads if not it.is_main and _is_of_pool(it)]
+    main = next((it for it in threads if it.is_main and it.is_critical), None)
+    if main is None or len(pool) < 2:
+        return
+    handing = frozenset(_handing_over(main.tree))
+    costs = [main.tree.self_cost(node) for node in handing]
+    handed_us = sum(it.wall_us for it in costs)
+    tasks_us = sum(it.on_cpu_us for it in pool)
+    # Tasks that wait, for a simulator or a disk, are what threads are for.
+    if _waits_in_tasks(profile, pool) > tasks_us or not main.wall_us:
+        return
+    most, least = (max(0.0, us / main.wall_us) for us in (handed_us, handed_us - tasks_us))
+    if least < MIN_WAIT:
+        return
+    lines = UserLines(main.tree, profile.sources, profile.started_package)
+    weights = lines.times((node, main.tree.self_cost(node).wall_us) for node in handing)
+    if not weights:
+        return
+    yield Finding(
+        title=f"a pool of {len(pool)} threads runs tasks that take less than handing them over "
+        f"({short_place(heaviest_line(weights))})",
+        savings=(),
+        locations=lines.shown_locations(weights, main.wall_us),
+        evidence=(
+            f"{percent(most)} of the main thread's time hands tasks to the pool and waits for them; the threads of the "
+            f"pool have a core for {percent(tasks_us / main.wall_us)} of it, all together",
+            "the interpreter lock lets one of them run Python at a time",
+        ),
+        fix="Do it in a plain loop in the main thread, or vectorise it; where tasks take long, hand them to processes. "
+        "Threads help where tasks wait, or compute in numpy or torch for milliseconds.",
+        confidence=Confidence.BOUNDED,
+        remainder=Remainder(handing, Range(1 - most, 1 - least)),
+    )
+
+
+def _is_of_pool(activity: Activity) -> bool:
+    return any(_POOL.search(activity.tree.frame(node).file) for node in activity.tree.hot_nodes())
+
+
+def _handing_over(tree: CallTree) -> Iterator[int]:
+    """Yield the nodes in and below the code of pools."""
+    inside: set[int] = set()
+    for node in tree.hot_nodes():
+        if tree.nodes[node].parent in inside or _POOL.search(tree.frame(node).file):
+            inside.add(node)
+            yield node
+
+
+def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:
+    """Time that threads of a pool are asleep, but for their waits for tasks and for the interpreter lock."""
+    threads = {it.thread for it in pool}
+    known = sum(
+        it.wall_us
+        for it in profile.waits
+        if it.thread in threads and it.kind in (WaitKind.QUEUE, WaitKind.GIL)
+    )
+    return max(0, sum(it.idle_us for it in pool) - known)
 
 
 def _free_cores(profile: Profile, crew: Sequence[Activity]) -> float:

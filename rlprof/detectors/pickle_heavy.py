@@ -12,7 +12,7 @@ from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, 
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
 from rlprof.detectors.recognisers.transport import below, find_transport
 from rlprof.libraries.base import Transport
-from rlprof.model.activity import Activity
+from rlprof.model.activity import FOR_OTHERS, Activity
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
@@ -115,6 +115,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=_title(traffic, about_tensors=about_tensors),
         savings=(
+            *_waits(profile, nodes | plumbing, nodes, removable),
             *_savings(profile, nodes, published, removable),
             *working_time(profile.steady, plumbing, profile.wait_kinds, PLUMBING),
         ),
@@ -161,6 +162,23 @@ def _removable(traffic: _Traffic) -> Range:
     """The part that is for the bytes, by the mean message; see the constants."""
     short = MESSAGE_US / (MESSAGE_US + BYTES_US * traffic.mean_bytes)
     return Range(max(0.0, 1 - 1.2 * short - SHARED_COPY), 1 - 0.5 * short)
+
+
+def _waits(
+    profile: Profile, transport: frozenset[int], moved: frozenset[int], removable: Range
+) -> Iterable[Saving]:
+    """What the critical threads wait for messages, while nobody works: one of them reads from a queue at a time, so that
+    the others may wait for as long as it takes to move theirs.
+    """
+    tree, kinds = profile.steady, profile.wait_kinds
+    waiting = frozenset(it for it in transport if kinds.get(it) in FOR_OTHERS)
+    costs = [tree.self_cost(it) for it in waiting]
+    wall, idle = sum(it.wall_us for it in costs), sum(it.idle_us for it in costs)
+    moving = sum(tree.self_cost(it).busy_us for it in moved)
+    if idle and moving:
+        busy = (wall - idle) / wall
+        goes = min(PLUMBING.high, moving / idle) * idle / wall
+        yield Saving(waiting, Range(removable.low * busy, removable.high * busy + goes))
 
 
 def _savings(

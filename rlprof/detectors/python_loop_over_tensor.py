@@ -1,4 +1,4 @@
-"""Python loops over the rows or numbers of a tensor, where one operation would do for all."""
+"""Python loops over the rows or numbers of a tensor or an array, where one operation would do for all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.line_time import torch_time
+from rlprof.detectors.recognisers.line_time import lines_time
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import loops_over_tensors
 from rlprof.device.view import TraceView
@@ -15,8 +15,8 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
-from rlprof.source.tensor_loops import TensorLoop, tensor_loops
-from rlprof.source.values import SeenTensor, Values
+from rlprof.source.tensor_loops import ARRAYS, TensorLoop, tensor_loops
+from rlprof.source.values import Values
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -40,6 +40,16 @@ ROWS_REMOVABLE: Final = calibrated(
 )
 """The same of rows. How long they are the samples do not tell, and long ones, or few, save less."""
 
+ARRAY_COSTS: Final = calibrated(
+    8.0,
+    unit="turns",
+    source="benchmarks/replacements.py, numpy 2.4",
+    date="2026-11-23",
+)
+"""Turns of a loop over an array of numpy that take as long as the same for the whole array, at most."""
+
+ARRAY_REMOVABLE_MOST: Final = 0.99
+
 FEWEST_TURNS: Final = 10
 """As torch's own pattern matcher has it (ForLoopIndexingPattern)."""
 
@@ -48,14 +58,20 @@ MIN_TRACE_SHARE: Final = 0.01
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
+    yield from _over_tensors(profile)
+    yield from _over_arrays(profile)
+
+
+def _over_tensors(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     values = Values(profile.values)
     loops = {
-        file: _one_by_one(text, values.tensors(file)) for file, text in profile.sources.items()
+        file: _one_by_one(tensor_loops(text, values.tensors(file)))
+        for file, text in profile.sources.items()
     }
     numbers, rows = (
-        torch_time(profile.steady, lines, _places(loops, of_numbers=kind)) for kind in (True, False)
+        lines_time(profile.steady, lines, _places(loops, of_numbers=kind)) for kind in (True, False)
     )
     weights = {**numbers.weights, **rows.weights}
     total = sum(weights.values())
@@ -83,8 +99,41 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _one_by_one(text: str, seen: frozenset[SeenTensor]) -> dict[int, TensorLoop]:
-    found = tensor_loops(text, seen)
+def _over_arrays(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    values = Values(profile.values)
+    loops = {
+        file: _one_by_one(tensor_loops(text, values.arrays(file), ARRAYS))
+        for file, text in profile.sources.items()
+        if values.has(file)
+    }
+    time = lines_time(profile.steady, lines, loops, ARRAYS.package)
+    if not whole or time.total_us < MIN_SHARE * whole:
+        return
+    heaviest = time.heaviest
+    loop = loops[heaviest.file][heaviest.line]
+    yield Finding(
+        title=f"a Python loop goes through {loop.tensor} one by one "
+        f"({short_place(Line(heaviest.file, loop.line, ''))})",
+        savings=(Saving(time.nodes, _removable_of_array(loop.turns)),),
+        locations=lines.shown_locations(time.weights, whole),
+        evidence=(
+            f"{percent(time.total_us / whole)} of the steady time is spent on its lines"
+            + of_each_step(time.total_us, profile.steady_steps),
+            f"{loop.tensor} is an array of numpy with {count(loop.turns)} rows, and no turn needs the one before",
+        ),
+        fix="Do it for all at once: np.exp(-(x - y) ** 2), np.where(condition, x, y), x[index]. Where the numbers are "
+        "needed in Python, take them out before the loop with tolist(): an item of an array costs several of a list.",
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _removable_of_array(turns: int) -> Range:
+    return Range(max(0.0, 1 - ARRAY_COSTS / max(1, turns)), ARRAY_REMOVABLE_MOST)
+
+
+def _one_by_one(found: Mapping[int, TensorLoop]) -> dict[int, TensorLoop]:
     return {line: loop for line, loop in found.items() if not loop.goes_backwards}
 
 
@@ -123,7 +172,7 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
 
 DETECTOR: Final = Detector(
     id="python-loop-over-tensor",
-    name="Python loops over the rows or numbers of a tensor",
+    name="Python loops over the rows or numbers of a tensor or an array",
     in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
     in_trace=InTrace(detect_in_trace),
 )

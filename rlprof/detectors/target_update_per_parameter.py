@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.line_time import torch_time
+from rlprof.detectors.recognisers.line_time import lines_time
 from rlprof.device.intervals import Measure, union
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import averages_by_parameter
@@ -74,7 +74,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     for frame in {tree.frame(node) for node in tree.hot_nodes()}:
         if (update := _seen_update(lines, values, frame)) is not None:
             updates.setdefault(frame.file, {}).setdefault(frame.line, update)
-    times = {it: torch_time(tree, lines, _places(updates, it)) for it in MovedBy}
+    times = {it: lines_time(tree, lines, _places(updates, it)) for it in MovedBy}
     weights = {line: us for time in times.values() for line, us in time.weights.items()}
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:

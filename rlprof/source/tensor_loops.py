@@ -1,15 +1,17 @@
-"""Python loops that take a tensor apart, row by row or number by number."""
+"""Python loops that take a tensor, or an array of numpy, apart: row by row or number by number."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, TypeGuard
+from math import prod
+from typing import Final, NamedTuple, TypeGuard
 
-from rlprof.source.container_types import root_name
+from rlprof.source.carried import carried
+from rlprof.source.container_types import name_key, root_name
 from rlprof.source.tensors import FUNCTIONAL, NONE_KNOWN, TORCH, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
 from rlprof.syntax.module import (
@@ -19,8 +21,6 @@ from rlprof.syntax.module import (
     Statement,
     called_name,
     parse,
-    variables_assigned,
-    variables_read,
 )
 
 FEW: Final = 8
@@ -40,6 +40,23 @@ _PLAIN: Final = _READS | frozenset(
 """Calls on a line that take little, or that go with the loop."""
 
 
+class Kind(NamedTuple):
+    """What is taken apart."""
+
+    package: str
+    called_by: frozenset[str]
+    """Names by which its functions are called, with those that work on numbers alone."""
+    longest_row: float
+    """Numbers of a row from which on the work of a turn is more than its calls."""
+
+
+TENSORS: Final = Kind("torch", TORCH | FUNCTIONAL, float("inf"))
+"""Of torch, told by the source or seen."""
+
+ARRAYS: Final = Kind("numpy", frozenset({"np", "numpy", "math"}), 64)
+"""Of numpy, where they were seen: a call on 64 numbers takes half as long again as one on a few."""
+
+
 @dataclass(frozen=True, slots=True)
 class TensorLoop:
     """One such loop."""
@@ -52,26 +69,34 @@ class TensorLoop:
     """From the last turn to the first, each of which needs the one after: advantages, returns."""
     of_numbers: bool
     """Whether what a turn takes is a number for sure; else it may be a row of any length."""
+    turns: int
+    """As many as what is taken apart had rows when it was seen; 0 where it was not."""
     of_one_column: bool
     """Whether it goes down a single column, as ``rewards[t, env]`` in a loop over environments does."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
-def tensor_loops(text: str, seen: frozenset[SeenTensor] = frozenset()) -> Mapping[int, TensorLoop]:
+def tensor_loops(
+    text: str, seen: frozenset[SeenTensor] = frozenset(), kind: Kind = TENSORS
+) -> Mapping[int, TensorLoop]:
     """The loops by the lines that do their work; empty when ``text`` cannot be read.
 
-    ``seen`` are the tensors that were met at its lines: names of a function that its text says nothing about.
+    ``seen`` are those of the kind that were met at its lines: names of a function that its text says nothing about.
     """
     module = parse(text)
     try:
-        return _found(module, tensors_of(text), seen) if module is not None else {}
+        written = tensors_of(text) if kind is TENSORS else {}
+        return _found(module, written, seen, kind) if module is not None else {}
     # A sum of hundreds of terms, as generated code has them, is nested too deep to follow.
     except RecursionError:
         return {}
 
 
 def _found(
-    module: SourceModule, written: Mapping[str, Tensors], seen: Iterable[SeenTensor]
+    module: SourceModule,
+    written: Mapping[str, Tensors],
+    seen: Iterable[SeenTensor],
+    kind: Kind,
 ) -> dict[int, TensorLoop]:
     shapes = _shapes(module, seen)
     if not written and not shapes:
@@ -83,7 +108,7 @@ def _found(
     for scope, loop, body in sorted(_loops(module), key=_innermost_first):
         known = shapes.get(scope, {})
         tensors = written.get(scope, NONE_KNOWN).and_also(known)
-        turns = _Turns(loop, body, tensors, known)
+        turns = _Turns(loop, body, tensors, known, kind)
         backwards = turns.need_each_other and _goes_backwards(loop)
         if turns.are_one_by_one and (backwards or not turns.need_each_other):
             what = TensorLoop(
@@ -91,6 +116,7 @@ def _found(
                 loop.lineno,
                 goes_backwards=backwards,
                 of_numbers=turns.are_numbers,
+                turns=turns.number,
                 of_one_column=turns.are_of_one_column,
             )
             # Where nothing in a turn is written in Python, all its time is seen at the last line.
@@ -154,8 +180,11 @@ class _Turns:
         body: list[Statement],
         tensors: Tensors,
         shapes: Mapping[str, tuple[int, ...]],
+        kind: Kind,
     ) -> None:
         """``shapes`` of tensors that were seen, by name."""
+        self._kind = kind
+        self._shapes = shapes
         self._loop = loop
         self._body = body
         bound = dict(_bound(loop, tensors))
@@ -177,11 +206,17 @@ class _Turns:
         self.need_each_other = bool(carried(body) - _counted(loop))
 
     @property
+    def number(self) -> int:
+        return self._shape[0] if self._shape else 0
+
+    @property
     def are_one_by_one(self) -> bool:
         """Whether all turns could be done at once, as far as what they call and take tells."""
         if not self.tensor or _is_short(self._loop):
             return False
         if self._shape is not None and (not self._shape or self._shape[0] <= FEW):
+            return False
+        if self._longest_row() > self._kind.longest_row:
             return False
         for node in self._walk():
             if isinstance(node, ast.Call) and not self._is_for_all(node):
@@ -193,6 +228,18 @@ class _Turns:
             if isinstance(node, ast.Slice) and self._mentions_turn(node):
                 return False
         return True
+
+    def _longest_row(self) -> float:
+        """Numbers in the longest row that a turn takes, where it was seen."""
+        taken = [(it.value, it.slice) for it in self._walk() if self._takes(it)]
+        rows = [
+            prod(shape[len(index.elts) if isinstance(index, ast.Tuple) else 1 :])
+            for owner, index in taken
+            if (shape := self._shapes.get(name_key(owner)))
+        ]
+        if self._iterates and self._shape is not None:
+            rows.append(prod(self._shape[1:]))
+        return max(rows, default=0)
 
     @property
     def are_numbers(self) -> bool:
@@ -230,14 +277,14 @@ class _Turns:
             yield from statement.lines
 
     def _is_work(self, statement: Statement) -> bool:
-        """Whether something of this turn is worked on, and nothing is called that is not torch's.
+        """Whether something of this turn is worked on, and nothing is called that is not of its kind.
 
         What a recursion over tensors is about is tensors, also where the text does not show it.
         """
         nodes = list(statement.walk())
         is_mine = self._mentions_turn if self.need_each_other else self._is_of_turn
         return any(isinstance(it, ast.expr) and is_mine(it) for it in nodes) and all(
-            self._is_of_torch(it) for it in nodes if isinstance(it, ast.Call)
+            self._is_of_kind(it) for it in nodes if isinstance(it, ast.Call)
         )
 
     def _is_for_all(self, call: ast.Call) -> bool:
@@ -248,10 +295,10 @@ class _Turns:
         """
         if called_name(call) in _ACTS:
             return False
-        return self.need_each_other or self._is_of_torch(call)
+        return self.need_each_other or self._is_of_kind(call)
 
-    def _is_of_torch(self, call: ast.Call) -> bool:
-        if called_name(call) in _PLAIN or root_name(call.func) in TORCH | FUNCTIONAL:
+    def _is_of_kind(self, call: ast.Call) -> bool:
+        if called_name(call) in _PLAIN or root_name(call.func) in self._kind.called_by:
             return True
         return any(self._tensors.holds(it) for it in _receiver(call))
 
@@ -351,80 +398,3 @@ def _goes_backwards(loop: Loop) -> bool:
 
 def _is_minus(expression: ast.expr) -> bool:
     return isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub)
-
-
-# --- what a loop carries from one turn to the next ------------------------------------------
-
-
-_EXTREMES: Final = frozenset({"max", "min", "maximum", "minimum"})
-
-
-def carried(statements: Sequence[Statement]) -> frozenset[str]:
-    """Variables and containers that a turn reads as the one before left them, sums aside.
-
-    ``statements`` are the loop's, by line. A sum, a product or an extreme of all turns is none of
-    these: it can be had of all at once.
-    """
-    return frozenset(_names(statements)) | frozenset(_containers(statements))
-
-
-def _names(statements: Sequence[Statement]) -> Iterator[str]:
-    given = {name for statement in statements for name in _written(statement.node)}
-    gathered = {name for statement in statements for name in _gathered(statement.node)}
-    known: set[str] = set()
-    for statement in statements:
-        own = _gathered(statement.node)
-        for name in _read(statement) & given - known:
-            if name not in own:
-                yield name
-        for name in _written(statement.node):
-            if name not in gathered:
-                known.add(name)
-
-
-def _containers(statements: Sequence[Statement]) -> Iterator[str]:
-    """Yield what is written at one index and read at another: ``returns[t] = ... returns[t + 1]``."""
-    items = [it for statement in statements for it in statement.walk()]
-    places = [
-        (ast.unparse(it.value), ast.unparse(it.slice), it.ctx)
-        for it in items
-        if isinstance(it, ast.Subscript)
-    ]
-    written = {(name, index) for name, index, use in places if isinstance(use, ast.Store)}
-    for name, index, use in places:
-        elsewhere = (name, index) not in written
-        if isinstance(use, ast.Load) and elsewhere and name in {it for it, _ in written}:
-            yield name
-
-
-def _read(statement: Statement) -> set[str]:
-    found = variables_read(*statement.expressions())
-    if isinstance(statement.node, ast.AugAssign):
-        found |= _written(statement.node)
-    return found
-
-
-def _written(node: ast.stmt) -> set[str]:
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
-        targets = [node.target]
-    return variables_assigned(*targets)
-
-
-def _gathered(node: ast.stmt) -> set[str]:
-    """What the statement adds to: ``total += x``, ``total = total + x``, ``best = max(best, x)``."""
-    if isinstance(node, ast.AugAssign):
-        grows = isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.BitOr | ast.BitAnd)
-        inside = {it.id for it in ast.walk(node.value) if isinstance(it, ast.Name)}
-        return _written(node) - inside if grows else set()
-    if not isinstance(node, ast.Assign):
-        return set()
-    value = node.value
-    parts: list[ast.expr] = []
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-        parts = [value.left, value.right]
-    elif isinstance(value, ast.Call) and called_name(value) in _EXTREMES:
-        parts = value.args
-    return _written(node) & {it.id for it in parts if isinstance(it, ast.Name)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 from typing import Final, NamedTuple
@@ -13,6 +13,7 @@ from rlprof.model.recording import SeenValue
 from rlprof.syntax.module import Statement
 
 _TENSORS: Final = ("torch.Tensor", "torch.nn.parameter.Parameter")
+_ARRAYS: Final = ("numpy.ndarray",)
 _MODULE: Final = "torch.nn.modules.module.Module"
 _ENVIRONMENTS: Final = frozenset(
     name for library in LIBRARIES for name in library.environment_classes
@@ -147,7 +148,7 @@ class Value:
 
 
 class SeenTensor(NamedTuple):
-    """A tensor that was seen during the run."""
+    """A tensor, or an array, that was seen during the run."""
 
     line: int
     operand: str
@@ -175,12 +176,19 @@ class Values:
 
     def tensors(self, file: str) -> frozenset[SeenTensor]:
         """Those of torch that were seen in ``file``."""
+        return self._seen(file, _TENSORS)
+
+    def arrays(self, file: str) -> frozenset[SeenTensor]:
+        """The arrays of numpy that were."""
+        return self._seen(file, _ARRAYS)
+
+    def _seen(self, file: str, types: Collection[str]) -> frozenset[SeenTensor]:
         return frozenset(
             SeenTensor(line, operand, _shape(looks[-1].fields) or ())
             for (name, line), operands in self._at.items()
             if name == file
             for operand, looks in operands.items()
-            if looks[-1].fields.get("type") in _TENSORS
+            if looks[-1].fields.get("type") in types
         )
 
     def of(self, file: str, statement: Statement) -> Mapping[str, Value]:

@@ -313,6 +313,8 @@ def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[Kind]:
         if first is not None and name in _MAKERS | _REDUCERS and is_container(first, types):
             yield Kind.TO_ARRAY
         return
+    if name in _TAKE_APART | _REBUILD and first is not None and _is_worked_out(first):
+        return
     if name == "tolist" or (name in _TAKE_APART and mentions_array(call, types)):
         yield Kind.FROM_ARRAY
     elif isinstance(call.func, ast.Name) and name in ("max", "min") and first is not None:
@@ -324,6 +326,16 @@ def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[Kind]:
         name in _REBUILD or (name in ("choice", "sum") and is_container(first, types))
     ):
         yield Kind.HANDLING
+
+
+def _is_worked_out(given: ast.expr) -> bool:
+    """Whether a method or a function of the program's makes it: ``list(pool.map(play, seeds))`` waits for what plays."""
+    if not isinstance(given, ast.Call) or root_name(given.func) in ARRAY_MODULES:
+        return False
+    name = called_name(given)
+    if isinstance(given.func, ast.Attribute):
+        return name not in VIEWS | {"copy", "get", "tolist"}
+    return name not in _TAKE_APART | _REBUILD | {"zip", "range", "reversed", "set", "filter"}
 
 
 def _kinds_of_max(call: ast.Call, first: ast.expr, types: Types) -> Iterator[Kind]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from rlprof.model.calltree import CallTree
 from rlprof.source.lines import Line, UserLines, heaviest_line
 from rlprof.syntax.origin import installed_package
-
-_TORCH: Final = "torch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +28,19 @@ class LineTime:
         return heaviest_line(self.weights)
 
 
-def torch_time(tree: CallTree, lines: UserLines, places: Mapping[str, Collection[int]]) -> LineTime:
-    """The time of the lines in ``places`` (numbers by file): their own, and of torch right below them."""
+def lines_time(
+    tree: CallTree, lines: UserLines, places: Mapping[str, Collection[int]], package: str = "torch"
+) -> LineTime:
+    """The time of the lines in ``places`` (numbers by file): their own, and of ``package`` right below them."""
     nodes: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
     for node in tree.hot_nodes() if any(places.values()) else ():
         frame = tree.frame(node)
         if frame.line not in places.get(frame.file, ()) or not lines.is_yours(frame):
             continue
-        below = (it for it in tree.children(node) if _is_torch(tree.frame(it).file))
+        below = (
+            it for it in tree.children(node) if installed_package(tree.frame(it).file) == package
+        )
         claimed = {node}.union(*(tree.subtree(it) for it in below)) - nodes
         nodes |= claimed
         us = sum(tree.self_cost(it).wall_us for it in claimed)
@@ -57,7 +58,3 @@ def calls_time(tree: CallTree, calls: Iterable[tuple[int, Line]]) -> LineTime:
             nodes.update(tree.subtree(node))
             weights[line] += us
     return LineTime(frozenset(nodes), weights)
-
-
-def _is_torch(file: str) -> bool:
-    return installed_package(file) == _TORCH

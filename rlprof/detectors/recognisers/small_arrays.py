@@ -71,6 +71,8 @@ _ON_VALUES: Final = frozenset(
 )
 _DRAWS: Final = frozenset({"rand", "random", "uniform", "randint", "normal", "choice", "randn"})
 _OF_SHAPE: Final = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
+_OF_BOUNDS: Final = frozenset({"arange", "linspace", "eye", "identity", "tri", "indices"})
+"""What makes an array of more numbers than it is given."""
 _ARRAY: Final = frozenset({"array", "asarray"})
 _SCALAR_CALLS: Final = frozenset({"float", "int", "len", "bool", "abs", "round"})
 _SCALAR_MODULES: Final = frozenset({"math", "random"})
@@ -264,7 +266,7 @@ def _size_of_shape(shape: ast.expr) -> str:
 
 
 def _elements_of(shape: ast.expr) -> int | None:
-    """Elements of an array of ``shape``; None where the text does not tell."""
+    """Elements of an array of ``shape``, or one dimension of it; None where the text does not tell."""
     parts = shape.elts if isinstance(shape, ast.Tuple | ast.List) else [shape]
     count = 1
     for part in parts:
@@ -363,8 +365,11 @@ def calls_by_size(
             if name in _ARRAY:
                 continue
             given = call.args[0]
+            is_made = name in _OF_SHAPE | _OF_BOUNDS
             numbers = (
-                _elements_of(given) if name in _OF_SHAPE else _seen_numbers(given, known, module)
+                (_elements_of(given) if len(call.args) == 1 else None)
+                if is_made
+                else _seen_numbers(given, known, module)
             )
             if numbers is None:
                 is_whole = False

@@ -1,0 +1,82 @@
+"""What a loop carries from one turn to the next."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rlprof.syntax.module import Statement, called_name, variables_assigned, variables_read
+
+_EXTREMES: Final = frozenset({"max", "min", "maximum", "minimum"})
+
+
+def carried(statements: Sequence[Statement]) -> frozenset[str]:
+    """Variables and containers that a turn reads as the one before left them, sums aside.
+
+    ``statements`` are the loop's, by line. A sum, a product or an extreme of all turns is none of
+    these: it can be had of all at once.
+    """
+    return frozenset(_names(statements)) | frozenset(_containers(statements))
+
+
+def _names(statements: Sequence[Statement]) -> Iterator[str]:
+    given = {name for statement in statements for name in _written(statement.node)}
+    gathered = {name for statement in statements for name in _gathered(statement.node)}
+    known: set[str] = set()
+    for statement in statements:
+        own = _gathered(statement.node)
+        for name in _read(statement) & given - known:
+            if name not in own:
+                yield name
+        for name in _written(statement.node):
+            if name not in gathered:
+                known.add(name)
+
+
+def _containers(statements: Sequence[Statement]) -> Iterator[str]:
+    """Yield what is written at one index and read at another: ``returns[t] = ... returns[t + 1]``."""
+    items = [it for statement in statements for it in statement.walk()]
+    places = [
+        (ast.unparse(it.value), ast.unparse(it.slice), it.ctx)
+        for it in items
+        if isinstance(it, ast.Subscript)
+    ]
+    written = {(name, index) for name, index, use in places if isinstance(use, ast.Store)}
+    for name, index, use in places:
+        elsewhere = (name, index) not in written
+        if isinstance(use, ast.Load) and elsewhere and name in {it for it, _ in written}:
+            yield name
+
+
+def _read(statement: Statement) -> set[str]:
+    found = variables_read(*statement.expressions())
+    if isinstance(statement.node, ast.AugAssign):
+        found |= _written(statement.node)
+    return found
+
+
+def _written(node: ast.stmt) -> set[str]:
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
+        targets = [node.target]
+    return variables_assigned(*targets)
+
+
+def _gathered(node: ast.stmt) -> set[str]:
+    """What the statement adds to: ``total += x``, ``total = total + x``, ``best = max(best, x)``."""
+    if isinstance(node, ast.AugAssign):
+        grows = isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.BitOr | ast.BitAnd)
+        inside = {it.id for it in ast.walk(node.value) if isinstance(it, ast.Name)}
+        return _written(node) - inside if grows else set()
+    if not isinstance(node, ast.Assign):
+        return set()
+    value = node.value
+    parts: list[ast.expr] = []
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        parts = [value.left, value.right]
+    elif isinstance(value, ast.Call) and called_name(value) in _EXTREMES:
+        parts = value.args
+    return _written(node) & {it.id for it in parts if isinstance(it, ast.Name)}
