@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.evaluating import StepLoops, step_loops
+from rlprof.detectors.recognisers.evaluating import StepLoops, is_summed_up, step_loops
 from rlprof.libraries.base import Duty
 from rlprof.libraries.known import functions_of
 from rlprof.libraries.step_sources import OWN_ENVS, STEP_SOURCES
@@ -89,7 +89,29 @@ class _Search:
         if self._is_between(node):
             return node
         parent = self.tree.nodes[node].parent
-        return parent if parent != NO_PARENT and self._is_called(node, parent) else NO_PARENT
+        if parent == NO_PARENT:
+            return NO_PARENT
+        duty = _duty(self.tree.frame(node))
+        if duty is Duty.EVALUATES:
+            # A callback of the library may ask for it.
+            return self.lines.owner(parent) if self.lines.is_repeated(parent) else NO_PARENT
+        is_one = self._is_called(node, parent) or (
+            duty is Duty.PLAYS_EPISODES and self._is_summed_up(parent)
+        )
+        return parent if is_one else NO_PARENT
+
+    def _is_summed_up(self, node: int) -> bool:
+        """Whether the user's line at ``node`` keeps nothing but numbers of what it is given."""
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
+        statement = self.lines.statement(frame)
+        return (
+            module is not None
+            and statement is not None
+            and self.lines.is_yours(frame)
+            and self.lines.is_repeated(node)
+            and is_summed_up(statement, module)
+        )
 
     def _is_between(self, node: int) -> bool:
         """Whether ``node`` is in a loop that evaluates, between the loops of a training."""
@@ -105,9 +127,7 @@ class _Search:
         frame, caller = self.tree.frame(node), self.tree.frame(parent)
         if not self.lines.is_yours(caller) or not self.lines.is_repeated(parent):
             return False
-        if not self.lines.is_yours(frame):
-            return _duty(frame) is Duty.EVALUATES
-        if frame.function == caller.function:
+        if not self.lines.is_yours(frame) or frame.function == caller.function:
             return False
         # What the next action comes from is a part of how it acts: a search, a model.
         return any(frame.line in it for it in self._read(frame).evaluating) and not self._acts(
@@ -165,7 +185,8 @@ def _counted_too(profile: Profile, share: float) -> Iterator[str]:
 
 def _conditions(lines: UserLines, line: Line) -> Iterator[str]:
     statement = lines.statement(Frame(line.file, line.function, line.line))
-    if statement is not None:
+    # What a library's callback does is done as often as it was told elsewhere.
+    if statement is not None and statement.in_loop:
         conditions = [ast.unparse(test) for test in statement.conditions]
         yield (
             f"it is done when {' and '.join(conditions)}"

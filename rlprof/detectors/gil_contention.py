@@ -42,6 +42,9 @@ WITHOUT_HAND_OVER: Final = calibrated(
 _POOL: Final = re.compile(r"[/\\](concurrent[/\\]futures[/\\]|multiprocessing[/\\]pool\.py$)")
 """Of threads: what hands tasks to them, and takes their results."""
 
+_HANDS_OVER: Final = re.compile(_POOL.pattern + r"|[/\\](threading|queue)\.py$")
+"""The same with what it is made of."""
+
 
 def detect(profile: Profile) -> Iterable[Finding]:
     if not profile.steady_us or profile.load.saturated:
@@ -166,14 +169,16 @@ def _handing_over(tree: CallTree) -> Iterator[int]:
 
 
 def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:
-    """Time that threads of a pool are asleep, but for their waits for tasks and for the interpreter lock."""
-    threads = {it.thread for it in pool}
-    known = sum(
-        it.wall_us
-        for it in profile.waits
-        if it.thread in threads and it.kind in (WaitKind.QUEUE, WaitKind.GIL)
+    """Time that threads of a pool are asleep in their tasks, waits for the interpreter lock left out."""
+    for_lock = {
+        (it.thread, node) for it in profile.waits if it.kind is WaitKind.GIL for node in it.nodes
+    }
+    return sum(
+        cost.idle_us
+        for it in pool
+        for node, cost in it.tree.self_costs()
+        if (it.thread, node) not in for_lock and not _HANDS_OVER.search(it.tree.frame(node).file)
     )
-    return max(0, sum(it.idle_us for it in pool) - known)
 
 
 def _free_cores(profile: Profile, crew: Sequence[Activity]) -> float:

@@ -48,6 +48,7 @@ class Duty(Enum):
     CHECKS_NEW_ENVIRONMENTS = "checks the first reset and the first step of an environment"
     ASKS_NETWORK = "asks a network"
     EVALUATES = "plays episodes to tell how good a policy is"
+    PLAYS_EPISODES = "plays episodes and gives all that was seen"
 
 
 class StepSource(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import EVERYTHING, Library, Sink, StepSource
+from rlprof.libraries.base import EVERYTHING, Duty, Library, Sink, StepSource
 from rlprof.model.activity import WaitKind
 
 LIBRARY: Final = Library(
@@ -24,6 +24,7 @@ LIBRARY: Final = Library(
     # Spins on flags in shared memory (torchrl 0.14); a library's source is not read.
     waits={r"envs/batched_envs\.py$": {"_wait_for_workers": WaitKind.POLL}},
     sinks={Sink.METRICS: "record/loggers/"},
+    duties={r"envs/common\.py$": {"rollout": Duty.PLAYS_EPISODES}},
     environment_classes=("torchrl.envs.common.EnvBase",),
     drives=EVERYTHING,
     step_sources=(

@@ -11,6 +11,7 @@ from rlprof.syntax.module import (
     PARSED_FILES,
     FunctionNode,
     SourceModule,
+    Statement,
     called_name,
     parse,
     variables_assigned,
@@ -69,6 +70,25 @@ def step_loops(text: str) -> StepLoops:
         tuple(_between(module.tree, steps, False, ())),
         tuple(lines for loop in _looping(module.tree, steps) for lines in _acting(loop, steps)[0]),
     )
+
+
+def is_summed_up(statement: Statement, module: SourceModule) -> bool:
+    """Whether all that a statement of ``module`` assigns is read for parts of it or numbers, and not handed on as a whole:
+    ``played.numel()``, ``played["reward"].sum()``.
+    """
+    names = variables_assigned(*statement.expressions())
+    whole = 0
+    for each in module.statements:
+        if each.function is not statement.function:
+            continue
+        nodes = list(each.walk())
+        parts = [it.value for it in nodes if isinstance(it, ast.Attribute | ast.Subscript)]
+        whole += sum(
+            isinstance(it, ast.Name) and it.id in names and isinstance(it.ctx, ast.Load)
+            for it in nodes
+        )
+        whole -= sum(isinstance(it, ast.Name) and it.id in names for it in parts)
+    return bool(names) and not whole
 
 
 def _steps(module: SourceModule) -> Mapping[ast.AST, str]:

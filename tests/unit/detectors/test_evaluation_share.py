@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from rlprof.detectors.evaluation_share import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
@@ -299,3 +301,43 @@ def test_silent_for_an_action_that_is_repeated():
     )
 
     assert detect(DETECTOR, run, script) == []
+
+
+def test_finds_what_a_callback_of_a_library_plays():
+    line = IN_TURNS.at("total = 0.0", "<module>")
+    learn = f"{SITE}/stable_baselines3/common/on_policy_algorithm.py:300 learn"
+    called = f"{SITE}/stable_baselines3/common/callbacks.py:460 EvalCallback._on_step"
+    played = f"{SITE}/stable_baselines3/common/evaluation.py:80 evaluate_policy"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, line, learn, called, played, STEP).spends(4.0, line, learn, STEP)
+    (finding,) = detect(DETECTOR, run, IN_TURNS)
+
+    assert lines_of(finding) == [IN_TURNS.line("total = 0.0")]
+
+
+PLAYED_WHOLE = Script(
+    "whole.py",
+    """
+    def how_long(env, policy, scores):
+        for _ in range(3):
+            played = env.rollout(100, policy)
+            scores.append(played["reward"].sum() / played.numel())
+
+    def collect(env, policy, buffer):
+        for _ in range(3):
+            batch = env.rollout(100, policy)
+            buffer.extend(batch)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "number"), [("played =", "how_long", 1), ("batch =", "collect", 0)]
+)
+def test_a_rollout_is_an_evaluation_where_only_numbers_of_it_are_read(call, function, number):
+    rollout = f"{SITE}/torchrl/envs/common.py:3300 EnvBase.rollout"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, PLAYED_WHOLE.at(call, function), rollout, STEP)
+    run.spends(6.0, "train.py:3 main", f"{SITE}/torch/_tensor.py:500 Tensor.backward")
+
+    assert len(detect(DETECTOR, run, PLAYED_WHOLE)) == number

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from rlprof.detectors.gae_loop import (
     DETECTOR,
     MIN_SHARE,
@@ -126,3 +128,31 @@ def test_ranks_by_the_time_of_the_loop():
 
     assert first.finding.detector == DETECTOR.id
     assert first.saved_share.low < 0.41 < first.saved_share.high
+
+
+NUMBERS = Script(
+    "returns.py",
+    """
+    import numpy as np
+
+    def to_go(gains, gamma):
+        out = np.zeros_like(gains)
+        for t in reversed(range(len(gains) - 1)):
+            out[t] = gains[t] + gamma * out[t + 1]
+        return out
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_told"), [("500", True), ("8", False), ("500,64", False)], ids=str
+)
+def test_numbers_of_an_array_one_after_the_other(shape: str, is_told: bool):
+    line = NUMBERS.at("out[t] =", "to_go")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, "train.py:9 main", line).spends(6.0, "env.py:3 step")
+    array = f"type=numpy.ndarray shape={shape} dtype=f4"
+    run.sees(line, out=array, gains=array, gamma="type=float")
+    findings = detect(DETECTOR, run, NUMBERS)
+
+    assert [lines_of(it) for it in findings] == ([[NUMBERS.line("out[t] =")]] if is_told else [])

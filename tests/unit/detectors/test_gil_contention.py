@@ -90,3 +90,31 @@ def test_threads_beside_the_critical_path_gain_nothing():
     run.thread("second").spends(5.0, MOVE).spends(5.0, MOVE, idle=True)
 
     assert [it for it in ranked(run, TRAIN) if it.finding.detector == "gil-contention"] == []
+
+
+def short_tasks(*, on_cpu_s: float = 0.1, asleep_s: float = 0.0) -> RunBuilder:
+    """Main hands over and waits for 5 s of 10; 16 threads have a core for ``on_cpu_s`` each."""
+    run = a_run().with_run(host={"usable_cores": "8"}).process("main", steps=1000)
+    submit = f"{STDLIB}/concurrent/futures/thread.py:161 ThreadPoolExecutor.submit"
+    run.spends(5.0, LEARN).spends(3.0, MAP, submit).spends(2.0, MAP, RESULT, idle=True)
+    for number in range(16):
+        run.thread(f"pool {number}").spends(on_cpu_s, WORKER, MOVE)
+        recv = f"{STDLIB}/multiprocessing/connection.py:390 Connection._recv"
+        run.spends(asleep_s, WORKER, MOVE, recv, idle=True)
+        get = f"{STDLIB}/concurrent/futures/thread.py:81 _worker"
+        run.spends(10.0 - on_cpu_s - asleep_s, get, idle=True)
+    return run
+
+
+def test_a_pool_whose_tasks_take_less_than_handing_them_over():
+    first, *_ = ranked(short_tasks(), TRAIN)
+
+    assert first.finding.detector == "gil-contention"
+    assert lines_of(first.finding) == [TRAIN.line("pool.map")]
+    assert first.saved_share.low == pytest.approx(0.5 - 0.16, abs=0.06)
+    assert first.saved_share.high == pytest.approx(0.5, abs=0.06)
+
+
+def test_silent_where_the_tasks_of_a_pool_work_or_wait_for_something():
+    assert found(short_tasks(on_cpu_s=0.3)) == []
+    assert found(short_tasks(asleep_s=1.0)) == []

@@ -336,3 +336,20 @@ def test_an_array_that_is_made_has_the_elements_of_its_shape(shape, is_told):
     run.sees(line, np__zeros="type=builtin_function_or_method function=numpy.zeros")
 
     assert bool(detect(DETECTOR, run, script)) == is_told
+
+
+def test_an_array_between_bounds_is_as_long_as_they_say():
+    script = Script(
+        "span.py", "import numpy as np\n\ndef span(low, high):\n    return np.arange(low, high)\n"
+    )
+    line = script.at("np.arange", "span")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    run.sees(
+        line,
+        np__arange="type=builtin_function_or_method function=numpy.arange",
+        low="type=int",
+        high="type=int",
+    )
+
+    assert detect(DETECTOR, run, script) == []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from rlprof.detectors.python_loop_over_tensor import (
     DETECTOR,
     MIN_SHARE,
@@ -8,7 +10,7 @@ from rlprof.detectors.python_loop_over_tensor import (
 )
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, Script, detect, lines_of, ranked
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of, ranked
 
 REPLAY = Script(
     "replay.py",
@@ -111,3 +113,48 @@ def test_ranks_by_the_time_of_the_loop():
 
     assert first.finding.detector == DETECTOR.id
     assert first.saved_share.low < 0.48 < first.saved_share.high
+
+
+BELIEF = Script(
+    "belief.py",
+    """
+    import numpy as np
+
+    def correct(points, weights, seen):
+        for k in range(len(points)):
+            far = np.linalg.norm(points[k] - seen)
+            weights[k] *= np.exp(-far)
+
+    def spread(points, weights, seen):
+        for k in range(len(points)):
+            weights[k] = move(points[k])
+    """,
+)
+NORM = f"{SITE}/numpy/linalg/_linalg.py:2500 norm"
+
+
+def a_belief(points: str, function: str = "correct") -> RunBuilder:
+    far = BELIEF.at("far =" if function == "correct" else "move(", function)
+    weigh = BELIEF.at("weights[k] *=", function)
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, far, NORM).spends(2.0, weigh).spends(4.0, "env.py:3 step")
+    run.sees(far, points=f"type=numpy.ndarray shape={points} dtype=f8")
+    return run.sees(weigh, weights="type=numpy.ndarray shape=200 dtype=f8")
+
+
+def test_finds_a_loop_over_an_array_that_was_seen():
+    profile = profile_of(a_belief("200,2"), BELIEF)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert lines_of(finding) == [BELIEF.line("far ="), BELIEF.line("weights[k] *=")]
+    assert "points is an array of numpy with 200 rows" in finding.evidence[1]
+    assert claimed_s(profile, finding) == 6.0
+
+
+@pytest.mark.parametrize("points", ["8,2", "200,512"])
+def test_silent_for_few_rows_of_an_array_and_for_long_ones(points: str):
+    assert detect(DETECTOR, a_belief(points), BELIEF) == []
+
+
+def test_silent_where_the_programs_own_code_is_called_for_each_row():
+    assert detect(DETECTOR, a_belief("200,2", "spread"), BELIEF) == []
