@@ -150,6 +150,65 @@ def loops() -> Iterator[Replacement]:
         )
 
 
+def numpy_recursions() -> Iterator[Replacement]:
+    for length in (16, 128, 2048):
+        gains = np.random.default_rng(0).random(length, dtype=np.float32)
+        for how, instead in (("lists", to_go_by_lists), ("np.cumsum", to_go_without_discount)):
+            yield Replacement(
+                "gae-loop",
+                f"{length} numbers of numpy, {how}",
+                lambda it=gains: to_go(it, np.zeros_like(it)),
+                lambda it=gains, instead=instead: instead(it),
+            )
+
+
+def to_go(gains: Any, found: Any) -> Any:
+    found[-1] = gains[-1]
+    for t in reversed(range(len(gains) - 1)):
+        found[t] = gains[t] + GAMMA * found[t + 1]
+    return found
+
+
+def to_go_by_lists(gains: Any) -> Any:
+    numbers = gains.tolist()
+    return np.array(to_go(numbers, [0.0] * len(numbers)), dtype=np.float32)
+
+
+def to_go_without_discount(gains: Any) -> Any:
+    return np.cumsum(gains[::-1])[::-1]
+
+
+def numpy_loops() -> Iterator[Replacement]:
+    for turns in (16, 64, 512):
+        numbers = np.random.default_rng(0).random(turns)
+        points = np.random.default_rng(0).random((turns, 2))
+        yield Replacement(
+            "python-loop-over-tensor",
+            f"{turns} numbers of numpy scaled",
+            lambda it=numbers: one_by_one(it),
+            lambda it=numbers: np.exp(-0.5 * it) * it,
+        )
+        yield Replacement(
+            "python-loop-over-tensor",
+            f"{turns} rows of 2 of numpy measured",
+            lambda it=points: [np.linalg.norm(it[k] - 0.5) for k in range(len(it))],
+            lambda it=points: np.sqrt(((it - 0.5) ** 2).sum(axis=1)),
+        )
+        yield Replacement(
+            "python-loop-over-tensor",
+            f"{turns} numbers of numpy taken out of a loop",
+            lambda it=numbers: sum(it[k] for k in range(len(it))),
+            lambda it=numbers: sum(it.tolist()),
+        )
+
+
+def one_by_one(numbers: Any) -> Any:
+    found = np.empty_like(numbers)
+    for k in range(len(numbers)):
+        found[k] = np.exp(-0.5 * numbers[k]) * numbers[k]
+    return found
+
+
 def network(inputs: int, width: int, layers: int) -> nn.Sequential:
     parts: list[nn.Module] = []
     for _ in range(layers):
@@ -271,6 +330,7 @@ def joins() -> Iterator[Replacement]:
 
 CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
+    *(numpy_recursions, numpy_loops),
     *(acting, optimizer_steps, target_updates),
     *(copies, joins),
 )

@@ -155,13 +155,17 @@ class Env:
     def __init__(self):
         self.left = 0
 
+    def reset(self):
+        self.left = 20
+        return 0
+
     def step(self, action):
-        self.left = (self.left or 20) - 1
+        self.left -= 1
         return sum(range(300)), 1.0, not self.left, {}
 
 
 def train_episode(env, values):
-    over = False
+    state, over = env.reset(), False
     while not over:
         state, reward, over, _ = env.step(0)
         values.append(reward)
@@ -170,7 +174,7 @@ def train_episode(env, values):
 def how_it_goes(values, env, episodes):
     total = 0.0
     for _ in range(episodes):
-        over = False
+        state, over = env.reset(), False
         while not over:
             state, reward, over, _ = env.step(0)
             total += reward

@@ -49,9 +49,10 @@ ONE_BY_ONE_REMOVABLE: Final = calibrated(
 leaves one turn in as many as there are environments."""
 
 ARRAY_REMOVABLE: Final = calibrated(
-    Range(0.6, 0.99),
+    Range(0.59, 0.98),
     unit="part of the loop's time",
-    source="benchmarks/replacements.py, numpy 2.4",
+    source="benchmarks/replacements.py, numpy 2.4: of 16 to 2 048 numbers lists leave 0.24 to 0.41, np.cumsum 0.02 to "
+    "0.08 from 128 on",
     date="2026-11-23",
 )
 """The same of arrays of numpy: over lists at the lower end, by ``np.cumsum`` at the upper."""

@@ -12,6 +12,7 @@ LIBRARY: Final = Library(
     samples=(
         "envs/registration.py",
         "wrappers/common.py",
+        "utils/passive_env_checker.py",
         "vector/async_vector_env.py",
         "vector/utils/shared_memory.py",
     ),

@@ -13,6 +13,7 @@ LIBRARY: Final = Library(
     samples=(
         "data/replay_buffers/storages.py",
         "envs/batched_envs.py",
+        "envs/common.py",
         "envs/transforms/transforms.py",
         "objectives/ppo.py",
         "record/loggers/csv.py",

@@ -53,6 +53,13 @@ class StackTable:
             node, frame = self._places[node]
             yield frame
 
+    def callers(self, node: int) -> Iterator[int]:
+        """Yield the nodes above ``node``, the nearest first."""
+        node, _ = self._places[node]
+        while node != NO_PARENT:
+            yield node
+            node, _ = self._places[node]
+
     def notes(self) -> list[Note]:
         """A remark where there were too many stacks."""
         if not self._is_full:

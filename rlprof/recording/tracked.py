@@ -19,17 +19,13 @@ from rlprof.model.recording import (
     ThreadClock,
 )
 from rlprof.recording import procfs
+from rlprof.recording.clock_trust import ClockTrust
 from rlprof.recording.combine import NodeTime, ThreadWindow, combine
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.samplers.austin import AustinProcess
 from rlprof.recording.samplers.base import ClockStack, ClockTime
 from rlprof.recording.settings import DEFAULT_INTERVAL_US
 from rlprof.recording.stacks import StackTable
-
-TRUSTED_TORN_SHARE = 0.02
-"""Below this share of torn stacks the clock's own stacks are used even where there is an eye.
-The eye books a long operator (``a @ b``) on the next line that calls or loops, since CPython
-runs signal handlers only there; a stack that stands still is never torn, so the clock has it."""
 
 EYE_IS_DUE = 2
 """Intervals of CPU time after which the eye should have looked: if it has not, a long call hides what goes
@@ -44,9 +40,6 @@ process that sleeps from the start. Its time is then the scheduler's, its stack 
 
 BUSY_SHARE = 0.1
 """Of a window, from which on a thread counts as busy."""
-
-_FORGET = 0.9
-"""Weight of the past in the torn share from window to window: half of it is 1.6 s old."""
 
 _AGENT_FOLDER = str(INJECT_DIR) + "/"
 _COUNTED_FOLDER = _AGENT_FOLDER + "rlprof_agent/counted/"
@@ -114,8 +107,7 @@ class TrackedProcess:
         self._stacks = stacks
         self._new_thread = new_thread
         self._threads: dict[int, _ThreadState] = {}
-        self._torn_us = 0.0
-        self._busy_us = 0.0
+        self._trust = ClockTrust(stacks.callers)
         self._eye_us = 0.0
         """CPU time that the eye explained in this window."""
         self._unseen_us = 0.0
@@ -229,8 +221,7 @@ class TrackedProcess:
         main = threads.get(self.pid)
         if main is not None:
             self.clock_covered_us += main.clock_wall_us
-            self._torn_us = self._torn_us * _FORGET + main.torn_us
-            self._busy_us = self._busy_us * _FORGET + main.clock_busy_us
+            self._trust.heard(main.busy, main.torn_us, main.clock_busy_us)
         return threads
 
     def _book(self, stack: ClockStack, time: ClockTime, seen: ThreadWindow) -> None:
@@ -260,15 +251,15 @@ class TrackedProcess:
             return
         self._eye_us = sum(cpu_us for _, cpu_us in stacks)
         seen = threads.setdefault(self.pid, ThreadWindow())
-        seen.trust_clock = (
-            self._marks_torn() and self._torn_us <= TRUSTED_TORN_SHARE * self._busy_us
-        )
         for stack, cpu_us in stacks:
             frames = _without_agent(stack)
             if frames:
                 node = self._stacks.node(frames)
                 # A longer one began in an earlier window, where the clock had to explain it.
                 seen.eye[node] = seen.eye.get(node, 0.0) + min(cpu_us, length_us)
+        self._trust.saw(seen.eye)
+        # The version is known once its agent has announced itself.
+        seen.trust_clock = self._marks_torn() and self._trust.holds
 
     def _marks_torn(self) -> bool:
         version = self.process.python.split(".")[:2]

@@ -53,6 +53,9 @@ _NEAR_LIMIT = range(2 * _ROOM)
 _MODULE_CALL = "_call_impl"
 """Through this method of ``torch.nn.Module`` goes every call of a network."""
 
+_RESUMES = 0x20 | 0x80 | 0x200
+"""Flags of generators and coroutines, which begin in the middle."""
+
 WINDOW_INTERVAL_US = 5_000
 """CPU time between looks while a window of torch's profiler is open: tiny operations fill it fast."""
 
@@ -256,9 +259,13 @@ class StackProbe:
             # Switched on from C code, which nobody is told of.
             aside.step_aside()
             return
+        innermost = frame
+        if frame is not None and _has_not_begun(frame):
+            # What was done until the call is the caller's.
+            frame = frame.f_back
         key = []
         depth = 0
-        innermost = frame
+        leaf = frame
         while frame is not None and depth < layout.MAX_FRAMES:
             # The identity of the code object: hashing one reads all its bytecode.
             key.append(id(frame.f_code))
@@ -273,7 +280,7 @@ class StackProbe:
         cells = self._mailbox.cells
         stack = self._stacks.get(tuple(key))
         if stack is None:
-            stack = self._define(tuple(key), sys._getframe(2))
+            stack = self._define(tuple(key), leaf)
         written = stack >= 0 and self._mailbox.write(
             layout.SAMPLE.pack(layout.TAG_SAMPLE, stack, weight)
         )
@@ -360,6 +367,15 @@ def _full_collections() -> int:
 def is_blocked() -> bool:
     """Tell whether this thread blocks SIGURG."""
     return SIGURG in pthread_sigmask(SIG_BLOCK, ())
+
+
+def _has_not_begun(frame: FrameType) -> bool:
+    """Whether ``frame`` is at the entry of a function, where Python runs signal handlers before the first line."""
+    code = frame.f_code
+    if code.co_flags & _RESUMES or frame.f_back is None:
+        return False
+    # Up to there cells are made: an instruction of two bytes for each, and one for those that are taken over.
+    return frame.f_lasti <= 2 * (len(code.co_cellvars) + bool(code.co_freevars))
 
 
 def is_probe(handler: object) -> bool:
