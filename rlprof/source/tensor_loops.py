@@ -216,6 +216,9 @@ class _Turns:
             return False
         if self._shape is not None and (not self._shape or self._shape[0] <= FEW):
             return False
+        # What is made of an array in the loop was not seen: how many rows it has nobody knows.
+        if self._kind is ARRAYS and self._shape is None:
+            return False
         if self._longest_row() > self._kind.longest_row:
             return False
         for node in self._walk():

@@ -158,3 +158,23 @@ def test_silent_for_few_rows_of_an_array_and_for_long_ones(points: str):
 
 def test_silent_where_the_programs_own_code_is_called_for_each_row():
     assert detect(DETECTOR, a_belief("200,2", "spread"), BELIEF) == []
+
+
+def test_silent_on_what_is_made_of_an_array_in_the_loop():
+    script = Script(
+        "made.py",
+        """
+        import numpy as np
+
+        def lengths(points, found):
+            for k in range(100):
+                moved = points + k
+                found[k] = np.sqrt(moved[k])
+        """,
+    )
+    made, line = script.at("moved = ", "lengths"), script.at("found[k] =", "lengths")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, line).spends(4.0, "env.py:3 step")
+    run.sees(made, points="type=numpy.ndarray shape=100 dtype=f8", k="type=int")
+
+    assert detect(DETECTOR, run, script) == []
