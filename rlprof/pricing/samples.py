@@ -45,10 +45,10 @@ PROBE_ERROR_MOST: Final = calibrated(
 """The same at most."""
 
 KNOCK_ON: Final = calibrated(
-    0.4,
+    0.55,
     unit="part of the saved share",
-    source="benchmarks/knock_on.py: 0.04 to 0.36, whatever the share",
-    date="2026-11-21",
+    source="benchmarks/knock_on.py: 0.04 to 0.36, whatever the share, and 0.53 where a torch program prints at each step",
+    date="2026-11-23",
 )
 """What is left runs faster by up to this: it gets caches, branch predictors and the allocator to itself."""
 

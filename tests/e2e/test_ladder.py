@@ -25,6 +25,8 @@ pytestmark = pytest.mark.alone
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PAIRS = 3
+SLACK = 0.05
+"""What a shared machine may shift a price, or what it is worth. The figures of docs/accuracy.md have none."""
 SPS = re.compile(r"([\d.]+) sps")
 
 
@@ -84,9 +86,9 @@ def test_the_first_finding_is_the_next_change_and_its_price_holds(example, numbe
 
     assert found["id"] == this["finding"]
     # A shared machine drifts between the runs of a pair: the price need not be truer than they are.
-    noise = (max(savings) - min(savings)) / 2
+    slack = max(SLACK, (max(savings) - min(savings)) / 2)
     price = found["saved_share"]
-    assert price["low"] - noise <= median(savings) <= price["high"] + noise, (price, savings)
+    assert price["low"] - slack <= median(savings) <= price["high"] + slack, (price, savings)
 
 
 @pytest.mark.timeout(120)
