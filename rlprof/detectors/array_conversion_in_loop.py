@@ -10,14 +10,12 @@ from functools import partial
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.conversions import (
-    Conversion,
-    Kind,
+from rlprof.detectors.recognisers.conversion_cost import (
     computes_beside,
     costs_nothing,
-    find_conversions,
     is_surely_large,
 )
+from rlprof.detectors.recognisers.conversions import Conversion, Kind, find_conversions
 from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.loop_time import loop_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.gradients import without_gradients
-from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.parameters import Parameters
-from rlprof.source.tensor_loops import ARRAYS, TensorLoop, tensor_loops
-from rlprof.source.values import Values
-from rlprof.units import of_each_step, percent
-
-MIN_SHARE: Final = 0.02
-"""Of the critical time: twice what a report lists."""
+from rlprof.source.tensor_loops import ARRAYS, TENSORS, TensorLoop
 
 REMOVABLE: Final = calibrated(
     Range(0.81, 0.95),
@@ -73,18 +67,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _in_torch(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    values = Values(profile.values)
-    loops = {
-        file: _recursions(tensor_loops(text, values.tensors(file)))
-        for file, text in profile.sources.items()
-    }
-    time = lines_time(profile.steady, lines, loops)
-    total = time.total_us
-    if not whole or total < MIN_SHARE * whole:
+    found = loop_time(profile, TENSORS, _is_recursion)
+    if found is None:
         return
-    loop = loops[time.heaviest.file][time.heaviest.line]
+    loop = found.heaviest
     environments = Parameters(profile.sources, profile.run.command).named(
         "num_envs", "n_envs", "num_environments"
     )
@@ -92,15 +78,14 @@ def _in_torch(profile: Profile) -> Iterable[Finding]:
     removable = WIDE_REMOVABLE if is_wide else REMOVABLE
     if loop.of_one_column:
         removable = ONE_BY_ONE_REMOVABLE
-    sure = time.heaviest.line in without_gradients(profile.sources[time.heaviest.file])
-    each = of_each_step(total, profile.steady_steps)
+    line = found.time.heaviest
+    sure = line.line in without_gradients(profile.sources[line.file])
     yield Finding(
-        title="advantages or returns are reckoned in torch, row by row "
-        f"({short_place(Line(time.heaviest.file, loop.line, ''))})",
-        savings=(Saving(time.nodes, removable),),
-        locations=lines.shown_locations(time.weights, whole),
+        title=f"advantages or returns are reckoned in torch, row by row ({found.place})",
+        savings=(Saving(found.time.nodes, removable),),
+        locations=found.locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent in that loop{each}",
+            found.evidence,
             f"the source shows a recursion from the last row of {loop.tensor} to the first, in small "
             "operations of torch",
             "no gradient is recorded there"
@@ -116,33 +101,17 @@ def _in_torch(profile: Profile) -> Iterable[Finding]:
 
 
 def _in_numpy(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    values = Values(profile.values)
-    loops = {
-        file: {
-            line: loop
-            for line, loop in _recursions(tensor_loops(text, values.arrays(file), ARRAYS)).items()
-            if loop.of_numbers
-        }
-        for file, text in profile.sources.items()
-        if values.has(file)
-    }
-    time = lines_time(profile.steady, lines, loops, ARRAYS.package)
-    if not whole or time.total_us < MIN_SHARE * whole:
+    found = loop_time(profile, ARRAYS, lambda loop: _is_recursion(loop) and loop.of_numbers)
+    if found is None:
         return
-    heaviest = time.heaviest
-    loop = loops[heaviest.file][heaviest.line]
     yield Finding(
-        title="advantages or returns are reckoned in numpy, number by number "
-        f"({short_place(Line(heaviest.file, loop.line, ''))})",
-        savings=(Saving(time.nodes, ARRAY_REMOVABLE),),
-        locations=lines.shown_locations(time.weights, whole),
+        title=f"advantages or returns are reckoned in numpy, number by number ({found.place})",
+        savings=(Saving(found.time.nodes, ARRAY_REMOVABLE),),
+        locations=found.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent in that loop"
-            + of_each_step(time.total_us, profile.steady_steps),
-            f"the source shows a recursion from the last number of {loop.tensor} to the first; it is an array of numpy, "
-            "an item of which costs several of a list",
+            found.evidence,
+            f"the source shows a recursion from the last number of {found.heaviest.tensor} to the first; it is an "
+            "array of numpy, an item of which costs several of a list",
         ),
         fix="Run the same loop over rewards.tolist() and the like, and make one array of the result. Sums without a "
         "discount are np.cumsum(rewards[::-1])[::-1]; discounted ones scipy.signal.lfilter([1], [1, -gamma], "
@@ -151,8 +120,8 @@ def _in_numpy(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _recursions(found: Mapping[int, TensorLoop]) -> dict[int, TensorLoop]:
-    return {line: loop for line, loop in found.items() if loop.goes_backwards}
+def _is_recursion(loop: TensorLoop) -> bool:
+    return loop.goes_backwards
 
 
 DETECTOR: Final = Detector(

@@ -9,11 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.small_arrays import (
-    SmallCalls,
-    calls_by_size,
-    find_small_calls,
-)
+from rlprof.detectors.recognisers.seen_sizes import calls_by_size
+from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

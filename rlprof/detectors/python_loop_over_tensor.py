@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.loop_time import loop_time
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import loops_over_tensors
 from rlprof.device.view import TraceView
@@ -14,13 +14,8 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
-from rlprof.source.tensor_loops import ARRAYS, TensorLoop, tensor_loops
-from rlprof.source.values import Values
-from rlprof.units import count, duration, of_each_step, percent
-
-MIN_SHARE: Final = 0.02
-"""Of the critical time: twice what a report lists."""
+from rlprof.source.tensor_loops import ARRAYS, TENSORS, TensorLoop
+from rlprof.units import count, duration, percent
 
 NUMBERS_REMOVABLE: Final = calibrated(
     Range(0.93, 0.99),
@@ -70,34 +65,20 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
 
 
 def _over_tensors(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    values = Values(profile.values)
-    loops = {
-        file: _one_by_one(tensor_loops(text, values.tensors(file)))
-        for file, text in profile.sources.items()
-    }
-    numbers, rows = (
-        lines_time(profile.steady, lines, _places(loops, of_numbers=kind)) for kind in (True, False)
-    )
-    weights = {**numbers.weights, **rows.weights}
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
+    found = loop_time(profile, TENSORS, _is_one_by_one)
+    if found is None:
         return
-    heaviest = heaviest_line(weights)
-    loop = loops[heaviest.file][heaviest.line]
-    each = of_each_step(total, profile.steady_steps)
+    loop = found.heaviest
+    savings = (
+        Saving(found.nodes(of_numbers=True), NUMBERS_REMOVABLE),
+        Saving(found.nodes(of_numbers=False), ROWS_REMOVABLE),
+    )
     yield Finding(
-        title=f"a Python loop goes through {loop.tensor} one by one "
-        f"({short_place(Line(heaviest.file, loop.line, ''))})",
-        savings=tuple(
-            Saving(time.nodes, removable)
-            for time, removable in ((numbers, NUMBERS_REMOVABLE), (rows, ROWS_REMOVABLE))
-            if time.nodes
-        ),
-        locations=lines.shown_locations(weights, whole),
+        title=f"a Python loop goes through {loop.tensor} one by one ({found.place})",
+        savings=tuple(it for it in savings if it.nodes),
+        locations=found.locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent on its lines{each}",
+            found.evidence,
             "the source shows that no turn needs the one before, and nothing but torch is called on them",
         ),
         fix="Do it for all at once: (a * b).sum(), torch.where(condition, x, y), x[index]. Where the numbers "
@@ -107,27 +88,16 @@ def _over_tensors(profile: Profile) -> Iterable[Finding]:
 
 
 def _over_arrays(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    values = Values(profile.values)
-    loops = {
-        file: _one_by_one(tensor_loops(text, values.arrays(file), ARRAYS))
-        for file, text in profile.sources.items()
-        if values.has(file)
-    }
-    time = lines_time(profile.steady, lines, loops, ARRAYS.package)
-    if not whole or time.total_us < MIN_SHARE * whole:
+    found = loop_time(profile, ARRAYS, _is_one_by_one)
+    if found is None:
         return
-    heaviest = time.heaviest
-    loop = loops[heaviest.file][heaviest.line]
+    loop = found.heaviest
     yield Finding(
-        title=f"a Python loop goes through {loop.tensor} one by one "
-        f"({short_place(Line(heaviest.file, loop.line, ''))})",
-        savings=(Saving(time.nodes, _removable_of_array(loop.turns)),),
-        locations=lines.shown_locations(time.weights, whole),
+        title=f"a Python loop goes through {loop.tensor} one by one ({found.place})",
+        savings=(Saving(found.time.nodes, _removable_of_array(loop.turns)),),
+        locations=found.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent on its lines"
-            + of_each_step(time.total_us, profile.steady_steps),
+            found.evidence,
             f"{loop.tensor} is an array of numpy with {count(loop.turns)} rows, and no turn needs the one before",
         ),
         fix="Do it for all at once: np.exp(-(x - y) ** 2), np.where(condition, x, y), x[index]. Where the numbers are "
@@ -140,18 +110,8 @@ def _removable_of_array(turns: int) -> Range:
     return Range(min(ARRAY_REMOVABLE.low, 1 - ARRAY_COSTS / turns), ARRAY_REMOVABLE.high)
 
 
-def _one_by_one(found: Mapping[int, TensorLoop]) -> dict[int, TensorLoop]:
-    return {line: loop for line, loop in found.items() if not loop.goes_backwards}
-
-
-def _places(
-    loops: Mapping[str, Mapping[int, TensorLoop]], *, of_numbers: bool
-) -> dict[str, frozenset[int]]:
-    """The lines of one kind of loop, by file."""
-    return {
-        file: frozenset(line for line, loop in found.items() if loop.of_numbers is of_numbers)
-        for file, found in loops.items()
-    }
+def _is_one_by_one(loop: TensorLoop) -> bool:
+    return not loop.goes_backwards
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:

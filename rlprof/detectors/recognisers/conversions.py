@@ -37,13 +37,12 @@ from rlprof.syntax.module import (
     variables_assigned,
 )
 
-_JOINERS: Final = frozenset({"stack", "vstack", "hstack", "column_stack"})
-_MAKERS: Final = _JOINERS | frozenset(
+JOINERS: Final = frozenset({"stack", "vstack", "hstack", "column_stack"})
+MAKERS: Final = JOINERS | frozenset(
     {"array", "asarray", "asanyarray", "ascontiguousarray", "fromiter", "tensor", "as_tensor"}
     | {"FloatTensor", "LongTensor", "Tensor"}
 )
-_ARRAYS: Final = ("numpy.ndarray", "torch.Tensor")
-_REDUCERS: Final = frozenset(
+REDUCERS: Final = frozenset(
     {"argmax", "argmin", "argsort", "max", "min", "amax", "amin", "mean", "sum", "std", "var"}
     | {"median", "cumsum", "exp", "dot", "flatnonzero"}
 )
@@ -54,19 +53,7 @@ _NO_COPIES: Final = frozenset({"asarray", "asanyarray", "ascontiguousarray"})
 _ARRAY_LIBRARIES: Final = ("numpy.", "torch.", "jax.numpy.", "cupy.")
 _CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
 
-_TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
-_CONVERTS: Final = (
-    _MAKERS
-    | _REDUCERS
-    | _TAKE_APART
-    | PLAIN_CALLS
-    | {
-        *("tolist", "item", "from_numpy", "numpy", "zip", "astype", "reshape", "to"),
-        *("argmax", "argmin", "index", "dumps"),
-    }
-)
-"""Of what stands on a line, what converts, or goes with it."""
-
+TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
 _REBUILD: Final = frozenset({"list", "dict", "sorted"})
 
 FEW: Final = calibrated(
@@ -76,14 +63,6 @@ FEW: Final = calibrated(
     date="2026-11-21",
 )
 """Up to which a search by hand may be as quick as what takes its place."""
-
-LARGE: Final = calibrated(
-    64,
-    unit="values",
-    source="Python 3.11: np.array of a list of 64 floats takes 1.5 µs, tolist of 64 0.6",
-    date="2026-11-23",
-)
-"""From which on a conversion is what takes the time of a line that calls other things, too."""
 
 _ORDER: Final = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 
@@ -146,99 +125,6 @@ def _calls_beside(conversion: Conversion, module: SourceModule) -> frozenset[str
     ).difference(conversion.calls)
 
 
-def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[str, Value]) -> bool:
-    """Whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, an array
-    of a handful of numbers, a search among such.
-    """
-    if conversion.kind is Kind.SEARCH:
-        sizes = [value.length for value in known.values() if value.items in ("int", "float")]
-        return bool(sizes) and all(size is not None and size <= FEW for size in sizes)
-    if conversion.kind is Kind.FROM_ARRAY:
-        arrays = [value.numbers for value in known.values() if value.is_array]
-        return bool(arrays) and all(size is not None and size <= FEW for size in arrays)
-    given = [
-        value.is_array or (called_name(node) in _JOINERS and value.items in _ARRAYS)
-        for line in conversion.lines
-        for statement in module.statements_at(line)
-        for node in statement.walk()
-        if isinstance(node, ast.Call) and called_name(node) in _MAKERS | _REDUCERS and node.args
-        if (value := value_of(_gathered(node.args[0]), known)) is not None
-    ]
-    return conversion.kind is Kind.TO_ARRAY and bool(given) and all(given)
-
-
-def _gathered(expression: ast.expr) -> ast.expr:
-    """``rows`` of ``list(rows.values())``."""
-    match expression:
-        case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner]):
-            return _gathered(inner)
-        case ast.Call(func=ast.Attribute(value=owner, attr="values"), args=[]):
-            return owner
-    return expression
-
-
-def computes_beside(
-    conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
-) -> bool:
-    """Whether its lines do something else, too, whose time nothing tells from the conversion's: call what was seen to be
-    written in C, or go through a loop in which they call anything.
-    """
-    for line in conversion.lines:
-        for statement in module.statements_at(line):
-            nodes = list(statement.walk())
-            loops = [it for it in nodes if isinstance(it, ast.ListComp | ast.GeneratorExp)]
-            if any(_other_calls(loop.elt, known) for loop in loops):
-                return True
-            if any(_is_in_c(call, known) for it in nodes for call in _other_calls(it, known)):
-                return True
-    return False
-
-
-def _other_calls(node: ast.AST, known: Mapping[str, Value]) -> list[ast.Call]:
-    """The calls in ``node`` that convert nothing."""
-    calls = (it for it in ast.walk(node) if isinstance(it, ast.Call))
-    return [it for it in calls if not _names_of(it, known) & _CONVERTS]
-
-
-def _is_in_c(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    callee = value_of(call.func, known)
-    return callee is not None and callee.is_compiled
-
-
-def _names_of(call: ast.Call, known: Mapping[str, Value]) -> frozenset[str]:
-    """What it calls: as it is written, and as it was seen to be."""
-    callee = value_of(call.func, known)
-    seen = callee.function.rpartition(".")[2] if callee is not None else ""
-    return frozenset({called_name(call), seen})
-
-
-def is_surely_large(
-    conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
-) -> bool:
-    """Whether what it converts was seen to be so much that it takes microseconds."""
-    sizes = [
-        value.numbers if value.is_array else value.length
-        for line in conversion.lines
-        for statement in module.statements_at(line)
-        for node in statement.walk()
-        if (value := _converted(node, known)) is not None
-    ]
-    return any(size is not None and size > LARGE for size in sizes)
-
-
-def _converted(node: ast.AST, known: Mapping[str, Value]) -> Value | None:
-    match node:
-        case ast.Call(func=ast.Attribute(value=owner, attr="tolist")):
-            return value_of(owner, known)
-        case ast.Call(args=[first, *_]) as call if called_name(call) in (
-            _MAKERS | _REDUCERS | _TAKE_APART
-        ):
-            return value_of(first, known)
-        case ast.comprehension(iter=source):
-            return value_of(source, known)
-    return None
-
-
 def _in_function(
     statements: list[Statement],
     attributes: Types,
@@ -294,7 +180,7 @@ def _seen_kind(
     for call in calls if known else ():
         called = callee(call, known, module)
         last = called.name.rpartition(".")[2]
-        if not called.name.startswith(_ARRAY_LIBRARIES) or last not in _MAKERS | _REDUCERS:
+        if not called.name.startswith(_ARRAY_LIBRARIES) or last not in MAKERS | REDUCERS:
             continue
         given = value_of(call.args[0], known)
         if given is not None and given.type in _CONTAINERS and (given.length or 0) > FEW:
@@ -310,12 +196,12 @@ def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[Kind]:
     name = called_name(call)
     first = call.args[0] if call.args else None
     if root_name(call.func) in ARRAY_MODULES:
-        if first is not None and name in _MAKERS | _REDUCERS and is_container(first, types):
+        if first is not None and name in MAKERS | REDUCERS and is_container(first, types):
             yield Kind.TO_ARRAY
         return
-    if name in _TAKE_APART | _REBUILD and first is not None and _is_worked_out(first):
+    if name in TAKE_APART | _REBUILD and first is not None and _is_worked_out(first):
         return
-    if name == "tolist" or (name in _TAKE_APART and mentions_array(call, types)):
+    if name == "tolist" or (name in TAKE_APART and mentions_array(call, types)):
         yield Kind.FROM_ARRAY
     elif isinstance(call.func, ast.Name) and name in ("max", "min") and first is not None:
         yield from _kinds_of_max(call, first, types)
@@ -335,7 +221,7 @@ def _is_worked_out(given: ast.expr) -> bool:
     name = called_name(given)
     if isinstance(given.func, ast.Attribute):
         return name not in VIEWS | {"copy", "get", "tolist"}
-    return name not in _TAKE_APART | _REBUILD | {"zip", "range", "reversed", "set", "filter"}
+    return name not in TAKE_APART | _REBUILD | {"zip", "range", "reversed", "set", "filter"}
 
 
 def _kinds_of_max(call: ast.Call, first: ast.expr, types: Types) -> Iterator[Kind]:
@@ -453,5 +339,5 @@ def _conversion(kind: Kind, statement: Statement) -> Conversion:
         statement.function,
         frozenset(statement.lines),
         frozenset(calls),
-        frozenset(calls - PLAIN_CALLS - _MAKERS - _REDUCERS - {"index", "choice", "tolist"}),
+        frozenset(calls - PLAIN_CALLS - MAKERS - REDUCERS - {"index", "choice", "tolist"}),
     )

@@ -10,16 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from rlprof.model.calibration import calibrated
-from rlprof.source.callees import callee
 from rlprof.source.container_types import name_key, root_name
-from rlprof.source.values import Value, value_of
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
-    SourceModule,
     Statement,
     called_name,
     parse,
@@ -70,11 +67,9 @@ _ON_VALUES: Final = frozenset(
     | {"minimum", "float32", "float64", "int32", "int64", "bool_"}
 )
 _DRAWS: Final = frozenset({"rand", "random", "uniform", "randint", "normal", "choice", "randn"})
-_OF_SHAPE: Final = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
-_OF_BOUNDS: Final = frozenset({"arange", "linspace", "eye", "identity", "tri", "indices"})
-"""What makes an array of more numbers than it is given."""
-_ARRAY: Final = frozenset({"array", "asarray"})
-_SCALAR_CALLS: Final = frozenset({"float", "int", "len", "bool", "abs", "round"})
+OF_SHAPE: Final = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
+ARRAY: Final = frozenset({"array", "asarray"})
+SCALAR_CALLS: Final = frozenset({"float", "int", "len", "bool", "abs", "round"})
 _SCALAR_MODULES: Final = frozenset({"math", "random"})
 _SCALAR_TYPES: Final = frozenset({"float", "int", "bool"})
 
@@ -135,9 +130,9 @@ def _small_calls(statement: Statement, sizes: Mapping[str, str]) -> SmallCalls |
             continue
         name = called_name(node)
         if root_name(node.func) not in _NUMPY:
-            cheap = name in _SCALAR_CALLS | {"min", "max"}
+            cheap = name in SCALAR_CALLS | {"min", "max"}
             whole = whole and (cheap or root_name(node.func) in _SCALAR_MODULES)
-        elif name not in _ARRAY:
+        elif name not in ARRAY:
             # What is kept as an array has to be one: the observation that a step returns.
             names[_size_of_arguments(node, sizes)].add(name)
     if any(_is_few(it, sizes) for it in statement.walk()):
@@ -237,13 +232,13 @@ def _widest(parts: Iterable[str]) -> str:
 
 def _size_of_call(call: ast.Call, sizes: Mapping[str, str]) -> str:
     name, root = called_name(call), root_name(call.func)
-    if root in _SCALAR_MODULES or (isinstance(call.func, ast.Name) and name in _SCALAR_CALLS):
+    if root in _SCALAR_MODULES or (isinstance(call.func, ast.Name) and name in SCALAR_CALLS):
         return _Size.NUMBER
     if root not in _NUMPY:
         return _Size.UNKNOWN
-    if name in _ARRAY and call.args:
+    if name in ARRAY and call.args:
         return _size(call.args[0], sizes)
-    if name in _OF_SHAPE and call.args:
+    if name in OF_SHAPE and call.args:
         return _size_of_shape(call.args[0])
     if name in _DRAWS:
         return _Size.NUMBER if _draws_one(call, sizes) else _Size.UNKNOWN
@@ -259,13 +254,13 @@ def _size_of_result(call: ast.Call, sizes: Mapping[str, str]) -> str:
 
 
 def _size_of_shape(shape: ast.expr) -> str:
-    count = _elements_of(shape)
+    count = elements_of(shape)
     if count is None:
         return _Size.UNKNOWN
     return _Size.FEW if count <= FEW else _Size.MANY
 
 
-def _elements_of(shape: ast.expr) -> int | None:
+def elements_of(shape: ast.expr) -> int | None:
     """Elements of an array of ``shape``, or one dimension of it; None where the text does not tell."""
     parts = shape.elts if isinstance(shape, ast.Tuple | ast.List) else [shape]
     count = 1
@@ -336,72 +331,3 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     elif isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
         for part, given in zip(target.elts, value.elts, strict=True):
             yield name_key(part), given
-
-
-class SeenSizes(NamedTuple):
-    """Functions of numpy that statements call, by what was seen there."""
-
-    small: frozenset[str]
-    """Last names of those that were given one number or a few."""
-    large: frozenset[str]
-    is_whole: bool
-    """Whether nothing else is called."""
-
-
-def calls_by_size(
-    statements: Iterable[Statement], known: Mapping[str, Value], module: SourceModule | None
-) -> SeenSizes:
-    small: set[str] = set()
-    large: set[str] = set()
-    is_whole = True
-    for statement in statements:
-        for call in (it for it in statement.walk() if isinstance(it, ast.Call)):
-            called = callee(call, known, module)
-            name = called.name.rpartition(".")[2] or called_name(call)
-            if not called.name.startswith("numpy.") or not call.args:
-                is_whole = is_whole and (name in _SCALAR_CALLS | {"min", "max"} or called.is_python)
-                continue
-            # What is kept as an array has to be one: the observation that a step returns.
-            if name in _ARRAY:
-                continue
-            given = call.args[0]
-            is_made = name in _OF_SHAPE | _OF_BOUNDS
-            numbers = (
-                (_elements_of(given) if len(call.args) == 1 else None)
-                if is_made
-                else _seen_numbers(given, known, module)
-            )
-            if numbers is None:
-                is_whole = False
-            else:
-                (small if numbers <= FEW else large).add(name)
-    return SeenSizes(
-        frozenset(small - large), frozenset(large), is_whole and bool(small) and not large
-    )
-
-
-def _seen_numbers(
-    expression: ast.expr, known: Mapping[str, Value], module: SourceModule | None
-) -> int | None:
-    """How many numbers an expression is at most; None where something in it was not seen."""
-    value = value_of(expression, known)
-    if value is not None:
-        return value.numbers
-    match expression:
-        case ast.Constant(int() | float()):
-            return 1
-        case ast.UnaryOp(operand=operand) | ast.Subscript(value=operand):
-            return _seen_numbers(operand, known, module)
-        case ast.BinOp(left=left, right=right):
-            parts: list[ast.expr] = [left, right]
-        case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            sizes = [_seen_numbers(it, known, module) for it in elements]
-            return None if None in sizes else sum(filter(None, sizes))
-        case ast.Call(args=[_, *_] as arguments) as call if callee(
-            call, known, module
-        ).name.startswith("numpy."):
-            parts = arguments
-        case _:
-            return None
-    sizes = [_seen_numbers(it, known, module) for it in parts]
-    return None if None in sizes else max(filter(None, sizes), default=None)

@@ -4,11 +4,11 @@ import pytest
 
 from rlprof.detectors.gae_loop import (
     DETECTOR,
-    MIN_SHARE,
     ONE_BY_ONE_REMOVABLE,
     REMOVABLE,
     WIDE_REMOVABLE,
 )
+from rlprof.detectors.recognisers.loop_time import MIN_SHARE
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, detect, lines_of, ranked

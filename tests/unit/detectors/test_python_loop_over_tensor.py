@@ -4,10 +4,10 @@ import pytest
 
 from rlprof.detectors.python_loop_over_tensor import (
     DETECTOR,
-    MIN_SHARE,
     NUMBERS_REMOVABLE,
     ROWS_REMOVABLE,
 )
+from rlprof.detectors.recognisers.loop_time import MIN_SHARE
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of, ranked
@@ -60,7 +60,7 @@ def test_names_the_tensor_and_the_loop():
     assert finding.title == f"a Python loop goes through errors one by one (replay.py:{loop})"
     assert set(lines_of(finding)) == {REPLAY.line("if errors"), REPLAY.line("errors[i].sqrt")}
     assert finding.evidence == (
-        "40 % of the steady time is spent on its lines, 4 ms a step",
+        "40 % of the steady time is spent in that loop, 4 ms a step",
         "the source shows that no turn needs the one before, and nothing but torch is called on them",
     )
     assert finding.savings[0].removable == NUMBERS_REMOVABLE

@@ -1,0 +1,136 @@
+"""What a conversion costs, by the values that were seen where it stands."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Final
+
+from rlprof.detectors.recognisers.conversions import (
+    FEW,
+    JOINERS,
+    MAKERS,
+    REDUCERS,
+    TAKE_APART,
+    Conversion,
+    Kind,
+)
+from rlprof.model.calibration import calibrated
+from rlprof.source.container_types import PLAIN_CALLS
+from rlprof.source.values import Value, value_of
+from rlprof.syntax.module import SourceModule, called_name
+
+_ARRAYS: Final = ("numpy.ndarray", "torch.Tensor")
+
+_CONVERTS: Final = (
+    MAKERS
+    | REDUCERS
+    | TAKE_APART
+    | PLAIN_CALLS
+    | {
+        *("tolist", "item", "from_numpy", "numpy", "zip", "astype", "reshape", "to"),
+        *("argmax", "argmin", "index", "dumps"),
+    }
+)
+"""Of what stands on a line, what converts, or goes with it."""
+
+LARGE: Final = calibrated(
+    64,
+    unit="values",
+    source="Python 3.11: np.array of a list of 64 floats takes 1.5 µs, tolist of 64 0.6",
+    date="2026-11-23",
+)
+"""From which on a conversion is what takes the time of a line that calls other things, too."""
+
+
+def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[str, Value]) -> bool:
+    """Whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, an array
+    of a handful of numbers, a search among such.
+    """
+    if conversion.kind is Kind.SEARCH:
+        sizes = [value.length for value in known.values() if value.items in ("int", "float")]
+        return bool(sizes) and all(size is not None and size <= FEW for size in sizes)
+    if conversion.kind is Kind.FROM_ARRAY:
+        arrays = [value.numbers for value in known.values() if value.is_array]
+        return bool(arrays) and all(size is not None and size <= FEW for size in arrays)
+    given = [
+        value.is_array or (called_name(node) in JOINERS and value.items in _ARRAYS)
+        for line in conversion.lines
+        for statement in module.statements_at(line)
+        for node in statement.walk()
+        if isinstance(node, ast.Call) and called_name(node) in MAKERS | REDUCERS and node.args
+        if (value := value_of(_gathered(node.args[0]), known)) is not None
+    ]
+    return conversion.kind is Kind.TO_ARRAY and bool(given) and all(given)
+
+
+def _gathered(expression: ast.expr) -> ast.expr:
+    """``rows`` of ``list(rows.values())``."""
+    match expression:
+        case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner]):
+            return _gathered(inner)
+        case ast.Call(func=ast.Attribute(value=owner, attr="values"), args=[]):
+            return owner
+    return expression
+
+
+def computes_beside(
+    conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
+) -> bool:
+    """Whether its lines do something else, too, whose time nothing tells from the conversion's: call what was seen to be
+    written in C, or go through a loop in which they call anything.
+    """
+    for line in conversion.lines:
+        for statement in module.statements_at(line):
+            nodes = list(statement.walk())
+            loops = [it for it in nodes if isinstance(it, ast.ListComp | ast.GeneratorExp)]
+            if any(_other_calls(loop.elt, known) for loop in loops):
+                return True
+            if any(_is_in_c(call, known) for it in nodes for call in _other_calls(it, known)):
+                return True
+    return False
+
+
+def _other_calls(node: ast.AST, known: Mapping[str, Value]) -> list[ast.Call]:
+    """The calls in ``node`` that convert nothing."""
+    calls = (it for it in ast.walk(node) if isinstance(it, ast.Call))
+    return [it for it in calls if not _names_of(it, known) & _CONVERTS]
+
+
+def _is_in_c(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    callee = value_of(call.func, known)
+    return callee is not None and callee.is_compiled
+
+
+def _names_of(call: ast.Call, known: Mapping[str, Value]) -> frozenset[str]:
+    """What it calls: as it is written, and as it was seen to be."""
+    callee = value_of(call.func, known)
+    seen = callee.function.rpartition(".")[2] if callee is not None else ""
+    return frozenset({called_name(call), seen})
+
+
+def is_surely_large(
+    conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
+) -> bool:
+    """Whether what it converts was seen to be so much that it takes microseconds."""
+    sizes = [
+        value.numbers if value.is_array else value.length
+        for line in conversion.lines
+        for statement in module.statements_at(line)
+        for node in statement.walk()
+        if (value := _converted(node, known)) is not None
+    ]
+    return any(size is not None and size > LARGE for size in sizes)
+
+
+def _converted(node: ast.AST, known: Mapping[str, Value]) -> Value | None:
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="tolist")):
+            return value_of(owner, known)
+        case ast.Call(args=[first, *_]) as call if called_name(call) in (
+            MAKERS | REDUCERS | TAKE_APART
+        ):
+            return value_of(first, known)
+        case ast.comprehension(iter=source):
+            return value_of(source, known)
+    return None

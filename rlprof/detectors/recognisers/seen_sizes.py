@@ -1,0 +1,90 @@
+"""Calls of numpy on a few numbers, by the values that were seen there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from rlprof.detectors.recognisers.small_arrays import (
+    ARRAY,
+    FEW,
+    OF_SHAPE,
+    SCALAR_CALLS,
+    elements_of,
+)
+from rlprof.source.callees import callee
+from rlprof.source.values import Value, value_of
+from rlprof.syntax.module import SourceModule, Statement, called_name
+
+_OF_BOUNDS: Final = frozenset({"arange", "linspace", "eye", "identity", "tri", "indices"})
+"""What makes an array of more numbers than it is given."""
+
+
+class SeenSizes(NamedTuple):
+    """Functions of numpy that statements call, by what was seen there."""
+
+    small: frozenset[str]
+    """Last names of those that were given one number or a few."""
+    large: frozenset[str]
+    is_whole: bool
+    """Whether nothing else is called."""
+
+
+def calls_by_size(
+    statements: Iterable[Statement], known: Mapping[str, Value], module: SourceModule | None
+) -> SeenSizes:
+    small: set[str] = set()
+    large: set[str] = set()
+    is_whole = True
+    for statement in statements:
+        for call in (it for it in statement.walk() if isinstance(it, ast.Call)):
+            called = callee(call, known, module)
+            name = called.name.rpartition(".")[2] or called_name(call)
+            if not called.name.startswith("numpy.") or not call.args:
+                is_whole = is_whole and (name in SCALAR_CALLS | {"min", "max"} or called.is_python)
+                continue
+            # What is kept as an array has to be one: the observation that a step returns.
+            if name in ARRAY:
+                continue
+            given = call.args[0]
+            is_made = name in OF_SHAPE | _OF_BOUNDS
+            numbers = (
+                (elements_of(given) if len(call.args) == 1 else None)
+                if is_made
+                else _seen_numbers(given, known, module)
+            )
+            if numbers is None:
+                is_whole = False
+            else:
+                (small if numbers <= FEW else large).add(name)
+    return SeenSizes(
+        frozenset(small - large), frozenset(large), is_whole and bool(small) and not large
+    )
+
+
+def _seen_numbers(
+    expression: ast.expr, known: Mapping[str, Value], module: SourceModule | None
+) -> int | None:
+    """How many numbers an expression is at most; None where something in it was not seen."""
+    value = value_of(expression, known)
+    if value is not None:
+        return value.numbers
+    match expression:
+        case ast.Constant(int() | float()):
+            return 1
+        case ast.UnaryOp(operand=operand) | ast.Subscript(value=operand):
+            return _seen_numbers(operand, known, module)
+        case ast.BinOp(left=left, right=right):
+            parts: list[ast.expr] = [left, right]
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            sizes = [_seen_numbers(it, known, module) for it in elements]
+            return None if None in sizes else sum(filter(None, sizes))
+        case ast.Call(args=[_, *_] as arguments) as call if callee(
+            call, known, module
+        ).name.startswith("numpy."):
+            parts = arguments
+        case _:
+            return None
+    sizes = [_seen_numbers(it, known, module) for it in parts]
+    return None if None in sizes else max(filter(None, sizes), default=None)
