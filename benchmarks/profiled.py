@@ -24,7 +24,9 @@ SETTLED_S = 35.0
 
 LOOK_S = 0.5
 
-_CHECKOUT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from rlprof.cli import main; main()"
+_CHECKOUT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from rlprof.cli.commands import main; main()"
+)
 
 BARE = "bare"
 PY_SPY = "py-spy"

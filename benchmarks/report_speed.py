@@ -22,7 +22,7 @@ from rlprof.units import size
 
 PROFILE = (
     "import cProfile, pstats, sys\n"
-    "from rlprof.cli import main\n"
+    "from rlprof.cli.commands import main\n"
     "profile = cProfile.Profile()\n"
     "try:\n"
     "    profile.runcall(main)\n"

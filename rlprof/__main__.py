@@ -22,7 +22,14 @@ def main() -> None:
     _leave_tracing_to_the_target()
     with suppress(OSError):  # The working directory is gone.
         _stay_clear_of_others()
-    from rlprof.cli import main as run
+    try:
+        from rlprof.cli.commands import main as run
+    except Exception as error:
+        from rlprof.cli.last_resort import is_needed, train_as_typed
+
+        if not is_needed():
+            raise
+        train_as_typed(error)
 
     _heed_interrupts(by_default)
     try:

@@ -125,7 +125,7 @@ def ordinary_user(arena: Arena) -> OrdinaryUser:
     for python in found:
         try:
             ended = arena.run(
-                [python, "-c", "import rlprof.cli, rlprof.recording.recorder"],
+                [python, "-c", "import rlprof.cli.commands, rlprof.recording.recorder"],
                 env=environment,
                 user=ANOTHER_USER,
             )

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 from rlprof.cli.command import program_to_measure
 from rlprof.cli.output import check_output, say
 from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Target, TargetKind, nothing_to_run
+from rlprof.cli.target import nothing_to_run
+from rlprof.cli.target_words import Target, TargetKind
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, UsageError
 
 if TYPE_CHECKING:

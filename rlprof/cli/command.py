@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlprof.cli.target import Target, TargetKind
+from rlprof.cli.target_words import Target, TargetKind
 from rlprof.errors import LaunchError, UsageError
 from rlprof.inputs import open_input
 

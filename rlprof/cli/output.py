@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias, cast
 import typer
 
 from rlprof.errors import OutputError, UsageError
-from rlprof.recording.room import PIECE, takes_more
 
 if TYPE_CHECKING:
     from rlprof.documents.blocks import Block
@@ -41,9 +40,6 @@ Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace FILE if
 
 _MAX_WIDTH: Final = 110
 """Columns of a report at most, however wide the terminal: long lines are hard to read."""
-
-LINE_S: Final = 0.05
-"""For a stream to take a line: a training waits behind it."""
 
 
 def run_path(given: Path | None) -> Path:
@@ -227,21 +223,6 @@ def show_to_the_reader(text: str) -> None:
 def say(text: str) -> None:
     """A line on how far something has come, or on what did not stop it, to stderr."""
     typer.echo(text, err=True)
-
-
-def say_in_time(text: str, within_s: float = LINE_S) -> None:
-    """Write to stderr what it takes, each piece ``within_s``: where nobody reads it, neither a training nor its end waits
-    for that.
-
-    Straight to the descriptor, which is to be the training's as it is: nothing may be left in a buffer.
-    """
-    if sys.stderr is None:
-        return
-    descriptor = sys.stderr.fileno()
-    rest = text.encode(sys.stderr.encoding, "replace")
-    with suppress(OSError):
-        while rest and takes_more(descriptor, within_s):
-            rest = rest[os.write(descriptor, rest[:PIECE]) :]
 
 
 def _cannot_print(why: str) -> OutputError:

@@ -11,13 +11,15 @@ import traceback
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rlprof.cli.command import command_of, script_name
+from rlprof.cli.hurried import say_in_time
+from rlprof.cli.last_resort import not_begun, train_without
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import say_in_time, terminal_options
+from rlprof.cli.output import terminal_options
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, nothing_to_run, target_of
 from rlprof.errors import OutputError, RlprofError, UsageError
@@ -155,7 +157,7 @@ def run(
     except OutputError as error:
         if run_file is not None:
             give_back(run_file)
-        _train_without(command, error)
+        train_without(command, error)
     # Whatever happens from here on, the training's own exit code is what we end with.
     for signum in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(signum) is signal.SIG_DFL:
@@ -188,11 +190,7 @@ def _import_what_records() -> None:
         import rlprof.cli.run_files
         import rlprof.recording.recorder  # noqa: F401 - later ones find both
     except (Exception, SystemExit) as error:
-        raise OutputError(
-            f"the recording could not begin: {type(error).__name__}: {error}",
-            slug="recording-not-begun",
-            hint="`python -E -m rlprof` runs it without your PYTHONPATH",
-        ) from error
+        raise not_begun(error) from error
 
 
 def _record(settings: RecordingSettings, only_the_targets: frozenset[int]) -> RunEnd:
@@ -201,20 +199,6 @@ def _record(settings: RecordingSettings, only_the_targets: frozenset[int]) -> Ru
     from rlprof.recording.recorder import record
 
     return record(settings, when_started=partial(let_go_of, only_the_targets))
-
-
-def _train_without(command: tuple[str, ...], error: OutputError) -> NoReturn:
-    """Become the training: what rlprof cannot record still trains.
-
-    Raises ``LaunchError`` when there is no such program.
-    """
-    from rlprof.recording.target import become
-
-    say_in_time(
-        f"rlprof: not recorded: {error.message}\n  The training runs without rlprof. {error.hint}\n"
-        f"  {error.see}\n"
-    )
-    become(command)
 
 
 def _die_of(signum: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import secrets
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
@@ -58,7 +57,7 @@ def give_back(run_file: Path) -> None:
 def point_latest_at(run_file: Path) -> None:
     """Make ``run_file`` the one that commands take when none is named; at no moment is there none."""
     latest = run_file.with_name(LATEST.name)
-    link = latest.with_name(f".{LATEST.name}-{secrets.token_hex(8)}")
+    link = latest.with_name(f".{LATEST.name}-{os.urandom(8).hex()}")
     # Only a convenience: every command also takes the file's name.
     with suppress(OSError):
         link.symlink_to(run_file.name)

@@ -17,14 +17,8 @@ from rlprof.cli.command import command_of, script_name
 from rlprof.cli.output import Force, check_output, in_words, say, show, write_output
 from rlprof.cli.run_files import new_run_file, point_latest_at
 from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import (
-    Interpreter,
-    SpsPattern,
-    StepsFrom,
-    Target,
-    nothing_to_run,
-    target_of,
-)
+from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
+from rlprof.cli.target_words import Target
 from rlprof.errors import RlprofError, RunFileError, UsageError
 
 if TYPE_CHECKING:

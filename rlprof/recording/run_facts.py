@@ -18,7 +18,7 @@ from rlprof.recording.settings import RecordingSettings
 def run_info(
     settings: RecordingSettings, *, started_unix_s: float, gpus: GpuReader | None
 ) -> RunInfo:
-    cwd = os.getcwd()  # noqa: PTH109 - a text is wanted
+    cwd = os.readlink("/proc/self/cwd")  # noqa: PTH115 - a text is wanted, of one that was deleted, too
     interval = settings.interval_us
     return RunInfo(
         id=secrets.token_hex(8),

@@ -20,7 +20,7 @@ def broken(*arguments, **keywords):
 
 rlprof.report.build.build_report = broken
 
-from rlprof.cli import main
+from rlprof.cli.commands import main
 main()
 """
 

@@ -24,7 +24,7 @@ def broken(*arguments, **keywords):
 for owner, name in [{places}]:
     setattr(owner, name, broken)
 
-from rlprof.cli import main
+from rlprof.cli.commands import main
 main()
 """
 

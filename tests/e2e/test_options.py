@@ -216,7 +216,7 @@ def test_a_command(write, rlprof_run):
 
 def test_both_forms_of_the_command_line_are_the_same(write, tmp_path):
     script = write(TRAIN)
-    entry = [sys.executable, "-c", "from rlprof.cli import main; main()"]
+    entry = [sys.executable, "-c", "from rlprof.cli.commands import main; main()"]
     for number, program in enumerate([entry, cli()]):
         run_file = tmp_path / f"{number}.rlprof"
         answer = subprocess.run(

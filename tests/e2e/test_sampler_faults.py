@@ -170,7 +170,7 @@ def _start_as_nobody(start, script: Path):
         "HOME": str(script.parent),
     }
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
-    probe = [*user, python, "-c", "import rlprof.cli"]
+    probe = [*user, python, "-c", "import rlprof.cli.commands"]
     can = shutil.which("setpriv") and subprocess.run(
         probe, env={**os.environ, **env}, capture_output=True, check=False
     )

@@ -144,7 +144,7 @@ def test_a_recorder_that_cannot_begin_trains(write, tmp_path):
         "from rlprof.recording import recorder\n"
         "def find_gpus(environment):\n    raise ZeroDivisionError('a planted bug')\n"
         "recorder.find_gpus = find_gpus\n"
-        "from rlprof.cli import main\nmain()\n"
+        "from rlprof.cli.commands import main\nmain()\n"
     )
 
     answer = subprocess.run(

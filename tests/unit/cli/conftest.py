@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from rlprof.cli import main
+from rlprof.cli.commands import main
 
 
 class Answer(NamedTuple):

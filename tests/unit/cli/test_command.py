@@ -8,7 +8,7 @@ import pytest
 
 from rlprof.cli.command import command_of
 from rlprof.cli.step_sources import pattern_of
-from rlprof.cli.target import Target, TargetKind
+from rlprof.cli.target_words import Target, TargetKind
 from rlprof.errors import LaunchError, UsageError
 
 

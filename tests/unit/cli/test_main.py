@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import rlprof
-import rlprof.cli
-from rlprof.cli import COMMANDS, ISSUES_URL
+import rlprof.cli.commands
+from rlprof.cli.commands import COMMANDS, ISSUES_URL
 from rlprof.errors import EXIT_ERROR, EXIT_LAUNCH_FAILED, EXIT_USAGE, LaunchError
 
 HEAVY = {"jinja2", "msgspec", "numpy", "psutil", "rich", "sqlite3"}
@@ -22,7 +22,7 @@ def fail_with(monkeypatch, error: BaseException) -> None:
     def app(**_):
         raise error
 
-    monkeypatch.setattr(rlprof.cli, "_app", lambda: app)
+    monkeypatch.setattr(rlprof.cli.commands, "_app", lambda: app)
 
 
 def test_version(command_line):
@@ -48,7 +48,7 @@ def test_overview_shows_whole_sentences_at_80_columns(command_line, monkeypatch)
 
 
 def test_nothing_heavy_is_imported_for_the_help():
-    program = "import sys, rlprof.cli; rlprof.cli._app(); print(*sys.modules)"
+    program = "import sys, rlprof.cli.commands; rlprof.cli.commands._app(); print(*sys.modules)"
 
     answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
@@ -100,7 +100,9 @@ def test_bad_usage_ends_with_its_own_code(command_line, line):
     assert answer.stderr.startswith("Usage: rlprof")
 
 
-@pytest.mark.parametrize("start", [["-m", "rlprof"], ["-c", "from rlprof.cli import main; main()"]])
+@pytest.mark.parametrize(
+    "start", [["-m", "rlprof"], ["-c", "from rlprof.cli.commands import main; main()"]]
+)
 def test_both_ways_to_start_it(start):
     answer = subprocess.run(
         [sys.executable, *start, "--version"],

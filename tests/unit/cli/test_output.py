@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.cli.hurried import say_in_time
 from rlprof.cli.output import (
     check_output,
     run_path,
-    say_in_time,
     show,
     show_to_the_reader,
     terminal_options,

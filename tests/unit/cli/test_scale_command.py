@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.cli.scale import climbing_order, with_argument, with_count, worker_counts
-from rlprof.cli.target import Target, TargetKind
+from rlprof.cli.target_words import Target, TargetKind
 from rlprof.errors import EXIT_USAGE, UsageError
 
 

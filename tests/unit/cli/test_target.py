@@ -3,8 +3,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.main import get_command
 
-from rlprof.cli.target import Target, TargetKind, split
+from rlprof.cli import last_resort
+from rlprof.cli.commands import _app
+from rlprof.cli.target_words import Target, TargetKind, split
 
 VALUE_OPTIONS = frozenset({"--label", "-o", "--output"})
 
@@ -40,3 +43,11 @@ def test_arguments_of_the_script_stay_as_they_are(arguments, own_options):
 
     assert own == own_options
     assert target.words == ("train.py", *arguments)
+
+
+def test_the_last_resort_knows_which_options_take_a_value():
+    command = get_command(_app()).commands["run"]
+
+    with_value = [it for it in command.params if it.param_type_name == "option" and not it.is_flag]
+
+    assert frozenset(name for it in with_value for name in it.opts) == last_resort.VALUE_OPTIONS

@@ -1,0 +1,72 @@
+"""The training without rlprof: what cannot be recorded still trains.
+
+It imports as little as it can: the command line itself may be what cannot be imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final, NoReturn
+
+from rlprof.cli.command import command_of
+from rlprof.cli.hurried import say_in_time
+from rlprof.cli.target_words import split
+from rlprof.errors import OutputError, RlprofError
+
+VALUE_OPTIONS: Final = frozenset(
+    {"-o", "--output", "--label", "--python", "--interval", "--duration", "--sps-pattern"}
+    | {"--steps-from", "--torch", "--torch-steps", "--austin"}
+)
+"""Options of ``rlprof run`` that take the next word as their value."""
+
+_ONLY_TELL: Final = frozenset({"-h", "--help"})
+"""With one of these nothing is to be run."""
+
+
+def train_without(command: Sequence[str], error: OutputError) -> NoReturn:
+    """Become the training; raises ``LaunchError`` when there is no such program."""
+    from rlprof.recording.target import become
+
+    say_in_time(
+        f"rlprof: not recorded: {error.message}\n  The training runs without rlprof. {error.hint}\n"
+        f"  {error.see}\n"
+    )
+    become(command)
+
+
+def not_begun(error: BaseException) -> OutputError:
+    """What is told of ``error``, which came before anything was recorded."""
+    return OutputError(
+        f"the recording could not begin: {type(error).__name__}: {error}",
+        slug="recording-not-begun",
+        hint="Libraries in LD_LIBRARY_PATH or PYTHONPATH may hide those that rlprof needs: start it without them",
+    )
+
+
+def is_needed() -> bool:
+    """Whether this is ``rlprof run``, and nothing of a recording has begun: what fails later is seen to there."""
+    return sys.argv[1:2] == ["run"] and "rlprof.recording.recorder" not in sys.modules
+
+
+def train_as_typed(error: BaseException) -> NoReturn:
+    """Become the training that the command line names, where not even that could be read; raises ``error`` where it names none."""
+    own, target = split(sys.argv[2:], VALUE_OPTIONS)
+    if not target.words or not _ONLY_TELL.isdisjoint(own):
+        raise error
+    try:
+        train_without(command_of(target, _python(own)), not_begun(error))
+    except RlprofError as missing:
+        say_in_time(f"rlprof: error: {missing.message}\n  {missing.hint}\n  {missing.see}\n")
+        sys.exit(missing.exit_code)
+
+
+def _python(own: Sequence[str]) -> Path | None:
+    """The value of ``--python``."""
+    for word, following in zip_longest(own, own[1:], fillvalue=""):
+        name, equals, value = word.partition("=")
+        if name == "--python":
+            return Path(value if equals else following)
+    return None
