@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -22,7 +22,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.values import Values
-from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, called_name, parse, variables_assigned
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -191,10 +191,16 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
     for loop in ast.walk(module.tree):
         if not isinstance(loop, ast.For):
             continue
-        moves = [it for it in loop.body if _moves(it, loop, state_names)]
-        if moves and len(moves) == len(loop.body):
+        names = _names_of(loop)
+        made = variables_assigned(*loop.body)
+        moves = [it for it in loop.body if _moves(it, loop, names, state_names)]
+        others = [it for it in loop.body if it not in moves and not _makes_a_variable(it)]
+        is_of_two = _zips_parameters(loop.iter) or any(
+            _reads_by_name(it, names) for it in loop.body
+        )
+        if moves and not others and is_of_two:
             last = loop.end_lineno or loop.lineno
-            update = TargetUpdate(loop.lineno, _moved_by(moves, _names_of(loop)))
+            update = TargetUpdate(loop.lineno, _moved_by(loop.body, names | made))
             found |= dict.fromkeys(range(loop.lineno, last + 1), update)
     return found
 
@@ -213,31 +219,59 @@ def _seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate
     return TargetUpdate(loop.lineno, _moved_by([statement.node], names))
 
 
-def _moves(statement: ast.stmt, loop: ast.For, state_names: frozenset[str]) -> bool:
-    """Whether a statement of the loop changes a parameter of one network by that of another."""
-    names = _names_of(loop)
+def _moves(
+    statement: ast.stmt, loop: ast.For, names: set[str], state_names: frozenset[str]
+) -> bool:
+    """Whether a statement of the loop changes a parameter of a network."""
     if _zips_parameters(loop.iter):
         # What a gradient moves is a network that learns.
         if any(isinstance(it, ast.Attribute) and it.attr == "grad" for it in ast.walk(statement)):
             return False
-        if isinstance(statement, ast.Assign):
-            return any(_is_data_of(it, names) for it in statement.targets)
-        return isinstance(statement, ast.Expr) and _changes_parameter(statement.value, names)
-    if not _goes_through_state(loop.iter, state_names) or not isinstance(statement, ast.Assign):
+        changes = _is_data_of
+    elif _goes_through_state(loop.iter, state_names):
+        changes = _is_item
+    else:
         return False
-    reads = [it for it in ast.walk(statement.value) if _is_item(it, names)]
-    return bool(reads) and all(_is_item(it, names) for it in statement.targets)
+    if isinstance(statement, ast.Assign):
+        return all(changes(it, names) for it in statement.targets)
+    return isinstance(statement, ast.Expr) and _changes_parameter(statement.value, names)
+
+
+def _makes_a_variable(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign) and all(
+        isinstance(it, ast.Name) for it in statement.targets
+    )
+
+
+def _reads_by_name(statement: ast.stmt, names: set[str]) -> bool:
+    """Whether it takes what another network has of the name: ``source[key]``."""
+    match statement:
+        case ast.Assign(value=value):
+            given = [value]
+        case ast.Expr(value=value):
+            given = list(_given_in_place(value))
+        case _:
+            return False
+    return any(_is_item(it, names) for part in given for it in ast.walk(part))
+
+
+def _given_in_place(call: ast.expr) -> Iterator[ast.expr]:
+    """Yield the arguments of calls, one on what the other gives."""
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        yield from call.args
+        call = call.func.value
 
 
 def _changes_parameter(expression: ast.expr, names: set[str]) -> bool:
-    """Whether it is in-place calls, one on what the other gives, on a parameter or its ``data``."""
+    """Whether it is in-place calls, one on what the other gives, on a parameter, its ``data`` or an item of its name."""
     changed = expression
     while isinstance(changed, ast.Call) and isinstance(changed.func, ast.Attribute):
         if changed.func.attr not in _IN_PLACE:
             return False
         changed = changed.func.value
-    is_name = isinstance(changed, ast.Name) and changed.id in names
-    return changed is not expression and (is_name or _is_data_of(changed, names))
+    is_one = isinstance(changed, ast.Name) and changed.id in names
+    is_one = is_one or _is_item(changed, names) or _is_data_of(changed, names)
+    return changed is not expression and is_one
 
 
 def _names_of(loop: ast.For) -> set[str]:

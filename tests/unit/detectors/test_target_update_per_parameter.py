@@ -96,6 +96,7 @@ def test_ranks_by_the_time_of_the_loop():
 
 
 PAIRS = "for a, b in zip(f.parameters(), g.parameters()):\n    "
+ITEMS = "a = f.state_dict()\nfor k, p in g.state_dict().items():\n    "
 STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
 
 
@@ -110,6 +111,15 @@ STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
         (PAIRS + "b.data.copy_(a.data)", MovedBy.ONE_CALL),
         (PAIRS + "b.data.lerp_(a.data, 1 - tau)", MovedBy.ONE_CALL),
         (STATES + "b[k] = a[k] * tau + b[k] * (1 - tau)", MovedBy.SUM),
+        (STATES + "b[k].copy_(a[k])", MovedBy.ONE_CALL),
+        (STATES + "b[k].mul_(1 - tau)\n    b[k].add_(tau * a[k])", MovedBy.SUM),
+        (STATES + "new = tau * a[k] + (1 - tau) * b[k]\n    b[k].copy_(new)", MovedBy.SUM),
+        (ITEMS + "p.copy_(tau * a[k] + (1 - tau) * p)", MovedBy.SUM),
+        (ITEMS + "p.lerp_(a[k], tau)", MovedBy.ONE_CALL),
+        (ITEMS + "p.mul_(0.9)", None),
+        (ITEMS + "sizes[k] = p.numel()", None),
+        (ITEMS + "table[k] = p", None),
+        (STATES + "b[k] = a[k] * tau\n    print(k)", None),
         (PAIRS + "b.grad.add_(a.grad)", None),
         (PAIRS + "b.data.add_(a.grad, alpha=-rate)", None),
         (PAIRS + "b.data = b.data - rate * a.grad", None),
