@@ -11,42 +11,25 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
 from rlprof.detectors.recognisers.line_time import calls_time
+from rlprof.detectors.recognisers.recorded_graphs import GRAPH_REMOVABLE, RecordedGraphs
 from rlprof.device.host import call_sites, outermost
 from rlprof.device.places import place
 from rlprof.device.view import TraceView
-from rlprof.libraries.base import Duty
-from rlprof.libraries.known import functions_of
-from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.model.recording import NO_PARENT
 from rlprof.model.trace import Row, Trace
-from rlprof.source.gradients import switches_off_for_good, without_gradients
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.gradients import switches_off_for_good
+from rlprof.source.lines import Line, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
-from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.05
 """Of the critical time, in the network's calls: a fifth of that, which is all there is to save, is what a
 report lists."""
 
-REMOVABLE: Final = calibrated(
-    Range(0.03, 0.3),
-    unit="part of the network's calls",
-    source="benchmarks/replacements.py, torch 2.13 on one thread: of two layers of 64 or 256 and "
-    "one to 16 observations 0.13 to 0.18, of 64 observations and layers of 256 0.03, of "
-    "three convolutions and one picture 0.01 to 0.05. With an environment between the calls "
-    "it is more: four layers with two thirds of the time saved 0.17 of it",
-    date="2026-11-21",
-)
-"""Part that goes with their graph."""
-
-_duty: Final = functions_of(lambda library: library.duties)
-_NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
 _FROZEN: Final = re.compile(r"requires_grad(_\(|\s*=\s*)False")
-_SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 
 MIN_UNUSED: Final = 0.3
 """Part of the recorded ops that no backward pass uses. 0 to 2 % are usual: metrics."""
@@ -63,27 +46,28 @@ _BACKWARD: Final = "autograd::engine::"
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
+    whole = profile.critical.wall_us
     if any(map(switches_off_for_good, profile.sources.values())):
         return
     search = _Search(profile)
-    calls = tree.topmost(_is_network)
-    lines = ((entry, search.acting_line(entry)) for entry in calls)
-    time = calls_time(tree, ((entry, line) for entry, line in lines if line is not None))
+    lines = ((entry, search.dropping_line(entry)) for entry in search.graphs.calls())
+    time = calls_time(profile.steady, ((entry, line) for entry, line in lines if line is not None))
     if not whole or time.total_us < MIN_SHARE * whole:
         return
     each = of_each_step(time.total_us, profile.steady_steps)
+    acts = time.heaviest in search.acting
     yield Finding(
-        title=f"gradients are recorded while acting ({short_place(time.heaviest)})",
-        savings=(Saving(time.nodes, REMOVABLE),),
-        locations=search.lines.shown_locations(time.weights, whole),
+        title=f"gradients are recorded {'while acting' if acts else 'and never used'} "
+        f"({short_place(time.heaviest)})",
+        savings=(Saving(time.nodes, GRAPH_REMOVABLE),),
+        locations=search.graphs.lines.shown_locations(time.weights, whole),
         evidence=(
             f"{percent(time.total_us / whole)} of the steady time is spent in networks called from there{each}",
             "the source shows no torch.no_grad() or inference_mode() around the calls",
             "what they give is only read there (argmax, item, sample, detach): nothing can go back through it",
         ),
-        fix="with torch.no_grad(): (or torch.inference_mode()) around the rollout, or as decorator of the "
-        "function that acts.",
+        fix="with torch.no_grad(): (or torch.inference_mode()) around "
+        + ("the rollout, or as decorator of the function that acts." if acts else "these calls."),
         confidence=Confidence.MEASURED,
     )
 
@@ -92,26 +76,29 @@ class _Search:
     """Who called a network, and what for."""
 
     def __init__(self, profile: Profile) -> None:
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.graphs = RecordedGraphs(profile)
+        self.acting: set[Line] = set()
+        """Those of the lines found that are in a rollout."""
         self._tree = profile.steady
         self._sources = profile.sources
 
-    def acting_line(self, entry: int) -> Line | None:
-        """The line of a rollout that drops the graph of the network's call at ``entry``; None where
-        gradients are off, may be needed, or where the source does not tell.
+    def dropping_line(self, entry: int) -> Line | None:
+        """The line that drops the graph of the network's call at ``entry``; None where gradients are off, may be needed, or
+        where the source does not tell.
         """
+        lines = self.graphs.lines
         dropped = NO_PARENT
         acts = False
         for node in self._tree.ancestors(entry):
             frame = self._tree.frame(node)
-            if _NO_GRAD.search(frame.file):
+            is_yours = lines.is_yours(frame)
+            # What drives a rollout may mention for its own learning how gradients are switched off.
+            if (is_yours or not acts) and self.graphs.may_be_off(node):
                 return None
-            if not self.lines.is_yours(frame):
-                if not acts and self._may_switch_off(frame):
-                    return None
+            if not is_yours:
                 continue
-            text = self._sources.get(frame.file, "")
-            if not text or frame.line in without_gradients(text) or _FROZEN.search(text):
+            text = self._sources[frame.file]
+            if _FROZEN.search(text):
                 return None
             if dropped == NO_PARENT:
                 use = graph_use(text, frame.line)
@@ -119,21 +106,12 @@ class _Search:
                     return None
                 dropped = node if use is GraphUse.DROPPED else NO_PARENT
             acts = acts or (dropped != NO_PARENT and steps_environment(text, frame.line))
-        return self.lines.line(dropped) if acts else None
-
-    def _may_switch_off(self, frame: Frame) -> bool:
-        """Whether code that is neither the user's nor torch's may run what it calls without gradients.
-
-        A ``with`` leaves no frame of its own, so only the source can tell that there is none.
-        """
-        if origin(frame) is Origin.RUNTIME or installed_package(frame.file) == "torch":
-            return False
-        text = self._sources.get(frame.file, "")
-        return not text or bool(_SWITCHES.search(text))
-
-
-def _is_network(frame: Frame) -> bool:
-    return _duty(frame) is Duty.ASKS_NETWORK and installed_package(frame.file) == "torch"
+        if dropped == NO_PARENT:
+            return None
+        line = lines.line(dropped)
+        if acts:
+            self.acting.add(line)
+        return line
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:

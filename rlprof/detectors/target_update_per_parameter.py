@@ -317,15 +317,15 @@ def _holding_states(nodes: Iterable[ast.AST]) -> Iterable[str]:
                 yield name
 
 
-def _is_item(node: ast.AST, names: set[str]) -> bool:
+def _is_item(target: ast.AST, names: set[str]) -> bool:
     return (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.slice, ast.Name)
-        and node.slice.id in names
+        isinstance(target, ast.Subscript)
+        and isinstance(target.slice, ast.Name)
+        and target.slice.id in names
     )
 
 
-def _is_data_of(target: ast.expr, names: set[str]) -> bool:
+def _is_data_of(target: ast.AST, names: set[str]) -> bool:
     return (
         isinstance(target, ast.Attribute)
         and target.attr == "data"

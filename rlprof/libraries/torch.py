@@ -10,6 +10,7 @@ LIBRARY: Final = Library(
     name="PyTorch",
     packages=("torch",),
     samples=(
+        "_tensor.py",
         "_tensor_str.py",
         "autograd/__init__.py",
         "multiprocessing/reductions.py",
@@ -30,7 +31,9 @@ LIBRARY: Final = Library(
     duties={
         r"nn/modules/module\.py$": dict.fromkeys(
             ("_wrapped_call_impl", "_call_impl"), Duty.ASKS_NETWORK
-        )
+        ),
+        r"(?<!\w)_tensor\.py$": {"backward": Duty.COMPUTES_GRADIENTS},
+        r"autograd/__init__\.py$": dict.fromkeys(("backward", "grad"), Duty.COMPUTES_GRADIENTS),
     },
     sinks={Sink.METRICS: "utils/tensorboard/"},
     saving=r"serialization\.py$",

@@ -15,7 +15,7 @@ from rlprof.syntax.operands import Operand, operands
 
 _MOST_COST: Final = 0.0007
 """CPU time of looks over that of the process: under a thousandth."""
-_FREE_US: Final = 1_500
+_FREE_US: Final = 5_000
 """What they may cost at the beginning."""
 _MOST_AT_ONCE: Final = 6
 """Lines that an agent is asked for in one window, before it is known what they cost."""
@@ -66,7 +66,8 @@ class ValuePlan:
     def _due(self, present: Iterable[Frame]) -> list[tuple[Frame, Sequence[Operand]]]:
         spent_us, next_us = self._lines.spent_us, self._next_look_us
         due = [it for it in present if self._lines.is_hot(it, next_us.get(it, FIRST_US))]
-        due.sort(key=lambda frame: (-spent_us(frame), frame))
+        # Lines that nobody has looked at yet come first.
+        due.sort(key=lambda frame: (frame in next_us, -spent_us(frame), frame))
         return [(frame, names) for frame in due if (names := self._operands(frame))]
 
     def _operands(self, frame: Frame) -> Sequence[Operand]:

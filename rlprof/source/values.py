@@ -21,6 +21,8 @@ _ENVIRONMENTS: Final = frozenset(
 _DTYPES: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
 _GROWN: Final = 1.3
 """The last size over the first, from which on it grows."""
+_FEWEST_LOOKS: Final = 2
+"""That tell whether something changes; the second comes when the time of its line has doubled."""
 _NUMBERS: Final = ("int", "float", "bool", "numpy.float", "numpy.int", "numpy.bool")
 _PLAIN: Final = (*_NUMBERS, "str", "bytes", "NoneType")
 _PARTS_SHOWN: Final = 3
@@ -90,6 +92,16 @@ class Value:
     @property
     def is_network(self) -> bool:
         return _MODULE in self._bases
+
+    @property
+    def is_untrained(self) -> bool:
+        """Whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else."""
+        looks = [it for it in self._seen if "optimized" in it.fields]
+        return (
+            sum(it.looks for it in looks) >= _FEWEST_LOOKS
+            and self.fields.get("gradients") == "1"
+            and len({(it.fields["optimized"], it.fields.get("changes")) for it in looks}) == 1
+        )
 
     @property
     def is_environment(self) -> bool:

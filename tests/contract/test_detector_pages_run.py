@@ -36,6 +36,7 @@ NOT_RUN = {
     "learner-starved": SEVERAL_PROCESSES,
     "lock-contention": SEVERAL_THREADS,
     "memory-growth": "found by the memory of processes over time; the tracer counts time alone",
+    "network-not-frozen": "found by the values that agents look at; the tracer looks at none",
     "pickle-heavy": SEVERAL_PROCESSES,
     "process-startup": NOT_IN_STEADY_TIME,
     "stale-training": "found by the numbers of updates and steps; the tracer counts time alone",

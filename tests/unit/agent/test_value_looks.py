@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from rlprof.agent.inject.rlprof_agent import optimized
 from rlprof.agent.inject.rlprof_agent.counted.calls import counting
 from rlprof.agent.inject.rlprof_agent.value_descriptions import LINE, PART
 from rlprof.agent.inject.rlprof_agent.value_looks import look, may_look
@@ -79,6 +80,82 @@ def test_tells_functions_and_classes_by_where_they_are_defined():
     assert (function["file"], function["line"]) == (__file__, str(steps.__code__.co_firstlineno))
     assert made["class"] == f"{__name__}.Network"
     assert made["bases"] == "torch.nn.modules.module.Module"
+
+
+@pytest.fixture
+def optimizer_steps(monkeypatch):
+    monkeypatch.setattr(optimized, "_parameters", set())
+    monkeypatch.setattr(optimized, "_noted", {})
+
+    def step(*networks: torch.nn.Module) -> torch.optim.Optimizer:
+        optimizer = torch.optim.Adam([it for network in networks for it in network.parameters()])
+        optimizer.step()
+        optimized.note(optimizer)
+        return optimizer
+
+    return step
+
+
+def learning(network: torch.nn.Module) -> dict[str, str]:
+    (told,) = seen(frame_with(net=network), "it.net")
+    return {name: told[name] for name in ("optimized", "gradients", "changes") if name in told}
+
+
+def test_tells_of_a_network_whether_it_is_trained(optimizer_steps):
+    learner, target, frozen = Network(), Network(), Network().requires_grad_(False)
+    assert learning(learner) == {}, "nothing is trained yet"
+
+    kept = optimizer_steps(learner)
+    (target.body(torch.ones(1, 3)) + frozen.body(torch.ones(1, 3))).sum().backward()
+
+    assert learning(learner) == {"optimized": "1"}
+    before = learning(target)
+    assert (before["optimized"], before["gradients"]) == ("0", "1")
+    assert learning(frozen)["gradients"] == "0"
+    with torch.no_grad():
+        target.body.weight.add_(1.0)
+    assert int(learning(target)["changes"]) == int(before["changes"]) + 1
+    kept.add_param_group({"params": list(target.parameters())})
+    optimized.note(kept)
+    assert learning(target) == {"optimized": "1"}
+
+
+def test_optimizers_that_are_gone_leave_their_place_to_others(optimizer_steps):
+    for _ in range(20):
+        network = Network()
+        optimizer_steps(network)
+        assert learning(network) == {"optimized": "1"}
+
+
+def test_an_optimizer_of_the_programs_own_harms_nothing(optimizer_steps):
+    optimized.note(object())
+    optimized.note(SimpleNamespace(param_groups=[{}]))
+
+    assert not optimized.any_has_stepped()
+
+
+@pytest.mark.parametrize(
+    "is_plain", [True, False], ids=["nothing to tell", "a registry of its own"]
+)
+def test_looks_into_no_network_that_would_have_to_compute_its_parameters(
+    is_plain: bool, optimizer_steps
+):
+    class Strange(torch.nn.Module):
+        @property
+        def _parameters(self):
+            raise AssertionError("asked")
+
+        @_parameters.setter
+        def _parameters(self, value):
+            pass
+
+    optimizer_steps(Network())
+    network = torch.nn.ReLU() if is_plain else Strange()
+
+    (fields,) = seen(frame_with(net=network), "it.net")
+
+    assert fields["bases"].startswith("torch.nn.modules.module.Module")
+    assert "optimized" not in fields
 
 
 def test_a_counted_function_is_told_as_the_programs_own():

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.grads_in_rollout import DETECTOR, MIN_SHARE, REMOVABLE
+from rlprof.detectors.grads_in_rollout import DETECTOR, MIN_SHARE
+from rlprof.detectors.recognisers.recorded_graphs import GRAPH_REMOVABLE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, detect, lines_of, ranked
@@ -68,7 +69,7 @@ def test_names_the_line_that_acts_and_why_no_gradient_is_needed():
         "the source shows no torch.no_grad() or inference_mode() around the calls",
         "what they give is only read there (argmax, item, sample, detach): nothing can go back through it",
     )
-    assert finding.savings[0].removable == REMOVABLE
+    assert finding.savings[0].removable == GRAPH_REMOVABLE
 
 
 def test_silent_where_the_function_is_decorated():
@@ -82,14 +83,41 @@ def test_silent_where_the_function_is_decorated():
         ("    values = network", "    torch.set_grad_enabled(False); values = network"),
         ("def act(", "@torch.inference_mode()\ndef act("),
         ("return values.argmax().item()", "kept.append(values); return values.argmax().item()"),
-        ("env.step(act(", "learn(act("),
     ],
-    ids=["with", "switched off", "decorator", "kept", "no rollout"],
+    ids=["with", "switched off", "decorator", "kept"],
 )
 def test_silent_where_gradients_are_off_or_may_be_needed(before, after):
     assert before in DQN.text
 
     assert found(a_training(6.0), DQN.text.replace(before, after)) == []
+
+
+TARGETS = Script(
+    "td.py",
+    """
+    def update(batch):
+        best = target(batch.after).max(1)[0].detach()
+        goal = batch.rewards + 0.99 * best
+        loss = (network(batch.before) - goal).pow(2).mean()
+        loss.backward()
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_told"),
+    [("", "", True), (".detach()", "", False), ("best = target", "with torch.no_grad(): best = target", False)],
+)  # fmt: skip
+def test_tells_targets_whose_graph_is_dropped(before, after, is_told):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(3.0, TARGETS.at("best = target", "update"), CALL, LINEAR)
+    run.spends(7.0, TARGETS.at("loss.backward", "update"))
+
+    told = detect(DETECTOR, run, Script("td.py", TARGETS.text.replace(before, after)))
+
+    assert [it.title for it in told] == [
+        "gradients are recorded and never used (td.py:2)"
+    ] * is_told
 
 
 def a_library_acting(*below: str) -> RunBuilder:
@@ -166,4 +194,4 @@ def test_promises_a_part_of_the_networks_time():
     first, *_ = ranked(a_training(8.0), DQN)
 
     assert first.finding.detector == DETECTOR.id
-    assert 0.01 < first.saved_share.low < 0.12 < first.saved_share.high < 0.35
+    assert 0.01 < first.saved_share.low < 0.12 < first.saved_share.high < 0.36

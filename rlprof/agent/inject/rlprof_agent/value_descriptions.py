@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from . import layout
+from . import layout, optimized
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ _MOST_ELEMENTS = 4
 """Of a container, compared with the first."""
 _MOST_BASES = 8
 _MOST_TEXT = 200
+_MOST_PARAMETERS = 100
+"""Of a network, and modules in it; each takes some 0.5 µs."""
 
 # Not from ``types``, which would be one more in ``sys.modules``.
 FunctionType: Any = type(layout.window_cell)
@@ -113,7 +115,7 @@ def described(value: Any, prefix: str = "") -> list[str]:
         name = own_attribute(value, "__name__")
         fields.append(prefix + "function=" + _joined("numpy", name if type(name) is str else "?"))
     elif kind is not ModuleType:
-        fields += _array(value, kind, prefix) or _origin(kind, prefix)
+        fields += _array(value, kind, prefix) or _object(value, kind, prefix)
     if _is_standard(value.__self__ if kind is BuiltinFunctionType else value):
         fields.append(prefix + "standard=1")
     return fields
@@ -147,6 +149,57 @@ def _array(value: Any, kind: type, prefix: str) -> list[str]:
     if device:
         fields += ["device=" + device, "grad=%d" % value.requires_grad]
     return [prefix + field for field in fields]
+
+
+def _object(value: Any, kind: type, prefix: str) -> list[str]:
+    """What its class is; of a network, but for one within a container, also how it learns."""
+    fields = _origin(kind, prefix)
+    if fields and not prefix and "torch.nn.modules.module.Module" in fields[0]:
+        fields += _learning(value)
+    return fields
+
+
+def _learning(network: Any) -> list[str]:
+    """Of a network of torch's whether an optimizer moves it; where none does, whether it is given gradients all the same, and how
+    often its parameters were changed by anything else.
+    """
+    if not optimized.any_has_stepped() or not _torch_is_plain():
+        return []
+    parameters: list[Any] = []
+    modules = [network]
+    for module in modules:  # Those within it are added on the way.
+        if module is None:
+            continue
+        own, within = _registered(module, "_parameters"), _registered(module, "_modules")
+        if own is None or within is None or len(modules) + len(within) > _MOST_PARAMETERS:
+            return []
+        modules += within.values()
+        for parameter in own.values():
+            if optimized.moves(parameter):
+                return ["optimized=1"]
+            if parameter is not None:
+                parameters.append(parameter)
+    if not 0 < len(parameters) <= _MOST_PARAMETERS:
+        return []
+    if any(name_of(type(each)) != "torch.nn.parameter.Parameter" for each in parameters):
+        return []
+    try:
+        changes = max(each._version for each in parameters)
+    except RuntimeError:
+        return []  # Made for inference alone.
+    has_gradients = any(each.requires_grad and each.grad is not None for each in parameters)
+    return ["optimized=0", "gradients=%d" % has_gradients, "changes=%d" % changes]
+
+
+def _registered(module: Any, registry: str) -> Any:
+    """What is registered with a module of torch's, or None where it would have to be computed."""
+    if in_classes(type(module), registry) is not MISSING:
+        return None
+    try:
+        held = object.__getattribute__(module, registry)
+    except AttributeError:
+        return None
+    return held if type(held) is dict else None
 
 
 def _torch_is_plain() -> bool:

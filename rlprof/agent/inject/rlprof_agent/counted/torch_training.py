@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import current_agent, dynamo, torch_windows
+from .. import current_agent, dynamo, optimized, torch_windows
 from ..counters import counter
 from . import torch_syncs
 from .class_methods import CountedMethods
@@ -23,9 +23,10 @@ def count_updates(module: ModuleType) -> None:
     def begin_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         stays_here[0] = True
 
-    def end_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    def end_update(optimizer: Any, _args: Any, _kwargs: Any) -> None:
         stays_here[0] = False
         updates.cell[0] += 1
+        optimized.note(optimizer)
         torch_windows.updated()
 
     register = getattr(module, "register_optimizer_step_post_hook", None)

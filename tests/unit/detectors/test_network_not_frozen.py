@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.network_not_frozen import BACKWARD_REMOVABLE, DETECTOR, MIN_SHARE
+from rlprof.detectors.recognisers.recorded_graphs import GRAPH_REMOVABLE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, detect, lines_of, ranked
+
+RND = Script(
+    "rnd.py",
+    """
+    import torch
+
+    class Curiosity(torch.nn.Module):
+        def error(self, seen):
+            goal = self.target(seen)
+            return (self.predictor(seen) - goal).pow(2).mean()
+
+    def learn(curiosity, optimizer, batch):
+        loss = curiosity.error(batch)
+        loss.backward()
+        optimizer.step()
+    """,
+)
+CALL = f"{SITE}/torch/nn/modules/module.py:1775 Module._wrapped_call_impl"
+LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
+BACKWARD = f"{SITE}/torch/_tensor.py:630 Tensor.backward"
+NO_GRAD = f"{SITE}/torch/utils/_contextlib.py:120 context_decorator.<locals>.decorate_context"
+LEARN = RND.at("loss = curiosity", "learn")
+TARGET = RND.at("goal = self.target", "Curiosity.error")
+PREDICTOR = RND.at("return (self.predictor", "Curiosity.error")
+BASE = "type=torch.nn.modules.container.Sequential bases=torch.nn.modules.module.Module"
+CONSTANT = [f"{BASE} optimized=0 gradients=1 changes=1"] * 2
+TRAINED = [f"{BASE} optimized=1"] * 2
+MOVED = [f"{BASE} optimized=0 gradients=1 changes={count}" for count in (10, 300)]
+
+
+def a_training(target_s: float = 2.0, *above: str, looks: list[str] = CONSTANT) -> RunBuilder:
+    """Ten seconds: a target and a predictor are asked, and one goes back through both."""
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(target_s, *(above or (LEARN,)), TARGET, CALL, LINEAR)
+    run.spends(2.0, LEARN, PREDICTOR, CALL, LINEAR)
+    run.spends(4.0, RND.at("loss.backward", "learn"), BACKWARD)
+    run.spends(4.0 - target_s, "env.py:3 step")
+    run.sees(TARGET, self__target=looks)
+    return run.sees(PREDICTOR, self__predictor=TRAINED)
+
+
+def found(run: RunBuilder, text: str = RND.text) -> list[Finding]:
+    return detect(DETECTOR, run, Script("rnd.py", text))
+
+
+def test_names_the_line_that_asks_it_and_takes_its_part_of_the_backward_pass():
+    (finding,) = found(a_training())
+
+    assert lines_of(finding) == [RND.line("goal = self.target")]
+    assert finding.evidence == (
+        "20 % of the steady time is spent in its calls, 2 ms a step",
+        "it is 50 % of what networks take that gradients go through",
+        "its parameters are given gradients, and no optimizer moves them",
+    )
+    graph, backward = finding.savings
+    assert graph.removable == GRAPH_REMOVABLE
+    assert backward.removable.low == BACKWARD_REMOVABLE.low / 2
+    assert backward.removable.high == BACKWARD_REMOVABLE.high / 2
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        TRAINED,
+        MOVED,
+        CONSTANT[:1],
+        [f"{BASE} optimized=0 gradients=0 changes=1"] * 2,
+        [BASE] * 2,
+        ["type=function function=rnd.goal"] * 2,
+    ],
+    ids=["trained", "moved", "too few looks", "frozen", "not looked into", "no network"],
+)
+def test_silent_on_what_is_no_untrained_network(looks: list[str]):
+    assert found(a_training(looks=looks)) == []
+
+
+def test_silent_where_gradients_are_off():
+    assert found(a_training(2.0, NO_GRAD, LEARN)) == []
+    assert found(a_training(), RND.text.replace("goal =", "with torch.no_grad(): goal =")) == []
+
+
+def test_silent_where_a_trained_network_is_asked_on_the_same_line():
+    run = a_training()
+
+    assert found(run.sees(TARGET, self__predictor=TRAINED), RND.text.replace("(seen)\n", "(seen) - self.predictor(seen)\n", 1)) == []  # fmt: skip
+
+
+def test_silent_below_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1))) == 1
+
+
+def test_its_price_holds_the_backward_pass():
+    first, *_ = ranked(a_training(), RND)
+
+    assert first.finding.detector == DETECTOR.id
+    assert 0.08 < first.saved_share.low < 0.2 < first.saved_share.high < 0.4
