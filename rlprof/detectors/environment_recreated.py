@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -40,6 +40,12 @@ class _Search:
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._values = Values(profile.values)
         self._classes: dict[str, dict[str, frozenset[str]]] = {}
+        self._stepped = frozenset(
+            (value.file, last_name(value.type))
+            for file in profile.sources
+            for value in self._stepped_in(file)
+        )
+        """Classes, by file and name, whose objects were seen to be stepped like environments."""
         self.nodes: set[int] = set()
         self.weights: dict[Line, float] = defaultdict(float)
         self.checking_us = 0
@@ -87,9 +93,20 @@ class _Search:
         function = module.function_at(frame.line) if module else None
         if module is None or function is None or not function.class_name:
             return False
+        if (frame.file, function.class_name) in self._stepped:
+            return True
         if frame.file not in self._classes:
             self._classes[frame.file] = _methods(module)
         return self._classes[frame.file].get(function.class_name, frozenset()) >= _INTERFACE
+
+    def _stepped_in(self, file: str) -> Iterator[Value]:
+        module = self.lines.module(file) if self._values.has(file) else None
+        for statement in module.statements if module else ():
+            match statement.node:
+                case ast.Assign([ast.Tuple([_, _, _, *_])], ast.Call(ast.Attribute(owner), [_])):
+                    stepped = value_of(owner, self._values.of(file, statement))
+                    if statement.in_loop and stepped is not None and not stepped.is_network:
+                        yield stepped
 
     def _is_made_there(self, node: int) -> bool:
         """Whether the line that calls it makes an environment of a library's interface."""

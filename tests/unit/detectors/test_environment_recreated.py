@@ -117,6 +117,39 @@ def test_finds_what_is_stepped_like_an_environment_whatever_its_methods_are_call
     assert found(a_training(3.0, *other)) == []
 
 
+FACTORY = Script(
+    "factory.py",
+    """
+    class Desk:
+        def open(self, kind, size):
+            return kind(size)
+
+    def explore(desk, agent):
+        world = desk.open(World, 8)
+        while True:
+            seen, gain, over = world.advance(agent.choose())
+            if over:
+                world = desk.open(World, 8)
+    """,
+)
+
+
+def test_finds_what_is_made_elsewhere_and_was_seen_to_be_stepped():
+    stack = (
+        FACTORY.at("            world = desk", "explore"),
+        FACTORY.at("return kind", "Desk.open"),
+        MAZE.at("self.cells", "World.__init__"),
+    )  # fmt: skip
+    stepping = FACTORY.at("seen, gain", "explore")
+
+    def told(kind: str) -> list[Finding]:
+        run = a_training(4.0, *stack).sees(stepping, world=f"type={kind} file=maze.py")
+        return detect(DETECTOR, run, MAZE, FACTORY)
+
+    assert [lines_of(it) for it in told("maze.World")] == [[FACTORY.line("return kind")]]
+    assert told("maze.Shelf") == []
+
+
 def test_silent_for_classes_that_are_no_environments():
     table = TRAIN.at("table = Table", "main"), MAZE.at("self.rows", "Table.__init__")
 
