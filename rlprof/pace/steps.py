@@ -16,6 +16,9 @@ from rlprof.model.recording import Recording, Window
 _PARTIAL: Final = 0.8
 """A first or last window with less than this part of the usual rate holds set-up or tear-down too."""
 
+_PASSES_BY: Final = 0.1
+"""Of the run: a process that lives shorter is one of many, and where steps are recognised its end has come before that."""
+
 _ENOUGH_TO_TRIM: Final = 4
 """Windows with steps below which none is given up."""
 
@@ -57,7 +60,10 @@ class StepCounts:
 
 def count_steps(recording: Recording) -> StepCounts:
     """The steps of a run from its best source; ``libraries/step_sources.py`` ranks them."""
-    name = best_source(counter.name for counter in recording.counters if counter.value > 0)
+    sources = {counter.name for counter in recording.counters if counter.value > 0}
+    if _are_of_passers_by(recording):
+        sources.discard(STEPS_RECOGNISED)
+    name = best_source(sources)
     if name is not None:
         return _from_counters(recording, name, STEP_SOURCES[name])
     printed = tuple(
@@ -70,6 +76,17 @@ def count_steps(recording: Recording) -> StepCounts:
         return replace(updates, unit="updates")
     iterations = count_events(recording, ITERATIONS, "tqdm's progress bars")
     return replace(iterations, unit="iterations") if iterations.spans else StepCounts("none")
+
+
+def _are_of_passers_by(recording: Recording) -> bool:
+    """Whether steps were recognised in processes alone that lived for a small part of the run: others of their kind went unseen."""
+    counted = {it.process for it in recording.counters if it.name == STEPS_RECOGNISED}
+    run_us = recording.windows[-1].end_us if recording.windows else 0
+    return all(
+        process.ended_us is not None and process.ended_us - process.started_us < _PASSES_BY * run_us
+        for process in recording.processes
+        if process.id in counted
+    )
 
 
 def count_events(recording: Recording, name: str, source: str) -> StepCounts:

@@ -257,6 +257,23 @@ def test_steps_that_were_found_while_it_ran_do_not_end_its_start_up():
     assert profile.throughput.steps_per_s.median == 100
 
 
+@pytest.mark.parametrize(
+    ("lived_s", "source"), [(0.3, "none"), (5.0, "calls that return observation, reward and end")]
+)
+def test_steps_of_a_worker_that_soon_is_gone_are_those_of_one_among_many(lived_s, source):
+    recording = a_run().process("main").process("pool worker").recording()
+    main, worker = recording.processes
+    worker = replace(worker, started_us=3_000_000, ended_us=3_000_000 + round(lived_s * 1e6))
+
+    counted = replace(
+        recording,
+        processes=(main, worker),
+        counters=(Counter(6, worker.id, "steps:recognised", 40),),
+    )
+
+    assert count_steps(counted).source == source
+
+
 def test_updates_and_batches_stand_beside_the_steps():
     counters = evenly("steps", 50) + evenly("updates", 5, every=4) + evenly("batches", 20)
 
