@@ -22,22 +22,19 @@ import json
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from accuracy import QUIET_CORES, ProgramFailedError, run_to_the_end
-from measuring import in_pairs, last_json, machine, print_table, rlprof_run, say
+from accuracy import ProgramFailedError
+from laboratory import LEAST_TRUTH, Laboratory, share
+from measuring import machine, print_table, say
 from mutation.compose import Mutant, healthy, mutants_of, written
-from neighbours import Neighbours, wait_for_quiet
 from overhead import FREE, Workload, interpreter, missing
-from verdict import Expectation, Measured, Prediction, Run, Verdict, read_prediction
-
-LEAST_TRUTH = 0.05
-"""A fault that takes less is none."""
+from verdict import Expectation, Prediction, Verdict, read_prediction
 
 STARTS_PROCESSES = frozenset({"process-startup"})
 """A training in processes of its own imports everything again; in some seconds that is a good part."""
@@ -64,46 +61,6 @@ class Judged:
         return self.mutant.fault.is_free or self.truth >= LEAST_TRUTH
 
 
-@dataclass(frozen=True, slots=True)
-class Laboratory:
-    """How programs are run and recorded."""
-
-    python: Path
-    seconds: float
-    rounds: int
-    patience_s: float
-
-    def measured(self, mutant: Mutant, folder: Path) -> Measured:
-        """The truth: 1 - fixed time over faulty time of a step, pair by pair."""
-        programs = [
-            written(mutant, fixed=fixed).into(folder / name)
-            for fixed, name in ((False, "mutant"), (True, "fixed"))
-        ]
-        assert mutant.fault is not None
-        # CPU time equals wall time in one process that never waits, and bears a busy machine.
-        rate = "sps_of_cpu" if mutant.host.is_alone and not mutant.fault.waits else "sps"
-        before, after = (partial(self._timed, program, rate) for program in programs)
-        return Measured.of(in_pairs(self.rounds, before, after))
-
-    def report(self, program: Path) -> dict[str, Any]:
-        """What rlprof says of one run of ``program``."""
-        run_file = program.parent.parent / f"{program.parent.name}.rlprof"
-        wait_for_quiet(QUIET_CORES, self.patience_s)
-        run_to_the_end(rlprof_run(run_file, command=self._command(program)), program.parent)
-        told = [sys.executable, "-m", "rlprof", "report", str(run_file), "--format", "json"]
-        report: dict[str, Any] = json.loads(run_to_the_end(told))
-        return report
-
-    def _timed(self, program: Path, rate: str) -> Run:
-        wait_for_quiet(QUIET_CORES, self.patience_s)
-        others = Neighbours()
-        printed = run_to_the_end(self._command(program), program.parent)
-        return Run(float(last_json(printed)[rate]), others.cores)
-
-    def _command(self, program: Path) -> list[str]:
-        return [str(self.python), program.name, "--seconds", f"{self.seconds:g}"]
-
-
 def expected(mutant: Mutant, report: dict[str, Any]) -> Expectation:
     """What may be said of a program; of several right causes the one that is listed first."""
     allowed = mutant.host.allowed
@@ -123,8 +80,15 @@ def expected(mutant: Mutant, report: dict[str, Any]) -> Expectation:
 def judge(mutant: Mutant, laboratory: Laboratory, folder: Path) -> Judged:
     """Measure and record one program."""
     place = folder / mutant.name
-    measured = laboratory.measured(mutant, place)
-    report = laboratory.report(place / "mutant" / "train.py")
+    before, after = (
+        written(mutant, fixed=fixed).into(place / name)
+        for fixed, name in ((False, "mutant"), (True, "fixed"))
+    )
+    assert mutant.fault is not None
+    measured = laboratory.measured(
+        before, after, waits=not mutant.host.is_alone or mutant.fault.waits
+    )
+    report = laboratory.report(before, place / "mutant.rlprof")
     prediction = read_prediction(report, expected(mutant, report))
     rank = len(prediction.listed) if prediction.rank is None else prediction.rank - 1
     verdict = Verdict(mutant.name, expected(mutant, report), (prediction,), measured)
@@ -134,7 +98,7 @@ def judge(mutant: Mutant, laboratory: Laboratory, folder: Path) -> Judged:
 def judge_host(mutant: Mutant, laboratory: Laboratory, folder: Path) -> Verdict:
     """Record one healthy program."""
     program = written(mutant, fixed=True).into(folder / mutant.name / "host")
-    report = laboratory.report(program)
+    report = laboratory.report(program, program.parent.with_suffix(".rlprof"))
     prediction: Prediction = read_prediction(report, expected(mutant, report))
     return Verdict(mutant.name, expected(mutant, report), (prediction,), None)
 
@@ -165,13 +129,6 @@ def row(judged: Judged) -> list[str]:
         judged.left_of or "–",
         ", ".join(verdict.false) or "none",
     ]
-
-
-def share(answers: Iterable[bool]) -> str:
-    """``7 of 9 (78 %)``."""
-    known = list(answers)
-    part = f" ({100 * sum(known) / len(known):.0f} %)" if known else ""
-    return f"{sum(known)} of {len(known)}{part}"
 
 
 def grouped(judged: Sequence[Judged], key: Callable[[Mutant], str]) -> list[list[str]]:

@@ -178,6 +178,29 @@ def to_go_without_discount(gains: Any) -> Any:
     return np.cumsum(gains[::-1])[::-1]
 
 
+def running_sums() -> Iterator[Replacement]:
+    for size in (256, 4096):
+        rng = np.random.default_rng(0)
+        weights = rng.random(size)
+        listed, heaped = weights.tolist(), float(weights.sum())
+        for count in (1, 64):
+            marks = rng.random(count) * heaped
+            yield Replacement(
+                "replay-sampling",
+                f"{count} places among {size} weights searched",
+                lambda it=listed, marks=marks: [place_of(it, mark) for mark in marks],
+                lambda it=weights, marks=marks: np.searchsorted(np.cumsum(it), marks),
+            )
+
+
+def place_of(weights: Any, mark: float) -> int:
+    for place in range(len(weights)):
+        mark -= weights[place]
+        if mark <= 0:
+            return place
+    return len(weights) - 1
+
+
 def numpy_loops() -> Iterator[Replacement]:
     for turns in (16, 64, 512):
         numbers = np.random.default_rng(0).random(turns)
@@ -330,7 +353,7 @@ def joins() -> Iterator[Replacement]:
 
 CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
-    *(numpy_recursions, numpy_loops),
+    *(numpy_recursions, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
     *(copies, joins),
 )

@@ -30,9 +30,9 @@ from rlprof.syntax.module import Function, called_name
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import of_each_step, percent
 
-MIN_SHARE: Final = 0.03
+MIN_SHARE: Final = 0.05
 """Of the critical time. Healthy training builds an array here and there (a batch for each update,
-an observation for each step); under this it is not what makes it slow."""
+an observation for each step, one of the actions of all agents); under this it is not what makes it slow."""
 
 MOST_OF_FUNCTION: Final = 0.6
 """Part of a function's time on conversion lines from which the whole function is one."""
@@ -57,6 +57,9 @@ SEARCH_REPLACEMENT_US: Final = calibrated(
 )
 """As ``REPLACEMENT_US`` where a search by hand is all there is: only one that takes much longer is sure to
 gain."""
+
+SHORTEST_SEARCH_US: Final = 2.0
+"""A search by hand that takes less is one of a few values, and may be as quick as what takes its place."""
 
 REMOVABLE_UNCOUNTED: Final = Range(0.4, 0.97)
 """Without counted steps it is not known how often a line runs, hence what a run of it costs."""
@@ -100,6 +103,10 @@ class _Claim:
     @property
     def kinds(self) -> set[Kind]:
         return {it.kind for it in self.conversions} - {Kind.HANDLING}
+
+    @property
+    def only_searches(self) -> bool:
+        return self.kinds == {Kind.SEARCH}
 
 
 class _Search:
@@ -227,13 +234,20 @@ class _Search:
             for node in self.tree.subtree(top)
         )
 
+    def is_short(self, claim: _Claim, steps: float) -> bool:
+        """Whether it is nothing but searches of a few values each."""
+        searches = self._executions_per_step(claim) * steps
+        return claim.only_searches and self._us(claim) < SHORTEST_SEARCH_US * searches
+
+    def _us(self, claim: _Claim) -> int:
+        return sum(self.tree.self_cost(node).wall_us for node in claim.nodes)
+
     def removable(self, claim: _Claim, steps: float) -> Range:
         """All but what the array operations cost that take the place of the claim's lines."""
-        claimed_us = sum(self.tree.self_cost(node).wall_us for node in claim.nodes)
-        only_searches = claim.kinds == {Kind.SEARCH}
+        claimed_us = self._us(claim)
         if not steps or not claimed_us:
-            return SEARCH_REMOVABLE_UNCOUNTED if only_searches else REMOVABLE_UNCOUNTED
-        each = SEARCH_REPLACEMENT_US if only_searches else REPLACEMENT_US
+            return SEARCH_REMOVABLE_UNCOUNTED if claim.only_searches else REMOVABLE_UNCOUNTED
+        each = SEARCH_REPLACEMENT_US if claim.only_searches else REPLACEMENT_US
         executions = self._executions_per_step(claim) * steps
         low = 1 - executions * each.high / claimed_us
         high = 1 - executions * each.low / claimed_us
@@ -263,8 +277,8 @@ class _Search:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     search = _Search(profile)
-    claims = [claim for claim in search.claims() if claim.nodes]
-    whole = profile.critical.wall_us
+    whole, steps = profile.critical.wall_us, profile.steady_steps
+    claims = [it for it in search.claims() if it.nodes and not search.is_short(it, steps)]
     nodes = frozenset[int]().union(*(claim.nodes for claim in claims))
     total = sum(profile.steady.self_cost(node).wall_us for node in nodes)
     if not whole or total / whole < MIN_SHARE:
@@ -273,7 +287,6 @@ def detect(profile: Profile) -> Iterable[Finding]:
     for claim in claims:
         for line, us in claim.weights.items():
             weights[line] += us
-    steps = profile.steady_steps
     yield Finding(
         title=_title(claims, heaviest_line(weights)),
         savings=tuple(

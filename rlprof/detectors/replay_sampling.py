@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.running_sums import RunningSum, running_sums
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -18,7 +20,8 @@ from rlprof.source.replay import (
     ReplayLine,
     replay_lines_by_file,
 )
-from rlprof.units import duration, percent
+from rlprof.source.values import Values
+from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.03
 """Of the critical time. Beside an update of a network a batch of 32 takes no more than that."""
@@ -76,6 +79,21 @@ TENSORS_OVER_DRAWN: Final = calibrated(
     date="2026-11-21",
 )
 """As above with tensors."""
+
+SEARCHED: Final = calibrated(
+    Range(0.8, 0.99),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, numpy 2.4: for 64 searches among 256 weights 0.05 of it is left, among 4 096 0.01; for one search "
+    "among 256 0.18, among 4 096 0.06",
+    date="2026-11-23",
+)
+"""Part of a search by a running sum that goes with ``np.cumsum`` and ``np.searchsorted``."""
+
+MANY_WEIGHTS: Final = 64
+"""Of fewer, as of the actions of a policy, a loop finds one as soon."""
+
+LOOP_LINES: Final = 10
+"""Of a loop with a running sum: what was seen on them is of it."""
 
 _DRAWING: Final = frozenset({"sample", "choices", "randrange", "randint", "choice"})
 """Functions of ``random.py``; one at a time takes 0.2 to 0.6 µs each, as a sample of many does (by hand)."""
@@ -135,6 +153,11 @@ def _is_draw(frame: Frame) -> bool:
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
+    yield from _drawn(profile)
+    yield from _searched(profile)
+
+
+def _drawn(profile: Profile) -> Iterable[Finding]:
     found = _Found(profile)
     whole = profile.critical.wall_us
     drawn, gathered = found.us(Part.DRAW), found.us(Part.GATHER)
@@ -163,6 +186,48 @@ def detect(profile: Profile) -> Iterable[Finding]:
         "index: i = rng.integers(size, size=batch_size); states[i], actions[i], rewards[i].",
         confidence=Confidence.BOUNDED,
     )
+
+
+def _searched(profile: Profile) -> Iterable[Finding]:
+    """Yield searches of a place by a running sum over many weights."""
+    whole = profile.critical.wall_us
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    values = Values(profile.values)
+    sums = {
+        file: {
+            line: it
+            for line, it in running_sums(text).items()
+            if (_weights(values, file, it) or 0) >= MANY_WEIGHTS
+        }
+        for file, text in profile.sources.items()
+        if values.has(file)
+    }
+    time = lines_time(profile.steady, lines, sums, "numpy")
+    if not whole or time.total_us < MIN_SHARE * whole:
+        return
+    heaviest = time.heaviest
+    found = sums[heaviest.file][heaviest.line]
+    yield Finding(
+        title=f"a place in {found.container} is searched by a running sum, item by item "
+        f"({short_place(Line(heaviest.file, found.line, ''))})",
+        savings=(Saving(time.nodes, SEARCHED),),
+        locations=lines.shown_locations(time.weights, whole),
+        evidence=(
+            f"{percent(time.total_us / whole)} of the steady time is spent in that loop"
+            + of_each_step(time.total_us, profile.steady_steps),
+            f"{found.container} has {count(_weights(values, heaviest.file, found) or 0)} items",
+        ),
+        fix="Keep the weights in one array, and search all places at once: "
+        "np.searchsorted(np.cumsum(weights[:size]), rng.random(batch_size) * total). A sum tree makes each a "
+        "matter of log(size).",
+        confidence=Confidence.MEASURED,
+    )
+
+
+def _weights(values: Values, file: str, found: RunningSum) -> int | None:
+    """How many there are; None where nobody has looked."""
+    seen = values.between(file, range(found.line, found.line + LOOP_LINES)).get(found.container)
+    return None if seen is None else seen.numbers
 
 
 def _removable(found: _Found, gathered_us: float) -> Range:

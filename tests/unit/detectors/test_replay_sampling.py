@@ -5,8 +5,10 @@ import pytest
 from rlprof.detectors.replay_sampling import (
     DETECTOR,
     LARGE,
+    MANY_WEIGHTS,
     MIN_SHARE,
     PERMUTED,
+    SEARCHED,
     SMALL,
     SMALL_TENSORS,
     UNKNOWN_SIZE,
@@ -260,3 +262,41 @@ def test_what_is_computed_with_the_batch_is_left_out():
     (finding,) = found(run, script)
 
     assert claimed_s(profile_of(run, script), finding) == pytest.approx(4.0)
+
+
+PRIORITIES = Script(
+    "priorities.py",
+    """
+    class Memory:
+        def find(self, mark):
+            for row in range(self.size):
+                mark -= self.weight[row]
+                if mark <= 0:
+                    return row
+
+        def batch(self, count):
+            return [self.find(random() * self.total) for _ in range(count)]
+    """,
+)
+
+
+def searching(weights: int, seconds: float = 4.0) -> RunBuilder:
+    line = PRIORITIES.at("if mark", "Memory.find")
+    run = a_training().spends(seconds, PRIORITIES.at("return [", "Memory.batch"), line)
+    run.spends(10.0 - seconds, CALL, LEARN)
+    summed = PRIORITIES.at("mark -=", "Memory.find")
+    return run.sees(summed, self__weight=f"type=list length={weights} first.type=float")
+
+
+def test_searches_by_a_running_sum_over_many_weights():
+    (finding,) = found(searching(5_000), PRIORITIES)
+
+    assert "a place in self.weight is searched by a running sum" in finding.title
+    assert finding.evidence[1] == "self.weight has 5 000 items"
+    assert lines_of(finding) == [PRIORITIES.line("if mark")]
+    assert finding.savings[0].removable == SEARCHED
+
+
+def test_silent_on_a_running_sum_over_a_few_actions():
+    assert found(searching(MANY_WEIGHTS - 1), PRIORITIES) == []
+    assert found(searching(5_000, seconds=10 * MIN_SHARE * 0.9), PRIORITIES) == []

@@ -1,0 +1,75 @@
+"""Loops that search a place by a running sum: ``for i in range(n): left -= weights[i]; if left <= 0: return i``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rlprof.source.container_types import PLAIN_CALLS
+from rlprof.syntax.module import PARSED_FILES, called_name, parse, variables_assigned
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSum:
+    container: str
+    """What is summed up, as written: ``self.weights``."""
+    line: int
+    """Of the loop."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def running_sums(text: str) -> Mapping[int, RunningSum]:
+    """The loops by their lines; empty when ``text`` cannot be read."""
+    module = parse(text)
+    found: dict[int, RunningSum] = {}
+    for loop in ast.walk(module.tree) if module else ():
+        container = _summed(loop) if isinstance(loop, ast.For) else ""
+        if container and isinstance(loop, ast.For):
+            lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+            found |= dict.fromkeys(lines, RunningSum(container, loop.lineno))
+    return found
+
+
+def _summed(loop: ast.For) -> str:
+    """What the loop goes through until a sum of its items reaches something; empty for other loops."""
+    calls = {called_name(it) for it in ast.walk(loop) if isinstance(it, ast.Call)}
+    if not calls <= PLAIN_CALLS:
+        return ""
+    turn = variables_assigned(loop.target)
+    sums = {
+        it.target.id: container
+        for it in loop.body
+        if isinstance(it, ast.AugAssign)
+        and isinstance(it.op, ast.Add | ast.Sub)
+        and isinstance(it.target, ast.Name)
+        and (container := _item_of(it.value, loop, turn))
+    }
+    for stop in loop.body:
+        if isinstance(stop, ast.If) and any(
+            isinstance(it, ast.Return | ast.Break) for it in stop.body
+        ):
+            tested = {it.id for it in ast.walk(stop.test) if isinstance(it, ast.Name)}
+            if compared := tested & sums.keys():
+                return sums[min(compared)]
+    return ""
+
+
+def _item_of(expression: ast.expr, loop: ast.For, turn: set[str]) -> str:
+    """The container that ``expression`` is an item of, as the loop goes through it."""
+    match expression:
+        case ast.Subscript(value=container, slice=ast.Name(id=name)) if name in turn:
+            return ast.unparse(container)
+        case ast.Name(id=name) if name in turn:
+            return next((ast.unparse(it) for it in _gone_through(loop.iter)), "")
+    return ""
+
+
+def _gone_through(iterated: ast.expr) -> Iterator[ast.expr]:
+    """Yield what a loop over ``iterated`` takes items of."""
+    match iterated:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[container, *_]):
+            yield container
+        case ast.Name() | ast.Attribute():
+            yield iterated
