@@ -43,7 +43,7 @@ CERTAIN_AT_MOST: Final = 0.9
 """What is certain of it: a forkserver imports once, while nothing else happens."""
 
 KEPT_POOL: Final = calibrated(
-    Range(0.9, 0.98),
+    Range(0.9, 0.995),
     unit="part of making and ending processes",
     source="a round of 4 tasks takes 0.3 to 2.7 ms in a pool that is kept, 60 to 80 ms with a pool "
     "of 4 forked for it, 160 to 185 ms where torch is loaded",
