@@ -32,10 +32,13 @@ class Laboratory:
 
     def measured(self, before: Path, after: Path, *, waits: bool) -> Measured:
         """The truth: 1 - time of a step after the fix over that before, pair by pair."""
+        timed = in_pairs(self.rounds, partial(self._timed, before), partial(self._timed, after))
+        rates = [told for pair in timed for told, _ in pair]
         # CPU time equals wall time in one process that never waits, and bears a busy machine.
-        rate = "sps" if waits else "sps_of_cpu"
-        runs = (partial(self._timed, program, rate) for program in (before, after))
-        return Measured.of(in_pairs(self.rounds, *runs))
+        by_cpu = not waits and all(told.get("sps_of_cpu") for told in rates)
+        rate = "sps_of_cpu" if by_cpu else "sps"
+        pairs = [tuple(Run(float(told[rate]), others) for told, others in pair) for pair in timed]
+        return Measured.of([(first, second) for first, second in pairs])
 
     def report(self, program: Path, run_file: Path) -> dict[str, Any]:
         """What rlprof says of one run of ``program``, recorded into ``run_file``."""
@@ -45,11 +48,12 @@ class Laboratory:
         report: dict[str, Any] = json.loads(run_to_the_end(told))
         return report
 
-    def _timed(self, program: Path, rate: str) -> Run:
+    def _timed(self, program: Path) -> tuple[dict[str, Any], float]:
+        """What a run tells of itself, and the cores that other programs took meanwhile."""
         wait_for_quiet(QUIET_CORES, self.patience_s)
         others = Neighbours()
         printed = last_json(run_to_the_end(self._command(program), program.parent))
-        return Run(float(printed[rate] or printed["sps"]), others.cores)
+        return printed, others.cores
 
     def _command(self, program: Path) -> list[str]:
         return [str(self.python), program.name, "--seconds", f"{self.seconds:g}"]

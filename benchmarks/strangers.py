@@ -3,7 +3,7 @@
     python benchmarks/strangers.py DIR... [--rounds 3] [--seconds 8] [--keep RUNS]
 
 Each folder has a ``slow.py`` with one fault, a ``fast.py`` without it, and a ``truth.json`` with what is wrong (``cause``) and the ids
-of the findings that say so (``right``; empty where rlprof knows no such cause). The truth is the one against the other, run in
+of the findings that say so (``right``; empty where rlprof knows no such cause), and ``waits`` where the fault waits rather than works. The truth is the one against the other, run in
 turns without rlprof; the prediction is one recording. A program that somebody has looked at to mend rlprof is spent: its
 figures count no more.
 """
@@ -44,7 +44,7 @@ class Judged:
 def judge(folder: Path, laboratory: Laboratory, runs: Path) -> Judged:
     told: dict[str, Any] = json.loads((folder / "truth.json").read_text())
     slow, fast = folder / "slow.py", folder / "fast.py"
-    measured = laboratory.measured(slow, fast, waits=False)
+    measured = laboratory.measured(slow, fast, waits=told.get("waits", False))
     report = laboratory.report(slow, runs / f"{folder.name}.rlprof")
     listed = tuple(finding["id"] for finding in report["findings"])
     right = next((it for it in listed if it in told["right"]), (told["right"] or [""])[0])

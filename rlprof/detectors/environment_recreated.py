@@ -103,9 +103,9 @@ class _Search:
         module = self.lines.module(file) if self._values.has(file) else None
         for statement in module.statements if module else ():
             match statement.node:
-                case ast.Assign([ast.Tuple([_, _, _, *_])], ast.Call(ast.Attribute(owner), [_])):
+                case ast.Assign([ast.Tuple([_, _, *ends])], ast.Call(ast.Attribute(owner), [_])):
                     stepped = value_of(owner, self._values.of(file, statement))
-                    if statement.in_loop and stepped is not None and not stepped.is_network:
+                    if stepped is not None and module and _is_asked(ends, statement, module):
                         yield stepped
 
     def _is_made_there(self, node: int) -> bool:
@@ -160,6 +160,31 @@ def _is_stepped_below(made: Statement, module: SourceModule | None) -> bool:
                 if owner == name and statement.function is made.function and statement.in_loop:
                     return True
     return False
+
+
+def _is_asked(flags: Iterable[ast.expr], made: Statement, module: SourceModule) -> bool:
+    """Whether a condition of the same function asks for one of ``flags`` as it is, as it does for the end of an episode: ``if over``, ``while
+    not over``, but not ``if loss > 3``.
+    """
+    names = {it.id for it in flags if isinstance(it, ast.Name)}
+    tests: list[ast.expr] = []
+    for statement in module.statements if made.in_loop else ():
+        if statement.function is made.function:
+            tests += statement.conditions
+            tests += [statement.node.test] if isinstance(statement.node, ast.If | ast.While) else []
+    parts = [part for test in tests for part in _operands(test)]
+    return any(isinstance(it, ast.Name) and it.id in names for it in parts)
+
+
+def _operands(test: ast.expr) -> Iterator[ast.expr]:
+    match test:
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _operands(value)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _operands(operand)
+        case _:
+            yield test
 
 
 def _methods(module: SourceModule) -> dict[str, frozenset[str]]:

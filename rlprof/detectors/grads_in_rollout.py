@@ -93,7 +93,9 @@ class _Search:
             frame = self._tree.frame(node)
             is_yours = lines.is_yours(frame)
             # What drives a rollout may mention for its own learning how gradients are switched off.
-            if (is_yours or not acts) and self.graphs.may_be_off(node):
+            if self.graphs.are_off(node) or (
+                (is_yours or not acts) and self.graphs.may_be_off(node)
+            ):
                 return None
             if not is_yours:
                 continue

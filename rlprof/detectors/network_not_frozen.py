@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -14,31 +15,45 @@ from rlprof.detectors.recognisers.recorded_graphs import (
     asks_network,
     computes_gradients,
 )
-from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import short_place
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.lines import last_name, short_place
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement
+from rlprof.syntax.origin import Origin, origin_of_file
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Of the critical time, in the network's calls: what goes with them of the backward pass is about twice that."""
 
-BACKWARD_REMOVABLE: Final = calibrated(
-    Range(0.5, 1.0),
-    unit="times the network's part of the calls",
-    source="of layers without gradients of their input, as those of such a network, half of the backward pass is left out "
-    "already; a random network of four layers beside the one that learns from it: 0.23 of the time saved, 0.10 to 0.30 told",
-    date="2026-11-23",
+GRAPH: Final = Range(0.0, GRAPH_REMOVABLE.high)
+"""Part of its calls that goes: none where a gradient has to pass through it to its input."""
+
+BACKWARD: Final = Range(0.3, 1.0)
+"""Part of the backward passes that goes, times its part of the calls. Of a layer the gradients of the weights take as long as those of the
+input, and the latter stay where they are needed."""
+
+LOOKS: Final = 2
+"""That tell whether something changes; the second comes when the time of its line has doubled."""
+
+LOOKS_IN_FORWARD: Final = 4
+"""The same in a ``forward``, which several networks may share."""
+
+_MOVES_BY_HAND: Final = re.compile(
+    r"\.grad\b|autograd\.grad|vector_to_parameters|\.data\b|\b(deepspeed|apex)\b"
 )
-"""Part of the backward passes that goes."""
+"""Ways to change a parameter that neither an optimizer nor torch's count of changes tells of."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     search = _Search(profile)
+    if any(
+        origin_of_file(file) is Origin.YOURS and _MOVES_BY_HAND.search(text)
+        for file, text in profile.sources.items()
+    ):
+        return
     time = calls_time(
         tree, ((node, search.graphs.lines.line(owner)) for node, owner in search.calls())
     )
@@ -51,8 +66,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     backward = frozenset(
         node for top in tree.topmost(computes_gradients) for node in tree.subtree(top)
     )
-    removable = Range(BACKWARD_REMOVABLE.low * part, BACKWARD_REMOVABLE.high * part)
-    savings = (Saving(time.nodes, GRAPH_REMOVABLE), Saving(backward, removable))
+    removable = Range(BACKWARD.low * part, BACKWARD.high * part)
+    savings = (Saving(time.nodes, GRAPH), Saving(backward, removable))
     yield Finding(
         title=f"gradients are computed for a network that nothing trains ({short_place(time.heaviest)})",
         savings=tuple(it for it in savings if it.nodes),
@@ -63,8 +78,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
             f"it is {percent(part)} of what networks take that gradients go through",
             "its parameters are given gradients, and no optimizer moves them",
         ),
-        fix="Say that it is not trained, network.requires_grad_(False), or call it under torch.no_grad(): its part of "
-        "the backward pass goes, too.",
+        fix="Say once that it is not trained: network.requires_grad_(False). Gradients still pass through it to its input "
+        "where that needs them.",
         confidence=Confidence.BOUNDED,
     )
 
@@ -103,24 +118,31 @@ class _Search:
     def _are_untrained(self, frame: Frame) -> bool:
         """Whether all networks that the line calls are."""
         module = self.graphs.lines.module(frame.file) if self._values.has(frame.file) else None
-        networks = [
-            value
+        fewest = LOOKS_IN_FORWARD if last_name(frame.function) == "forward" else LOOKS
+        called = [
+            value_of(expression, self._values.of(frame.file, statement))
             for statement in (module.statements_at(frame.line) if module else ())
-            for value in _networks(statement, self._values.of(frame.file, statement))
+            for expression in _called(statement)
         ]
-        return bool(networks) and all(it.is_untrained for it in networks)
+        networks = [it for it in called if it is not None and it.is_network]
+        # What nobody has seen, heads[i](x), may be a network that is trained.
+        return (
+            None not in called
+            and bool(networks)
+            and all(it.is_untrained(fewest) for it in networks)
+        )
 
 
-def _networks(statement: Statement, known: Mapping[str, Value]) -> Iterable[Value]:
-    """Yield those that a statement calls."""
+def _called(statement: Statement) -> Iterable[ast.expr]:
+    """Yield what a statement calls that may be a network: variables, attributes, items of containers."""
     for node in statement.walk():
-        if isinstance(node, ast.Call):
-            called = node.func
-            if isinstance(called, ast.Attribute) and called.attr == "forward":
-                called = called.value
-            value = value_of(called, known)
-            if value is not None and value.is_network:
-                yield value
+        match node:
+            case ast.Call(func=ast.Attribute(value=network, attr="forward")):
+                yield network
+            case ast.Call(func=ast.Name() | ast.Subscript() | ast.Call() as called):
+                yield called
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self")) as called):
+                yield called
 
 
 DETECTOR: Final = Detector(

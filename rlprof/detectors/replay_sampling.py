@@ -89,11 +89,8 @@ SEARCHED: Final = calibrated(
 )
 """Part of a search by a running sum that goes with ``np.cumsum`` and ``np.searchsorted``."""
 
-MANY_WEIGHTS: Final = 64
-"""Of fewer, as of the actions of a policy, a loop finds one as soon."""
-
-LOOP_LINES: Final = 10
-"""Of a loop with a running sum: what was seen on them is of it."""
+MANY_WEIGHTS: Final = 256
+"""As many as were measured. Among fewer, as the actions of a policy, a loop finds one about as soon."""
 
 _DRAWING: Final = frozenset({"sample", "choices", "randrange", "randint", "choice"})
 """Functions of ``random.py``; one at a time takes 0.2 to 0.6 µs each, as a sample of many does (by hand)."""
@@ -226,7 +223,7 @@ def _searched(profile: Profile) -> Iterable[Finding]:
 
 def _weights(values: Values, file: str, found: RunningSum) -> int | None:
     """How many there are; None where nobody has looked."""
-    seen = values.between(file, range(found.line, found.line + LOOP_LINES)).get(found.container)
+    seen = values.between(file, range(found.line, found.last_line + 1)).get(found.container)
     return None if seen is None else seen.numbers
 
 

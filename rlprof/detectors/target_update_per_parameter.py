@@ -195,9 +195,7 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
         made = variables_assigned(*loop.body)
         moves = [it for it in loop.body if _moves(it, loop, names, state_names)]
         others = [it for it in loop.body if it not in moves and not _makes_a_variable(it)]
-        is_of_two = _zips_parameters(loop.iter) or any(
-            _reads_by_name(it, names) for it in loop.body
-        )
+        is_of_two = _zips_parameters(loop.iter) or _reads_another(loop, names, state_names)
         if moves and not others and is_of_two:
             last = loop.end_lineno or loop.lineno
             update = TargetUpdate(loop.lineno, _moved_by(loop.body, names | made))
@@ -243,16 +241,30 @@ def _makes_a_variable(statement: ast.stmt) -> bool:
     )
 
 
-def _reads_by_name(statement: ast.stmt, names: set[str]) -> bool:
-    """Whether it takes what another network has of the name: ``source[key]``."""
-    match statement:
-        case ast.Assign(value=value):
-            given = [value]
-        case ast.Expr(value=value):
-            given = list(_given_in_place(value))
-        case _:
-            return False
-    return any(_is_item(it, names) for part in given for it in ast.walk(part))
+def _reads_another(loop: ast.For, names: set[str], state_names: frozenset[str]) -> bool:
+    """Whether it takes what another network has of each name: ``source[key]`` of a state dict that it does not change."""
+    given: list[ast.expr] = []
+    changed: list[ast.expr] = []
+    for statement in loop.body:
+        match statement:
+            case ast.Assign(targets=targets, value=value):
+                given.append(value)
+                changed += targets
+            case ast.Expr(value=value):
+                given += _given_in_place(value)
+                changed.append(_changed_by(value))
+    own = {ast.unparse(it.value) for it in changed if isinstance(it, ast.Subscript)}
+    read = {
+        ast.unparse(it.value)
+        for part in given
+        for it in ast.walk(part)
+        if isinstance(it, ast.Subscript) and _is_item(it, names)
+    }
+    if isinstance(
+        loop.target, ast.Tuple
+    ):  # Its values are those of the state dict that it goes through.
+        own |= {ast.unparse(it) for it in ast.walk(loop.iter) if isinstance(it, ast.Name)}
+    return any(it in state_names or "state_dict()" in it for it in read - own)
 
 
 def _given_in_place(call: ast.expr) -> Iterator[ast.expr]:
@@ -264,14 +276,21 @@ def _given_in_place(call: ast.expr) -> Iterator[ast.expr]:
 
 def _changes_parameter(expression: ast.expr, names: set[str]) -> bool:
     """Whether it is in-place calls, one on what the other gives, on a parameter, its ``data`` or an item of its name."""
-    changed = expression
-    while isinstance(changed, ast.Call) and isinstance(changed.func, ast.Attribute):
-        if changed.func.attr not in _IN_PLACE:
-            return False
-        changed = changed.func.value
+    changed = _changed_by(expression)
     is_one = isinstance(changed, ast.Name) and changed.id in names
     is_one = is_one or _is_item(changed, names) or _is_data_of(changed, names)
     return changed is not expression and is_one
+
+
+def _changed_by(expression: ast.expr) -> ast.expr:
+    """What in-place calls, one on what the other gives, are made on."""
+    while (
+        isinstance(expression, ast.Call)
+        and isinstance(expression.func, ast.Attribute)
+        and expression.func.attr in _IN_PLACE
+    ):
+        expression = expression.func.value
+    return expression
 
 
 def _names_of(loop: ast.For) -> set[str]:

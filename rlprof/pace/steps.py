@@ -17,7 +17,7 @@ _PARTIAL: Final = 0.8
 """A first or last window with less than this part of the usual rate holds set-up or tear-down too."""
 
 _PASSES_BY: Final = 0.1
-"""Of the run: a process that lives shorter is one of many, and where steps are recognised its end has come before that."""
+"""Of the run: processes that live shorter are some of many, most of which end before their steps can be recognised."""
 
 _ENOUGH_TO_TRIM: Final = 4
 """Windows with steps below which none is given up."""
@@ -79,14 +79,15 @@ def count_steps(recording: Recording) -> StepCounts:
 
 
 def _are_of_passers_by(recording: Recording) -> bool:
-    """Whether steps were recognised in processes alone that lived for a small part of the run: others of their kind went unseen."""
+    """Whether steps were recognised in processes alone that together lived for a small part of the run: others of their kind went unseen."""
     counted = {it.process for it in recording.counters if it.name == STEPS_RECOGNISED}
     run_us = recording.windows[-1].end_us if recording.windows else 0
-    return all(
-        process.ended_us is not None and process.ended_us - process.started_us < _PASSES_BY * run_us
+    lived_us = sum(
+        (run_us if process.ended_us is None else process.ended_us) - process.started_us
         for process in recording.processes
         if process.id in counted
     )
+    return lived_us < _PASSES_BY * run_us
 
 
 def count_events(recording: Recording, name: str, source: str) -> StepCounts:

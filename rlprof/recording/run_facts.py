@@ -18,7 +18,8 @@ from rlprof.recording.settings import RecordingSettings
 def run_info(
     settings: RecordingSettings, *, started_unix_s: float, gpus: GpuReader | None
 ) -> RunInfo:
-    cwd = os.readlink("/proc/self/cwd")  # noqa: PTH115 - a text is wanted, of one that was deleted, too
+    # Also of a working directory that was deleted, which the kernel marks so.
+    cwd = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")  # noqa: PTH115 - a text is wanted
     interval = settings.interval_us
     return RunInfo(
         id=secrets.token_hex(8),

@@ -21,8 +21,6 @@ _ENVIRONMENTS: Final = frozenset(
 _DTYPES: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
 _GROWN: Final = 1.3
 """The last size over the first, from which on it grows."""
-_FEWEST_LOOKS: Final = 2
-"""That tell whether something changes; the second comes when the time of its line has doubled."""
 _NUMBERS: Final = ("int", "float", "bool", "numpy.float", "numpy.int", "numpy.bool")
 _PLAIN: Final = (*_NUMBERS, "str", "bytes", "NoneType")
 _PARTS_SHOWN: Final = 3
@@ -93,12 +91,13 @@ class Value:
     def is_network(self) -> bool:
         return _MODULE in self._bases
 
-    @property
-    def is_untrained(self) -> bool:
-        """Whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else."""
+    def is_untrained(self, fewest_looks: int) -> bool:
+        """Whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that
+        torch counts.
+        """
         looks = [it for it in self._seen if "optimized" in it.fields]
         return (
-            sum(it.looks for it in looks) >= _FEWEST_LOOKS
+            sum(it.looks for it in looks) >= fewest_looks
             and self.fields.get("gradients") == "1"
             and len({(it.fields["optimized"], it.fields.get("changes")) for it in looks}) == 1
         )

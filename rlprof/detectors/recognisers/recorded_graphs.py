@@ -44,14 +44,18 @@ class RecordedGraphs:
         """Yield the nodes of calls of networks, but for those within others."""
         return self._tree.topmost(asks_network)
 
+    def are_off(self, node: int) -> bool:
+        """Whether ``node`` is torch's own frame that switches gradients off for what it calls."""
+        return bool(_NO_GRAD.search(self._tree.frame(node).file))
+
     def may_be_off(self, node: int) -> bool:
         """Whether the code of ``node`` switches gradients off for what it calls, or may do so.
 
         A ``with`` leaves no frame of its own, so only the source can tell that there is none.
         """
-        frame = self._tree.frame(node)
-        if _NO_GRAD.search(frame.file):
+        if self.are_off(node):
             return True
+        frame = self._tree.frame(node)
         text = self._sources.get(frame.file, "")
         if self.lines.is_yours(frame):
             return not text or frame.line in without_gradients(text)

@@ -17,6 +17,7 @@ class RunningSum:
     """What is summed up, as written: ``self.weights``."""
     line: int
     """Of the loop."""
+    last_line: int
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -28,14 +29,14 @@ def running_sums(text: str) -> Mapping[int, RunningSum]:
         container = _summed(loop) if isinstance(loop, ast.For) else ""
         if container and isinstance(loop, ast.For):
             lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
-            found |= dict.fromkeys(lines, RunningSum(container, loop.lineno))
+            found |= dict.fromkeys(lines, RunningSum(container, lines[0], lines[-1]))
     return found
 
 
 def _summed(loop: ast.For) -> str:
     """What the loop goes through until a sum of its items reaches something; empty for other loops."""
     calls = {called_name(it) for it in ast.walk(loop) if isinstance(it, ast.Call)}
-    if not calls <= PLAIN_CALLS:
+    if not calls <= PLAIN_CALLS - {"append"} or not all(map(_is_plain, loop.body)):
         return ""
     turn = variables_assigned(loop.target)
     sums = {
@@ -54,6 +55,20 @@ def _summed(loop: ast.For) -> str:
             if compared := tested & sums.keys():
                 return sums[min(compared)]
     return ""
+
+
+def _is_plain(statement: ast.stmt) -> bool:
+    """Whether it does nothing but reckon with variables, or end the loop."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return all(isinstance(it, ast.Name) for it in targets)
+        case ast.AugAssign(target=target):
+            return isinstance(target, ast.Name)
+        case ast.If(body=body, orelse=rest):
+            return all(
+                isinstance(it, ast.Return | ast.Break) or _is_plain(it) for it in (*body, *rest)
+            )
+    return False
 
 
 def _item_of(expression: ast.expr, loop: ast.For, turn: set[str]) -> str:

@@ -127,11 +127,39 @@ def test_optimizers_that_are_gone_leave_their_place_to_others(optimizer_steps):
         assert learning(network) == {"optimized": "1"}
 
 
+def test_an_optimizer_that_is_given_other_parameters_moves_those(optimizer_steps):
+    network, other = Network(), Network()
+    optimizer = optimizer_steps(network)
+
+    optimizer.param_groups[0]["params"] = list(other.parameters())
+    optimized.note(optimizer)
+
+    assert learning(other) == {"optimized": "1"}
+
+
+def test_nothing_is_told_of_parameters_once_they_are_too_many(optimizer_steps, monkeypatch):
+    network = Network()
+    optimizer_steps(network)
+    monkeypatch.setattr(optimized, "_MOST", 1)
+
+    assert learning(network) == {}
+
+
+def test_no_warning_comes_of_a_parameter_that_is_no_leaf(optimizer_steps, recwarn):
+    network = Network().requires_grad_(False)
+    optimizer_steps(Network())
+    source = torch.ones(2, 3, requires_grad=True)
+    network.body.weight.copy_(source * 2)
+
+    assert learning(network)["gradients"] == "0"
+    assert not recwarn.list
+
+
 def test_an_optimizer_of_the_programs_own_harms_nothing(optimizer_steps):
     optimized.note(object())
     optimized.note(SimpleNamespace(param_groups=[{}]))
 
-    assert not optimized.any_has_stepped()
+    assert not optimized.are_known()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,11 @@ from rlprof.detectors.recognisers.running_sums import running_sums
         ("for i in range(n):\n    total += weights[i]", ""),
         ("for i in range(n):\n    total += weights[0]\n    if total > 1: break", ""),
         ("for i in range(n):\n    total += weights[i]\n    if i > 3: break", ""),
+        ("for p in table:\n    seen += p\n    kept.append(p)\n    if mark < seen: break", ""),
+        (
+            "for p in table:\n    seen += p\n    for j in rows: grid[j] += 1\n    if mark < seen: break",
+            "",
+        ),
         ("def broken(:", ""),
     ],
 )

@@ -117,6 +117,8 @@ STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
         (ITEMS + "p.copy_(tau * a[k] + (1 - tau) * p)", MovedBy.SUM),
         (ITEMS + "p.lerp_(a[k], tau)", MovedBy.ONE_CALL),
         (ITEMS + "p.mul_(0.9)", None),
+        (STATES + "noise = like(b[k])\n    b[k].add_(noise)", None),
+        (STATES + "g = grads[k]\n    b[k] = b[k] - rate * g", None),
         (ITEMS + "sizes[k] = p.numel()", None),
         (ITEMS + "table[k] = p", None),
         (STATES + "b[k] = a[k] * tau\n    print(k)", None),
