@@ -178,6 +178,40 @@ def to_go_without_discount(gains: Any) -> Any:
     return np.cumsum(gains[::-1])[::-1]
 
 
+def batches_by_row() -> Iterator[Replacement]:
+    for rows, width in ((32, 4), (256, 4), (256, 64), (64, 7056)):
+        rng = np.random.default_rng(0)
+        kept = rng.random((2_000, width), dtype=np.float32)
+        goals = rng.random((2_000, 2), dtype=np.float32)
+        yield Replacement(
+            "replay-sampling",
+            f"{rows} rows of {width} appended",
+            lambda args=(kept, goals, rows, rng): row_by_row(*args),
+            lambda args=(kept, goals, rows, rng): all_rows(*args),
+        )
+
+
+def row_by_row(kept: Any, goals: Any, count: int, rng: Any) -> Any:
+    inputs, gains = [], []
+    for _ in range(count):
+        place = rng.integers(len(kept))
+        goal = goals[place]
+        if rng.random() < 0.8:
+            goal = goals[rng.integers(place, len(kept))]
+        inputs.append(np.concatenate([kept[place], goal]))
+        gains.append(-float(np.square(goal - goals[place]).sum() > 0.1))
+    return np.array(inputs), np.array(gains, dtype=np.float32)
+
+
+def all_rows(kept: Any, goals: Any, count: int, rng: Any) -> Any:
+    places = rng.integers(len(kept), size=count)
+    others = rng.integers(places, len(kept))
+    relabelled = (rng.random(count) < 0.8)[:, None]
+    goal = np.where(relabelled, goals[others], goals[places])
+    gains = -(np.square(goal - goals[places]).sum(1) > 0.1).astype(np.float32)
+    return np.concatenate([kept[places], goal], 1), gains
+
+
 def running_sums() -> Iterator[Replacement]:
     for size in (256, 4096):
         rng = np.random.default_rng(0)
@@ -353,7 +387,7 @@ def joins() -> Iterator[Replacement]:
 
 CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
-    *(numpy_recursions, running_sums, numpy_loops),
+    *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
     *(copies, joins),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -53,6 +54,18 @@ LARGE: Final = calibrated(
 
 UNKNOWN_SIZE: Final = Range(0.1, 0.95)
 
+LOOPED: Final = calibrated(
+    Range(0.85, 0.98),
+    unit="part of the loop's time",
+    source="benchmarks/replacements.py, numpy 2.4: of 32 rows of 4 numbers 0.12 is left, of 256 of 4 or 64 0.03, of 64 images of "
+    "84 x 84 0.88",
+    date="2026-11-23",
+)
+"""Part of a loop over the rows of a batch that goes where all are indexed at once, of rows that are no images."""
+
+LONG_ROW: Final = 2_048
+"""Numbers from which on the bytes of a row are copied anyhow."""
+
 PERMUTED: Final = calibrated(
     Range(0.6, 0.99),
     unit="part of the drawing",
@@ -89,8 +102,13 @@ SEARCHED: Final = calibrated(
 )
 """Part of a search by a running sum that goes with ``np.cumsum`` and ``np.searchsorted``."""
 
-MANY_WEIGHTS: Final = 256
-"""As many as were measured. Among fewer, as the actions of a policy, a loop finds one about as soon."""
+MANY_WEIGHTS: Final = calibrated(
+    256,
+    unit="weights",
+    source="benchmarks/replacements.py, numpy 2.4: the least that was measured",
+    date="2026-11-23",
+)
+"""Among fewer, as the actions of a policy, a loop finds one about as soon."""
 
 _DRAWING: Final = frozenset({"sample", "choices", "randrange", "randint", "choice"})
 """Functions of ``random.py``; one at a time takes 0.2 to 0.6 µs each, as a sample of many does (by hand)."""
@@ -110,6 +128,7 @@ class _Found:
         """Inside ``random.sample`` and its like."""
         self.of_tensors = False
         self._by_file = replay_lines_by_file(profile.sources)
+        self._values = Values(profile.values)
         for node in self.tree.hot_nodes() if self._by_file else ():
             frame = self.tree.frame(node)
             line = self._by_file.get(frame.file, {}).get(frame.line)
@@ -118,7 +137,8 @@ class _Found:
 
     def _claim(self, node: int, line: ReplayLine) -> None:
         us = 0.0
-        for inner in self._own(node):
+        looped = line.part is Part.LOOP
+        for inner in self._own(node, with_yours=looped):
             if inner not in self.nodes[line.part]:
                 self.nodes[line.part].add(inner)
                 us += self.tree.self_cost(inner).wall_us
@@ -128,8 +148,11 @@ class _Found:
             if _is_draw(self.tree.frame(child)):
                 self.drawing_us += self.tree.total_cost(child).wall_us
 
-    def _own(self, top: int) -> Iterator[int]:
-        """Yield ``top`` and what drawing and stacking call, not what is computed with the batch."""
+    def _own(self, top: int, *, with_yours: bool) -> Iterator[int]:
+        """Yield ``top`` and what drawing and stacking call, not what is computed with the batch.
+
+        In a loop over its rows what the user's functions do for each goes, too.
+        """
         pending = [top]
         while pending:
             node = pending.pop()
@@ -137,8 +160,21 @@ class _Found:
             for child in self.tree.children(node):
                 frame = self.tree.frame(child)
                 generated = frame.file.startswith("<")
-                if generated or not (self.lines.is_yours(frame) or _COMPUTES.search(frame.file)):
+                yours = self.lines.is_yours(frame) and not with_yours
+                if generated or not (yours or _COMPUTES.search(frame.file)):
                     pending.append(child)
+
+    def rows_are_short(self) -> bool:
+        """Whether looks at the loops over rows saw arrays, and none with long rows."""
+        shapes = [
+            value.shape
+            for file, lines in self._by_file.items()
+            for number, line in lines.items()
+            if line.part is Part.LOOP
+            for value in self._values.between(file, range(number, number + 1)).values()
+            if value.shape
+        ]
+        return bool(shapes) and all(prod(shape[1:]) < LONG_ROW for shape in shapes)
 
     def us(self, part: Part) -> float:
         return sum(self.tree.self_cost(node).wall_us for node in self.nodes[part])
@@ -159,21 +195,27 @@ def _drawn(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     drawn, gathered = found.us(Part.DRAW), found.us(Part.GATHER)
     shuffled = found.us(Part.PERMUTATION)
-    if not (drawn and gathered):
+    if not (drawn and gathered) and not found.nodes[Part.LOOP]:
         # A draw alone may be of anything: tasks, seeds, a population.
         drawn = gathered = 0.0
-    total = drawn + gathered + shuffled
+    looped = found.us(Part.LOOP)
+    total = drawn + gathered + shuffled + looped
     if not whole or total / whole < MIN_SHARE:
         return
     nodes = frozenset(found.nodes[Part.DRAW] | found.nodes[Part.GATHER])
     savings = []
-    if drawn and gathered:
+    if looped:
+        removable = LOOPED if found.rows_are_short() else Range(UNKNOWN_SIZE.low, LOOPED.high)
+        savings.append(Saving(frozenset(found.nodes[Part.LOOP]), removable))
+    if gathered:
         savings.append(Saving(nodes, _removable(found, gathered)))
     if shuffled:
         savings.append(Saving(frozenset(found.nodes[Part.PERMUTATION]), PERMUTED))
     heaviest = heaviest_line(found.weights)
     yield Finding(
-        title=f"batches are drawn from Python objects one by one ({short_place(heaviest)})"
+        title=f"the rows of a batch are drawn and appended one by one ({short_place(heaviest)})"
+        if looped > max(drawn, shuffled)
+        else f"batches are drawn from Python objects one by one ({short_place(heaviest)})"
         if drawn > shuffled
         else f"all indices of the buffer are shuffled for each batch ({short_place(heaviest)})",
         savings=tuple(savings),

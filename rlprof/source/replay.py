@@ -41,6 +41,11 @@ _DRAWS: Final = frozenset(
 _ANY_DRAWS: Final = _DRAWS | {"random", "randbelow", "rand", "uniform"}
 """The same with what draws numbers, of which places in a container may be reckoned."""
 
+_WHOLE_NUMBERS: Final = frozenset({"integers", "randint", "randrange"})
+
+_ACTS: Final = frozenset({"step", "reset", "backward", "act", "send", "recv"})
+"""What a loop that only puts a batch together does not do."""
+
 _RECKONING: Final = frozenset(
     {"len", "int", "float", "round", "abs", "min", "max", "floor", "ceil"}
 )
@@ -51,6 +56,7 @@ class Part(Enum):
     DRAW = "transitions are drawn one by one"
     PERMUTATION = "all indices are shuffled for the few that are drawn"
     GATHER = "arrays are made of what was drawn"
+    LOOP = "a loop draws each row of a batch and appends it to lists"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, Replay
     for statements in _functions_that_call(_ANY_DRAWS | drawing, text):
         for statement, line in _follow(statements, drawing):
             found |= dict.fromkeys(statement.lines, line)
+        for lines in _row_loops(statements):
+            found |= dict.fromkeys(lines, ReplayLine(Part.LOOP, of_tensors=False))
     return found
 
 
@@ -131,6 +139,51 @@ def _follow(
         part = drawn.take(statement)
         if part is not None:
             yield statement, ReplayLine(part, _joins_tensors(statement))
+
+
+def _row_loops(statements: list[Statement]) -> Iterator[range]:
+    """Yield the lines of loops that draw a place, take what is there and append it, of whose lists arrays are made afterwards."""
+    for loop in statements:
+        node = loop.node
+        if not isinstance(node, ast.For):
+            continue
+        inside = list(ast.walk(node))
+        places = {
+            it.id
+            for part in inside
+            if isinstance(part, ast.Assign) and _draws_one(part.value)
+            for it in _parts(part.targets)
+            if isinstance(it, ast.Name)
+        }
+        takes = any(
+            isinstance(it, ast.Subscript) and not places.isdisjoint(_names_in(it.slice))
+            for it in inside
+        )
+        lists = {name for it in inside if isinstance(it, ast.stmt) and (name := _appended_to(it))}
+        acts = any(isinstance(it, ast.Call) and called_name(it) in _ACTS for it in inside)
+        end = node.end_lineno or node.lineno
+        makes = any(
+            isinstance(it, ast.Call) and _makes(it) and not lists.isdisjoint(_names_in(it))
+            for statement in statements
+            if statement.first_line > end
+            for it in statement.walk()
+        )
+        if takes and makes and not acts:
+            yield range(node.lineno, end + 1)
+
+
+def _draws_one(value: ast.expr) -> bool:
+    """Whether it draws one whole number: ``rng.integers(n)``, ``random.randrange(n)``."""
+    return (
+        isinstance(value, ast.Call)
+        and called_name(value) in _WHOLE_NUMBERS
+        and 0 < len(value.args) <= 2
+        and not any(it.arg == "size" for it in value.keywords)
+    )
+
+
+def _names_in(expression: ast.AST) -> set[str]:
+    return {it.id for it in ast.walk(expression) if isinstance(it, ast.Name)}
 
 
 class _Drawn:

@@ -5,6 +5,7 @@ import pytest
 from rlprof.detectors.replay_sampling import (
     DETECTOR,
     LARGE,
+    LOOPED,
     MANY_WEIGHTS,
     MIN_SHARE,
     PERMUTED,
@@ -300,3 +301,65 @@ def test_searches_by_a_running_sum_over_many_weights():
 def test_silent_on_a_running_sum_over_a_few_actions():
     assert found(searching(MANY_WEIGHTS - 1), PRIORITIES) == []
     assert found(searching(5_000, seconds=10 * MIN_SHARE * 0.9), PRIORITIES) == []
+
+
+HINDSIGHT = Script(
+    "her.py",
+    """
+    import numpy as np
+
+    class Buffer:
+        def sample(self, count):
+            inputs, gains = [], []
+            for _ in range(count):
+                ep = self.rng.integers(self.size)
+                goal = self.goals[ep]
+                inputs.append(np.concatenate([self.seen[ep], goal]))
+                gains.append(gain_of(self.seen[ep], goal))
+            return np.array(inputs), np.array(gains)
+
+    def gain_of(seen, goal):
+        return -float(abs(seen - goal).sum() > 1)
+    """,
+)
+
+
+def by_row(shape: str = "1000,8", script: Script = HINDSIGHT) -> list[Finding]:
+    joining = HINDSIGHT.at("inputs.append", "Buffer.sample")
+    gaining = HINDSIGHT.at("gains.append", "Buffer.sample")
+    run = a_training().spends(2.0, CALL, joining)
+    run.spends(2.0, CALL, gaining, HINDSIGHT.at("return -float", "gain_of"))
+    run.spends(6.0, CALL, LEARN)
+    run.sees(joining, self__seen=f"type=numpy.ndarray shape={shape} dtype=f4")
+    return detect(DETECTOR, run, script)
+
+
+def test_rows_that_are_drawn_and_appended_in_a_loop():
+    (finding,) = by_row()
+
+    assert "the rows of a batch are drawn and appended one by one" in finding.title
+    assert lines_of(finding) == [HINDSIGHT.line("inputs.append"), HINDSIGHT.line("gains.append")]
+    assert finding.evidence[0].startswith("40 % of the steady time")
+    assert finding.savings[0].removable == LOOPED
+
+
+def test_rows_of_images_are_copied_anyhow():
+    (finding,) = by_row("1000,84,84")
+
+    assert finding.savings[0].removable.low < 0.2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("self.rng.integers(self.size)", "next(places)"),
+        ("self.rng.integers(self.size)", "self.rng.integers(self.size, size=count)"),
+        ("goal = self.goals[ep]", "goal = env.step(self.goals[ep])"),
+        ("return np.array(inputs), np.array(gains)", "return inputs, gains"),
+    ],
+    ids=["not drawn", "drawn at once", "a rollout", "no array"],
+)
+def test_silent_on_loops_that_put_no_batch_together(before: str, after: str):
+    assert before in HINDSIGHT.text
+
+    assert by_row(script=Script("her.py", HINDSIGHT.text.replace(before, after))) == []
