@@ -200,7 +200,31 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
             last = loop.end_lineno or loop.lineno
             update = TargetUpdate(loop.lineno, _moved_by(loop.body, names | made))
             found |= dict.fromkeys(range(loop.lineno, last + 1), update)
+    for statement in module.statements:
+        if any(_mixes_states(it, state_names) for it in statement.walk()):
+            update = TargetUpdate(statement.first_line, MovedBy.SUM)
+            # With the lines that take the state dicts: they are for this alone.
+            taken = (it for it in module.statements if it.function is statement.function)
+            for line in (statement, *(it for it in taken if any(_holding_states([it.node])))):
+                found |= dict.fromkeys(line.lines, update)
     return found
+
+
+def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
+    """Whether it makes a state dict of two: ``{k: (1 - tau) * a[k] + tau * b[k] for k in a}``."""
+    if not isinstance(node, ast.DictComp) or not isinstance(node.value, ast.BinOp):
+        return False
+    names = {it.id for it in ast.walk(node.generators[0].target) if isinstance(it, ast.Name)}
+    read = {
+        ast.unparse(it.value)
+        for it in ast.walk(node.value)
+        if isinstance(it, ast.Subscript) and _is_item(it, names)
+    }
+    if isinstance(node.generators[0].target, ast.Tuple):
+        read |= {
+            ast.unparse(it) for it in ast.walk(node.generators[0].iter) if isinstance(it, ast.Name)
+        }
+    return len({it for it in read if it in state_names or "state_dict()" in it}) > 1
 
 
 def _seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate | None:

@@ -96,6 +96,7 @@ def test_ranks_by_the_time_of_the_loop():
 
 
 PAIRS = "for a, b in zip(f.parameters(), g.parameters()):\n    "
+MIXED = "a = f.state_dict()\nb = g.state_dict()\n"
 ITEMS = "a = f.state_dict()\nfor k, p in g.state_dict().items():\n    "
 STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
 
@@ -116,6 +117,10 @@ STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
         (STATES + "new = tau * a[k] + (1 - tau) * b[k]\n    b[k].copy_(new)", MovedBy.SUM),
         (ITEMS + "p.copy_(tau * a[k] + (1 - tau) * p)", MovedBy.SUM),
         (ITEMS + "p.lerp_(a[k], tau)", MovedBy.ONE_CALL),
+        (MIXED + "g.load_state_dict({k: (1 - tau) * b[k] + tau * a[k] for k in b})", MovedBy.SUM),
+        (MIXED + "new = {k: tau * a[k] + (1 - tau) * p for k, p in b.items()}", MovedBy.SUM),
+        (MIXED + "g.load_state_dict({k: a[k] * 0.9 for k in a})", None),
+        (MIXED + "print({k: a[k].shape for k in b})", None),
         (ITEMS + "p.mul_(0.9)", None),
         (STATES + "noise = like(b[k])\n    b[k].add_(noise)", None),
         (STATES + "g = grads[k]\n    b[k] = b[k] - rate * g", None),
