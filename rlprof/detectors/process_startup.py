@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.crews import loads_data
 from rlprof.detectors.recognisers.worker_start import (
     WorkerStart,
     is_heavy,
@@ -68,6 +69,8 @@ SHOWN_LINES: Final = 6
 SHOWN_MODULES: Final = 3
 MIN_MODULE_SHARE: Final = 0.1
 """Of the workers' imports: lighter modules are not named."""
+
+_FOR_RESULTS: Final = frozenset({WaitKind.FUTURE, WaitKind.QUEUE, WaitKind.JOIN})
 
 _POOL: Final = re.compile(r"[/\\]multiprocessing[/\\](pool|queues|process)\.py$")
 """What workers do between tasks goes with the pool."""
@@ -215,7 +218,7 @@ def _describe_maker(activity: Activity, profile: Profile) -> _Maker:
     waits = [
         wait
         for wait in profile.waits
-        if wait.thread == activity.thread and wait.kind in (WaitKind.FUTURE, WaitKind.JOIN)
+        if wait.thread == activity.thread and wait.kind in _FOR_RESULTS
     ]
     lines = UserLines(activity.tree, profile.sources, profile.started_package)
     waited = sum(wait.wall_us for wait in waits)
@@ -265,10 +268,30 @@ def _remade(start: WorkerStart, profile: Profile) -> Finding | None:
             f"{count(number)} processes in all, {count(start.at_once)} at a time: "
             f"the whole set was made {count(round(start.rounds))} times",
         ),
-        fix="Make the pool once, before the loop, and keep it: with Pool(n) as pool: for ...: "
-        "pool.map(...), or one ProcessPoolExecutor for all rounds.",
+        fix=_kept(start, profile),
         confidence=Confidence.BOUNDED,
         remainder=Remainder(touched, _left(start, maker, profile)),
+    )
+
+
+def _kept(start: WorkerStart, profile: Profile) -> str:
+    """How the processes are kept."""
+    if _is_loader(start, profile):
+        return (
+            "Keep the workers of the loader from epoch to epoch: DataLoader(..., persistent_workers=True). "
+            "Or let one epoch be many passes over the data."
+        )
+    return (
+        "Make the pool once, before the loop, and keep it: with Pool(n) as pool: for ...: "
+        "pool.map(...), or one ProcessPoolExecutor for all rounds."
+    )
+
+
+def _is_loader(start: WorkerStart, profile: Profile) -> bool:
+    """Whether the processes are those of a loader of batches."""
+    pooled = {it.id for it in start.processes}
+    return any(
+        loads_data(it.tree) for it in profile.activities if it.is_main and it.process in pooled
     )
 
 
@@ -292,7 +315,11 @@ def _left(start: WorkerStart, maker: _Maker, profile: Profile) -> Range:
     unexplained = max(0.0, maker.waited - IMBALANCE * elapsed)
     worst = 1 - (maker.making + unexplained) * KEPT_POOL.low * (1 - 1 / start.rounds)
     warm = len(seen) * WARM_UP_US / min(profile.load.cores, start.at_once) / steady
-    best = maker.working + max(elapsed / 2, elapsed - warm)
+    tasks_left = max(elapsed / 2, elapsed - warm)
+    # Loaders work ahead while their batches are learned from; who maps tasks over a pool waits for them.
+    best = (
+        max(maker.working, tasks_left) if _is_loader(start, profile) else maker.working + tasks_left
+    )
     best += (1 - KEPT_POOL.high) * maker.making
     worst = max(0.0, worst)
     return Range(min(worst, best), worst)

@@ -47,6 +47,7 @@ class Duty(Enum):
     MAKES_ENVIRONMENTS = "makes environments"
     CHECKS_NEW_ENVIRONMENTS = "checks the first reset and the first step of an environment"
     ASKS_NETWORK = "asks a network"
+    LOADS_DATA = "loads batches in a process of its own"
     COMPUTES_GRADIENTS = "goes back through what networks were asked"
     EVALUATES = "plays episodes to tell how good a policy is"
     PLAYS_EPISODES = "plays episodes and gives all that was seen"

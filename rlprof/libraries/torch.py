@@ -18,6 +18,7 @@ LIBRARY: Final = Library(
         "nn/modules/module.py",
         "optim/adam.py",
         "serialization.py",
+        "utils/data/_utils/worker.py",
         "utils/data/dataloader.py",
         "utils/tensorboard/writer.py",
     ),
@@ -32,6 +33,7 @@ LIBRARY: Final = Library(
         r"nn/modules/module\.py$": dict.fromkeys(
             ("_wrapped_call_impl", "_call_impl"), Duty.ASKS_NETWORK
         ),
+        r"utils/data/_utils/worker\.py$": {"_worker_loop": Duty.LOADS_DATA},
         r"(?<!\w)_tensor\.py$": {"backward": Duty.COMPUTES_GRADIENTS},
         r"autograd/__init__\.py$": dict.fromkeys(("backward", "grad"), Duty.COMPUTES_GRADIENTS),
     },

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.libraries.base import Transport
+from rlprof.libraries.base import Duty, Transport
+from rlprof.libraries.known import functions_of
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
@@ -34,6 +35,8 @@ PAUSES_AT_A_LINE: Final = calibrated(
     date="2026-11-23",
 )
 """Part of it that a line has to have for the time there to be a real pause."""
+
+_duty: Final = functions_of(lambda library: library.duties)
 
 _ELSEWHERE: Final = frozenset({DATA_LOADER, INFERENCE, LEARNER, LOGGER})
 """Roles of workers that do another part of training than stepping environments."""
@@ -134,6 +137,8 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
         servant = mains.get(process.id)
         if servant is None or servant.role in _ELSEWHERE or not _takes_orders(servant):
             continue
+        if loads_data(servant.tree):
+            continue
         boss = next((it.id for it in _bosses(process, by_pid, profile) if it.id in mains), None)
         if boss is not None:
             crews.setdefault(boss, []).append(servant)
@@ -142,6 +147,12 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
         for boss, servants in sorted(crews.items())
         if _gives_orders(mains[boss])
     )
+
+
+def loads_data(tree: CallTree) -> bool:
+    """Whether a process loads batches for another: one that lives too short to be seen at its work has no role of its own yet."""
+    seen = tree.with_callers(node for node, _ in tree.self_costs())
+    return any(_duty(tree.frame(node)) is Duty.LOADS_DATA for node in seen)
 
 
 def _main_activities(profile: Profile) -> dict[int, Activity]:

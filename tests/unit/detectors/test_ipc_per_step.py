@@ -8,7 +8,7 @@ from rlprof.detectors.ipc_per_step import DETECTOR, MIN_MESSAGES, OUTWEIGHS, cro
 from rlprof.model.activity import HostLoad
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import STDLIB, Script, detect, lines_of, ranked
+from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, ranked
 
 TRAIN = Script(
     "train.py",
@@ -48,6 +48,7 @@ def a_vector_env(
     pipe_s: float,
     steps: float = 100_000,
     asleep_on: Sequence[str] = (),
+    below: Sequence[str] = (),
 ):
     """A training of 10 s whose workers each step for ``env_s`` and send for ``pipe_s``.
 
@@ -59,7 +60,7 @@ def a_vector_env(
     run.spends(6.5, HEAR, *TAKE, idle=True)
     for number in range(workers):
         run.process(f"worker {number}")
-        run.spends(env_s, ANSWER, STEP).spends(pipe_s, ANSWER, *GIVE)
+        run.spends(env_s, *below, ANSWER, STEP).spends(pipe_s, *below, ANSWER, *GIVE)
         for line in asleep_on:
             run.spends(4.0 / len(asleep_on), ANSWER, line, idle=True)
         waiting = 6.0 if asleep_on else 10.0
@@ -69,6 +70,12 @@ def a_vector_env(
 
 def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, TRAIN)
+
+
+def test_workers_of_a_loader_step_no_environment():
+    loading = [f"{SITE}/torch/utils/data/_utils/worker.py:271 _worker_loop"]
+
+    assert found(a_vector_env(env_s=0.2, pipe_s=1.5, below=loading)) == []
 
 
 def test_finds_pipes_that_outweigh_a_cheap_environment():

@@ -68,14 +68,22 @@ def spawned_workers(*, imports_s: float, steady_s: float, workers: int = 4) -> R
     return run
 
 
-def remade_pools(*, making_s: float = 3.0, tasks_s: float = 1.0, rounds: int = 20) -> Recording:
-    """10 s of pools of 4 forked processes, one after the other; main waits while it does not fork."""
+def remade_pools(
+    *,
+    making_s: float = 3.0,
+    tasks_s: float = 1.0,
+    rounds: int = 20,
+    below: tuple[str, ...] = (),
+    working_s: float = 0.0,
+) -> Recording:
+    """10 s of pools of 4 forked processes, one after the other; main waits while it neither forks nor works. Tasks run ``below`` a library."""
     run = a_run("train.py", start_up_s=0.5, steady_s=10.0).with_run(host={"usable_cores": "2"})
     run.process("main", steps=10_000).spends(making_s, *MAKES)
-    run.spends(10.0 - making_s, *WAITS, idle=True)
+    run.spends(working_s, "train.py:9 learn")
+    run.spends(10.0 - making_s - working_s, *WAITS, idle=True)
     for name in range(4 * rounds):
         run.process(f"worker {name}")
-        run.spends(tasks_s / (4 * rounds), *RUNS[2:], "train.py:20 episode")
+        run.spends(tasks_s / (4 * rounds), *RUNS[2:], *below, "train.py:20 episode")
     recording = run.recording()
     each = recording.run.wall_us // rounds
     processes = tuple(
@@ -221,6 +229,20 @@ def test_a_kept_pool_leaves_the_tasks():
     assert finding.remainder is not None
     assert finding.remainder.left.low == pytest.approx(0.05, abs=0.03)
     assert 0.2 < finding.remainder.left.high < 0.5
+
+
+LOADER = (f"{SITE}/torch/utils/data/_utils/worker.py:271 _worker_loop",)
+
+
+def test_workers_of_a_loader_are_kept_from_epoch_to_epoch():
+    (pool,) = found_in(remade_pools(working_s=5.0, tasks_s=8.0))
+    (loader,) = found_in(remade_pools(working_s=5.0, tasks_s=8.0, below=LOADER))
+
+    assert "Make the pool once" in pool.fix
+    assert "persistent_workers=True" in loader.fix
+    assert loader.remainder is not None
+    assert pool.remainder is not None
+    assert loader.remainder.left.low < pool.remainder.left.low, "batches are loaded meanwhile"
 
 
 def test_waits_for_long_tasks_are_not_for_sale():
