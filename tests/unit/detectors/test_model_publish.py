@@ -115,7 +115,7 @@ def test_ranks_by_its_price_on_the_critical_thread():
     # Of the learner alone: what the queue's thread pickles and the actor loads is beside it.
     assert first.finding.detector == DETECTOR.id
     assert first.saved_share.low < 0.5 * 0.9 < first.saved_share.high
-    assert first.saved_share.high < 0.65
+    assert first.saved_share.high < 0.68
 
 
 def test_on_full_cores_the_thread_that_pickles_counts_too():

@@ -101,7 +101,7 @@ def test_ranks_by_its_price_on_the_critical_thread():
     # The main process unpickles and reads for 4 of 10 s; the worker's thread is beside it.
     assert first.finding.detector == DETECTOR.id
     assert first.saved_share.low < 0.38 < first.saved_share.high
-    assert first.saved_share.high < 0.55
+    assert first.saved_share.high < 0.58
 
 
 def test_of_messages_that_are_hardly_large_half_is_saved():
