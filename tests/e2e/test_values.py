@@ -108,3 +108,39 @@ print("trained")
     result = rlprof_run(write(program))
 
     assert (result.code, result.out) == (0, b"trained\n")
+
+
+DISTILLATION = """\
+import time, torch
+
+def embedding():
+    return torch.nn.Sequential(torch.nn.Linear(16, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256))
+
+torch.set_num_threads(1)
+target, predictor = embedding(), embedding()
+optimizer = torch.optim.Adam(predictor.parameters())
+seen = torch.randn(64, 16)
+
+def error():
+    goal = target(seen)
+    guess = predictor(seen)
+    return (goal - guess).pow(2).mean()
+
+until = time.process_time() + 6.0
+while time.process_time() < until:
+    optimizer.zero_grad()
+    error().backward()
+    optimizer.step()
+print("trained")
+"""
+
+
+def test_a_network_that_is_given_gradients_and_not_trained_is_told(write, rlprof_run):
+    pytest.importorskip("torch", reason="torch is missing (make test installs it)")
+
+    result = rlprof_run(write(DISTILLATION))
+
+    assert (result.code, result.out) == (0, b"trained\n")
+    (target, predictor) = (seen(result, name)[-1] for name in ("target", "predictor"))
+    assert (target["optimized"], target["gradients"]) == ("0", "1")
+    assert predictor["optimized"] == "1"
