@@ -98,8 +98,13 @@ def _finding(
     # What is not on the critical path gains nothing by being quicker.
     critical = min(1.0, sold * max(1.0, whole) / max(1, profile.critical.wall_us))
     side_by_side = max(1.0, min(float(len(crew)), _free_cores(profile, crew)))
-    gain = critical * (1 - 1 / side_by_side)
-    most = critical * (1 - WITHOUT_HAND_OVER / side_by_side)
+    by_cores = 1 - 1 / side_by_side
+    # Who hardly waits for the lock is held up by something else: locks, queues, sleep.
+    by_lock = waited_us / (waited_us + sum(it.working_us for it in crew))
+    goes = min(by_cores, by_lock)
+    handed_over = (1 - WITHOUT_HAND_OVER) * (goes / by_cores if by_cores else 0.0)
+    gain = critical * goes
+    most = critical * (1 - (1 - goes) * (1 - handed_over))
     working = sum(it.working_us for it in crew) / profile.steady_us
     yield Finding(
         title=f"{len(crew)} Python threads of one process take turns at the interpreter lock",

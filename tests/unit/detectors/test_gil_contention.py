@@ -65,6 +65,15 @@ def test_with_two_cores_half_and_the_hand_overs_are_the_most():
     assert first.saved_share.low < 0.51 < 0.63 < first.saved_share.high < 0.7
 
 
+def test_threads_that_hardly_wait_for_the_lock_gain_no_more_than_that():
+    """They wait for 0.3 s each beside 2.45 s of work: a ninth of it."""
+    (finding,) = found(a_thread_pool(wait_s=0.3))
+
+    assert finding.remainder is not None
+    assert 1 - finding.remainder.left.high == pytest.approx(0.6 * 0.98 * 0.11, abs=0.02)
+    assert 1 - finding.remainder.left.low < 0.2
+
+
 def test_silent_just_under_its_threshold():
     assert found(a_thread_pool(threads=2, wait_s=10 * MIN_WAIT / 2 * 0.9)) == []
     assert len(found(a_thread_pool(threads=2, wait_s=10 * MIN_WAIT / 2 * 1.1))) == 1
