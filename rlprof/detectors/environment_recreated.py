@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.libraries.base import Duty
@@ -101,12 +101,10 @@ class _Search:
 
     def _stepped_in(self, file: str) -> Iterator[Value]:
         module = self.lines.module(file) if self._values.has(file) else None
-        for statement in module.statements if module else ():
-            match statement.node:
-                case ast.Assign([ast.Tuple([_, _, *ends])], ast.Call(ast.Attribute(owner), [_])):
-                    stepped = value_of(owner, self._values.of(file, statement))
-                    if stepped is not None and module and _is_asked(ends, statement, module):
-                        yield stepped
+        for step in _steps(module) if module else ():
+            stepped = value_of(step.owner, self._values.of(file, step.statement))
+            if stepped is not None and module and _is_asked(step, module):
+                yield stepped
 
     def _is_made_there(self, node: int) -> bool:
         """Whether the line that calls it makes an environment of a library's interface."""
@@ -147,29 +145,46 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
+class _Step(NamedTuple):
+    """A statement of a loop that may step an environment: a method is given one thing, and what it gives back is taken apart."""
+
+    statement: Statement
+    owner: ast.expr
+    """Whose method it is."""
+    results: list[ast.expr]
+
+
+def _steps(module: SourceModule) -> Iterator[_Step]:
+    for statement in module.statements:
+        match statement.node:
+            case ast.Assign(
+                [ast.Tuple([_, _, *_] as results)], ast.Call(ast.Attribute(owner), [_])
+            ):
+                if statement.in_loop:
+                    yield _Step(statement, owner, results)
+
+
 def _is_stepped_below(made: Statement, module: SourceModule | None) -> bool:
-    """Whether what a statement makes is stepped like an environment in the same function: a method of it is given one thing, and
-    what it gives back is taken apart.
-    """
+    """Whether what a statement makes is stepped like an environment in the same function."""
     name, _ = assigned_variable(made.node)
     if not name or made.function is None or module is None:
         return False
-    for statement in module.statements:
-        match statement.node:
-            case ast.Assign([ast.Tuple([_, _, *_])], ast.Call(ast.Attribute(ast.Name(owner)), [_])):
-                if owner == name and statement.function is made.function and statement.in_loop:
-                    return True
-    return False
+    return any(
+        isinstance(step.owner, ast.Name)
+        and step.owner.id == name
+        and step.statement.function is made.function
+        for step in _steps(module)
+    )
 
 
-def _is_asked(flags: Iterable[ast.expr], made: Statement, module: SourceModule) -> bool:
-    """Whether a condition of the same function asks for one of ``flags`` as it is, as it does for the end of an episode: ``if over``, ``while
-    not over``, but not ``if loss > 3``.
+def _is_asked(step: _Step, module: SourceModule) -> bool:
+    """Whether a condition of the same function asks for a result as it is, from the third on, as it does for the end of an episode:
+    ``if over``, ``while not over``, but not ``if loss > 3``.
     """
-    names = {it.id for it in flags if isinstance(it, ast.Name)}
+    names = {it.id for it in step.results[2:] if isinstance(it, ast.Name)}
     tests: list[ast.expr] = []
-    for statement in module.statements if made.in_loop else ():
-        if statement.function is made.function:
+    for statement in module.statements:
+        if statement.function is step.statement.function:
             tests += statement.conditions
             tests += [statement.node.test] if isinstance(statement.node, ast.If | ast.While) else []
     parts = [part for test in tests for part in _operands(test)]

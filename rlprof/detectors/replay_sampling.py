@@ -213,11 +213,7 @@ def _drawn(profile: Profile) -> Iterable[Finding]:
         savings.append(Saving(frozenset(found.nodes[Part.PERMUTATION]), PERMUTED))
     heaviest = heaviest_line(found.weights)
     yield Finding(
-        title=f"the rows of a batch are drawn and appended one by one ({short_place(heaviest)})"
-        if looped > max(drawn, shuffled)
-        else f"batches are drawn from Python objects one by one ({short_place(heaviest)})"
-        if drawn > shuffled
-        else f"all indices of the buffer are shuffled for each batch ({short_place(heaviest)})",
+        title=_title(heaviest, drawn=drawn, shuffled=shuffled, looped=looped),
         savings=tuple(savings),
         locations=found.lines.locations(found.weights, whole),
         evidence=tuple(_evidence(found, profile, total)),
@@ -225,6 +221,15 @@ def _drawn(profile: Profile) -> Iterable[Finding]:
         "index: i = rng.integers(size, size=batch_size); states[i], actions[i], rewards[i].",
         confidence=Confidence.BOUNDED,
     )
+
+
+def _title(heaviest: Line, *, drawn: float, shuffled: float, looped: float) -> str:
+    where = short_place(heaviest)
+    if looped > max(drawn, shuffled):
+        return f"the rows of a batch are drawn and appended one by one ({where})"
+    if drawn > shuffled:
+        return f"batches are drawn from Python objects one by one ({where})"
+    return f"all indices of the buffer are shuffled for each batch ({where})"
 
 
 def _searched(profile: Profile) -> Iterable[Finding]:

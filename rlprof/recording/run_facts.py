@@ -18,8 +18,7 @@ from rlprof.recording.settings import RecordingSettings
 def run_info(
     settings: RecordingSettings, *, started_unix_s: float, gpus: GpuReader | None
 ) -> RunInfo:
-    # Also of a working directory that was deleted, which the kernel marks so.
-    cwd = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")  # noqa: PTH115 - a text is wanted
+    cwd = _working_directory()
     interval = settings.interval_us
     return RunInfo(
         id=secrets.token_hex(8),
@@ -43,3 +42,10 @@ def run_info(
         },
         rlprof_version=__version__,
     )
+
+
+def _working_directory() -> str:
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:  # It was deleted, which the kernel marks behind its name.
+        return str(Path("/proc/self/cwd").readlink()).removesuffix(" (deleted)")
