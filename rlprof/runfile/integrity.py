@@ -147,6 +147,10 @@ def _of_references(recording: Recording) -> Iterator[str]:
         ("process", processes, [window.process for window in recording.torch_windows]),
         ("process", processes, [site.process for site in recording.sync_sites]),
         ("process", processes, [value.process for value in recording.values]),
+        # Gauges of the host and steps that are read from the output name the first process, though
+        # a program without Python has none.
+        ("process", max(1, processes), [counter.process for counter in recording.counters]),
+        ("process", max(1, processes), [gauge.process for gauge in recording.gauges]),
         ("thread", threads, samples.thread),
         ("thread", threads, [clock.thread for clock in recording.clocks]),
         ("thread", threads, [growth.thread for growth in recording.memory]),
