@@ -25,11 +25,12 @@ def main() -> None:
     try:
         from rlprof.cli.commands import main as run
     except Exception as error:
-        from rlprof.cli.last_resort import is_needed, train_as_typed
+        from rlprof.cli.last_resort import end_without_library, is_needed, train_as_typed
 
-        if not is_needed():
-            raise
-        train_as_typed(error)
+        if is_needed():
+            train_as_typed(error)
+        end_without_library(error)
+        raise
 
     _heed_interrupts(by_default)
     try:

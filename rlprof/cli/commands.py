@@ -22,7 +22,7 @@ from rlprof.cli.explain import explain
 from rlprof.cli.export import export
 from rlprof.cli.flame import flame
 from rlprof.cli.history import history
-from rlprof.cli.last_resort import is_needed, train_as_typed
+from rlprof.cli.last_resort import end_without_library, is_needed, train_as_typed
 from rlprof.cli.output import telling, unbreakable
 from rlprof.cli.overhead import overhead
 from rlprof.cli.report import report
@@ -196,6 +196,7 @@ def _run() -> None:
     except Exception as error:
         if is_needed():
             train_as_typed(error)
+        end_without_library(error)
         if isinstance(error, FileNotFoundError) and _is_nowhere():
             _end_with(
                 UsageError(

@@ -22,6 +22,8 @@ VALUE_OPTIONS: Final = frozenset(
 )
 """Options of ``rlprof run`` that take the next word as their value."""
 
+_HIDDEN: Final = "Libraries in LD_LIBRARY_PATH or PYTHONPATH may hide those that rlprof needs: start it without them"
+
 _ONLY_TELL: Final = frozenset({"-h", "--help"})
 """With one of these nothing is to be run."""
 
@@ -42,7 +44,7 @@ def not_begun(error: BaseException) -> OutputError:
     return OutputError(
         f"the recording could not begin: {type(error).__name__}: {error}",
         slug="recording-not-begun",
-        hint="Libraries in LD_LIBRARY_PATH or PYTHONPATH may hide those that rlprof needs: start it without them",
+        hint=_HIDDEN,
     )
 
 
@@ -51,16 +53,28 @@ def is_needed() -> bool:
     return sys.argv[1:2] == ["run"] and "rlprof.recording.recorder" not in sys.modules
 
 
-def train_as_typed(error: BaseException) -> NoReturn:
-    """Become the training that the command line names, where not even that could be read; raises ``error`` where it names none."""
+def train_as_typed(error: BaseException) -> None:
+    """Become the training that the command line names, where not even that could be read; return where it names none."""
     own, target = split(sys.argv[2:], VALUE_OPTIONS)
     if not target.words or not _ONLY_TELL.isdisjoint(own):
-        raise error
+        return
     try:
         train_without(command_of(target, _python(own)), not_begun(error))
     except RlprofError as missing:
-        say_in_time(f"rlprof: error: {missing.message}\n  {missing.hint}\n  {missing.see}\n")
-        sys.exit(missing.exit_code)
+        _end_with(missing)
+
+
+def end_without_library(error: BaseException) -> None:
+    """End where ``error`` is a library or package that could not be loaded: no bug of rlprof's."""
+    is_ours = not isinstance(error, ImportError) or (error.name or "").startswith("rlprof")
+    if not is_ours and not str(error).startswith("cannot import name"):
+        missing = f"rlprof needs what cannot be loaded here: {error}"
+        _end_with(OutputError(missing, slug="library-not-loaded", hint=_HIDDEN))
+
+
+def _end_with(error: RlprofError) -> NoReturn:
+    say_in_time(f"rlprof: error: {error.message}\n  {error.hint}\n  {error.see}\n")
+    sys.exit(error.exit_code)
 
 
 def _python(own: Sequence[str]) -> Path | None:

@@ -50,6 +50,19 @@ def test_a_library_that_does_not_fit(libraries, write, tmp_path):
     assert "LD_LIBRARY_PATH" in answer.stderr
 
 
+@pytest.mark.parametrize(
+    "words", [["doctor"], ["explain", "gc-pressure"], ["run", "--help"], ["run"]]
+)
+def test_other_commands_say_what_cannot_be_loaded(libraries, words):
+    answer = answer_of(cli(*words), env=libraries)
+
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr.startswith("rlprof: error: rlprof needs what cannot be loaded here: ")
+    assert "LD_LIBRARY_PATH" in answer.stderr
+    assert "rlprof explain library-not-loaded" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
 BROKEN = "import sys; sys.modules['typer'] = None; from rlprof.__main__ import main; main()"
 """rlprof where a package that it needs is missing."""
 
@@ -79,7 +92,8 @@ def test_where_nothing_is_to_be_trained_the_error_is_told(words, tmp_path):
     answer = answer_of([sys.executable, "-c", BROKEN, *words], cwd=tmp_path)
 
     assert answer.returncode == 1
-    assert "ModuleNotFoundError" in answer.stderr
+    assert answer.stderr.startswith("rlprof: error: rlprof needs what cannot be loaded here: ")
+    assert "typer" in answer.stderr
 
 
 def test_a_script_that_is_not_there_is_told_as_always(tmp_path):
