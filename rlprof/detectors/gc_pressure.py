@@ -21,6 +21,9 @@ from rlprof.units import count, percent
 MIN_SHARE: Final = 0.02
 """Of the critical time. Programs with some thousand live objects spend under 1 % in collections."""
 
+MIN_US: Final = 100_000
+"""Of time in collections: ten samples. In a run of less than a second what a few say is chance."""
+
 ASKED_FOR: Final = calibrated(
     Range(0.9, 1.0),
     unit="part of the time in gc.collect()",
@@ -58,7 +61,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         kind.nodes.add(node)
         line = lines.line(owner) if owner != NO_PARENT else Line("", 0, GC_FUNCTION)
         kind.weights[line] += cost.wall_us
-    if not whole or (asked.us + automatic.us) / whole < MIN_SHARE:
+    if asked.us + automatic.us < max(MIN_US, MIN_SHARE * whole):
         return
     heavier = asked if asked.us > automatic.us else automatic
     named = {line: us for line, us in heavier.weights.items() if line.file}

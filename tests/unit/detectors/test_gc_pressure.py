@@ -70,6 +70,13 @@ def test_silent_just_under_its_threshold():
     assert len(found(a_training(asked=10 * MIN_SHARE * 1.1))) == 1
 
 
+def test_silent_in_a_run_too_short_to_tell():
+    run = a_run(steady_s=0.2).process("main", steps=100)
+    run.spends(0.05, APPEND, ":GC:").spends(0.15, APPEND)
+
+    assert found(run) == []
+
+
 def test_silent_on_a_healthy_run():
     assert found(a_training()) == []
 
