@@ -364,7 +364,69 @@ COPYING_BOARD = Fault(
     is_rare=True,
 )
 
+_SLOPES = """class $Ground:
+    def __init__(self, count):
+        self.heights = np.arange(count) * 0.5 % 7
+
+    def $steepness(self):
+        slopes = np.gradient(self.heights)
+        return np.abs(slopes) / (1.0 + slopes.max())
+
+
+$ground = $Ground($size)"""
+
+TABLE_AGAIN = Fault(
+    "table-made-again",
+    ("repeated-work",),
+    {
+        "step": Code(
+            "$tmp = float($ground.$steepness()[$count % $size]) + $reward",
+            imports=_NUMPY,
+            definitions=_SLOPES,
+        )
+    },
+    {
+        "step": Code(
+            "$tmp = float($kept[$count % $size]) + $reward",
+            definitions=_SLOPES,
+            kept="$ground.$steepness()",
+        )
+    },
+    roles=frozenset({"reward", "count"}),
+    base_us=25,
+    unit_us=0.012,
+    sizes=(50, 50_000),
+    is_rare=True,
+)
+
+_SEEN_BEFORE = "np.random.default_rng(1).normal(size=$size)"
+
+STATISTICS_AGAIN = Fault(
+    "statistics-again",
+    ("repeated-work",),
+    {
+        "step": Code(
+            "$tmp = $kept.mean()\n$tmp2 = $kept.std() + 1e-6\n$tmp3 = ($reward - $tmp) / $tmp2",
+            imports=_NUMPY,
+            kept=_SEEN_BEFORE,
+        )
+    },
+    {
+        "step": Code(
+            "$tmp, $tmp2 = $kept\n$tmp3 = ($reward - $tmp) / $tmp2",
+            kept=f"(lambda it: (it.mean(), it.std() + 1e-6))({_SEEN_BEFORE})",
+        )
+    },
+    roles=frozenset({"reward"}),
+    base_us=15,
+    unit_us=0.003,
+    sizes=(500, 200_000),
+    is_rare=True,
+)
+
 FAULTS = (
+    TABLE_AGAIN,
+    STATISTICS_AGAIN,
     EAGER_LOGGING,
     EAGER_JOURNAL,
     LOGGING_EMIT,

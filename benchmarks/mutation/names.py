@@ -19,6 +19,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "Drawer": ("Recall", "Archive", "PastSteps", "Reservoir", "History", "Bank"),
     "Net": ("Brain", "QNet", "ActorCritic", "Model", "Controller", "Head"),
     "Journal": ("Journal", "Diary", "Trace", "Reporter", "Notebook", "Messages"),
+    "Ground": ("Terrain", "Ground", "Slope", "Relief", "Surface", "Hills"),
     "Holder": ("Keeper", "Bookkeeping", "Monitor", "Scribe", "Tracker", "Hooks", "Extras"),
     "Stop": ("Until", "StopLater", "TimeLimit", "Ending", "Watchdog", "Budget"),
     # Methods and functions.
@@ -35,6 +36,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "worker": ("worker", "serve", "child", "actor", "collect", "remote_loop"),
     "part": ("part", "one_run", "job", "replica", "in_background", "leg"),
     "function": ("observe", "handle", "process", "take_in", "digest", "work_on", "treat", "do_one"),
+    "steepness": ("steepness", "shape_cost", "weights_of", "profile_of", "table_of", "grades"),
     "maker": ("make_handler", "prepare", "build", "bind", "set_up", "handler_for"),
     "deco": ("counted", "traced", "watched", "noted", "tallied", "checked"),
     "outcome": ("outcome", "answer", "result", "value", "reading", "product"),
@@ -65,6 +67,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "kept": ("recent", "window", "ledger", "marks", "series", "shelf", "track", "stash"),
     "log": ("log", "logger", "out_log", "messages", "journal_log", "diary"),
     "journal": ("journal", "diary_of_run", "speaker", "talk", "narrator", "chronicle"),
+    "ground": ("ground", "terrain", "relief", "hills", "landscape", "surface_of_task"),
     "tmp": ("tmp", "piece", "part_of_it", "middle", "held", "scratch"),
     "tmp2": ("rest", "second", "other", "beside", "extra", "spare"),
     "tmp3": ("third", "edge", "bound", "last_one", "limit", "tail"),

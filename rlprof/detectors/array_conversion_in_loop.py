@@ -30,7 +30,7 @@ from rlprof.syntax.module import Function, called_name
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import of_each_step, percent
 
-MIN_SHARE: Final = 0.05
+MIN_SHARE: Final = 0.07
 """Of the critical time. Healthy training builds an array here and there (a batch for each update,
 an observation for each step, one of the actions of all agents); under this it is not what makes it slow."""
 

@@ -167,14 +167,19 @@ def _removable(traffic: _Traffic) -> Range:
 def _waits(
     profile: Profile, transport: frozenset[int], moved: frozenset[int], removable: Range
 ) -> Iterable[Saving]:
-    """What the critical threads wait for messages, while nobody works: one of them reads from a queue at a time, so that
-    the others may wait for as long as it takes to move theirs.
+    """What the critical threads wait for messages, while nobody works: each of them may wait for as long as one message is
+    moved, by a thread that sends or by another that reads from the same queue.
     """
     tree, kinds = profile.steady, profile.wait_kinds
     waiting = frozenset(it for it in transport if kinds.get(it) in FOR_OTHERS)
     costs = [tree.self_cost(it) for it in waiting]
     wall, idle = sum(it.wall_us for it in costs), sum(it.idle_us for it in costs)
-    moving = sum(tree.self_cost(it).busy_us for it in moved)
+    moving = len(profile.critical.threads) * sum(
+        cost.busy_us
+        for activity in profile.activities
+        for node, cost in activity.tree.self_costs()
+        if node in moved
+    )
     if idle and moving:
         busy = (wall - idle) / wall
         goes = min(PLUMBING.high, moving / idle) * idle / wall

@@ -7,8 +7,8 @@ from mmap import mmap
 from typing import NamedTuple
 
 from rlprof.agent.inject.rlprof_agent import layout
-from rlprof.agent.inject.rlprof_agent.value_descriptions import LINE, PART
-from rlprof.agent.inject.rlprof_agent.value_looks import COUNT
+from rlprof.agent.inject.rlprof_agent.plain_reads import LINE, PART
+from rlprof.agent.inject.rlprof_agent.value_looks import COUNT, PRINT
 from rlprof.model.recording import Frame
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.steps import StepCall
@@ -39,6 +39,15 @@ def to_count(calls: Iterable[StepCall]) -> Sequence[Operand]:
         )
         for call in calls
     ]
+
+
+def to_compare(inputs: Iterable[Operand]) -> Sequence[Operand]:
+    """The same operands, each to be told with a ``print`` that is the same for the same contents; empty where there is none."""
+    return [Operand(it.text, (PRINT + it.steps[0], *it.steps[1:])) for it in inputs]
+
+
+def is_to_compare(operand: Operand) -> bool:
+    return operand.steps[0].startswith(PRINT)
 
 
 class LookTable:
@@ -109,6 +118,9 @@ class LookTable:
             for operand, description in zip(operands, descriptions, strict=False)
             if description
         }
+        for operand in filter(is_to_compare, operands):
+            if operand.text in values:
+                values[operand.text].setdefault("print", "")
         self._told.append(LookTold(frame, values))
 
     def take(self) -> list[LookTold]:

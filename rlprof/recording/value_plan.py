@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from rlprof.model.recording import Frame, SeenValue
 from rlprof.recording.hot_lines import FIRST_US, HotLines
-from rlprof.recording.look_table import LookTold
+from rlprof.recording.look_table import LookTold, is_to_compare, to_compare
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.step_plan import StepPlan
 from rlprof.recording.tracked import ProcessWindow
-from rlprof.syntax.operands import Operand, operands
+from rlprof.syntax.operands import MOST_OPERANDS, Operand, operands
+from rlprof.syntax.pure import pure_around
 
 _MOST_COST: Final = 0.0007
 """CPU time of looks over that of the process: under a thousandth."""
@@ -19,6 +21,13 @@ _FREE_US: Final = 5_000
 """What they may cost at the beginning."""
 _MOST_AT_ONCE: Final = 6
 """Lines that an agent is asked for in one window, before it is known what they cost."""
+
+_AGAIN: Final = 2.0
+"""Times the time of a line at one look, from which on it is looked at again."""
+_COMPARED_AGAIN: Final = 1.3
+"""The same where something is compared with the look before."""
+_ASKED_AGAIN: Final = 1.1
+"""The same of a line that was asked for, as long as no sample has met it."""
 
 _MOST_KEPT: Final = 8
 """Different descriptions of one name; what comes later takes the place of the last."""
@@ -32,6 +41,16 @@ class ValuePlan:
         self._next_look_us: dict[Frame, float] = {}
         """The time from which on a line is to be looked at again."""
         self._seen: dict[tuple[str, str, int, str], list[SeenValue]] = {}
+        self._prints: dict[tuple[int, Frame, str], str] = {}
+        """What the contents of an operand were told by last, by process, line and text."""
+        self._compared: dict[Frame, dict[str, dict[str, int]]] = {}
+        """How often they were the ``same`` as at the look before, and how often ``other``, by line and text."""
+        self._changing: set[tuple[str, str, str]] = set()
+        """Operands that were not the same at some line, by file, function and text."""
+        self._entered: Counter[tuple[str, str] | Frame] = Counter()
+        """Windows in which a process was at some times in a function, or at a line, and at others not: of those where something is
+        compared.
+        """
 
     def follow(
         self, process: int, mailbox: MailboxReader, window: ProcessWindow, now_us: int
@@ -39,7 +58,11 @@ class ValuePlan:
         """Take in what a process told, and ask it for more where lines have become hot."""
         for told in mailbox.looks.take():
             self._keep(process, told, now_us)
+            is_compared = any("print" in it for it in told.values.values())
+            times = _COMPARED_AGAIN if is_compared else _AGAIN
+            self._next_look_us[told.frame] = times * self._lines.spent_us(told.frame)
         ways = self._lines.add(process, window.eye)
+        self._note_calls(ways)
         if self._steps is not None:
             self._steps.heard(process, mailbox.looks.take_counted(), now_us)
             self._steps.counted(process, window.counts)
@@ -52,12 +75,23 @@ class ValuePlan:
         due = self._due(present) if mailbox.looks_cost_us <= may_cost_us else []
         wanted = (*counted, *due)[:_MOST_AT_ONCE]
         if wanted:
-            looked_at = {frame for frame, _ in due}.intersection(mailbox.looks.ask(wanted))
-            for frame in looked_at:
-                self._next_look_us[frame] = 2 * self._lines.spent_us(frame)
+            # Not those that are only counted.
+            for frame in {frame for frame, _ in due}.intersection(mailbox.looks.ask(wanted)):
+                self._next_look_us[frame] = _ASKED_AGAIN * self._lines.spent_us(frame)
 
     def seen(self) -> list[SeenValue]:
-        return [value for values in self._seen.values() for value in values]
+        return [value for key in self._seen for value in self._seen_at(key)]
+
+    def _seen_at(self, key: tuple[str, str, int, str]) -> Iterator[SeenValue]:
+        *earlier, last = self._seen[key]
+        yield from earlier
+        counts = dict(self._compared.get(Frame(*key[:3]), {}).get(key[3], {}))
+        if counts:
+            counts["entered"] = self._entered[key[:2]]
+            counts["reached"] = self._entered[Frame(*key[:3])]
+        yield last._replace(
+            fields={**last.fields, **{name: str(count) for name, count in counts.items()}}
+        )
 
     def files(self) -> set[str]:
         """Those in which the functions and classes are defined that were seen."""
@@ -66,25 +100,63 @@ class ValuePlan:
     def _due(self, present: Iterable[Frame]) -> list[tuple[Frame, Sequence[Operand]]]:
         spent_us, next_us = self._lines.spent_us, self._next_look_us
         due = [it for it in present if self._lines.is_hot(it, next_us.get(it, FIRST_US))]
-        # Lines that nobody has looked at yet come first.
-        due.sort(key=lambda frame: (frame in next_us, -spent_us(frame), frame))
-        return [(frame, names) for frame in due if (names := self._operands(frame))]
+        asked = [(frame, names) for frame in due if (names := self._operands(frame))]
+        # Lines that nobody has looked at yet come first, then those that may compute the same each time.
+        asked.sort(
+            key=lambda it: (
+                it[0] in next_us,
+                not any(map(is_to_compare, it[1])),
+                -spent_us(it[0]),
+                it[0],
+            )
+        )
+        return asked
 
     def _operands(self, frame: Frame) -> Sequence[Operand]:
         module = self._lines.module(frame)
-        found = operands(module, frame.line) if module else ()
-        if not any(step.startswith("s") for operand in found for step in operand.steps[1:]):
+        found: Sequence[Operand] = operands(module, frame.line) if module else ()
+        for pure in pure_around(module, frame.line) if module else ():
+            if not any((*frame[:2], it.text) in self._changing for it in pure.inputs):
+                others = [it for it in found if it not in pure.inputs]
+                found = [*to_compare(pure.inputs), *others][:MOST_OPERANDS]
+                break
+        keyed = [it for it in found if any(step.startswith("s") for step in it.steps[1:])]
+        if not keyed:
             return found
         # A key may be a secret: what is hidden in the source is not asked for.
         hidden = self._lines.module_without_secrets(frame)
-        told = operands(hidden, frame.line) if hidden else ()
-        return [operand for operand in found if operand in told]
+        told = {it.text for it in operands(hidden, frame.line)} if hidden else set()
+        return [it for it in found if it not in keyed or it.text in told]
 
     def _keep(self, process: int, told: LookTold, now_us: int) -> None:
-        for text, fields in told.values.items():
+        for text, described in told.values.items():
+            fields = {name: it for name, it in described.items() if name != "print"}
+            if "print" in described:
+                self._compare(process, told.frame, text, described["print"])
             seen = self._seen.setdefault((*told.frame, text), [])
             if seen and seen[-1].fields == fields:
                 seen[-1] = seen[-1]._replace(last_us=now_us, looks=seen[-1].looks + 1)
                 continue
             value = SeenValue(process, *told.frame, text, now_us, now_us, 1, fields)
             seen[_MOST_KEPT - 1 :] = [value]
+
+    def _note_calls(self, ways: Collection[Sequence[Frame]]) -> None:
+        """A call that lasts for windows is met in each stack of them."""
+        functions = {(frame.file, frame.function) for frame in self._compared}
+        met: Counter[tuple[str, str] | Frame] = Counter()
+        for way in ways:
+            met.update(functions.intersection((frame.file, frame.function) for frame in way))
+            met.update(self._compared.keys() & set(way))
+        self._entered.update(place for place, stacks in met.items() if stacks < len(ways))
+
+    def _compare(self, process: int, frame: Frame, text: str, now: str) -> None:
+        before = self._prints.get((process, frame, text))
+        self._prints[process, frame, text] = now
+        counts = self._compared.setdefault(frame, {}).setdefault(text, {"same": 0, "other": 0})
+        if now and before is None:
+            return
+        if now and before == now:
+            counts["same"] += 1
+        else:
+            counts["other"] += 1
+            self._changing.add((*frame[:2], text))

@@ -103,6 +103,20 @@ class Value:
         )
 
     @property
+    def unchanged_looks(self) -> int:
+        """Looks that found the contents of the look before, at these lines; 0 where one of them did not."""
+        return 0 if self._sum("other") else self._sum("same")
+
+    def windows(self, field: str) -> int:
+        """Windows of the recording in which the function of one whose values were compared was ``entered`` or left, or its line was
+        ``reached``.
+        """
+        return max(_number(it.fields.get(field, "")) or 0 for it in self._seen)
+
+    def _sum(self, field: str) -> int:
+        return sum(_number(it.fields.get(field, "")) or 0 for it in self._seen)
+
+    @property
     def is_environment(self) -> bool:
         """Whether it is an environment of a library's interface, or a class of such."""
         return not _ENVIRONMENTS.isdisjoint(self._bases)
@@ -115,6 +129,11 @@ class Value:
     def items(self) -> str:
         """The type of the elements of a container; empty where it has none."""
         return self.fields.get("first.type", "")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a number, a truth value, a text or None."""
+        return self.type.startswith(_PLAIN)
 
     @property
     def holds_objects(self) -> bool:
@@ -213,6 +232,15 @@ class Values:
             for operand, seen in self._at.get((file, line), {}).items():
                 found.setdefault(operand, []).extend(seen)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
+
+    def changes(self, file: str, function: str, operand: str) -> bool:
+        """Whether an operand had other contents than before at some look: a variable in ``function``, an attribute anywhere in the file."""
+        return any(
+            _number(seen.fields.get("other", "")) and ("." in operand or seen.function == function)
+            for (name, _), operands in self._at.items()
+            if name == file
+            for seen in operands.get(operand, ())
+        )
 
 
 def value_of(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:

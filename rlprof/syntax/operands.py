@@ -13,7 +13,7 @@ from rlprof.syntax.module import SourceModule
 MOST_OPERANDS: Final = 24
 """Of one statement: further ones are in a literal that goes on for pages."""
 _MOST_STEPS: Final = 6
-_BUILT_IN: Final = frozenset(dir(builtins))
+_BUILT_IN: Final = frozenset((name,) for name in dir(builtins))
 _MOST_TEXT: Final = 100
 _MOST_KEY: Final = 40
 
@@ -49,18 +49,24 @@ def _chains(nodes: Iterator[ast.AST]) -> Iterator[Operand]:
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             yield from _operand(node.func.value)
-        steps = () if id(node) in inside else steps_to(node)
-        if steps:
+        if id(node) not in inside and steps_to(node):
             inside.update(map(id, ast.walk(node)))
             yield from _operand(node)
 
 
 def _operand(node: ast.AST) -> Iterator[Operand]:
+    found = operand_of(node)
+    if found is not None and found.steps not in _BUILT_IN:
+        yield found
+
+
+def operand_of(node: ast.AST) -> Operand | None:
+    """``node`` as an operand; None where the value depends on more than names, or the way to it is long."""
     steps = steps_to(node)
-    if 0 < len(steps) <= _MOST_STEPS and not (len(steps) == 1 and steps[0] in _BUILT_IN):
-        text = ast.unparse(node)
-        if len(text) <= _MOST_TEXT:
-            yield Operand(text, steps)
+    if not 0 < len(steps) <= _MOST_STEPS:
+        return None
+    text = ast.unparse(node)
+    return Operand(text, steps) if len(text) <= _MOST_TEXT else None
 
 
 def steps_to(node: ast.AST) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ NOT_RUN = {
     "network-not-frozen": "found by the values that agents look at; the tracer looks at none",
     "pickle-heavy": SEVERAL_PROCESSES,
     "process-startup": NOT_IN_STEADY_TIME,
+    "repeated-work": "found by the values that agents look at; the tracer looks at none",
     "stale-training": "found by the numbers of updates and steps; the tracer counts time alone",
     "startup-bound": NOT_IN_STEADY_TIME,
     "thread-oversubscription": "found by threads that run no Python, which the tracer cannot see",

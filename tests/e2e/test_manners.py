@@ -416,3 +416,53 @@ def test_the_agent_is_quick_to_import():
 
     assert seconds < 0.1
     assert modules < 30
+
+
+ENDED_BY_ALARMS = """\
+import random
+import signal
+
+import torch
+
+torch.set_num_threads(1)
+rings = [0]
+
+
+class Preempted(ValueError):
+    pass
+
+
+def ring(number, frame):
+    rings[0] += 1
+    raise Preempted
+
+
+signal.signal(signal.SIGALRM, ring)
+network = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.Tanh(), torch.nn.Linear(16, 2))
+optimizer = torch.optim.SGD(network.parameters(), lr=1e-3)
+loss = network(torch.ones(8, 4)).sum()
+loss.backward()
+for _ in range(50):
+    optimizer.step()
+random.seed(2)
+lost = 0
+for work in (optimizer.step, loss.item):
+    for _ in range(3_000):
+        before = rings[0]
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.0008))
+            while rings[0] == before:
+                work()
+            lost += 1
+        except Preempted:
+            pass
+print("lost", lost)
+"""
+
+
+def test_what_a_handler_raises_within_what_is_counted_arrives(write, rlprof_run):
+    """Optimizer steps and reads of tensors, after which the agent's own lines come."""
+    pytest.importorskip("torch")
+    result = rlprof_run(write(ENDED_BY_ALARMS))
+
+    assert (result.code, result.out) == (0, b"lost 0\n")

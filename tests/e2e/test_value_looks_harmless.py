@@ -12,7 +12,7 @@ PROGRAM = """\
 import asyncio, contextlib, json, signal, sys, time, weakref
 
 sys.path.insert(0, sys.argv[2])
-from rlprof_agent.value_descriptions import LINE, PART
+from rlprof_agent.plain_reads import LINE, PART
 from rlprof_agent.value_looks import look, may_look
 
 looks = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.report.build import build_report
 from tests.live_processes import Result
 
 TRAINING = """\
@@ -144,3 +145,53 @@ def test_a_network_that_is_given_gradients_and_not_trained_is_told(write, rlprof
     (target, predictor) = (seen(result, name)[-1] for name in ("target", "predictor"))
     assert (target["optimized"], target["gradients"]) == ("0", "1")
     assert predictor["optimized"] == "1"
+
+
+GRAPH = """\
+import time
+
+LINKS = [[(node + 1) % 40, (node + 7) % 40] for node in range(40)]
+
+class Features:
+    def __init__(self, links):
+        self.links = links
+
+    def distances(self):
+        table = [[99] * 40 for _ in range(40)]
+        for node, others in enumerate(self.links):
+            for other in others:
+                table[node][other] = 1
+        return [min(row) for row in table]
+
+    def of(self, node):
+        near = self.distances()
+        return near[node] + sum(range(3_000))
+
+class Env:
+    def __init__(self, features):
+        self.features = features
+        self.node = 0
+
+    def reset(self):
+        return 0.0
+
+    def step(self, action):
+        self.node = (self.node + action) % 40
+        return float(self.features.of(self.node)), 0.0, False, {}
+
+env = Env(Features(LINKS))
+state = env.reset()
+until = time.thread_time() + 4.0
+while time.thread_time() < until:
+    state, reward, done, info = env.step(1 + int(state) % 2)
+"""
+
+
+def test_work_on_what_never_changes_is_told(write, rlprof_run):
+    result = rlprof_run(write(GRAPH))
+
+    compared = [it for it in seen(result, "self.links") if "same" in it]
+    assert sum(int(it["same"]) for it in compared) >= 3
+    assert {it["other"] for it in compared} == {"0"}
+    findings = build_report(result.recording).findings
+    assert "repeated-work" in [it.finding.detector for it in findings]

@@ -13,7 +13,7 @@ from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.gradients import without_gradients
-from rlprof.source.lines import UserLines
+from rlprof.source.lines import UserLines, file_name
 from rlprof.syntax.origin import Origin, installed_package, origin
 
 GRAPH_REMOVABLE: Final = calibrated(
@@ -61,6 +61,8 @@ class RecordedGraphs:
             return not text or frame.line in without_gradients(text)
         if origin(frame) is Origin.RUNTIME or installed_package(frame.file) == "torch":
             return False
+        if origin(frame) is Origin.STDLIB and file_name(frame.file) != "contextlib.py":
+            return False  # It knows nothing of torch; decorators made of generators are called from there.
         return not text or bool(_SWITCHES.search(text))
 
 

@@ -14,7 +14,7 @@ import torch
 
 from rlprof.agent.inject.rlprof_agent import optimized
 from rlprof.agent.inject.rlprof_agent.counted.calls import counting
-from rlprof.agent.inject.rlprof_agent.value_descriptions import LINE, PART
+from rlprof.agent.inject.rlprof_agent.plain_reads import LINE, PART
 from rlprof.agent.inject.rlprof_agent.value_looks import look, may_look
 
 
@@ -86,6 +86,7 @@ def test_tells_functions_and_classes_by_where_they_are_defined():
 def optimizer_steps(monkeypatch):
     monkeypatch.setattr(optimized, "_parameters", set())
     monkeypatch.setattr(optimized, "_noted", {})
+    monkeypatch.setattr(optimized, "_unknown", [False])
 
     def step(*networks: torch.nn.Module) -> torch.optim.Optimizer:
         optimizer = torch.optim.Adam([it for network in networks for it in network.parameters()])
@@ -155,9 +156,26 @@ def test_no_warning_comes_of_a_parameter_that_is_no_leaf(optimizer_steps, recwar
     assert not recwarn.list
 
 
-def test_an_optimizer_of_the_programs_own_harms_nothing(optimizer_steps):
-    optimized.note(object())
-    optimized.note(SimpleNamespace(param_groups=[{}]))
+class Stream(list[Any]):
+    def __iter__(self) -> Any:
+        raise AssertionError("nothing of the program is called")
+
+    __len__ = __getitem__ = __iter__
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        object(),
+        SimpleNamespace(param_groups=[{}]),
+        SimpleNamespace(param_groups=[{"params": Stream([torch.zeros(2)])}]),
+        SimpleNamespace(param_groups=Stream([{"params": []}])),
+    ],
+)
+def test_an_optimizer_of_the_programs_own_is_left_alone(optimizer_steps, optimizer):
+    """What it moves is not known, so of no network is it said that nobody trains it."""
+    optimizer_steps(Network())
+    optimized.note(optimizer)
 
     assert not optimized.are_known()
 

@@ -6,7 +6,7 @@ from rlprof.detectors.grads_in_rollout import DETECTOR, MIN_SHARE
 from rlprof.detectors.recognisers.recorded_graphs import GRAPH_REMOVABLE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, Script, detect, lines_of, ranked
+from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, ranked
 
 DQN = Script(
     "dqn.py",
@@ -167,6 +167,15 @@ def test_silent_where_a_library_without_gradients_asks_a_policy_of_the_users():
     run = a_library_acting(policy.at("self.network", "Policy._predict"))
 
     assert detect(DETECTOR, run, ACTING, policy) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "is_told"), [("multiprocessing/process.py", True), ("contextlib.py", False)]
+)
+def test_the_standard_library_switches_no_gradients_off_but_by_decorators(file: str, is_told: bool):
+    run = a_training(5.0, ASKING, f"{STDLIB}/{file}:108 run")
+
+    assert bool(found(run)) == is_told
 
 
 def test_fires_below_a_launcher_that_calls_the_script():

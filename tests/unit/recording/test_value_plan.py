@@ -32,6 +32,10 @@ MS = 1_000.0
 """In µs."""
 
 
+class Own(int):
+    """A number that nothing tells of without asking it."""
+
+
 class Run:
     """One process whose only line of the user's adds rows up."""
 
@@ -47,8 +51,15 @@ class Run:
         self._numbers: dict[tuple[int, int], int] = {}
         self._code = compile(SCRIPT, str(file), "exec")
 
-    def works(self, cpu_us: float, rows: list[list[int]], *, frame: Frame | None = None) -> None:
-        """For a window, in which the probe looked once a row."""
+    def works(
+        self,
+        cpu_us: float,
+        rows: list[list[int]],
+        *,
+        frame: Frame | None = None,
+        beside: Frame | None = None,
+    ) -> None:
+        """For a window, in which the probe looked once a row; half of it in ``beside``, if that is given."""
         if (
             self.mailbox.cells[layout.CELL_LOOKS_ASKED]
             != self.mailbox.cells[layout.CELL_LOOKS_TAKEN]
@@ -59,7 +70,8 @@ class Run:
         names["step"](rows, lambda: sys._getframe(1))
         self.reader.take_stacks()
         self.now_us += 500_000
-        window = ProcessWindow(eye={self.stacks.node((frame or self.frame,)): cpu_us})
+        eye = {self.stacks.node((it,)): cpu_us for it in (frame or self.frame, beside) if it}
+        window = ProcessWindow(eye=eye)
         self.plan.follow(0, self.reader, window, self.now_us)
 
     def _sample(self, frame: FrameType) -> None:
@@ -111,6 +123,38 @@ def test_looks_become_rarer_as_a_line_becomes_known(run):
     (row,) = run.seen("row")
     # From 30 ms to 30 s its time doubles ten times.
     assert 3 <= row.looks <= 10
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_what_a_pure_statement_works_on_is_compared(run, changes):
+    pure = SCRIPT.replace("total += sum(row); told", "low = sum(rows[0])\n        told")
+    Path(run.frame.file).write_text(pure)
+    for number in range(30):
+        run.works(500 * MS, [[1, number if changes else 2]])
+
+    fields = run.seen("rows[0]")[-1].fields
+    assert (int(fields["same"]) >= 3) != changes
+    assert (int(fields["other"]) > 0) == changes
+
+
+def test_what_cannot_be_compared_any_more_is_taken_for_changed(run):
+    pure = SCRIPT.replace("total += sum(row); told", "low = sum(rows[0])\n        told")
+    Path(run.frame.file).write_text(pure)
+    for number in range(30):
+        run.works(500 * MS, [[1, 2 if number < 10 else Own()]])
+
+    assert int(run.seen("rows[0]")[-1].fields["other"]) > 0
+
+
+def test_windows_with_and_without_a_line_tell_that_it_was_reached(run):
+    pure = SCRIPT.replace("total += sum(row); told", "low = sum(rows[0])\n        told")
+    Path(run.frame.file).write_text(pure)
+    elsewhere = Frame(run.frame.file, "other", 9)
+    for _ in range(10):
+        run.works(500 * MS, [[1]], beside=elsewhere)
+
+    fields = run.seen("rows[0]")[-1].fields
+    assert int(fields["reached"]) == int(fields["entered"]) > 3
 
 
 def test_a_cold_line_is_left_alone(run):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import _weakref
 
+from .plain_reads import MISSING, in_classes, own_attribute
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
 _MOST = 100_000
 """Identities that are kept, some 10 MB. Past it nothing is known of any parameter."""
@@ -17,32 +19,42 @@ _parameters: set[int] = set()
 _noted: dict[int, tuple[Any, tuple[int, ...]]] = {}
 """Optimizers by identity, each with a weak reference and the parameters it had in short."""
 
+_unknown = [False]
+"""Whether an optimizer keeps its parameters in a way of its own."""
+
 
 def note(optimizer: Any) -> None:
     """Take in the parameters of ``optimizer``, which makes a step, where they are new."""
-    try:
-        # Not through the attribute, which a class of the program's may compute.
-        groups = object.__getattribute__(optimizer, "__dict__")["param_groups"]
-        lists = [group["params"] for group in groups]
-        now = tuple(
-            [len(params) for params in lists] + [id(params[0]) for params in lists if params]
-        )
-        noted = _noted.get(id(optimizer))
-        if noted is not None and noted[0]() is optimizer and noted[1] == now:
-            return
-        if len(_noted) >= _MOST_NOTED:
-            for key in [key for key, (reference, _) in _noted.items() if reference() is None]:
-                del _noted[key]
-        _noted[id(optimizer)] = (_weakref.ref(optimizer), now)
-        if len(_parameters) <= _MOST:
-            _parameters.update([id(parameter) for params in lists for parameter in params])
-    except Exception:
-        return  # One of the program's own making, which has none of that.
+    is_computed = in_classes(type(optimizer), "param_groups") is not MISSING
+    lists = None if is_computed else _lists_of(own_attribute(optimizer, "param_groups"))
+    if lists is None:
+        _unknown[0] = True
+        return
+    now = tuple([len(params) for params in lists] + [id(params[0]) for params in lists if params])
+    noted = _noted.get(id(optimizer))
+    if noted is not None and noted[0]() is optimizer and noted[1] == now:
+        return
+    if len(_noted) >= _MOST_NOTED:
+        # Other threads step optimizers, too.
+        for key, (reference, _) in list(_noted.items()):
+            if reference() is None:
+                _noted.pop(key, None)
+    _noted[id(optimizer)] = (_weakref.ref(optimizer), now)
+    if len(_parameters) <= _MOST:
+        _parameters.update([id(parameter) for params in lists for parameter in params])
+
+
+def _lists_of(groups: Any) -> Optional[list[list[Any]]]:
+    """The parameters of each group, as torch keeps them; None where the program has containers of its own there."""
+    if type(groups) is not list or not all(type(group) is dict for group in groups):
+        return None
+    lists = [group.get("params") for group in groups]
+    return lists if all(type(params) is list for params in lists) else None
 
 
 def are_known() -> bool:
     """Whether an optimizer has stepped, and all that were moved could be kept."""
-    return 0 < len(_parameters) <= _MOST
+    return 0 < len(_parameters) <= _MOST and not _unknown[0]
 
 
 def moves(parameter: Any) -> bool:

@@ -5,6 +5,8 @@ A path is a name and the steps from it: ``.attribute``, ``i`` and a number, or `
 with it. What is there is told as ``value_descriptions.py`` has it; an empty description stands for a name that nothing was
 found for.
 
+Of a path that begins with ``PRINT`` it is also told whether its value is what it was at the look before (``value_prints.py``).
+
 A path that begins with ``COUNT`` and the name of a method goes on with the first and the last line of a statement and a path
 to an object: from then on its calls in that statement are counted as steps.
 """
@@ -15,7 +17,7 @@ import sys
 
 from . import layout
 from .counted import own_environments
-from .value_descriptions import (
+from .plain_reads import (
     FUNCTIONS,
     INDEXED,
     LINE,
@@ -23,14 +25,14 @@ from .value_descriptions import (
     PART,
     MemberDescriptorType,
     ModuleType,
-    described,
-    function_fields,
     in_classes,
     is_metaclass,
     members_of,
     name_of,
     own_attribute,
 )
+from .value_descriptions import described, function_fields
+from .value_prints import print_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 COUNT = "\x1e"
 """Before the name of a method whose calls are to be counted."""
+PRINT = "\x1d"
+"""Before the name at the beginning of a path whose value is to be compared."""
 
 _READS_FRAMES = frozenset(("f_locals", "getargvalues"))
 """Who uses one of these names may hold the snapshot of another frame's locals, which a look renews and empties."""
@@ -55,6 +59,8 @@ _KEEPS_SNAPSHOT = sys.version_info < (3, 13)
 
 _MOST_KEYS = 1_000
 """Of a dictionary that is looked up in, each of which takes some 20 ns to check."""
+_SHORT = 0xFFFFFFFF
+"""Bits that are compared."""
 _PATIENCE = 100
 """Samples in which frames may be that do not come."""
 _MOST_AT_ONCE = 4
@@ -88,8 +94,13 @@ def look(frame: FrameType, paths: str) -> str:
 
 def _followed(steps: list[str], names: Any, frame: FrameType) -> str:
     """The description of what is at the end of ``steps``, or of how the program would get on from there."""
-    value, computed = _at_the_end(steps, names, frame)
-    return computed if value is MISSING else PART.join(described(value))
+    is_compared = steps[0][0] == PRINT
+    value, computed = _at_the_end([steps[0].lstrip(PRINT), *steps[1:]], names, frame)
+    if value is MISSING:
+        return computed
+    fields = described(value)
+    contents = print_of(value) if is_compared else None
+    return PART.join(fields if contents is None else [*fields, "print=%x" % (contents & _SHORT)])
 
 
 def _at_the_end(steps: list[str], names: Any, frame: FrameType) -> tuple[Any, str]:

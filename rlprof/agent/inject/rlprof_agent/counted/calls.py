@@ -188,11 +188,8 @@ def _one_argument_call(original: Any, counter: Counter) -> Any:
             raise
         finally:
             counter.owner = 0
-        try:
-            size = sizes[id(self)]
-        except KeyError:
-            size = counter.measure(self)
-        counter.cell[0] += size
+        size = sizes.get(id(self))
+        counter.cell[0] += counter.measure(self) if size is None else size
         return result
 
     return counted

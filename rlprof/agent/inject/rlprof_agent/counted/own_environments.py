@@ -12,6 +12,7 @@ from types import FunctionType
 
 from .. import aside, foreign_errors
 from ..counters import Counter, counter, stated
+from ..plain_reads import classes_of, module_of, names_of, plain, qualname_of
 from .calls import (
     counting_in_brief,
     given_back,
@@ -42,12 +43,6 @@ _BOOLS = ("bool", "bool_")
 _NESTED = ("list", "tuple", "dict")
 _ARRAYS = ("numpy.ndarray", "torch.Tensor")
 
-
-# Of any class, be its metaclass what it may.
-_classes_of: Any = type.__dict__["__mro__"].__get__
-_members_of: Any = type.__dict__["__dict__"].__get__
-_qualname_of: Any = type.__dict__["__qualname__"].__get__
-_module_of: Any = type.__dict__["__module__"].__get__
 
 _MOST_KEPT, _MOST_OTHERS = 64, 4
 """Classes of modules, and those that a program may make ever anew: they are held with all that they refer to."""
@@ -148,8 +143,8 @@ def _take_turns(steps: Counter) -> None:
 
 def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:
     """The method ``name`` of an object's class; None where that cannot be counted."""
-    for owner in _classes_of(type(stepped)):
-        found = _members_of(owner).get(name)
+    for owner in classes_of(type(stepped)):
+        found = names_of(owner).get(name)
         if found is not None:
             return _counting(owner, name, found) if type(found) is FunctionType else None
     return None
@@ -183,7 +178,7 @@ def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:
         not is_counting(found)
         and not code.co_flags & _CO_GENERATORS
         # Of a class that is made anew each time, the first alone would be counted.
-        and _LOCAL not in _qualname_of(owner)
+        and _LOCAL not in qualname_of(owner)
         # To tell another signature would be an import in the midst of the program's work.
         and (takes_self_and_one_more(code) or "inspect" in sys.modules)
     )
@@ -198,7 +193,7 @@ def steps_of(stepped: Any, result: Any) -> int:
 
     Numbers and truths of several copies come in arrays, or in lists, of one length.
     """
-    if not any(each is tuple for each in _classes_of(type(result))):
+    if not any(each is tuple for each in classes_of(type(result))):
         return 0
     if not 3 <= tuple.__len__(result) <= _MOST_PARTS:
         return 0
@@ -247,7 +242,7 @@ def _is_observation(value: Any) -> bool:
 def _name(value: Any) -> str:
     """That of its type, with the module but for built-in ones."""
     kind = type(value)
-    module, name = _module_of(kind), str.__str__(_qualname_of(kind))
+    module, name = module_of(kind), plain(qualname_of(kind))
     return "%s.%s" % (module, name) if type(module) is str and module != "builtins" else name
 
 
@@ -269,7 +264,9 @@ def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
             raise
         try:
             above = frame_above(1)
-        except ValueError:
+        except ValueError as error:
+            if error.__traceback__ and error.__traceback__.tb_next:
+                raise  # Of a signal handler of the program's.
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             counter.cell[0] += own.size or own.judge(self, result)
@@ -286,7 +283,9 @@ def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
             raise
         try:
             above = frame_above(1)
-        except ValueError:
+        except ValueError as error:
+            if error.__traceback__ and error.__traceback__.tb_next:
+                raise  # Of a signal handler of the program's.
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             counter.cell[0] += own.size or own.judge(args[0] if args else None, result)

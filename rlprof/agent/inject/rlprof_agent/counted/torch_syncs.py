@@ -170,6 +170,7 @@ def counted_read(name: str, tensor: Any) -> CountedRead:
     ``benchmarks/torch_cost.py`` times a read.
     """
     stays, given_back, frame_above = stays_here, _given_back, _getframe
+    is_foreign = foreign_errors.trim
 
     class ReadOfOneMethod(CountedRead):
         def __get__(self, read: Any, owner: Any = None) -> Any:
@@ -181,9 +182,13 @@ def counted_read(name: str, tensor: Any) -> CountedRead:
                 try:
                     frame = frame_above(1)
                     first = slots[id(frame.f_code), frame.f_lasti]
-                except KeyError:
+                except KeyError as error:
+                    if is_foreign(error):
+                        raise
                     first = on_cpu.find(frame)
-                except ValueError:
+                except ValueError as error:
+                    if is_foreign(error):
+                        raise
                     first = on_cpu.find(None)
                 on_cpu.cells[first] += 1
             given_back[0] = id(read) if gives_back else 0
@@ -254,5 +259,7 @@ def _above(levels: int) -> Optional[FrameType]:
     """
     try:
         return _getframe(levels + 1)
-    except ValueError:
+    except ValueError as error:
+        if foreign_errors.trim(error):
+            raise
         return None

@@ -1,0 +1,140 @@
+"""What a file writes to: the results of which functions, which variables and attributes, and what a function has made itself."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, variables_assigned
+from rlprof.syntax.pure_calls import is_made_to_be_written, makes, makes_all, written_by
+
+
+def made_by(
+    node: ast.FunctionDef, assigned: Collection[str], arguments: Collection[str]
+) -> set[str]:
+    """Variables that never share memory with what was there before the call."""
+    made = set(assigned).difference(arguments)
+    pairs = list(_assignments(node))
+    while True:
+        shared = {
+            name
+            for target, value in pairs
+            if value is None or not makes(value, made)
+            for name in variables_assigned(target)
+        }
+        if shared.isdisjoint(made):
+            return made
+        made -= shared
+
+
+def with_parts_of_others(node: ast.FunctionDef) -> set[str]:
+    """Variables that hold a new container of what may have been there before: ``list(rows)``, ``[row for row in rows]``."""
+    return {
+        name
+        for target, value in _assignments(node)
+        if not makes_all(value)
+        for name in variables_assigned(target)
+    }
+
+
+def _assignments(node: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Yield targets with their values; None for what a loop goes through, and for parts of a value."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    match target, value:
+                        case ast.Tuple(elts=parts), ast.Tuple(elts=values) if len(parts) == len(
+                            values
+                        ):
+                            yield from zip(parts, values, strict=True)
+                        case ast.Tuple(), _:
+                            yield target, None
+                        case _:
+                            yield target, value
+            case ast.AnnAssign(target=target, value=value):
+                yield target, value
+            case ast.For(target=target) | ast.comprehension(target=target):
+                yield target, None
+
+
+def result_is_kept(module: SourceModule, node: ast.FunctionDef) -> bool:
+    """Tell whether nobody in the file writes to what the function returns; a new container that is handed on may well be."""
+    targets = _assigned_by_calls(module).get(node.name, ())
+    if any(is_changed(module, around, target) for target, around in targets):
+        return False
+    filled = {
+        ast.unparse(target)
+        for target, value in _assignments(node)
+        if value is not None and is_made_to_be_written(value)
+    }
+    hands_out = any(
+        isinstance(it, ast.Return)
+        and it.value is not None
+        and (is_made_to_be_written(it.value) or ast.unparse(it.value) in filled)
+        for it in ast.walk(node)
+    )
+    return bool(targets) or not hands_out
+
+
+_Assigned = tuple[ast.expr, Function | None]
+"""A target, and the function that it is in."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _assigned_by_calls(module: SourceModule) -> Mapping[str, Sequence[_Assigned]]:
+    """What the results of functions are assigned to, by the name that is called, or read as a property."""
+    found: dict[str, list[_Assigned]] = defaultdict(list)
+    for statement in module.statements:
+        match statement.node:
+            case ast.Assign(
+                targets=targets,
+                value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))
+                | ast.Attribute(attr=name),
+            ):
+                for target in targets:
+                    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+                    found[name] += ((part, statement.function) for part in parts)
+            case ast.AnnAssign(
+                target=target,
+                value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))
+                | ast.Attribute(attr=name),
+            ):
+                found[name].append((target, statement.function))
+    return found
+
+
+def is_changed(module: SourceModule, function: Function | None, target: ast.expr) -> bool:
+    """Tell whether what ``target`` names is changed in place: a variable in its function, an attribute anywhere in the file."""
+    places = _changed(module).get(ast.unparse(target), ())
+    return function in places if isinstance(target, ast.Name) else bool(places)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _changed(module: SourceModule) -> Mapping[str, Collection[Function | None]]:
+    """What is changed in place, as written, with the functions that do it."""
+    found: dict[str, set[Function | None]] = defaultdict(set)
+    for statement in module.statements:
+        targets: list[ast.expr] = []
+        match statement.node:
+            case ast.AugAssign(target=target):
+                targets.append(target)
+            case ast.Assign(targets=several) | ast.Delete(targets=several):
+                parts = [part for it in several for part in ast.walk(it)]
+                targets += (it for it in parts if isinstance(it, ast.Subscript))
+        for node in statement.walk():
+            if isinstance(node, ast.Call):
+                targets += written_by(node)
+            elif isinstance(node, ast.Attribute) and node.attr == "data":
+                targets.append(node.value)  # torch counts no change through it.
+        for changed in targets:
+            found[_whole(changed)].add(statement.function)
+    return found
+
+
+def _whole(node: ast.expr) -> str:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return ast.unparse(node)

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import mmap
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from rlprof.agent.inject.rlprof_agent.value_prints import print_of
+
+
+class Own:
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("nothing of the program is called")
+
+    __hash__ = object.__hash__
+
+
+class OwnArray(np.ndarray):
+    def tobytes(self, *_: Any) -> bytes:
+        raise AssertionError("nothing of the program is called")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: 3,
+        lambda: float("nan"),
+        lambda: "text",
+        lambda: [1, [2.5, "a"], {"k": (None, True)}],
+        lambda: {3, 1, 2},
+        lambda: range(5),
+        lambda: np.arange(12.0).reshape(3, 4),
+        lambda: np.float32(1.5),
+        lambda: [np.ones(3), np.ones(2)],
+        lambda: np.arange(1_000_000),
+        lambda: "text" * 100_000,
+        lambda: np,
+        lambda: Own,
+    ],
+)
+def test_equal_contents_have_the_same_print(make: Callable[[], Any]):
+    assert print_of(make()) == print_of(make()) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (3, 4),
+        (1, True),
+        (1, 1.0),
+        ([1, 2], [2, 1]),
+        ([1, 2], (1, 2)),
+        ([[1], [2]], [[1], [3]]),
+        ({"a": 1}, {"a": 2}),
+        (np.zeros(4), np.zeros((2, 2))),
+        (np.zeros(4), np.zeros(4, np.float32)),
+        (np.zeros(3), np.array([0, 0, 1e-9])),
+        (-1, -2),
+        ([0, -1], [0, -2]),
+    ],
+)
+def test_other_contents_have_another(one: Any, other: Any):
+    assert print_of(one) != print_of(other)
+
+
+def test_what_a_large_buffer_gets_between_two_looks_is_met():
+    buffer = np.zeros((100_000, 8))
+    before = print_of(buffer)
+    buffer[70_000:70_040] = 1.1
+
+    assert print_of(buffer) != before
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Own(),
+        [1, Own()],
+        deque([1]),
+        np.array([Own()], object),
+        np.zeros(3).view(OwnArray),
+        torch.zeros(3),
+        torch.nn.Parameter(torch.zeros(3)),
+        list(range(100_000)),
+        [np.zeros(100_000)] * 2,
+        len,
+        print_of,
+        [].append,
+        np.frombuffer(mmap.mmap(-1, 64)),
+        torch.zeros(3).numpy(),
+        np.array(["long" * 20, "short"]),
+        (it for it in [1]),
+        dict.fromkeys(range(20_000)),
+        [[[[[1]]]]],
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_of_anything_else_nothing_is_told(value: Any):
+    assert print_of(value) is None
+
+
+def test_every_column_of_a_large_array_is_met():
+    for columns in (2, 3, 8, 12):
+        buffer = np.zeros((100_000, columns))
+        prints = {print_of(buffer)}
+        for column in range(columns):
+            buffer[:, column] += 1
+            prints.add(print_of(buffer))
+
+        assert len(prints) == columns + 1
+
+
+@pytest.mark.parametrize("side", [20, 64, 90])
+def test_every_cell_of_a_grid_is_met(side: int):
+    grid = [[0] * side for _ in range(side)]
+    before = print_of(grid)
+    grid[side - 1][side - 2] = 1
+
+    assert print_of(grid) != before
+
+
+def test_nothing_is_kept_alive():
+    array = np.ones(3)
+    print_of(array)
+    gone = weakref.ref(array)
+    del array
+
+    assert gone() is None
+
+
+def test_torch_may_swap_what_was_looked_at():
+    one, other = torch.zeros(2), torch.ones(2)
+    print_of([one, other])
+    torch.utils.swap_tensors(one, other)
+
+    assert one.tolist() == [1.0, 1.0]
+
+
+def test_a_number_of_the_programs_own_is_not_asked():
+    class Price(np.float64):
+        __module__ = "numpy"
+
+        def tobytes(self, *_: Any) -> bytes:
+            raise AssertionError("nothing of the program is called")
+
+    assert print_of(Price(3.0)) is None

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.repeated_work import AROUND, DETECTOR, MIN_SHARE, OF_A_PART, REMOVABLE
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import Script, detect, lines_of
+
+MAZE = Script(
+    "maze.py",
+    """
+    import numpy as np
+
+    class Agent:
+        def features(self):
+            steep = np.gradient(self.heights)
+            return np.stack(steep) / self.scale
+
+        def act(self, seen):
+            mask = np.tril(np.ones((SIDE, SIDE)))
+            return self.policy(seen, self.features(), mask)
+
+    def train(agent, world):
+        for _ in range(1000):
+            agent.act(world.seen)
+    """,
+)
+TRAIN = MAZE.at("agent.act(world", "train")
+CALL = MAZE.at("return self.policy", "Agent.act")
+MASK = MAZE.at("mask = np.tril", "Agent.act")
+STEEP = MAZE.at("steep = np", "Agent.features")
+HEIGHTS = "type=numpy.ndarray shape=64,64 dtype=f8"
+CALLED = "entered=9 reached=9"
+SAME, OTHER, RARE = (
+    f"same=5 other=0 {CALLED}",
+    f"same=4 other=1 {CALLED}",
+    f"same=2 other=0 {CALLED}",
+)
+ONE_CALL = "same=5 other=0 entered=2 reached=2"
+
+
+def looks(kind: str, compared: str) -> list[str]:
+    """Two, what was compared with the last."""
+    return [kind, f"{kind} {compared}".strip()]
+
+
+def a_training(work_s: float = 3.0, compared: str = SAME, *above: str) -> RunBuilder:
+    """Ten seconds, some of them in ``Agent.features``."""
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(work_s, *(above or (TRAIN, CALL)), STEEP)
+    run.spends(10.0 - work_s, TRAIN, MAZE.at("return self.policy", "Agent.act"))
+    run.sees(STEEP, self__heights=looks(HEIGHTS, compared))
+    return run.sees(STEEP, self__scale=looks("type=float", compared or SAME))
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, MAZE)
+
+
+def test_names_the_call_of_a_function_whose_inputs_never_change():
+    (finding,) = found(a_training())
+
+    call = MAZE.line("return self.policy")
+    assert finding.title == f"features is computed again and again (maze.py:{call})"
+    assert lines_of(finding) == [MAZE.line("return self.policy")]
+    assert finding.evidence == (
+        "30 % of the steady time is spent in it, 3 ms a step",
+        "the same at each look: self.heights (array of 64 × 64 float64), self.scale (float)",
+        "it calls nothing that does more than compute",
+    )
+    assert [it.removable for it in finding.savings] == [REMOVABLE, AROUND]
+
+
+def test_names_a_statement_in_a_function_that_does_more():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(2.0, TRAIN, MASK).spends(8.0, TRAIN, CALL)
+    run.sees(MASK, SIDE=looks("type=int", SAME))
+
+    (finding,) = found(run)
+
+    mask = MAZE.line("mask = np.tril")
+    assert finding.title == f"a value is computed again and again (maze.py:{mask})"
+
+
+@pytest.mark.parametrize(("seen", "is_told"), [("shape=16", True), ("shape=4096,16", False)])
+def test_names_a_line_of_which_a_large_part_is_the_same(seen: str, is_told: bool):
+    text = MAZE.text + (
+        "class Scaled:\n    def of(self, seen):\n        return (seen - self.data.mean(0)) / 2\n"
+        "for seen in range(10):\n    Scaled().of(seen)\n"
+    )
+    script = Script("maze.py", text)
+    place = script.at("return (seen", "Scaled.of")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(2.0, script.at("Scaled().of", "<module>"), place).spends(8.0, TRAIN, CALL)
+    run.sees(place, self__data=looks("type=numpy.ndarray shape=5000,16 dtype=f8", SAME))
+    run.sees(place, seen=looks(f"type=numpy.ndarray {seen} dtype=f8", OTHER))
+
+    found = detect(DETECTOR, run, script)
+    assert [it.savings[0].removable for it in found] == [OF_A_PART] * is_told
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        a_training(compared=OTHER),
+        a_training(compared=RARE),
+        a_training(compared=""),
+        a_training(work_s=MIN_SHARE * 10 - 0.1),
+        a_training(3.0, SAME, CALL),
+        a_training(compared=ONE_CALL),
+    ],
+    ids=["changes", "few looks", "not compared", "cheap", "not in a loop", "one long call"],
+)
+def test_is_silent(run: RunBuilder):
+    assert found(run) == []

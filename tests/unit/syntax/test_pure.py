@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from rlprof.syntax.module import SourceModule, parse
+from rlprof.syntax.pure import Pure, pure_around
+
+HEAD = """\
+import copy, random
+import numpy as np
+import torch
+from torch.nn import functional as F
+SIDE = 8
+"""
+
+
+def read(text: str) -> SourceModule:
+    module = parse(HEAD + dedent(text))
+    assert module is not None
+    return module
+
+
+def around(text: str) -> Pure | None:
+    """What the line with the mark, a comment, lies in."""
+    lines = (HEAD + dedent(text)).splitlines()
+    found = pure_around(read(text), next(i for i, it in enumerate(lines, 1) if "#" in it))
+    return next((it for it in found if not it.is_part), None)
+
+
+def test_a_function_that_only_computes_is_told_with_what_it_depends_on():
+    found = around("""
+        class Maze:
+            def distances(self, goal):
+                table = np.full((SIDE, SIDE), np.inf)
+                for x, y in self.free:  #
+                    table[x, y] = abs(x - goal[0]) + self.slope * y
+                return table / table.max()
+    """)
+
+    assert found is not None
+    assert found.function == "Maze.distances"
+    assert [it.text for it in found.inputs] == ["SIDE", "self.free", "goal[0]", "self.slope"]
+
+
+def test_a_function_depends_on_what_those_of_the_file_depend_on_that_it_calls():
+    found = around("""
+        def scale(row):
+            return row * GAIN
+
+        class Map:
+            def edges(self):
+                return [it for it in self.links if it]
+
+            def rows(self, first):
+                return [scale(it) for it in self.edges()][first:]  #
+    """)
+
+    assert found is not None
+    assert {it.text for it in found.inputs} == {"GAIN", "self.links", "first"}
+
+
+def test_the_shape_of_an_array_is_the_array():
+    found = around("""
+        def ramp(values):
+            n = values.shape[0]  #
+            return np.linspace(0, 1, n)
+    """)
+
+    assert found is not None
+    assert [it.text for it in found.inputs] == ["values"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.table = np.tril(np.ones((4, 4)))\n    return self.table",
+        "self.seen.append(x)\n    return x",
+        "rows = self.rows\n    rows[0] = 1\n    return rows",
+        "for row in self.rows:\n        row += 1\n    return self.rows",
+        "shared = torch.from_numpy(self.rows)\n    shared[0] = 1\n    return shared.sum()",
+        "return x + random.random()",
+        "return x + np.random.rand(3)",
+        "return F.dropout(x, 0.5)",
+        "return torch.randn(3) + x",
+        "return self.net(x)",
+        "return x.normal_()",
+        "return self.policy.act(x)",
+        "return open(x).read()",
+        "yield x",
+        "print(x)\n    return x",
+        "global SIDE\n    SIDE = 3\n    return x",
+        "return unknown(x)",
+        "np.cumsum(x)",
+        "with self.lock:\n        return np.cumsum(x)",
+        "return np.add(x, x, out=self.buffer)",
+        "np.add.at(self.visits, x, 1)\n    return self.visits.sum()",
+        "return F.relu(x, inplace=True)",
+        "return F.alpha_dropout(x, 0.1)",
+        "return sum(map(np.random.normal, x))",
+        "rows = list(self.rows)\n    rows[0][0] = 1\n    return rows[0][0] + x",
+        "rows = [row for row in self.rows]\n    rows[0][0] = 1\n    return sum(rows[0])",
+        "return torch.get_rng_state()",
+    ],
+)
+def test_what_does_more_than_compute_is_no_pure_function(body: str):
+    assert around(f"def work(self, x):  #\n    {body}\n") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "inputs"),
+    [
+        ("mask = torch.triu(torch.ones(SIDE, SIDE), 1)", ["SIDE"]),
+        ("mean, spread = data.mean(0), data.std(0)", ["data"]),
+        ("self.order = np.argsort([len(it) for it in data])", ["data"]),
+        ("x = (data - self.low) / max(self.high, 1e-8)", ["data", "self.low", "self.high"]),
+        ("with_grad = F.one_hot(torch.arange(SIDE))", ["SIDE"]),
+    ],
+)
+def test_a_statement_is_pure_by_itself(line: str, inputs: list[str]):
+    found = around(
+        f"class A:\n    def learn(self, data):\n        {line}  #\n        self.step(data)\n"
+    )
+
+    assert found is not None
+    assert found.function == ""
+    assert [it.text for it in found.inputs] == inputs
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("total += data.sum()", "pass"),
+        ("total = total.mean() + data.sum()", "pass"),
+        ("seen[0] = data.sum()", "pass"),
+        ("rows = np.zeros(SIDE)", "pass"),
+        ("fresh = copy.deepcopy(data)", "pass"),
+        ("kept = data.mean(0)", "kept[0] = 1"),
+        ("kept = data.mean(0)", "kept *= 2"),
+        ("self.kept = data.mean(0)", "self.kept.clamp_(0)"),
+        ("low = data", "pass"),
+        ("inds = np.arange(len(data))", "np.random.shuffle(inds)"),
+        ("inds = np.arange(len(data))", "self.rng.shuffle(inds)"),
+        ("canvas = np.repeat(data, 3, 2)", "np.fill_diagonal(canvas, 0)"),
+        ("mean = data.mean(0)", "mean.data += 1"),
+        ("batch = torch.zeros(4, 84).to(self.device)", "pass"),
+        ("state = torch.get_rng_state()", "pass"),
+        ("out = self.net(data)", "pass"),
+    ],
+)
+def test_a_statement_that_changes_something_or_whose_result_is_written_to_is_none(
+    line: str, after: str
+):
+    text = (
+        f"class A:\n    def learn(self, data, total, seen):\n        {line}  #\n        {after}\n"
+    )
+
+    assert around(text) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "self.net(x) + torch.log(self.mask)",
+        "x @ self.weights.transpose()",
+        "np.random.normal(0, np.exp(self.spread), size=3)",
+        "[np.linalg.norm(self.table[player]) for player in x]",
+        "np.exp(x) * self.data.mean(0)",
+    ],
+)
+def test_a_call_is_not_told_beside_other_work(line: str):
+    text = f"class A:\n    def act(self, x):\n        yield {line}\n"
+    last = len((HEAD + text).splitlines())
+
+    assert [
+        it for it in pure_around(read(text), last) if "x" not in {i.text for i in it.inputs}
+    ] == []
+
+
+def test_a_method_that_a_derived_class_has_too_is_not_read():
+    assert (
+        around("""
+            class Base:
+                def reward(self, x):
+                    return np.abs(x)
+
+                def table(self):
+                    return self.reward(np.arange(self.n))  #
+
+            class Child(Base):
+                def reward(self, x):
+                    return np.abs(x - self.goal)
+        """)
+        is None
+    )
+
+
+def test_what_a_loop_goes_through_is_no_input_that_stays():
+    assert around("for player in (0, 1):\n    w = np.linalg.norm(table[player])  #\n") is None
+
+
+def test_the_device_of_a_tensor_is_of_no_matter():
+    found = around("""
+        class A:
+            def act(self, n):
+                order = torch.arange(n, device=self.device)  #
+                return self.go(order, self.size)
+    """)
+
+    assert found is not None
+    assert [it.text for it in found.inputs] == ["n"]
+
+
+def test_a_call_is_pure_within_a_statement_that_is_not():
+    text = (
+        "def scale(x, data):\n    yield (x - data.mean(0)) / np.linalg.norm(data - data.min())  #\n"
+    )
+    lines = (HEAD + text).splitlines()
+
+    found = pure_around(read(text), len(lines))
+
+    assert [[it.text for it in pure.inputs] for pure in found] == [["data"]]
+    assert all(pure.is_part for pure in found)
+
+
+@pytest.mark.parametrize(
+    ("used", "is_told"),
+    [
+        ("b = board()\nprint(b[0])", True),
+        ("b = board()\nb[0][1] = 2", False),
+        ("b = board()\nb.append(3)", False),
+        ("play(board())", False),
+    ],
+)
+def test_a_new_container_is_only_told_where_nobody_writes_to_it(used: str, is_told: bool):
+    found = around(f"def board():\n    return [[0] * SIDE for _ in range(SIDE)]  #\n\n{used}\n")
+
+    assert (found is not None) == is_told
+
+
+def test_functions_that_call_each_other_end():
+    assert around("def a(x):\n    return b(x)  #\n\ndef b(x):\n    return a(x)\n") is None
