@@ -413,6 +413,18 @@ def main(updates):
     for _ in range(updates):
         replay.sample(64)
 """,
+    "slow-call": """
+from collections import deque
+{once}
+
+
+def main(steps):
+    rewards, smoothed = deque([0.5], maxlen=100), []
+    for step in range(steps):
+        rewards.append(step * 0.1)
+        sum(range(1000))
+        {each}
+""",
     "target-update-per-parameter": """
 import torch
 

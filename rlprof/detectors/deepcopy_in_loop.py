@@ -29,6 +29,9 @@ REMOVABLE: Final = calibrated(
 )
 """Part that goes where only what changes is copied."""
 
+_BY_PICKLE: Final = ("_pickle.dumps", "_pickle.loads")
+"""Functions in C, one on the result of the other: what is between two processes is not on one line."""
+
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
@@ -42,6 +45,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
             continue
         nodes.update(tree.subtree(top))
         weights[lines.line(owner)] += tree.total_cost(top).wall_us
+    values = Values(profile.values)
+    for node in tree.hot_nodes() if values else ():
+        frame = tree.frame(node)
+        is_repeated = lines.is_yours(frame) and lines.is_repeated(node)
+        if is_repeated and _copies_by_pickle(lines, values, frame):
+            nodes.add(node)
+            weights[lines.line(node)] += tree.self_cost(node).wall_us
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
         return
@@ -52,8 +62,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         savings=(Saving(frozenset(nodes), REMOVABLE),),
         locations=lines.shown_locations(weights, whole),
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent in copy.deepcopy{each}",
-            *_copied(profile, lines, heaviest),
+            f"{percent(total / whole)} of the steady time is spent on copying it{each}",
+            *_copied(values, lines, heaviest),
         ),
         fix="Copy only what changes: give the class a method that makes a new object and copies its few arrays and "
         "numbers, or save these before and set them back after. What is never written needs no copy.",
@@ -69,9 +79,20 @@ def _copies_deeply(frame: Frame) -> bool:
     )
 
 
-def _copied(profile: Profile, lines: UserLines, line: Line) -> Iterator[str]:
+def _copies_by_pickle(lines: UserLines, values: Values, frame: Frame) -> bool:
+    """Whether a line makes bytes of an object, and an object of these."""
+    for statement in lines.statements(frame):
+        known = values.of(frame.file, statement)
+        for call in statement.walk():
+            if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Call):
+                made, read = value_of(call.args[0].func, known), value_of(call.func, known)
+                if made and read and (made.function, read.function) == _BY_PICKLE:
+                    return True
+    return False
+
+
+def _copied(values: Values, lines: UserLines, line: Line) -> Iterator[str]:
     """Yield what is copied there, where a look has told."""
-    values = Values(profile.values)
     for statement in lines.statements(Frame(line.file, line.function, line.line)):
         known = values.of(line.file, statement)
         for call in statement.walk():

@@ -1,4 +1,4 @@
-"""Double precision on the device, mostly from NumPy arrays that nobody converted."""
+"""Double precision, mostly from NumPy arrays that nobody converted."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.detectors.base import Detector, InTrace
+from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.device.host import CallSite, call_sites
 from rlprof.device.kernels import FP64, kernels_named
 from rlprof.device.places import SHOWN_PLACES, place
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, TracePlace
-from rlprof.model.finding import Range
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.model.recording import NO_PARENT
 from rlprof.model.trace import Row
-from rlprof.units import count, duration, percent
+from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.values import Values
+from rlprof.syntax.origin import installed_package
+from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Of the time that the device works. 0.1 to 0.2 % is usual: sums and losses are kept in it."""
@@ -23,8 +29,63 @@ SAVED: Final = 1 - 1 / 64
 """Of the time of such kernels at most: half the bytes where memory is the limit; where arithmetic is,
 single precision is 2 to 64 times as quick, by the kind of the device."""
 
+MIN_SHARE_ON_CPU: Final = 0.05
+"""Of the critical time, in torch: of less, half is not worth the change."""
 
-def detect(view: TraceView) -> Iterable[DeviceFinding]:
+REMOVABLE: Final = calibrated(
+    Range(0.05, 0.55),
+    unit="part of torch's time",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: updates of two layers of 64 on 32 rows 0.08, of 256 on 128 rows 0.47",
+    date="2026-11-24",
+)
+"""Part of the time in torch that single precision saves on a CPU."""
+
+
+def detect_in_samples(profile: Profile) -> Iterable[Finding]:
+    tree, whole = profile.steady, profile.critical.wall_us
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    network = _network_in_doubles(lines, Values(profile.values))
+    if network is None or not whole:
+        return
+    nodes: set[int] = set()
+    weights: dict[Line, float] = defaultdict(float)
+    for top in tree.topmost(lambda frame: installed_package(frame.file) == "torch"):
+        owner = lines.owner(top)
+        if owner != NO_PARENT and lines.is_repeated(owner):
+            nodes.update(tree.subtree(top))
+            weights[lines.line(owner)] += tree.total_cost(top).wall_us
+    total = sum(weights.values())
+    if total < MIN_SHARE_ON_CPU * whole:
+        return
+    name, line = network
+    yield Finding(
+        title=f"{name} computes in double precision ({short_place(line)})",
+        savings=(Saving(frozenset(nodes), REMOVABLE),),
+        locations=lines.shown_locations(weights, whole),
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent in torch{of_each_step(total, profile.steady_steps)}",
+            f"the parameters of {name} were seen to be torch.float64",
+        ),
+        fix="Leave the network in single precision (no .double(), no torch.set_default_dtype(torch.float64)) and give it such arrays: "
+        "torch.as_tensor(x, dtype=torch.float32), or observations and rewards in float32 from the start.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _network_in_doubles(lines: UserLines, values: Values) -> tuple[str, Line] | None:
+    """One whose parameters were seen as doubles, as written, with the line."""
+    for node in lines.tree.hot_nodes() if values else ():
+        frame = lines.tree.frame(node)
+        if lines.is_yours(frame):
+            for text, value in values.between(
+                frame.file, range(frame.line, frame.line + 1)
+            ).items():
+                if value.is_double:
+                    return text, lines.line(node)
+    return None
+
+
+def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     kernels = kernels_named(view.trace, FP64)
     us = sum(kernel.dur for kernel in kernels)
     if view.busiest is None or not kernels or us < MIN_SHARE * view.busiest.busy_us:
@@ -56,6 +117,7 @@ def _places(view: TraceView, kernels: Iterable[Row]) -> tuple[TracePlace, ...]:
 
 DETECTOR: Final = Detector(
     id="fp64",
-    name="double precision on the GPU",
-    in_trace=InTrace(detect),
+    name="networks in double precision",
+    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_trace=InTrace(detect_in_trace),
 )

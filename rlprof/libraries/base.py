@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from rlprof.model.activity import WaitKind
+from rlprof.model.finding import Range
 
 EVERYTHING: Final = ""
 """Pattern of all files of a library."""
@@ -51,6 +52,22 @@ class Duty(Enum):
     COMPUTES_GRADIENTS = "goes back through what networks were asked"
     EVALUATES = "plays episodes to tell how good a policy is"
     PLAYS_EPISODES = "plays episodes and gives all that was seen"
+
+
+class SlowCall(NamedTuple):
+    """What training code does by functions of a library though there is a cheaper way."""
+
+    done: str
+    """What they do, as a finding's title has it: ``a YAML text is parsed``."""
+    instead: str
+    """What to do instead, in whole sentences."""
+    removable: Range
+    """Part of their time that goes then; ``benchmarks/replacements.py`` has a case for each."""
+    checks: str = ""
+    """Files, as a regular expression, that check what is given: where calls work on so much that most of their time is
+    elsewhere, nothing is told. Empty: always told."""
+    from_numbers: int = 0
+    """Numbers in the array that they are given, from which on there is a cheaper way; where no look has told, it is taken to be large."""
 
 
 class StepSource(NamedTuple):
@@ -118,6 +135,10 @@ class Library:
 
     duties: Mapping[str, Mapping[str, Duty]] = field(default_factory=dict)
     """What its functions, by pattern and name, are called for."""
+    slow_calls: Mapping[str, Mapping[str, SlowCall]] = field(default_factory=dict)
+    """Its functions, by pattern and name, that have a cheaper way in a loop."""
+    slow_in_c: Mapping[str, SlowCall] = field(default_factory=dict)
+    """The same of functions that are not written in Python, by name with module: ``zlib.compress``."""
     environment_classes: tuple[str, ...] = ()
     """Classes, with their modules, that its environments are derived from."""
 

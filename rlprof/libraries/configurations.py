@@ -1,4 +1,4 @@
-"""OmegaConf, ml_collections, Gin and YAML, with the parser that OmegaConf uses."""
+"""OmegaConf, ml_collections and Gin, with the parser that OmegaConf uses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 from rlprof.libraries.base import EVERYTHING, Library
 
 LIBRARY: Final = Library(
-    name="OmegaConf, ml_collections, Gin and YAML",
-    packages=("omegaconf", "yaml"),
+    name="OmegaConf, ml_collections and Gin",
+    packages=("omegaconf",),
     also=("antlr4", "gin", "ml_collections"),
     configuration=EVERYTHING,
 )

@@ -7,8 +7,8 @@ from typing import Final
 from rlprof.libraries.base import Library
 
 LIBRARY: Final = Library(
-    name="SciPy, Numba, OpenCV and jaxlib",
-    packages=("cv2", "jaxlib", "numba", "scipy"),
+    name="Numba, numexpr, OpenCV and jaxlib",
+    packages=("cv2", "jaxlib", "numba", "numexpr"),
     does_callers_work=True,
     has_thread_teams=True,
 )

@@ -4,12 +4,62 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import EVERYTHING, Library
+from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
+from rlprof.model.finding import Range
+
+INVERTED: Final = SlowCall(
+    "a matrix is inverted again and again",
+    "Where a row or an outer product is added each time, keep the inverse up to date (Sherman and Morrison: A -= outer(y, y) / (1 + x @ y) "
+    "with y = A @ x). Where the inverse is only multiplied with, take np.linalg.solve. Where the matrix stays, invert it once.",
+    Range(0.3, 0.97),
+    from_numbers=1_000,
+)
+_EACH_NUMBER: Final = SlowCall(
+    "a Python function is called for each number of an array",
+    "Write it with operations on whole arrays (arithmetic, np.where, np.clip): np.vectorize and np.apply_along_axis are loops in Python.",
+    Range(0.6, 0.99),
+)
+_TEXT: Final = SlowCall(
+    "arrays are made into text",
+    "As a key of a dictionary take array.tobytes(), or a tuple of its numbers; for output make the text only of what is shown.",
+    Range(0.8, 0.99),
+)
+_GENERATOR: Final = SlowCall(
+    "a random generator is made again and again",
+    "Make it once (self.rng = np.random.default_rng(seed)) and draw from it.",
+    Range(0.85, 1.0),
+)
 
 LIBRARY: Final = Library(
     name="NumPy",
     packages=("numpy",),
-    samples=("lib/npyio.py",),
+    samples=(
+        "_core/arrayprint.py",
+        "lib/_function_base_impl.py",
+        "lib/npyio.py",
+        "lib/shape_base.py",
+        "linalg/_linalg.py",
+    ),
+    slow_calls={
+        r"linalg/_?linalg\.py$": dict.fromkeys(("inv", "pinv"), INVERTED),
+        r"lib/(function_base|_function_base_impl)\.py$": dict.fromkeys(
+            ("__call__", "_vectorize_call"), _EACH_NUMBER
+        ),
+        r"lib/_?shape_base(_impl)?\.py$": dict.fromkeys(
+            ("apply_along_axis", "apply_over_axes"), _EACH_NUMBER
+        ),
+        r"_?core/arrayprint\.py$": {ANY: _TEXT},
+    },
+    slow_in_c=dict.fromkeys(
+        (
+            "numpy.random.default_rng",
+            "numpy.random._generator.default_rng",
+            "numpy.random.mtrand.RandomState",
+            "numpy.random.seed",
+            "numpy.random.mtrand.RandomState.seed",
+        ),
+        _GENERATOR,
+    ),
     saving=r"lib/(npyio|_npyio_impl|format|_format_impl)\.py$",
     makes_text=EVERYTHING,
     does_callers_work=True,

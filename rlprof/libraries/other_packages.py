@@ -13,7 +13,6 @@ LIBRARY: Final = Library(
         "datasets",
         "einops",
         "imageio",
-        "matplotlib",
         "optax",
         "psutil",
         "pydantic",

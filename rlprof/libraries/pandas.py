@@ -4,11 +4,43 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import EVERYTHING, Library
+from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
+from rlprof.model.finding import Range
+
+_LOOKED_UP: Final = SlowCall(
+    "a pandas table is looked up in a loop",
+    "Take what is needed out of the table once, before the loop (values = table[columns].to_numpy()), and index the array.",
+    Range(0.9, 0.995),
+)
+_DATES: Final = SlowCall(
+    "dates are parsed in a loop",
+    "Parse the whole column once, before the loop.",
+    Range(0.9, 1.0),
+)
+_READ: Final = SlowCall(
+    "a table is read from a file again and again",
+    "Read the file once and keep the table; give each episode its part of it.",
+    Range(0.5, 1.0),
+)
 
 LIBRARY: Final = Library(
     name="pandas",
     packages=("pandas",),
+    samples=(
+        "core/frame.py",
+        "core/indexing.py",
+        "core/tools/datetimes.py",
+        "io/parsers/readers.py",
+    ),
+    slow_calls={
+        r"core/indexing\.py$": {ANY: _LOOKED_UP},
+        r"core/(frame|series|generic)\.py$": dict.fromkeys(
+            ("__getitem__", "__setitem__", "__getattr__", "iterrows", "itertuples", "xs"),
+            _LOOKED_UP,
+        ),
+        r"core/tools/datetimes\.py$": {ANY: _DATES},
+        r"io/(parsers/readers|parquet|pickle|feather_format)\.py$": {ANY: _READ},
+    },
     makes_text=EVERYTHING,
     has_thread_teams=True,
 )

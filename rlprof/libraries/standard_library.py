@@ -4,16 +4,65 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, Library, Sink, Transport
+from rlprof.libraries.base import ANY, Library, Sink, SlowCall, Transport
 from rlprof.model.activity import WaitKind
+from rlprof.model.finding import Range
+
+_STATISTICS: Final = SlowCall(
+    "the statistics module computes with fractions",
+    "Keep a running sum, or take numpy's mean and std of an array; statistics.fmean is faster, too.",
+    Range(0.8, 0.995),
+)
+_FRACTIONS: Final = SlowCall(
+    "the training computes with fractions",
+    "Compute with floats, unless the results have to be exact.",
+    Range(0.8, 0.99),
+)
+_FIELDS: Final = SlowCall(
+    "dataclasses are copied field by field",
+    "Keep the object itself, or read the fields that are needed: asdict and astuple copy all that is in them, deeply, in Python.",
+    Range(0.6, 0.98),
+)
+_STACK: Final = SlowCall(
+    "the call stack is read in a loop",
+    "Read it only where the result is used; sys._getframe(1).f_code.co_name gives the caller's name without reading sources.",
+    Range(0.9, 1.0),
+)
+_JSON: Final = SlowCall(
+    "data are written as JSON, or read from it, in a loop",
+    "Arrays travel and rest as bytes (array.tobytes(), np.frombuffer), other data by pickle; what is a setting is read once.",
+    Range(0.6, 0.98),
+)
+_COMPRESSED: Final = SlowCall(
+    "data are compressed while it trains",
+    "Keep the bytes as they are (uint8 frames, each frame once), or take the lowest level of compression.",
+    Range(0.6, 1.0),
+)
+_PROXY: Final = SlowCall(
+    "a manager's process is asked for single values",
+    "Each use of a manager's dictionary, list or value is a message to its process and an answer. Work on a copy of your own and exchange whole "
+    "updates now and then (Queue, Pipe); keep arrays of numbers in shared memory (multiprocessing.shared_memory, torch's share_memory_).",
+    Range(0.7, 1.0),
+)
+_DATES: Final = SlowCall(
+    "dates are parsed in a loop",
+    "Parse them once, before the loop, and keep the numbers.",
+    Range(0.9, 1.0),
+)
 
 LIBRARY: Final = Library(
     name="the standard library",
     samples=(
+        "_strptime.py",
         "argparse.py",
         "asyncio/events.py",
         "concurrent/futures/process.py",
         "csv.py",
+        "dataclasses.py",
+        "fractions.py",
+        "gzip.py",
+        "inspect.py",
+        "json/encoder.py",
         "logging/__init__.py",
         "multiprocessing/connection.py",
         "multiprocessing/managers.py",
@@ -25,6 +74,7 @@ LIBRARY: Final = Library(
         "queue.py",
         "selectors.py",
         "socket.py",
+        "statistics.py",
         "subprocess.py",
         "threading.py",
         "zipfile.py",
@@ -98,6 +148,24 @@ LIBRARY: Final = Library(
             "_wait_for_tstate_lock": WaitKind.JOIN,
             "_shutdown": WaitKind.JOIN,
         },
+    },
+    slow_calls={
+        r"python3\.\d+t?/statistics\.py$": dict.fromkeys(
+            ("mean", "stdev", "pstdev", "variance", "pvariance"), _STATISTICS
+        ),
+        r"python3\.\d+t?/fractions\.py$": {ANY: _FRACTIONS},
+        r"python3\.\d+t?/dataclasses\.py$": dict.fromkeys(("asdict", "astuple"), _FIELDS),
+        r"python3\.\d+t?/inspect\.py$": dict.fromkeys(
+            ("stack", "trace", "getouterframes", "getframeinfo"), _STACK
+        ),
+        r"python3\.\d+t?/json/\w+\.py$": {ANY: _JSON},
+        r"python3\.\d+t?/(gzip|bz2|lzma)\.py$": {ANY: _COMPRESSED},
+        r"multiprocessing/managers\.py$": {"_callmethod": _PROXY},
+        r"python3\.\d+t?/_strptime\.py$": {ANY: _DATES},
+    },
+    slow_in_c={
+        "zlib.compress": _COMPRESSED,
+        "zlib.decompress": _COMPRESSED,
     },
     sinks={Sink.ROWS: r"csv\.py$"},
     saving=r"(shutil|zipfile)\.py$",

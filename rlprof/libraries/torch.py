@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, Duty, Library, Sink, Transport
+from rlprof.libraries.base import ANY, Duty, Library, Sink, SlowCall, Transport
+from rlprof.model.finding import Range
+
+_NETWORK: Final = SlowCall(
+    "networks are made again and again",
+    "Make the network once and load weights into it (load_state_dict, torch.nn.utils.vector_to_parameters), or hand them over at the call "
+    "(torch.func.functional_call).",
+    Range(0.8, 1.0),
+)
+_OPTIMIZER: Final = SlowCall(
+    "optimizers are made again and again",
+    "Make the optimizer once, with the network; to begin anew, clear its state (optimizer.state.clear()).",
+    Range(0.8, 1.0),
+)
+_SEEDED: Final = SlowCall(
+    "random generators are seeded again and again",
+    "Seed once, at the start.",
+    Range(0.9, 1.0),
+)
 
 LIBRARY: Final = Library(
     name="PyTorch",
@@ -16,7 +34,9 @@ LIBRARY: Final = Library(
         "multiprocessing/reductions.py",
         "nn/modules/linear.py",
         "nn/modules/module.py",
+        "nn/init.py",
         "optim/adam.py",
+        "random.py",
         "serialization.py",
         "utils/data/_utils/worker.py",
         "utils/data/dataloader.py",
@@ -36,6 +56,12 @@ LIBRARY: Final = Library(
         r"utils/data/_utils/worker\.py$": {"_worker_loop": Duty.LOADS_DATA},
         r"(?<!\w)_tensor\.py$": {"backward": Duty.COMPUTES_GRADIENTS},
         r"autograd/__init__\.py$": dict.fromkeys(("backward", "grad"), Duty.COMPUTES_GRADIENTS),
+    },
+    slow_calls={
+        "nn/modules/": {"__init__": _NETWORK},
+        r"nn/init\.py$": {ANY: _NETWORK},
+        "optim/": {"__init__": _OPTIMIZER},
+        r"(?<=/torch/)random\.py$": {"manual_seed": _SEEDED},
     },
     sinks={Sink.METRICS: "utils/tensorboard/"},
     saving=r"serialization\.py$",

@@ -91,6 +91,11 @@ class Value:
     def is_network(self) -> bool:
         return _MODULE in self._bases
 
+    @property
+    def is_double(self) -> bool:
+        """Whether it is a network that an optimizer moves, with parameters in double precision."""
+        return self.is_network and self.fields.get("dtype") == "torch.float64"
+
     def is_untrained(self, fewest_looks: int) -> bool:
         """Whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that
         torch counts.
@@ -231,6 +236,15 @@ class Values:
         for line in lines:
             for operand, seen in self._at.get((file, line), {}).items():
                 found.setdefault(operand, []).extend(seen)
+        return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
+
+    def within(self, file: str, function: str) -> Mapping[str, Value]:
+        """The same of all lines of a function."""
+        found: dict[str, list[SeenValue]] = {}
+        for (name, _), operands in self._at.items():
+            for operand, seen in operands.items() if name == file else ():
+                if own := [it for it in seen if it.function == function]:
+                    found.setdefault(operand, []).extend(own)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 
     def changes(self, file: str, function: str, operand: str) -> bool:

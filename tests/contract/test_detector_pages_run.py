@@ -30,6 +30,7 @@ NOT_IN_STEADY_TIME = (
 )
 NOT_RUN = {
     "cuda-in-env-workers": "found by the memory that processes hold on a GPU",
+    "fp64": "found by the values that agents look at; the tracer looks at none",
     "gil-contention": SEVERAL_THREADS,
     "hot-spot": "names any line that nothing else explains; so the After has one too",
     "ipc-per-step": SEVERAL_PROCESSES,

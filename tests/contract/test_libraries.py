@@ -42,6 +42,7 @@ def patterns_of(library: Library) -> list[str]:
         *library.transport,
         *library.waits,
         *library.duties,
+        *library.slow_calls,
         *library.sinks.values(),
     ]
     return [pattern for pattern in all_of_them if pattern is not None]

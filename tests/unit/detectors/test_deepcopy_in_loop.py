@@ -36,7 +36,7 @@ def test_names_the_line_whatever_the_function_is_called_there():
     (finding,) = found(a_search(4.0))
 
     assert lines_of(finding) == [SEARCH.line("trial = twin")]
-    assert finding.evidence == ("40 % of the steady time is spent in copy.deepcopy, 4 ms a step",)
+    assert finding.evidence == ("40 % of the steady time is spent on copying it, 4 ms a step",)
 
 
 def test_claims_all_that_deepcopy_called():
@@ -76,3 +76,33 @@ def test_ranks_before_the_search_itself():
 
     assert first.finding.detector == DETECTOR.id
     assert first.saved_share.low < 0.45 < first.saved_share.high
+
+
+PICKLED = Script(
+    "copies.py",
+    """
+    import pickle
+
+    def plan(game, queue):
+        for _ in range(64):
+            trial = pickle.loads(pickle.dumps(game))
+            queue.put(pickle.dumps(game))
+    """,
+)
+LOADS = "type=builtin_function_or_method function=_pickle.loads"
+DUMPS = "type=builtin_function_or_method function=_pickle.dumps"
+
+
+def test_a_copy_by_way_of_pickle_is_one():
+    line = PICKLED.at("trial =", "plan")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, line).spends(6.0, ADVANCE)
+    run.sees(line, pickle__loads=LOADS, pickle__dumps=DUMPS)
+
+    assert lines_of(*detect(DETECTOR, run, PICKLED)) == [PICKLED.line("trial =")]
+
+
+def test_what_is_pickled_for_others_is_no_copy():
+    line = PICKLED.at("queue.put", "plan")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, line).spends(6.0, ADVANCE)
+
+    assert detect(DETECTOR, run.sees(line, pickle__dumps=DUMPS), PICKLED) == []

@@ -45,6 +45,7 @@ _MOST_PARAMETERS = 100
 _SIZED = frozenset(map(id, (str, bytes, bytearray, memoryview, range, set, frozenset)))
 _NUMPY_FUNCTIONS = ("=numpy.ufunc", "=numpy._ArrayFunctionDispatcher")
 
+_CYTHON = "cython_function_or_method"
 _PARAMETER = "torch.nn.parameter.Parameter"
 
 
@@ -71,6 +72,9 @@ def described(value: Any, prefix: str = "") -> list[str]:
     elif fields[0].endswith(_NUMPY_FUNCTIONS):
         name = own_attribute(value, "__name__")
         fields.append(prefix + "function=" + joined("numpy", name if type(name) is str else "?"))
+    elif fields[0].endswith(_CYTHON):
+        # Both are read by the type's own code.
+        fields.append(prefix + "function=" + joined(value.__module__, value.__name__))
     elif kind is not ModuleType:
         fields += _array(value, kind, prefix) or _object(value, kind, prefix)
     if _is_standard(value.__self__ if kind is BuiltinFunctionType else value):
@@ -133,7 +137,8 @@ def _learning(network: Any) -> list[str]:
         modules += within.values()
         for parameter in own.values():
             if optimized.moves(parameter):
-                return ["optimized=1"]
+                is_plain = name_of(type(parameter)) == _PARAMETER
+                return ["optimized=1", *(["dtype=" + str(parameter.dtype)] if is_plain else ())]
             if parameter is not None:
                 parameters.append(parameter)
     if not 0 < len(parameters) <= _MOST_PARAMETERS:

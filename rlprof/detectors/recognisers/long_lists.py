@@ -1,0 +1,77 @@
+"""What goes through a whole list, or moves all of it, at each call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from rlprof.libraries.base import SlowCall
+from rlprof.model.finding import Range
+from rlprof.source.values import Value, value_of
+from rlprof.syntax.module import Statement, called_name
+
+SEARCHED: Final = SlowCall(
+    "a long list is searched",
+    "Keep what is looked for in a set, or in a dictionary with its place: finding it there takes the same time however many there are.",
+    Range(0.7, 0.99),
+)
+MOVED: Final = SlowCall(
+    "all of a long list is moved to use its front",
+    "Take a collections.deque(maxlen=...): append and popleft take the same time however long it is. For random picks write into "
+    "arrays of a fixed length, at a place that goes round.",
+    Range(0.8, 0.99),
+)
+
+_LONG_TO_SEARCH: Final = 200
+"""Elements, each of which takes 10 ns or more to compare."""
+_LONG_TO_MOVE: Final = 5_000
+"""Elements, of which a thousand take 0.1 µs to move or less."""
+_MOVES: Final = frozenset({"pop", "insert"})
+_SEARCHES: Final = frozenset({"index", "remove", "count"})
+_EXTREMES: Final = frozenset({"max", "min"})
+
+
+class OnList(NamedTuple):
+    call: SlowCall
+    seen: str
+    """What it is done to, in words."""
+    is_operator: bool
+    """Whether it is done by ``in``."""
+
+
+def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
+    """What ``statement`` does to a list that was seen to be long."""
+    for node in statement.walk():
+        if isinstance(node, ast.Compare):
+            for operator, container in zip(node.ops, node.comparators, strict=True):
+                is_search = isinstance(operator, ast.In | ast.NotIn)
+                if is_search and (seen := _searched(container, known)):
+                    return OnList(SEARCHED, seen, is_operator=True)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            owner, first, name = node.func.value, node.args[0], called_name(node)
+            is_at_the_front = isinstance(first, ast.Constant) and first.value == 0
+            is_of_extreme = isinstance(first, ast.Call) and called_name(first) in _EXTREMES
+            if name in _MOVES and is_at_the_front and (seen := _moved(owner, known)):
+                return OnList(MOVED, seen, is_operator=False)
+            if name in _SEARCHES and not is_of_extreme and (seen := _searched(owner, known)):
+                return OnList(SEARCHED, seen, is_operator=False)
+    return None
+
+
+def _searched(container: ast.expr, known: Mapping[str, Value]) -> str:
+    return _long(container, known, ("list", "collections.deque"), _LONG_TO_SEARCH)
+
+
+def _moved(container: ast.expr, known: Mapping[str, Value]) -> str:
+    return _long(container, known, ("list",), _LONG_TO_MOVE)
+
+
+def _long(
+    container: ast.expr, known: Mapping[str, Value], types: Collection[str], shortest: int
+) -> str:
+    """The container in words, where it was seen to have as many elements as ``shortest``; else nothing."""
+    value = value_of(container, known)
+    if value is None or value.type not in types or (value.length or 0) < shortest:
+        return ""
+    return f"{ast.unparse(container)}: {value.in_words()}"

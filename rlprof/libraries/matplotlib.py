@@ -1,0 +1,20 @@
+"""Matplotlib."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
+from rlprof.model.finding import Range
+
+_CALLED: Final = SlowCall(
+    "figures are drawn while it trains",
+    "Write down the numbers, and draw them after the training, every so many episodes, or in a process of its own.",
+    Range(0.8, 1.0),
+)
+
+LIBRARY: Final = Library(
+    name="Matplotlib",
+    packages=("matplotlib",),
+    slow_calls={EVERYTHING: {ANY: _CALLED}},
+)

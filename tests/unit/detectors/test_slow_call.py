@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.slow_call import DETECTOR, LEAST_BESIDE_OTHERS, MIN_SHARE
+from rlprof.libraries.known import LIBRARIES
+from rlprof.libraries.pandas import LIBRARY as PANDAS
+from rlprof.model.finding import Confidence, Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, STDLIB, Script, claimed_s, detect, lines_of, profile_of
+
+MARKET = Script(
+    "market.py",
+    """
+    import zlib
+    import numpy as np
+    import pandas as pd
+
+    class Market:
+        def __init__(self):
+            self.tree = make_tree()
+
+        def step(self, action):
+            row = self.table.iloc[self.t]
+            old = self.memory.pop(0)
+            if row.key in self.seen:
+                self.best = self.order.index(max(self.order))
+            self.queue.insert(0, row)
+            self.left = self.order.index(action)
+            self.kept = zlib.compress(row)
+            self.packed = zlib.compress(pack(row))
+            self.inverse = np.linalg.inv(gram)
+            rng = np.random.default_rng()
+            return row
+
+    def train():
+        first = Market()
+        for t in range(100):
+            first.step(t)
+            other = Market()
+    """,
+)
+STEP = MARKET.at("first.step", "train")
+ROW = MARKET.at("row = self.table", "Market.step")
+LOOKED_UP = f"{SITE}/pandas/core/indexing.py:1191 _LocationIndexer.__getitem__"
+INNER = f"{SITE}/pandas/core/internals/managers.py:973 fast_xs"
+LIST = "type=list length={} first.type=tuple"
+IN_C = "type=builtin_function_or_method function=zlib.compress"
+
+
+def a_training(seconds: float, *stack: str) -> RunBuilder:
+    """Ten seconds, some of them in ``stack`` and the others in the loop itself."""
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    return run.spends(seconds, STEP, *stack).spends(10.0 - seconds, STEP)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, MARKET)
+
+
+def on(line: str, seconds: float = 4.0, **operands: str) -> list[Finding]:
+    """What is told of time on a line of ``Market.step``, where ``operands`` were seen."""
+    place = MARKET.at(line, "Market.step")
+    return found(a_training(seconds, place).sees(place, **operands))
+
+
+def test_a_call_is_known_by_where_it_is_defined():
+    (finding,) = found(a_training(4.0, ROW, LOOKED_UP, INNER))
+
+    assert (
+        finding.title == f"a pandas table is looked up in a loop (market.py:{MARKET.line('row =')})"
+    )
+    assert lines_of(finding) == [MARKET.line("row =")]
+    assert finding.evidence == (
+        "40 % of the steady time is spent on it, 4 ms a step",
+        "called: __getitem__",
+    )
+    assert "to_numpy()" in finding.fix
+    assert finding.confidence is Confidence.MEASURED
+
+
+def test_it_claims_all_that_the_call_does():
+    profile = profile_of(a_training(4.0, ROW, LOOKED_UP, INNER), MARKET)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 4.0
+    (saving,) = finding.savings
+    assert saving.removable == PANDAS.slow_calls[r"core/indexing\.py$"]["*"].removable
+
+
+def test_kinds_of_calls_are_told_apart():
+    run = a_training(3.0, ROW, LOOKED_UP)
+    run.spends(3.0, STEP, ROW, f"{STDLIB}/statistics.py:300 mean")
+
+    assert [it.title.partition(" (")[0] for it in found(run)] == [
+        "a pandas table is looked up in a loop",
+        "the statistics module computes with fractions",
+    ]
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        (ROW, f"{SITE}/somelib/core.py:3 look", LOOKED_UP),
+        (ROW, f"{SITE}/pandas/core/groupby/groupby.py:3 GroupBy.mean"),
+        (ROW, "/home/researcher/project/statistics.py:3 mean"),
+        ("/home/researcher/project/inspect.py:3 stack",),
+    ],
+    ids=["a library calls it", "other work of the library", "a file of that name", "the user's"],
+)
+def test_silent_for(stack: tuple[str, ...]):
+    assert found(a_training(4.0, *stack)) == []
+
+
+def test_silent_for_lines_that_run_once():
+    once = MARKET.at("first = Market()", "train")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+
+    assert found(run.spends(5.0, once, LOOKED_UP).spends(5.0, STEP)) == []
+
+
+def test_silent_just_under_its_threshold():
+    assert found(a_training(10 * MIN_SHARE * 0.9, ROW, LOOKED_UP)) == []
+    assert len(found(a_training(10 * MIN_SHARE * 1.1, ROW, LOOKED_UP))) == 1
+
+
+def test_what_an_object_makes_is_told_where_the_object_is_made():
+    again = MARKET.at("other = Market()", "train")
+    making = MARKET.at("self.tree = make_tree", "Market.__init__")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, again, making, f"{SITE}/torch/nn/modules/linear.py:90 Linear.__init__")
+    (finding,) = found(run.spends(6.0, STEP))
+
+    assert lines_of(finding) == [MARKET.line("other = Market()")]
+    assert finding.title.startswith("networks are made again and again")
+
+
+def test_what_a_library_generates_is_no_line_of_the_users():
+    generated = "<string>:2 __getitem__"
+    (finding,) = found(
+        a_training(4.0, ROW, generated, f"{STDLIB}/multiprocessing/managers.py:820 _callmethod")
+    )
+
+    assert lines_of(finding) == [MARKET.line("row =")]
+
+
+PREDICT = f"{SITE}/sklearn/linear_model/_base.py:300 LinearModel.predict"
+
+
+@pytest.mark.parametrize(
+    ("checking", "times"), [(3.0, 1), (1.0, 0)], ids=["few rows", "so many that it works"]
+)
+def test_scikit_learn_is_told_where_it_mostly_checks(checking: float, times: int):
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(6.0, STEP)
+    run.spends(checking, STEP, ROW, PREDICT, f"{SITE}/sklearn/utils/validation.py:9 check_array")
+    run.spends(4.0 - checking, STEP, ROW, PREDICT, f"{SITE}/sklearn/utils/extmath.py:9 dot")
+
+    assert len(found(run)) == times
+
+
+INV = f"{SITE}/numpy/linalg/_linalg.py:669 inv"
+
+
+@pytest.mark.parametrize(("shape", "times"), [("60,60", 1), ("3,3", 0), (None, 1)])
+def test_inverses_of_small_matrices_have_no_cheaper_way(shape: str | None, times: int):
+    place = MARKET.at("self.inverse", "Market.step")
+    run = a_training(4.0, place, INV)
+    if shape:
+        run.sees(place, gram=f"type=numpy.ndarray shape={shape} dtype=f8")
+
+    assert len(found(run)) == times
+
+
+def test_a_call_in_c_is_known_by_what_was_seen():
+    (finding,) = on("self.kept", zlib__compress=IN_C)
+
+    assert finding.title.startswith("data are compressed while it trains")
+    assert finding.evidence[1] == "seen there: zlib.compress: zlib.compress"
+    assert finding.confidence is Confidence.BOUNDED
+    assert finding.savings[0].removable.low > LEAST_BESIDE_OTHERS
+
+
+def test_beside_another_call_less_of_the_line_may_go():
+    (finding,) = on("self.packed", zlib__compress=IN_C)
+
+    assert finding.savings[0].removable.low == LEAST_BESIDE_OTHERS
+
+
+def test_python_code_that_it_calls_is_its_own():
+    place = MARKET.at("rng = np", "Market.step")
+    run = a_training(2.0, place).spends(2.0, STEP, place, f"{STDLIB}/random.py:805 getrandbits")
+    run.sees(
+        place,
+        np__random__default_rng="type=cython_function_or_method function=numpy.random.default_rng",
+    )
+    profile = profile_of(run, MARKET)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("line", "operand", "seen", "words"),
+    [
+        ("if row.key in", "self__seen", LIST.format(500), "a long list is searched"),
+        ("self.left =", "self__order", LIST.format(500), "a long list is searched"),
+        ("old = self.memory", "self__memory", LIST.format(50_000), "all of a long list is moved"),
+        ("self.queue.insert", "self__queue", LIST.format(50_000), "all of a long list is moved"),
+    ],
+)
+def test_long_lists(line: str, operand: str, seen: str, words: str):
+    (finding,) = on(line, **{operand: seen})
+
+    assert finding.title.startswith(words)
+    assert finding.evidence[1].startswith(f"seen there: {operand.replace('__', '.')}: list of ")
+
+
+@pytest.mark.parametrize(
+    ("line", "operand", "seen"),
+    [
+        ("if row.key in", "self__seen", LIST.format(20)),
+        ("if row.key in", "self__seen", "type=set length=5000"),
+        ("if row.key in", "self__seen", "type=dict length=5000 first.type=int"),
+        ("self.best =", "self__order", LIST.format(500)),
+        ("old = self.memory", "self__memory", LIST.format(500)),
+        ("old = self.memory", "self__memory", "type=collections.deque length=50000"),
+        ("if row.key in", "row", LIST.format(500)),
+    ],
+    ids=["short", "a set", "a dict", "where the largest is", "short to move", "a deque", "another"],
+)
+def test_silent_for_other_containers(line: str, operand: str, seen: str):
+    assert on(line, **{operand: seen}) == []
+
+
+def test_a_list_that_was_seen_at_another_line_of_the_function_is_known():
+    searching = MARKET.at("if row.key in", "Market.step")
+    other = MARKET.at("self.kept", "Market.step")
+    run = a_training(4.0, searching)
+
+    assert found(run) == []
+    assert len(found(run.sees(other, self__seen=LIST.format(500)))) == 1
+
+
+def test_each_row_says_what_and_what_instead():
+    for library in LIBRARIES:
+        rows = [it for functions in library.slow_calls.values() for it in functions.values()]
+        for call in (*rows, *library.slow_in_c.values()):
+            assert call.done[0].islower() or call.done.startswith(("NetworkX", "SymPy"))
+            assert len(call.done) < 60
+            assert call.instead.endswith(".")
+            assert 0 < call.removable.low < call.removable.high <= 1
