@@ -1,20 +1,23 @@
 """What a finding's line takes, and what takes its place: the figures behind some removable parts.
 
-    python benchmarks/replacements.py
+    python benchmarks/replacements.py            # all; those of libraries that are not installed are left out
+    python benchmarks/replacements.py slow-call  # of one detector
 
 Fastest of some repeats, on one thread, in µs: what is compared is the work, not the machine's day.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+import replaced
+import replaced_calls
 import torch
 from measuring import print_table
-from replaced import CASES
 
 REPEATS = 15
 LONGEST_S = 0.05
@@ -38,7 +41,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     rows = []
-    for case in (case for cases in CASES for case in cases()):
+    wanted = sys.argv[1:]
+    for case in (case for cases in (*replaced.CASES, *replaced_calls.CASES) for case in cases()):
+        if wanted and case.detector not in wanted:
+            continue
         now, instead = fastest_us(case.now), fastest_us(case.instead)
         rows.append(
             [

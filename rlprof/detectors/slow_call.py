@@ -107,6 +107,12 @@ class _Search:
         """Take in the calls that are written in Python, which have frames of their own."""
         tree = self._tree
         for top in tree.topmost(_is_slow):
+            call = _slow_call(tree.frame(top))
+            if call is None:
+                continue
+            if last_name(tree.frame(top).function) == call.answered_by:
+                self.spent[call].nodes[call.removable].update(tree.subtree(top))
+                continue
             owner = self._caller(top)
             # A library that calls another one is not the user's to change.
             if (
@@ -115,8 +121,7 @@ class _Search:
                 or not self.lines.is_repeated(owner)
             ):
                 continue
-            call = _slow_call(tree.frame(top))
-            if call is None or not self._is_small(top, call) or self._has_little(owner, top, call):
+            if not self._is_small(top, call) or self._has_little(owner, top, call):
                 continue
             spent, us = self.spent[call], tree.total_cost(top).wall_us
             spent.nodes[call.removable].update(tree.subtree(top))

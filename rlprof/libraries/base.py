@@ -66,6 +66,8 @@ class SlowCall(NamedTuple):
     checks: str = ""
     """Files, as a regular expression, that check what is given: where calls work on so much that most of their time is
     elsewhere, nothing is told. Empty: always told."""
+    answered_by: str = ""
+    """Its function that answers these calls in another process, whose time goes, too."""
     from_numbers: int = 0
     """Numbers in the array that they are given, from which on there is a cheaper way; where no look has told, it is taken to be large."""
 

@@ -11,23 +11,23 @@ INVERTED: Final = SlowCall(
     "a matrix is inverted again and again",
     "Where a row or an outer product is added each time, keep the inverse up to date (Sherman and Morrison: A -= outer(y, y) / (1 + x @ y) "
     "with y = A @ x). Where the inverse is only multiplied with, take np.linalg.solve. Where the matrix stays, invert it once.",
-    Range(0.3, 0.97),
+    Range(0.5, 0.97),
     from_numbers=1_000,
 )
 _EACH_NUMBER: Final = SlowCall(
     "a Python function is called for each number of an array",
     "Write it with operations on whole arrays (arithmetic, np.where, np.clip): np.vectorize and np.apply_along_axis are loops in Python.",
-    Range(0.6, 0.99),
+    Range(0.75, 0.99),
 )
 _TEXT: Final = SlowCall(
     "arrays are made into text",
     "As a key of a dictionary take array.tobytes(), or a tuple of its numbers; for output make the text only of what is shown.",
-    Range(0.8, 0.99),
+    Range(0.8, 1.0),
 )
 _GENERATOR: Final = SlowCall(
     "a random generator is made again and again",
     "Make it once (self.rng = np.random.default_rng(seed)) and draw from it.",
-    Range(0.85, 1.0),
+    Range(0.9, 1.0),
 )
 
 LIBRARY: Final = Library(

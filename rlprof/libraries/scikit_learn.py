@@ -11,7 +11,7 @@ _FEW_ROWS: Final = SlowCall(
     "scikit-learn is asked for a few rows at a time",
     "Ask for all rows and all actions at once, or compute it in numpy: of a linear model x @ model.coef_ + model.intercept_. "
     "sklearn.set_config(assume_finite=True, skip_parameter_validation=True) leaves some of the checks out.",
-    Range(0.5, 0.98),
+    Range(0.6, 0.98),
     checks=r"/sklearn/(base|_config|externals/.*|utils/\w*(valid|array_api|tags|dataframe|dependencies)\w*)\.py$|/inspect\.py$",
 )
 

@@ -12,7 +12,7 @@ _DISTRIBUTION: Final = SlowCall(
     "scipy.stats is asked for a few numbers at a time",
     "Write the formula with numpy (of a normal distribution -((x - mean) / std) ** 2 / 2 - log(std) - log(2 π) / 2), draw with "
     "numpy's generator, or ask for the numbers of a whole batch at once.",
-    Range(0.75, 0.98),
+    Range(0.78, 0.95),
 )
 
 LIBRARY: Final = Library(

@@ -11,7 +11,7 @@ from rlprof.model.finding import Range
 _STATISTICS: Final = SlowCall(
     "the statistics module computes with fractions",
     "Keep a running sum, or take numpy's mean and std of an array; statistics.fmean is faster, too.",
-    Range(0.8, 0.995),
+    Range(0.7, 0.99),
 )
 _FRACTIONS: Final = SlowCall(
     "the training computes with fractions",
@@ -21,21 +21,21 @@ _FRACTIONS: Final = SlowCall(
 _FIELDS: Final = SlowCall(
     "dataclasses are copied field by field",
     "Keep the object itself, or read the fields that are needed: asdict and astuple copy all that is in them, deeply, in Python.",
-    Range(0.6, 0.98),
+    Range(0.6, 1.0),
 )
 _STACK: Final = SlowCall(
     "the call stack is read in a loop",
     "Read it only where the result is used; sys._getframe(1).f_code.co_name gives the caller's name without reading sources.",
-    Range(0.9, 1.0),
+    Range(0.95, 1.0),
 )
 _JSON: Final = SlowCall(
     "data are written as JSON, or read from it, in a loop",
     "Arrays travel and rest as bytes (array.tobytes(), np.frombuffer), other data by pickle; what is a setting is read once.",
-    Range(0.6, 0.98),
+    Range(0.6, 1.0),
 )
 _COMPRESSED: Final = SlowCall(
     "data are compressed while it trains",
-    "Keep the bytes as they are (uint8 frames, each frame once), or take the lowest level of compression.",
+    "Keep the bytes as they are: frames as uint8, and each frame once.",
     Range(0.6, 1.0),
 )
 _PROXY: Final = SlowCall(
@@ -43,6 +43,7 @@ _PROXY: Final = SlowCall(
     "Each use of a manager's dictionary, list or value is a message to its process and an answer. Work on a copy of your own and exchange whole "
     "updates now and then (Queue, Pipe); keep arrays of numbers in shared memory (multiprocessing.shared_memory, torch's share_memory_).",
     Range(0.7, 1.0),
+    answered_by="serve_client",
 )
 _DATES: Final = SlowCall(
     "dates are parsed in a loop",
@@ -160,7 +161,7 @@ LIBRARY: Final = Library(
         ),
         r"python3\.\d+t?/json/\w+\.py$": {ANY: _JSON},
         r"python3\.\d+t?/(gzip|bz2|lzma)\.py$": {ANY: _COMPRESSED},
-        r"multiprocessing/managers\.py$": {"_callmethod": _PROXY},
+        r"multiprocessing/managers\.py$": dict.fromkeys(("_callmethod", "serve_client"), _PROXY),
         r"python3\.\d+t?/_strptime\.py$": {ANY: _DATES},
     },
     slow_in_c={

@@ -1,0 +1,339 @@
+"""Calls that ``slow-call`` and ``fp64`` name, and what takes their place; those of libraries that are not installed are left out."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import multiprocessing
+import statistics
+import sys
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import torch
+from replaced import Replacement, network
+from torch import nn
+
+_RNG = np.random.default_rng(0)
+
+
+def a_call(what: str, now: Callable[[], Any], instead: Callable[[], Any]) -> Replacement:
+    return Replacement("slow-call", what, now, instead)
+
+
+def pandas_tables() -> Iterator[Replacement]:
+    if not find_spec("pandas"):
+        return
+    import pandas
+
+    table = pandas.DataFrame(_RNG.random((5_000, 5)), columns=list("abcde"))
+    array = table.to_numpy()
+    text = io.StringIO()
+    table.to_csv(text)
+    yield a_call("pandas: a row", lambda: table.iloc[7], lambda: array[7])
+    yield a_call("pandas: a cell", lambda: table["b"].iloc[7], lambda: array[7, 1])
+    yield a_call(
+        "pandas: 30 rows", lambda: table.iloc[100:130].to_numpy(), lambda: array[100:130].copy()
+    )
+    yield a_call(
+        "pandas: a file of 5 000 rows",
+        lambda: pandas.read_csv(io.StringIO(text.getvalue())),
+        table.copy,
+    )
+    yield a_call(
+        "pandas: a date", lambda: pandas.to_datetime("2026-11-24 10:00"), lambda: array[7, 0]
+    )
+
+
+def lists() -> Iterator[Replacement]:
+    for size in (200, 5_000):
+        cells = [(row, row + 1) for row in range(size)]
+        marked, wanted = set(cells), (-1, 0)
+        yield a_call(
+            f"{size} pairs searched",
+            lambda it=cells, w=wanted: w in it,
+            lambda it=marked, w=wanted: w in it,
+        )
+    for size in (5_000, 100_000):
+        kept, ring = list(range(size)), deque(range(size), maxlen=size)
+        yield a_call(
+            f"the first of {size} taken",
+            lambda it=kept: it.append(it.pop(0)),
+            lambda it=ring: it.append(0),
+        )
+
+
+def matrices() -> Iterator[Replacement]:
+    for size in (32, 64, 256):
+        gram, x = np.eye(size), _RNG.random(size)
+        inverse = np.eye(size)
+
+        def step(inverse: Any = inverse, x: Any = x) -> None:
+            y = inverse @ x
+            inverse - np.outer(y, y) / (1 + x @ y)
+
+        yield a_call(
+            f"{size} × {size} inverted after a row",
+            lambda it=gram, x=x: np.linalg.inv(it + np.outer(x, x)),
+            step,
+        )
+        yield a_call(
+            f"{size} × {size} inverted to multiply",
+            lambda it=gram, x=x: np.linalg.inv(it) @ x,
+            lambda it=gram, x=x: np.linalg.solve(it, x),
+        )
+
+
+def whole_arrays() -> Iterator[Replacement]:
+    for size in (16, 256):
+        numbers, rows = _RNG.random(size), _RNG.random((size, 8))
+        squash = np.vectorize(lambda it: it / (1 + abs(it)))
+        yield a_call(
+            f"np.vectorize on {size}",
+            lambda it=numbers, f=squash: f(it),
+            lambda it=numbers: it / (1 + np.abs(it)),
+        )
+        yield a_call(
+            f"np.apply_along_axis on {size} rows",
+            lambda it=rows: np.apply_along_axis(lambda row: row - row.mean(), 1, it),
+            lambda it=rows: it - it.mean(axis=1, keepdims=True),
+        )
+    for shape in ((3, 3), (8, 8)):
+        board = np.zeros(shape, int)
+        yield a_call(f"text of {shape[0]} × {shape[1]}", lambda it=board: str(it), board.tobytes)
+
+
+def generators() -> Iterator[Replacement]:
+    kept = np.random.default_rng(0)
+    yield a_call(
+        "np.random.default_rng() and a number",
+        lambda: np.random.default_rng().random(),
+        kept.random,
+    )
+    yield a_call(
+        "np.random.seed and a number",
+        lambda: (np.random.seed(3), np.random.random()),
+        np.random.random,
+    )
+    yield a_call(
+        "torch.manual_seed and a number",
+        lambda: (torch.manual_seed(3), torch.rand(())),
+        lambda: torch.rand(()),
+    )
+
+
+def made_again() -> Iterator[Replacement]:
+    for width in (32, 256):
+        kept = network(8, width, 2)
+        vector = nn.utils.parameters_to_vector(kept.parameters()).detach()
+        yield a_call(
+            f"2 layers of {width} made and loaded",
+            lambda w=width, v=vector: nn.utils.vector_to_parameters(
+                v, network(8, w, 2).parameters()
+            ),
+            lambda it=kept, v=vector: nn.utils.vector_to_parameters(v, it.parameters()),
+        )
+        optimizer = torch.optim.Adam(kept.parameters())
+        yield a_call(
+            f"Adam of 2 layers of {width}",
+            lambda it=kept: torch.optim.Adam(it.parameters()),
+            optimizer.state.clear,
+        )
+
+
+def distributions() -> Iterator[Replacement]:
+    if not find_spec("scipy"):
+        return
+    from scipy.stats import norm
+
+    for size in (1, 8, 256):
+        x, mean = _RNG.random(size), _RNG.random(size)
+        yield a_call(
+            f"norm.logpdf of {size}",
+            lambda x=x, m=mean: norm.logpdf(x, m, 0.3),
+            lambda x=x, m=mean: -(((x - m) / 0.3) ** 2) / 2 + 0.28503,
+        )
+        yield a_call(
+            f"norm.rvs of {size}",
+            lambda m=mean, n=size: norm.rvs(m, 0.3, n),
+            lambda m=mean, n=size: m + 0.3 * _RNG.standard_normal(n),
+        )
+
+
+def regressors() -> Iterator[Replacement]:
+    if not find_spec("sklearn"):
+        return
+    from sklearn.linear_model import SGDRegressor
+
+    for rows in (1, 64):
+        inputs = _RNG.random((rows, 100))
+        model = SGDRegressor().partial_fit(inputs, np.zeros(rows))
+        yield a_call(
+            f"SGDRegressor.predict of {rows} × 100",
+            lambda it=inputs, m=model: m.predict(it),
+            lambda it=inputs, m=model: it @ m.coef_ + m.intercept_,
+        )
+
+
+def standard_library() -> Iterator[Replacement]:
+    for size in (10, 100, 1_000):
+        rewards = _RNG.random(size).tolist()
+        yield a_call(
+            f"statistics.mean of {size}",
+            lambda it=rewards: statistics.mean(it),
+            lambda it=rewards: statistics.fmean(it),
+        )
+        yield a_call(
+            f"statistics.stdev of {size}",
+            lambda it=rewards: statistics.stdev(it),
+            lambda it=rewards: np.std(it),
+        )
+    third, tenth = Fraction(1, 3), Fraction(1, 10)
+    yield a_call("a sum of fractions", lambda: third + tenth, lambda: 0.3333 + 0.1)
+    for size in (2, 10, 100):
+        moment = Moment([0.5] * size, 1, 0.0)
+        yield a_call(
+            f"asdict with a list of {size}",
+            lambda it=moment: asdict(it),
+            lambda it=moment: {
+                "seen": it.seen,
+                "action": it.action,
+                "reward": it.reward,
+                "info": it.info,
+            },
+        )
+    yield a_call(
+        "inspect.stack()[1]",
+        lambda: inspect.stack()[1].function,
+        lambda: sys._getframe(1).f_code.co_name,
+    )
+    yield a_call("a date", lambda: datetime.strptime("2026-11-24", "%Y-%m-%d"), lambda: 3)
+
+
+@dataclass
+class Moment:
+    seen: list[float]
+    action: int
+    reward: float
+    info: dict[str, int] = field(default_factory=dict)
+
+
+def texts() -> Iterator[Replacement]:
+    for size in (10, 1_000):
+        array = _RNG.random(size)
+        written = json.dumps(array.tolist())
+        raw = array.tobytes()
+        yield a_call(
+            f"JSON of {size} numbers written",
+            lambda it=array: json.dumps(it.tolist()),
+            array.tobytes,
+        )
+        yield a_call(
+            f"JSON of {size} numbers read",
+            lambda it=written: np.array(json.loads(it)),
+            lambda it=raw: np.frombuffer(it),
+        )
+    frame = _RNG.integers(0, 255, (84, 84), dtype=np.uint8)
+    frame[:40] = 0
+    packed = zlib.compress(frame)
+    yield a_call(
+        "a frame compressed, level 6", lambda: zlib.compress(frame.tobytes(), 6), frame.tobytes
+    )
+    yield a_call(
+        "a frame compressed, level 1",
+        lambda: zlib.compress(frame.tobytes(), 6),
+        lambda: zlib.compress(frame.tobytes(), 1),
+    )
+    yield a_call("a frame decompressed", lambda: zlib.decompress(packed), frame.tobytes)
+    if find_spec("yaml"):
+        import yaml
+
+        settings = yaml.safe_dump({"rate": 0.1, "layers": [64, 64], "env": {"size": 8}})
+        kept = yaml.safe_load(settings)
+        yield a_call(
+            "YAML of three settings", lambda: yaml.safe_load(settings), lambda: kept["rate"]
+        )
+
+
+def graphs() -> Iterator[Replacement]:
+    if find_spec("networkx"):
+        import networkx
+
+        grid = networkx.grid_2d_graph(12, 12)
+
+        def length(here: Any, there: Any) -> Any:
+            return networkx.shortest_path_length(grid, here, there)
+
+        kept = lru_cache(maxsize=None)(length)
+        yield a_call(
+            "NetworkX: a way on a grid",
+            lambda: length((0, 0), (5, 7)),
+            lambda: kept((0, 0), (5, 7)),
+        )
+    if find_spec("sympy"):
+        import sympy
+
+        x = sympy.Symbol("x")
+        formula = sympy.sin(x) ** 2 + 3 * x
+        compiled = sympy.lambdify(x, formula, "math")
+        yield a_call("SymPy: a formula", lambda: float(formula.subs(x, 0.3)), lambda: compiled(0.3))
+
+
+def figures() -> Iterator[Replacement]:
+    if not find_spec("matplotlib"):
+        return
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    history, written = _RNG.random(200).tolist(), io.StringIO()
+
+    def draw() -> None:
+        figure, axes = pyplot.subplots()
+        axes.plot(history)
+        figure.savefig(io.BytesIO())
+        pyplot.close(figure)
+
+    yield a_call("a figure, or its number written", draw, lambda: written.write("0.3\n"))
+
+
+def managers() -> Iterator[Replacement]:
+    manager = multiprocessing.Manager()
+    shared = manager.dict({(row, column): 0.0 for row in range(50) for column in range(4)})
+    own = dict(shared)
+    yield a_call("a value of a manager's dictionary", lambda: shared[3, 1], lambda: own[3, 1])
+
+
+def precisions() -> Iterator[Replacement]:
+    for width, rows in ((64, 1), (64, 32), (128, 256), (256, 128)):
+        steps = []
+        for dtype in (torch.float64, torch.float32):
+            trained = network(8, width, 2).to(dtype)
+            optimizer = torch.optim.Adam(trained.parameters(), lr=1e-5, fused=True)
+            inputs = torch.randn(rows, 8, dtype=dtype)
+
+            def step(
+                trained: Any = trained, optimizer: Any = optimizer, inputs: Any = inputs
+            ) -> None:
+                optimizer.zero_grad()
+                (trained(inputs) ** 2).mean().backward()
+                optimizer.step()
+
+            steps.append(step)
+        yield Replacement("fp64", f"an update of 2 layers of {width} on {rows} rows", *steps)
+
+
+CASES = (
+    *(pandas_tables, lists, matrices, whole_arrays, generators, made_again),
+    *(distributions, regressors, standard_library, texts, graphs, figures, managers, precisions),
+)
