@@ -1,8 +1,8 @@
-"""Results that are computed again and again from inputs that stay as they are."""
+"""Results that are computed again and again: from inputs that stay as they are, or that were given before."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,9 +38,23 @@ LOOKS_AT_NUMBERS: Final = 5
 ENTERED: Final = 3
 """Windows of the recording in which it was entered or left: one long call has two."""
 
+CALLS: Final = 8
+"""Looks at a function's inputs, from which on those that came again are counted."""
+
+LEAST_AGAIN: Final = 0.3
+"""Part of the calls with inputs that were given before, from which on results are worth keeping."""
+
 LARGER: Final = 20
 """Numbers that the part which is the same works on, for each of the others on its line."""
 
+_KEEP: Final = (
+    "Compute it once, before the loop or where its inputs are made, and keep the result; where they change later, "
+    "compute it anew then. Hand out a copy to those who write to it."
+)
+_KEEP_EACH: Final = (
+    "Keep each result by its inputs: functools.lru_cache where they can be hashed, or a dictionary (array.tobytes() is a key of an array). "
+    "Where the inputs are few, compute all results once, before the loop."
+)
 _SHOWN: Final = 4
 
 
@@ -53,6 +67,8 @@ class _Work:
     """By how they are written."""
     enclosing: str
     """The function that it is in."""
+    again: tuple[int, int] | None = None
+    """Of how many calls that were looked at, how many had inputs of another one; None where the inputs are the same each time."""
 
     @property
     def is_called_again(self) -> bool:
@@ -85,27 +101,44 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _finding(profile: Profile, lines: UserLines, repeated: _Repeated, time: LineTime) -> Finding:
     tree, whole, pure = profile.steady, profile.critical.wall_us, repeated.work.pure
     callers = {tree.nodes[it].parent for it in repeated.nodes if pure.function} - {NO_PARENT}
+    again = repeated.work.again
     savings = (
-        Saving(time.nodes, OF_A_PART if pure.is_part else REMOVABLE),
-        Saving(frozenset(callers), AROUND),
+        Saving(time.nodes, _removable(repeated.work)),
+        Saving(frozenset(callers if not again else ()), AROUND),
     )
     told = [f"{text} ({value.in_words()})" for text, value in repeated.inputs.items()]
+    how = "for inputs that it had before" if again else "again and again"
     return Finding(
-        title=f"{_what(repeated.work, time)} is computed again and again ({short_place(time.heaviest)})",
+        title=f"{_what(repeated.work, time)} is computed {how} ({short_place(time.heaviest)})",
         savings=tuple(it for it in savings if it.nodes),
         locations=lines.shown_locations(time.weights, whole),
         evidence=(
             f"{percent(time.total_us / whole)} of the steady time is spent {'on the line' if pure.is_part else 'in it'}"
             + of_each_step(time.total_us, profile.steady_steps),
-            f"the same at each look: {', '.join(told[:_SHOWN])}"
-            if told
-            else "it works on constants alone",
+            _inputs_in_words(told, again),
             "it calls nothing that does more than compute",
         ),
-        fix="Compute it once, before the loop or where its inputs are made, and keep the result; where they change later, "
-        "compute it anew then. Hand out a copy to those who write to it.",
+        fix=_KEEP_EACH if again else _KEEP,
         confidence=Confidence.BOUNDED if pure.is_part else Confidence.MEASURED,
     )
+
+
+def _inputs_in_words(told: Sequence[str], again: tuple[int, int] | None) -> str:
+    if again is not None:
+        return f"{again[0]} of {again[1]} calls that were looked at had the inputs of another one: {', '.join(told[:_SHOWN])}"
+    return (
+        f"the same at each look: {', '.join(told[:_SHOWN])}"
+        if told
+        else "it works on constants alone"
+    )
+
+
+def _removable(work: _Work) -> Range:
+    if work.again is None:
+        return OF_A_PART if work.pure.is_part else REMOVABLE
+    part = Range.of_share(work.again[0] / work.again[1], work.again[1])
+    # Calls that nobody looked at may have had the same inputs, too.
+    return Range(REMOVABLE.low * part.low, REMOVABLE.high)
 
 
 def _what(work: _Work, time: LineTime) -> str:
@@ -151,11 +184,10 @@ class _Search:
     def _work(self, frame: Frame) -> _Work | None:
         if frame not in self._known:
             module = self.lines.module(frame.file) if self._values.has(frame.file) else None
-            read = (
-                self._read(frame, pure)
-                for pure in (pure_around(module, frame.line) if module else ())
-            )
-            self._known[frame] = next((it for it in read if it is not None), None)
+            around = pure_around(module, frame.line) if module else ()
+            read = (self._read(frame, pure) for pure in around)
+            called = (self._read_calls(frame, pure) for pure in around)
+            self._known[frame] = next((it for it in (*read, *called) if it is not None), None)
         return self._known[frame]
 
     def _read(self, frame: Frame, pure: Pure) -> _Work | None:
@@ -171,6 +203,17 @@ class _Search:
             return None
         work = _Work(pure, inputs, frame.function)
         return work if work.is_called_again else None
+
+    def _read_calls(self, frame: Frame, pure: Pure) -> _Work | None:
+        """A function that was called with inputs that it had before."""
+        known = self._values.between(frame.file, pure.lines)
+        inputs = {it.text: value for it in pure.inputs if (value := known.get(it.text))}
+        if not pure.keeps_arguments or len(inputs) < len(pure.inputs):
+            return None
+        again, calls = max((it.calls_again for it in inputs.values()), default=(0, 0))
+        work = _Work(pure, inputs, frame.function, (again, calls))
+        is_again = calls >= CALLS and again >= LEAST_AGAIN * calls
+        return work if is_again and work.is_called_again else None
 
 
 def _fewest_looks(text: str, value: Value) -> int:

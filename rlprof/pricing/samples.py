@@ -63,8 +63,6 @@ shallow stacks."""
 
 CLOCK_ERROR_MOST: Final = 0.1
 
-_Z_95: Final = 1.96
-
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -239,7 +237,7 @@ def _price_of_change(change: Remainder, measure: Measure, sold: frozenset[int]) 
 def _error_of(share: float, measure: Measure) -> float:
     """Sampling and instrument error of a measured share, one side."""
     samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
-    bounds = _wilson(share, samples)
+    bounds = Range.of_share(share, samples)
     spread = (bounds.high - bounds.low) / 2
     return sqrt(spread**2 + _instrument_error(share, measure) ** 2)
 
@@ -251,10 +249,10 @@ def _observed_share(claimed_us: float, measure: Measure, own: frozenset[int]) ->
     most = min(1.0, (claimed_us + unlocated_us) / measure.least_us)
     samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
     low = seen - sqrt(
-        (seen - _wilson(seen, samples).low) ** 2 + _instrument_error(seen, measure) ** 2
+        (seen - Range.of_share(seen, samples).low) ** 2 + _instrument_error(seen, measure) ** 2
     )
     high = most + sqrt(
-        (_wilson(most, samples).high - most) ** 2 + _instrument_error(most, measure) ** 2
+        (Range.of_share(most, samples).high - most) ** 2 + _instrument_error(most, measure) ** 2
     )
     ceiling = measure.tree.total.wall_us / measure.least_us
     return Range(max(0.0, low), min(1.0, ceiling, high))
@@ -265,15 +263,6 @@ def _instrument_error(share: float, measure: Measure) -> float:
     probe = min(PROBE_ERROR_MOST, PROBE_ERROR * spread)
     clock = min(CLOCK_ERROR_MOST, CLOCK_ERROR * spread)
     return probe + (clock - probe) * measure.clock_only_share
-
-
-def _wilson(share: float, samples: float) -> Range:
-    """The 95 % score interval of a share (Wilson 1927), which holds for few samples too."""
-    z2 = _Z_95 * _Z_95
-    centre = (share + z2 / (2 * samples)) / (1 + z2 / samples)
-    half = _Z_95 * sqrt(share * (1 - share) / samples + z2 / (4 * samples * samples))
-    half /= 1 + z2 / samples
-    return Range(max(0.0, centre - half), min(1.0, centre + half))
 
 
 def priced(finding: Finding, claim: Claim, profile: Profile, measure: Measure) -> PricedFinding:

@@ -10,10 +10,11 @@ from rlprof.model.recording import Frame, SeenValue
 from rlprof.recording.hot_lines import FIRST_US, HotLines
 from rlprof.recording.look_table import LookTold, is_to_compare, to_compare
 from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.seen_inputs import SeenInputs
 from rlprof.recording.step_plan import StepPlan
 from rlprof.recording.tracked import ProcessWindow
 from rlprof.syntax.operands import MOST_OPERANDS, Operand, operands
-from rlprof.syntax.pure import pure_around
+from rlprof.syntax.pure import Pure, pure_around
 
 _MOST_COST: Final = 0.0007
 """CPU time of looks over that of the process: under a thousandth."""
@@ -26,6 +27,8 @@ _AGAIN: Final = 2.0
 """Times the time of a line at one look, from which on it is looked at again."""
 _COMPARED_AGAIN: Final = 1.3
 """The same where something is compared with the look before."""
+_COUNTED_AGAIN: Final = 1.05
+"""The same of a function whose inputs change, where those that come again are counted."""
 _ASKED_AGAIN: Final = 1.1
 """The same of a line that was asked for, as long as no sample has met it."""
 
@@ -47,6 +50,8 @@ class ValuePlan:
         """How often they were the ``same`` as at the look before, and how often ``other``, by line and text."""
         self._changing: set[tuple[str, str, str]] = set()
         """Operands that were not the same at some line, by file, function and text."""
+        self._inputs: dict[tuple[str, str], SeenInputs] = {}
+        """Those of pure functions, by file and qualified name."""
         self._entered: Counter[tuple[str, str] | Frame] = Counter()
         """Windows in which a process was at some times in a function, or at a line, and at others not: of those where something is
         compared.
@@ -58,9 +63,7 @@ class ValuePlan:
         """Take in what a process told, and ask it for more where lines have become hot."""
         for told in mailbox.looks.take():
             self._keep(process, told, now_us)
-            is_compared = any("print" in it for it in told.values.values())
-            times = _COMPARED_AGAIN if is_compared else _AGAIN
-            self._next_look_us[told.frame] = times * self._lines.spent_us(told.frame)
+            self._next_look_us[told.frame] = self._again(told) * self._lines.spent_us(told.frame)
         ways = self._lines.add(process, window.eye)
         self._note_calls(ways)
         if self._steps is not None:
@@ -89,6 +92,10 @@ class ValuePlan:
         if counts:
             counts["entered"] = self._entered[key[:2]]
             counts["reached"] = self._entered[Frame(*key[:3])]
+            called = self._pure_function(Frame(*key[:3]))
+            inputs = self._inputs.get((key[0], called.function)) if called else None
+            if inputs is not None:
+                counts |= {"calls": inputs.calls, "once": inputs.once}
         yield last._replace(
             fields={**last.fields, **{name: str(count) for name, count in counts.items()}}
         )
@@ -115,11 +122,8 @@ class ValuePlan:
     def _operands(self, frame: Frame) -> Sequence[Operand]:
         module = self._lines.module(frame)
         found: Sequence[Operand] = operands(module, frame.line) if module else ()
-        for pure in pure_around(module, frame.line) if module else ():
-            if not any((*frame[:2], it.text) in self._changing for it in pure.inputs):
-                others = [it for it in found if it not in pure.inputs]
-                found = [*to_compare(pure.inputs), *others][:MOST_OPERANDS]
-                break
+        inputs = self._inputs_to_compare(frame)
+        found = [*to_compare(inputs), *(it for it in found if it not in inputs)][:MOST_OPERANDS]
         keyed = [it for it in found if any(step.startswith("s") for step in it.steps[1:])]
         if not keyed:
             return found
@@ -128,7 +132,46 @@ class ValuePlan:
         told = {it.text for it in operands(hidden, frame.line)} if hidden else set()
         return [it for it in found if it not in keyed or it.text in told]
 
+    def _again(self, told: LookTold) -> float:
+        """Times the time of a line now, from which on it is looked at again."""
+        if not any("print" in it for it in told.values.values()):
+            return _AGAIN
+        called = self._pure_function(told.frame)
+        return _COUNTED_AGAIN if called and self._changes(told.frame, called) else _COMPARED_AGAIN
+
+    def _changes(self, frame: Frame, pure: Pure) -> bool:
+        """Whether an input was not the same at some look."""
+        return any((*frame[:2], it.text) in self._changing for it in pure.inputs)
+
+    def _inputs_to_compare(self, frame: Frame) -> Sequence[Operand]:
+        """What pure work at ``frame`` depends on: of what may be the same each time, else of a function that may be called with the same
+        again.
+        """
+        module = self._lines.module(frame)
+        for pure in pure_around(module, frame.line) if module else ():
+            if not self._changes(frame, pure):
+                return pure.inputs
+        called = self._pure_function(frame)
+        seen = self._inputs.get((frame.file, called.function)) if called else None
+        return () if called is None or (seen and seen.are_all_new) else called.inputs
+
+    def _pure_function(self, frame: Frame) -> Pure | None:
+        """The one that ``frame`` is in, if its arguments can be told anywhere in it."""
+        module = self._lines.module(frame)
+        found = pure_around(module, frame.line) if module else ()
+        return next((it for it in found if it.keeps_arguments), None)
+
+    def _note_inputs(self, process: int, told: LookTold) -> None:
+        called = self._pure_function(told.frame)
+        if called is None:
+            return
+        prints = [told.values.get(it.text, {}).get("print") for it in called.inputs]
+        if prints and None not in prints:
+            seen = self._inputs.setdefault((told.frame.file, called.function), SeenInputs())
+            seen.add(process, tuple(prints))
+
     def _keep(self, process: int, told: LookTold, now_us: int) -> None:
+        self._note_inputs(process, told)
         for text, described in told.values.items():
             fields = {name: it for name, it in described.items() if name != "print"}
             if "print" in described:

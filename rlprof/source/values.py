@@ -112,6 +112,15 @@ class Value:
         """Looks that found the contents of the look before, at these lines; 0 where one of them did not."""
         return 0 if self._sum("other") else self._sum("same")
 
+    @property
+    def calls_again(self) -> tuple[int, int]:
+        """Of the calls of its function that were looked at, how many had inputs that another one had, and how many there were."""
+        calls, once = (
+            max(_number(it.fields.get(field, "")) or 0 for it in self._seen)
+            for field in ("calls", "once")
+        )
+        return calls - once, calls
+
     def windows(self, field: str) -> int:
         """Windows of the recording in which the function of one whose values were compared was ``entered`` or left, or its line was
         ``reached``.

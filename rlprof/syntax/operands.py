@@ -30,7 +30,8 @@ def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
     """Those of the statements on ``line``, their targets included, and of what the loops around it go through.
 
     At the end of a loop's turn those of the whole turn, too: where nothing else is called that is written in
-    Python, the interpreter looks for signals there alone, and all of the loop's time is seen at that line.
+    Python, the interpreter looks for signals there alone, and all of the loop's time is seen at that line. For the same reason
+    what the function searches with ``in`` is among those of all its lines.
     """
     statements = module.statements_at(line)
     found: dict[Operand, None] = {}
@@ -40,7 +41,19 @@ def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
         found |= dict.fromkeys(_chains(ast.walk(loop.iter)))
     for statement in module.turn_ending_at(line) if statements else ():
         found |= dict.fromkeys(_chains(statement.walk()))
+    function = module.function_at(line) if statements else None
+    if function is not None:
+        found |= dict.fromkeys(_searched(function.node))
     return tuple(found)[:MOST_OPERANDS]
+
+
+def _searched(function: ast.AST) -> Iterator[Operand]:
+    """Yield what the function searches with ``in``."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare):
+            for operator, container in zip(node.ops, node.comparators, strict=True):
+                if isinstance(operator, ast.In | ast.NotIn):
+                    yield from _operand(container)
 
 
 def _chains(nodes: Iterator[ast.AST]) -> Iterator[Operand]:

@@ -12,6 +12,7 @@ from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, Statement, variables_assigned
 from rlprof.syntax.operands import Operand, operand_of
 from rlprof.syntax.pure_calls import (
+    changes_a_heap,
     gives_a_view,
     is_built_in,
     is_changing_method,
@@ -50,6 +51,8 @@ class Pure(NamedTuple):
     """The qualified name of the function that it is; empty for a statement or a part of one."""
     is_part: bool = False
     """Whether the line does more than that."""
+    keeps_arguments: bool = False
+    """Whether the function's arguments are all through it what it was called with."""
 
 
 def pure_around(module: SourceModule, line: int) -> Sequence[Pure]:
@@ -73,7 +76,13 @@ def _pure_function(module: SourceModule, first_line: int) -> Pure | None:
     inputs = _Reading(module, function).of_function()
     if inputs is None or not result_is_kept(module, function.node):
         return None
-    return Pure(inputs, range(function.first_line, function.last_line + 1), function.qualname)
+    assigned = _assigned_in(*function.node.body)
+    return Pure(
+        inputs,
+        range(function.first_line, function.last_line + 1),
+        function.qualname,
+        keeps_arguments=assigned.isdisjoint(it.arg for it in _arguments(function.node)),
+    )
 
 
 @lru_cache(maxsize=2048)
@@ -273,6 +282,8 @@ class _Reading:
             self._read(argument)
         full = full_name(call.func, self._module.imports)
         match call.func:
+            case _ if full and call.args and changes_a_heap(full):
+                self._may_change(call.args[0])
             case _ if full:
                 if not only_computes(full):
                     raise _NotPureError

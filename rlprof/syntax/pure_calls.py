@@ -25,8 +25,10 @@ _WRITES_BY: Final = frozenset(("out", "inplace", "training", "dropout_p", "max_n
 """Keywords of functions that compute otherwise."""
 
 _WRITES_TO_FIRST: Final = re.compile(
-    r"(.*\.)?(shuffle|fill_diagonal|copyto|put|put_along_axis|place|putmask|heappush|heappop|heapify|heapreplace|insort\w*)"
+    r"(.*\.)?(shuffle|fill_diagonal|copyto|put|put_along_axis|place|putmask|heappush|heappop|heapify|heapreplace|heappushpop|insort\w*)"
 )
+
+_ON_HEAPS: Final = re.compile(r"heapq\.(heappush|heappop|heapify|heapreplace|heappushpop)")
 
 _VIEWS: Final = re.compile(
     r"t|T|transpose|swapaxes|permute|reshape|view|flatten|ravel|expand|expand_as|unsqueeze|squeeze|detach|contiguous|cpu|numpy|"
@@ -53,7 +55,8 @@ _METHODS: Final = re.compile(
     r"rstrip|splitlines|startswith|strip|symmetric_difference|title|union|upper|values"
 )
 _CHANGING_METHODS: Final = re.compile(
-    r"add|append|clear|discard|extend|fill|insert|pop|popitem|remove|reverse|setdefault|sort|update"
+    r"add|append|appendleft|clear|difference_update|discard|extend|extendleft|fill|insert|intersection_update|pop|popitem|popleft|"
+    r"remove|reverse|rotate|setdefault|sort|update"
 )
 
 _MAKE: Final = re.compile(
@@ -76,6 +79,11 @@ def is_of_computing(full_name: str) -> bool:
 def only_computes(full_name: str) -> bool:
     """Tell whether the function of a library gives the same for the same arguments, and does nothing else."""
     return is_of_computing(full_name) and _DO_MORE.search(full_name) is None
+
+
+def changes_a_heap(full_name: str) -> bool:
+    """Tell whether the function does nothing but change the list that it is given first."""
+    return _ON_HEAPS.fullmatch(full_name) is not None
 
 
 def is_built_in(name: str) -> bool:

@@ -114,3 +114,62 @@ def test_names_a_line_of_which_a_large_part_is_the_same(seen: str, is_told: bool
 )
 def test_is_silent(run: RunBuilder):
     assert found(run) == []
+
+
+SEARCH = Script(
+    "search.py",
+    """
+    from collections import deque
+
+    class Maze:
+        def far(self, here, there):
+            queue, seen = deque([here]), {here}
+            while queue:
+                cell = queue.popleft()
+                for other in self.beside[cell]:
+                    if other not in seen:
+                        seen.add(other)
+                        queue.append(other)
+            return len(seen)
+
+    def train(maze):
+        for _ in range(1000):
+            maze.left = maze.far(maze.at, maze.goal)
+    """,
+)
+FAR = SEARCH.at("for other in", "Maze.far")
+
+
+def a_search(calls: int, once: int) -> RunBuilder:
+    """Ten seconds, six of them in a search that was looked at so often, ``once`` of them with inputs of its own."""
+    called = f"entered=9 reached=9 calls={calls} once={once}"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    asks = SEARCH.at("maze.left", "train")
+    run.spends(6.0, asks, FAR).spends(4.0, asks)
+    for changing in ("here", "there"):
+        run.sees(
+            FAR,
+            **{changing: looks("type=tuple length=2 first.type=int", f"same=2 other=7 {called}")},
+        )
+    return run.sees(FAR, self__beside=looks("type=dict length=64", f"same=9 other=0 {called}"))
+
+
+def test_a_function_is_told_that_is_called_with_inputs_that_it_had_before():
+    (finding,) = detect(DETECTOR, a_search(calls=20, once=6), SEARCH)
+
+    place = f"search.py:{SEARCH.line('maze.left')}"
+    assert finding.title == f"far is computed for inputs that it had before ({place})"
+    assert finding.evidence[1].startswith(
+        "14 of 20 calls that were looked at had the inputs of another one: here (tuple of 2"
+    )
+    assert "lru_cache" in finding.fix
+    (saving,) = finding.savings
+    assert 0.3 < saving.removable.low < 0.7 * REMOVABLE.low
+    assert saving.removable.high == REMOVABLE.high
+
+
+@pytest.mark.parametrize(
+    ("calls", "once"), [(20, 18), (6, 1), (0, 0)], ids=["mostly new", "few", "none"]
+)
+def test_silent_for_calls_that_are(calls: int, once: int):
+    assert detect(DETECTOR, a_search(calls, once), SEARCH) == []

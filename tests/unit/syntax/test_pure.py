@@ -241,3 +241,45 @@ def test_a_new_container_is_only_told_where_nobody_writes_to_it(used: str, is_to
 
 def test_functions_that_call_each_other_end():
     assert around("def a(x):\n    return b(x)  #\n\ndef b(x):\n    return a(x)\n") is None
+
+
+def test_queues_and_heaps_of_its_own_are_nobody_elses():
+    found = around("""
+        import heapq
+        from collections import deque
+
+        class Maze:
+            def far(self, here):
+                queue, heap = deque([here]), [(0, here)]
+                while queue:
+                    cell = queue.popleft()  #
+                    heapq.heappush(heap, (1, cell))
+                return heapq.heappop(heap)[0] + self.size
+    """)
+
+    assert found is not None
+    assert found.keeps_arguments
+    assert [it.text for it in found.inputs] == ["here", "self.size"]
+
+
+def test_a_heap_of_others_is_changed():
+    assert (
+        around("""
+        import heapq
+
+        def next_of(heap):
+            return heapq.heappop(heap)  #
+    """)
+        is None
+    )
+
+
+def test_an_argument_that_is_assigned_is_no_key_of_the_result():
+    found = around("""
+        def far(here, there):
+            here = here + SIDE
+            return (there - here) ** 2  #
+    """)
+
+    assert found is not None
+    assert not found.keeps_arguments

@@ -216,7 +216,9 @@ class ValueLooks:
             number = numbers.get((id(frame.f_code), frame.f_lasti), -1)
             paths = self.wanted.get(number)
             if paths is not None and may_look(frame, innermost):
-                del self.wanted[number]
+                # Once will do for a line, which is wanted at each of its instructions.
+                for other in [it for it, same in self.wanted.items() if same == paths]:
+                    del self.wanted[other]
                 left -= 1
                 if paths[0] == COUNT:
                     self._count(number, frame, paths)
