@@ -45,9 +45,13 @@ _steps = _cell("steps")
 def step(n: int = 1) -> None:
     """Count ``n`` environment steps: call it where your program makes them.
 
-    Costs well under 1 µs and needs no rlprof running. Steps of all processes add up.
+    Costs well under 1 µs and needs no rlprof running. Steps of all processes add up. More than 63 bits of them
+    are not counted.
     """
-    _steps[0] += n
+    try:
+        _steps[0] += n
+    except (OverflowError, ValueError):
+        pass  # A count must not end a training.
 
 
 def phase(name: str) -> _Phase:

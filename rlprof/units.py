@@ -1,4 +1,4 @@
-"""Numbers with units turned into words; the only place that does so."""
+"""Numbers with units turned into words, and texts into numbers; the only place that does so."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ Share = float
 
 LEAST_PERCENT: Share = 0.0005
 """What is below reads as 0.0 %."""
+
+_MOST_DIGITS = 18
+
+
+def whole_number(text: str) -> int | None:
+    """What ``text`` writes in up to 18 of the digits 0 to 9; None for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 def duration(us: float) -> str:

@@ -12,6 +12,7 @@ from rlprof.device.idle import LOADER
 from rlprof.device.intervals import Interval
 from rlprof.device.transfers import downloads, uploads
 from rlprof.model.trace import Row, Trace
+from rlprof.units import whole_number
 
 _SMALL_BYTES: Final = 64 * 1024
 """Of actions: what is larger is no action of any number of environments."""
@@ -83,7 +84,7 @@ def _calls_of(trace: Trace, copies: Sequence[Row]) -> list[Row]:
 
 
 def _bytes(copy: Row) -> int:
-    return int(copy.args.bytes) if str(copy.args.bytes).isdigit() else 0
+    return whole_number(str(copy.args.bytes)) or 0
 
 
 def _any_in(starts: Sequence[float], span: Interval) -> bool:

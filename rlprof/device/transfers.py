@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.model.trace import Row, Trace
+from rlprof.units import whole_number
 
 _NAME: Final = re.compile(r"Memcpy (?P<direction>\w+) \((?P<from>\w+) -> (?P<to>\w+)\)")
 
@@ -98,6 +99,7 @@ def _transfer(kind: tuple[str, str], copies: list[Row], calls: Mapping[int, Row]
 def _bytes_of(copy: Row, calls: Mapping[int, Row]) -> int:
     """Of the device's row; older ROCm writes them on the call only."""
     for row in (copy, calls.get(copy.args.correlation)):
-        if row is not None and str(row.args.bytes).isdigit() and int(row.args.bytes):
-            return int(row.args.bytes)
+        size = whole_number(str(row.args.bytes)) if row is not None else None
+        if size:
+            return size
     return 0

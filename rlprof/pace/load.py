@@ -92,11 +92,14 @@ def _recorders_us(recording: Recording, length_us: int) -> float:
     return own * length_us / max(1, recording.run.wall_us)
 
 
+_MOST_CORES: Final = 100_000.0
+
+
 def usable_cores(host: Mapping[str, str]) -> float:
     """Cores that the run may use, 1 when the recording does not say."""
     for fact in ("usable_cores", "cores"):
         try:
-            return max(1.0, float(host[fact]))
+            return min(max(1.0, float(host[fact])), _MOST_CORES)
         except (KeyError, ValueError):
             continue
     return 1.0

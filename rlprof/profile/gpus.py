@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 from rlprof.model import gauges as names
 from rlprof.model.profile import GpuUse
@@ -51,6 +52,7 @@ def _gpu_use(index: int, gauges: SteadyGauges, host: Mapping[str, str]) -> GpuUs
 def _fact(host: Mapping[str, str], index: int, name: str) -> float | None:
     """A number of the host's facts; None where it is not known."""
     try:
-        return float(host[f"gpu:{index}:{name}"])
+        found = float(host[f"gpu:{index}:{name}"])
     except (KeyError, ValueError):
         return None
+    return found if isfinite(found) else None

@@ -13,6 +13,7 @@ from rlprof.model.recording import NO_PARENT, MemoryGrowth, Node, Recording, Win
 from rlprof.pace.times import importing_nodes
 from rlprof.profile.trend import HOUR_US, memory_trend
 from rlprof.source.lines import Line, UserLines
+from rlprof.units import whole_number
 
 LIVED_THROUGH: Final = 0.8
 """Part of the steady phase for which a process must have been there to have a trend of its own."""
@@ -52,7 +53,7 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
         lines=_grown_lines(growth_without_windows(recording, rss), profile, _growing(processes)),
         available_bytes=_last(available, steady),
         available_trend=_trend(available, steady),
-        total_bytes=float(total) if total.isdigit() else None,
+        total_bytes=whole_number(total),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.counters import D2H_BYTES, GPU_SYNCS, H2D_BYTES, WOULD_SYNC
 from rlprof.model.recording import TO_THE_GPU, SyncSite
+from rlprof.units import whole_number
 
 _PAGEABLE: Final = "pageable"
 
@@ -95,5 +96,5 @@ class SiteTable:
             # Names may be cut within a character, and a program may write anywhere.
             parts = name.decode("utf-8", "ignore").split("\0", 4)
             method, device, line, function, file = parts + [""] * (5 - len(parts))
-            number = int(line) if line.isdigit() else 0
+            number = whole_number(line) or 0
             self._names.append(_Site(file, function, number, method, device))

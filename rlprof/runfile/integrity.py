@@ -20,7 +20,8 @@ _MOST_US: Final = 1 << 58
 """9000 years: sums of such times stay below what 64 bits hold."""
 _LAST_MOMENT_S: Final = 253_402_300_800.0
 """The year 10000, which no calendar has."""
-_MOST_EVENTS: Final = 1e18
+_MOST_EVENTS: Final = 2.0**64
+"""A count of an agent has 64 bits."""
 _MOST_TORCH_WINDOWS: Final = 256
 """Each is unpacked and gone through; recorders take a few in each of a few processes."""
 _MOST_WINDOWS: Final = 10_000
@@ -74,7 +75,8 @@ def _of_the_run(recording: Recording) -> Iterator[str]:
     if not isinstance(run.exit_code, (int, type(None))):
         yield "the exit code is no number"
     if not isinstance(recording.overhead, dict) or not all(
-        isinstance(value, (int, float)) for value in recording.overhead.values()
+        isinstance(value, (int, float)) and abs(value) <= _MOST_EVENTS
+        for value in recording.overhead.values()
     ):
         yield "the cost of recording is no table of numbers"
 
@@ -84,7 +86,7 @@ def _has_texts(table: dict[Any, Any]) -> bool:
 
 
 def _of_rows(recording: Recording) -> Iterator[str]:
-    for name in ("processes", "threads", "torch_windows"):
+    for name in ("processes", "threads", "windows", "torch_windows"):
         rows: Sequence[Any] = getattr(recording, name)
         for row in rows:
             if any(not _fits(row, field.name, str(field.type)) for field in fields(row)):
@@ -96,6 +98,8 @@ def _of_rows(recording: Recording) -> Iterator[str]:
             if not _TYPES[declared].issuperset(map(type, column)):
                 yield f"a row of its {name} has a value of another type"
     for node in recording.nodes:
+        if not isinstance(node.parent, int):
+            yield "a call has a caller that is no number"
         file, function, line = node.frame
         if not (isinstance(file, str) and isinstance(function, str) and isinstance(line, int)):
             yield "a frame is no text"

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.recording import SeenValue
 from rlprof.syntax.module import Statement
+from rlprof.units import whole_number
 
 _TENSORS: Final = ("torch.Tensor", "torch.nn.parameter.Parameter")
 _ARRAYS: Final = ("numpy.ndarray",)
@@ -41,7 +42,7 @@ class Value:
 
     @property
     def length(self) -> int | None:
-        return _number(self.fields.get("length", ""))
+        return whole_number(self.fields.get("length", ""))
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -66,7 +67,7 @@ class Value:
     @property
     def line(self) -> int:
         """The first of the function, its decorators included; 0 for what is none."""
-        return _number(self.fields.get("line", "")) or 0
+        return whole_number(self.fields.get("line", "")) or 0
 
     @property
     def is_compiled(self) -> bool:
@@ -116,7 +117,7 @@ class Value:
     def calls_again(self) -> tuple[int, int]:
         """Of the calls of its function that were looked at, how many had inputs that another one had, and how many there were."""
         calls, once = (
-            max(_number(it.fields.get(field, "")) or 0 for it in self._seen)
+            max(whole_number(it.fields.get(field, "")) or 0 for it in self._seen)
             for field in ("calls", "once")
         )
         return calls - once, calls
@@ -125,10 +126,10 @@ class Value:
         """Windows of the recording in which the function of one whose values were compared was ``entered`` or left, or its line was
         ``reached``.
         """
-        return max(_number(it.fields.get(field, "")) or 0 for it in self._seen)
+        return max(whole_number(it.fields.get(field, "")) or 0 for it in self._seen)
 
     def _sum(self, field: str) -> int:
-        return sum(_number(it.fields.get(field, "")) or 0 for it in self._seen)
+        return sum(whole_number(it.fields.get(field, "")) or 0 for it in self._seen)
 
     @property
     def is_environment(self) -> bool:
@@ -259,7 +260,8 @@ class Values:
     def changes(self, file: str, function: str, operand: str) -> bool:
         """Whether an operand had other contents than before at some look: a variable in ``function``, an attribute anywhere in the file."""
         return any(
-            _number(seen.fields.get("other", "")) and ("." in operand or seen.function == function)
+            whole_number(seen.fields.get("other", ""))
+            and ("." in operand or seen.function == function)
             for (name, _), operands in self._at.items()
             if name == file
             for seen in operands.get(operand, ())
@@ -275,22 +277,19 @@ def _time(seen: SeenValue) -> int:
     return seen.last_us
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.isdigit() else None
-
-
 def _shape(fields: Mapping[str, str], prefix: str = "") -> tuple[int, ...] | None:
     text = fields.get(f"{prefix}shape")
     if text is None:
         return None
-    return tuple(int(part) for part in text.split(",") if part.isdigit())
+    sizes = map(whole_number, text.split(","))
+    return tuple(size for size in sizes if size is not None)
 
 
 def _size(fields: Mapping[str, str]) -> int | None:
     """Elements of a container, rows of an array, or all of what it has where rows are not what changes."""
     shape = _shape(fields)
     if shape is None:
-        return _number(fields.get("length", ""))
+        return whole_number(fields.get("length", ""))
     return prod(shape)
 
 
@@ -317,4 +316,4 @@ def _dtype(text: str) -> str:
     kind, width = text[:1], text[1:]
     if text.startswith("torch."):
         return text.removeprefix("torch.")
-    return f"{_DTYPES[kind]}{8 * int(width)}" if kind in _DTYPES and width.isdigit() else text
+    return f"{_DTYPES[kind]}{8 * int(width)}" if kind in _DTYPES and whole_number(width) else text

@@ -19,6 +19,8 @@ PARSED_FILES: Final = 256
 Loop = ast.For | ast.AsyncFor | ast.While
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
+_MOST_NESTED: Final = 60
+"""Expressions in one another: half as many as Python can follow where each takes several calls."""
 _LEAVES: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _STANDS_FOR: Final = "stands_for"
 """Attribute of the names of a tree: what is imported under them."""
@@ -171,6 +173,32 @@ class SourceModule:
         )
 
 
+def _shallow(tree: ast.Module) -> ast.Module:
+    """``tree`` with ``...`` for what expressions are nested too deep for, as a sum of 400 terms: who reads them calls itself."""
+    ways: list[tuple[ast.AST, int]] = [(tree, 0)]
+    while ways:
+        node, depth = ways.pop()
+        for child in ast.iter_child_nodes(node):
+            is_one = isinstance(child, ast.expr) and not isinstance(child, ast.JoinedStr)
+            if is_one and depth >= _MOST_NESTED:
+                _forget_operands(child)
+            else:
+                ways.append((child, 0 if isinstance(child, ast.stmt) else depth + 1))
+    return tree
+
+
+def _forget_operands(node: ast.AST) -> None:
+    """Make ``...`` of the operands of a sum, a call, an attribute or an item, which are what is nested so deep."""
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.expr) and not isinstance(value, ast.JoinedStr):
+            setattr(node, name, ast.copy_location(ast.Constant(...), value))
+        elif isinstance(value, list):
+            value[:] = [
+                ast.copy_location(ast.Constant(...), it) if isinstance(it, ast.expr) else it
+                for it in value
+            ]
+
+
 @lru_cache(maxsize=PARSED_FILES)
 def parse(text: str) -> SourceModule | None:
     """The statements of ``text``; ``None`` when it is not Python that this Python can read."""
@@ -178,7 +206,7 @@ def parse(text: str) -> SourceModule | None:
         # A doubtful escape sequence in the user's file is not ours to warn about.
         warnings.simplefilter("ignore")
         try:
-            return SourceModule(ast.parse(text))
+            return SourceModule(_shallow(ast.parse(text)))
         # ValueError: a NUL byte or a lone surrogate. The last two: nesting too deep to read.
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None

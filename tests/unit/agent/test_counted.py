@@ -173,6 +173,42 @@ def test_an_environment_that_is_many_at_once_counts_for_all(gymnasium):
     assert counts() == {"steps:gymnasium.env": 4096}
 
 
+def test_an_environment_that_says_it_is_more_than_there_can_be_is_one(gymnasium):
+    class Simulator(gymnasium.Env):
+        num_envs = 2**62
+
+        def step(self, action):
+            return action
+
+    for _ in range(3):
+        Simulator().step(0)
+
+    assert counts() == {"steps:gymnasium.env": 3}
+
+
+def test_a_class_that_cannot_be_hashed_is_not_asked_to_be(gymnasium):
+    class Compared(type):
+        __hash__ = None
+
+        def __eq__(cls, other):
+            raise AssertionError("nobody asks")
+
+    class Slotted(gymnasium.Env, metaclass=Compared):
+        __slots__ = ()
+
+        def step(self, action):
+            return action
+
+    class Maze(gymnasium.Env, metaclass=Compared):
+        def step(self, action):
+            return action
+
+    for env in (Slotted(), Maze()):
+        assert [env.step(1), env.step(2)] == [1, 2]
+
+    assert counts() == {"steps:gymnasium.env": 4}
+
+
 def test_threads_count_apart(gymnasium):
     """While one thread is inside a step, that of another is an outermost one too."""
     inside, go_on = threading.Event(), threading.Event()

@@ -61,6 +61,8 @@ class Slotted:
         ([], {"type": "list", "length": "0"}),
         (np.zeros((4, 5)), {"type": "numpy.ndarray", "shape": "4,5", "dtype": "f8"}),
         (np.append, {"type": "numpy._ArrayFunctionDispatcher", "function": "numpy.append"}),
+        (np.random.default_rng, {"type": "cython_function_or_method", "function": "numpy.random.default_rng"}),
+        (memoryview(np.zeros(())), {"type": "memoryview"}),
         (len, {"type": "builtin_function_or_method", "function": "len"}),
         (partial(print, end=""), {"type": "functools.partial", "function": "print"}),
         (

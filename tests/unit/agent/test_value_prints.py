@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import mmap
+import sys
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -149,3 +150,15 @@ def test_a_number_of_the_programs_own_is_not_asked():
             raise AssertionError("nothing of the program is called")
 
     assert print_of(Price(3.0)) is None
+
+
+@pytest.mark.skipif(
+    not hasattr(sys, "set_int_max_str_digits"), reason="this Python writes numbers of any length"
+)
+def test_large_numbers_are_not_written_out():
+    # Which takes time with the square of their length, and is refused from 4300 digits on.
+    sevens = [7 << 20_000, 7 << 20_001]
+
+    assert print_of(sevens) == print_of(list(sevens))
+    assert print_of(sevens) != print_of([7 << 20_000, 7 << 20_002])
+    assert print_of(7 << 20_000) != print_of(-(7 << 20_000))

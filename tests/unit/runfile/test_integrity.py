@@ -40,6 +40,9 @@ FAULTS = (
     "UPDATE counter SET process = 99",
     "INSERT INTO gauge VALUES (0, -5, 'cpu_us', 1)",
     "INSERT INTO gauge VALUES (0, 99, 'cpu_us', 1)",
+    "UPDATE node SET parent = -0.5",
+    "UPDATE window SET end_us = end_us + 0.5",
+    "UPDATE meta SET value = '{\"recorder_cpu_us\": NaN}' WHERE key = 'overhead'",
     "UPDATE clock SET idle_us = 'long'",
     "INSERT INTO memory VALUES (0, 0, 'much', 0)",
     "INSERT INTO sync_site VALUES (0, 'f', 'g', 1, 'item', 'cpu', 1.5, 1, 1)",
@@ -71,3 +74,10 @@ def test_a_fault_is_told(run_file: Path, fault: str) -> None:
         read_run(run_file)
 
     assert raised.value.slug == "run-file-damaged"
+
+
+def test_as_many_steps_as_a_count_has_bits_for_are_none(run_file: Path) -> None:
+    with closing(sqlite3.connect(run_file)) as db, db:
+        assert db.execute("UPDATE counter SET value = 9223372036854775807").rowcount
+
+    assert read_run(run_file).counters

@@ -209,10 +209,11 @@ def test_follows_tensors_into_the_functions_of_the_file():
     assert [it.tensor for it in tensor_loops(textwrap.dedent(text)).values()] == ["rewards"] * 2
 
 
-def test_silent_on_a_file_with_an_expression_too_deep_to_follow():
+def test_an_expression_too_deep_to_follow_is_read_in_part():
     body = "for i in range(n):\n    s = " + " + ".join(["t[i]"] * 1500)
 
-    assert loops(body) == {}
+    (statement,) = loops(body)
+    assert statement.startswith("s = ")
 
 
 @pytest.mark.parametrize("text", ["", "def broken(:\n    torch", "import torch\nx = '\0'", "x = 1"])

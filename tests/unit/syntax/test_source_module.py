@@ -160,3 +160,25 @@ def test_every_statement_is_found_on_its_first_line_or_has_a_body_there(parts):
         at = module.statement_at(statement.first_line)
         assert at is not None
         assert at.first_line <= statement.first_line <= at.last_line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " + ".join(f"row[{number}]" for number in range(400)),
+        "batch" + ".add(1)" * 400,
+        "f(x=" * 90 + "row" + ")" * 90,
+        "a < (b" * 80 + ")" * 80,
+        "[x for x in " * 70 + "row" + "]" * 70,
+        "not " * 300 + "done",
+    ],
+    ids=["a sum", "a chain", "calls", "comparisons", "comprehensions", "nots"],
+)
+def test_what_is_nested_too_deep_to_be_read_is_cut(text):
+    module = parse(f"total = {text}\nleft = 1\n")
+
+    assert module is not None
+    for statement in module.statements:
+        for node in statement.walk():
+            assert not isinstance(node, ast.expr) or ast.unparse(node)
+    assert ast.unparse(module.statements[1].node) == "left = 1"

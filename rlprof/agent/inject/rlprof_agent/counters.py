@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     SizeOf = Callable[[Any], int]
 
+MOST_AT_ONCE = 1 << 40
+"""What one call may count for: no program makes so many steps, and a cell has 63 bits."""
+
 _FIRST_THREAD = get_ident()
 _counters: dict[str, Counter] = {}
 
@@ -50,8 +53,10 @@ class Counter:
         self.on_first: Optional[Callable[[], None]] = None
         """Called with the first count of each object."""
         self._kept: dict[int, Any] = {}
-        self._of_classes: dict[type, int] = {}
-        """The same for all objects of a class that cannot be watched, as one with slots."""
+        self._of_classes: dict[int, tuple[int, type]] = {}
+        """The same for all objects of a class that cannot be watched, as one with slots; by its ``id``, for the program may have
+        classes that cannot be hashed. Each is kept, so that its number is nobody else's.
+        """
         self._measured_by = size_of
         self.renew()
 
@@ -72,14 +77,16 @@ class Counter:
 
     def measure(self, owner: Any) -> int:
         """The same for one that is new; kept in ``sizes``, for it does not change."""
-        size = self._of_classes.get(type(owner))
-        if size is not None:
-            return size
+        of_class = self._of_classes.get(id(type(owner)))
+        if of_class is not None:
+            return of_class[0]
         self.is_elsewhere |= get_ident() != _FIRST_THREAD
         try:
             if self.on_first is not None:
                 self.on_first()
             size = 1 if self._measured_by is None else int(self._measured_by(owner))
+            if size > MOST_AT_ONCE:
+                size = 1
             if size > 0:
                 self._keep(owner, size)
             return max(0, size)
@@ -99,7 +106,7 @@ class Counter:
             self._kept[number] = ref(owner, forget)
         except TypeError:
             # Cannot be watched, so its number may be another's tomorrow.
-            self._of_classes[type(owner)] = size
+            self._of_classes[id(type(owner))] = size, type(owner)
             return
         self.sizes[number] = size
 

@@ -42,7 +42,7 @@ _MOST_PARAMETERS = 100
 """Of a network, and modules in it; each takes 1 to 2 µs."""
 
 # By identity, for ``==`` asks the metaclass.
-_SIZED = frozenset(map(id, (str, bytes, bytearray, memoryview, range, set, frozenset)))
+_SIZED = frozenset(map(id, (str, bytes, bytearray, range, set, frozenset)))
 _NUMPY_FUNCTIONS = ("=numpy.ufunc", "=numpy._ArrayFunctionDispatcher")
 
 _CYTHON = "cython_function_or_method"

@@ -7,6 +7,8 @@ shared with numpy changes uncounted, and a weak reference would keep torch from 
 
 from __future__ import annotations
 
+from marshal import dumps
+
 from .plain_reads import INDEXED, ModuleType, classes_of, flags_of, is_metaclass, loaded, members_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -25,7 +27,10 @@ might be anywhere.
 """
 _MOST_DEPTH = 4
 
-_NUMBERS = frozenset(map(id, (int, bool, float, complex, range, type(None), type(Ellipsis))))
+_NUMBERS = frozenset(map(id, (int, bool, float, complex, type(None), type(Ellipsis))))
+"""What ``marshal`` writes, in time that grows with its length alone. Their hashes will not do: -1 and -2 have the same, each NaN one of its own."""
+_WITHOUT_REFERENCES = 2
+"""The version of its format in which the same contents are the same bytes."""
 _TEXTS = frozenset(map(id, (str, bytes)))
 _SETS = frozenset(map(id, (set, frozenset)))
 _KINDS = frozenset("biufcmMSU")
@@ -43,9 +48,9 @@ def _print_of(value: Any, depth: int, left: list[int]) -> Optional[int]:
     """``depth``: containers around the value. ``left``: leaves that may be read."""
     kind = type(value)
     if id(kind) in _NUMBERS:
-        return hash(
-            repr(value)
-        )  # Not of the number: -1 and -2 have the same, each NaN one of its own.
+        return hash(dumps(value, _WITHOUT_REFERENCES))
+    if kind is range:
+        return hash((id(kind), dumps((value.start, value.stop, value.step), _WITHOUT_REFERENCES)))
     if id(kind) in _TEXTS:
         read = value if len(value) <= _MOST_READ else value[:: 1 + len(value) // _MOST_READ]
         return hash((id(kind), len(value), read))
@@ -66,7 +71,7 @@ def _of_parts(kind: type, parts: Any, depth: int, left: list[int]) -> Optional[i
     if left[0] < 0:
         return None
     if _NUMBERS.issuperset(map(id, map(type, parts))):
-        return hash((id(kind), repr(parts)))
+        return hash((id(kind), dumps(parts, _WITHOUT_REFERENCES)))
     prints: list[Optional[int]] = [id(kind)]
     for part in parts:
         prints.append(_print_of(part, depth + 1, left))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import aside
-from ..counters import counter
+from ..counters import MOST_AT_ONCE, counter
 from .calls import in_place_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -16,7 +16,7 @@ def count_updates(module: ModuleType) -> None:
     """A bar that is gone through tells ten times a second; the rest after the last of these is not counted."""
     iterations = counter("iterations:tqdm")
     bars: Any = module.tqdm
-    original = bars.update
+    original, most = bars.update, MOST_AT_ONCE
     __class__ = None
 
     def counted(self: Any, n: Any = 1) -> Any:
@@ -28,7 +28,7 @@ def count_updates(module: ModuleType) -> None:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         # Bars of bytes are told fractions, and those that are set back less than nothing.
-        if type(n) is int and n > 0:
+        if type(n) is int and 0 < n <= most:
             iterations.cell[0] += n
         return result
 
