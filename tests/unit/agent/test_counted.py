@@ -904,3 +904,20 @@ def test_a_method_of_a_built_in_class_cannot_be_counted():
     assert (
         custom.count_target(SimpleNamespace(Table=dict), "Table.update") == layout.CUSTOM_READ_ONLY
     )
+
+
+def test_what_an_object_states_is_read_without_its_metaclass():
+    class Watched(type):
+        def __getattribute__(cls, name):
+            raise AssertionError("nobody asks")
+
+    class Maze(metaclass=Watched):
+        num_envs = 4
+
+        @property
+        def __class__(self):
+            raise AssertionError("nobody asks")
+
+    assert counters.stated(Maze(), "num_envs") == 4
+    assert counters.stated(Maze, "num_envs") == 4
+    assert counters.stated(Maze(), "other") is None

@@ -280,3 +280,14 @@ def test_a_step_is_told_by_what_it_returns(result, steps):
 
 def test_an_environment_that_says_how_many_it_is_is_believed():
     assert steps_of(Many(), ([1.0], 1.0, False)) == 7
+
+
+def test_what_only_says_that_it_is_a_list_is_not_asked():
+    def refuse(*_: object) -> Any:
+        raise AssertionError("nobody asks")
+
+    methods = dict.fromkeys(("__len__", "__iter__", "__bool__", "values"), refuse)
+    for name in ("list", "dict", "ndarray"):
+        module = "numpy" if name == "ndarray" else "builtins"
+        reward = type(name, (), {**methods, "__module__": module})()
+        assert steps_of(object(), ([1.0], reward, False)) == 0

@@ -7,6 +7,7 @@ from _thread import get_ident
 from _weakref import ref
 
 from . import foreign_errors
+from .plain_reads import MISSING, in_classes, is_metaclass
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -140,26 +141,21 @@ def stated(owner: Any, name: str) -> Any:
     ``getattr`` would go on to ``__getattr__``, which is the program's: of a proxy it sends a message, and the wrappers
     of gymnasium 0.29 warn.
     """
-    if isinstance(owner, type):
-        return _in_classes(owner, name)
-    found = _in_classes(type(owner), name)
-    if not hasattr(type(found), "__set__"):
+    if is_metaclass(type(owner)):
+        found = in_classes(owner, name)
+        return None if found is MISSING else found
+    found = in_classes(type(owner), name)
+    if found is MISSING or in_classes(type(found), "__set__") is MISSING:
         try:
             own = object.__getattribute__(owner, "__dict__")
         except AttributeError:
             own = {}  # It has slots alone.
         if name in own:
             return own[name]
-    bind = getattr(type(found), "__get__", None)
-    return found if bind is None else bind(found, owner, type(owner))
-
-
-def _in_classes(cls: Any, name: str) -> Any:
-    # Not ``inspect.getattr_static``, whose fifty calls a profiler of the program's would see.
-    for base in cls.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
+    if found is MISSING:
+        return None
+    bind = in_classes(type(found), "__get__")
+    return found if bind is MISSING else bind(found, owner, type(owner))
 
 
 def renew() -> None:

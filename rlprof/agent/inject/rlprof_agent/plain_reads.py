@@ -41,6 +41,8 @@ module_of: Any = type.__dict__["__module__"].__get__
 flags_of: Any = type.__dict__["__flags__"].__get__
 _IS_METACLASS = 1 << 31
 """``Py_TPFLAGS_TYPE_SUBCLASS``."""
+_IS_ON_HEAP = 1 << 9
+"""``Py_TPFLAGS_HEAPTYPE``."""
 plain: Any = str.__str__
 """A text as no class of the program's, whose methods would be called."""
 members_of: Any = ModuleType.__dict__["__dict__"].__get__
@@ -49,6 +51,11 @@ members_of: Any = ModuleType.__dict__["__dict__"].__get__
 def is_metaclass(kind: type) -> bool:
     """Tell whether what is of class ``kind`` is a class itself."""
     return bool(flags_of(kind) & _IS_METACLASS)
+
+
+def is_made_by_a_program(kind: type) -> bool:
+    """Tell whether it was made while Python ran; the classes of Python and numpy themselves were not."""
+    return bool(flags_of(kind) & _IS_ON_HEAP)
 
 
 def in_classes(kind: type, name: str) -> Any:

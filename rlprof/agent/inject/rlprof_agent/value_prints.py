@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from marshal import dumps
 
-from .plain_reads import INDEXED, ModuleType, classes_of, flags_of, is_metaclass, loaded, members_of
+from .plain_reads import (
+    INDEXED,
+    ModuleType,
+    classes_of,
+    is_made_by_a_program,
+    is_metaclass,
+    loaded,
+    members_of,
+)
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -25,6 +33,8 @@ _MOST_LEAVES = 10_000
 """Numbers and texts in a container, and of its arrays one for each 16 elements: up to 4.5 ms. One with more is not told, for a change
 might be anywhere.
 """
+_LETTERS, _EACH_ARRAY = 256, 5
+"""Letters of a text in a container that count as one leaf, and what each array in it counts for, besides its elements."""
 _MOST_DEPTH = 4
 
 _NUMBERS = frozenset(map(id, (int, bool, float, complex, type(None), type(Ellipsis))))
@@ -35,8 +45,6 @@ _TEXTS = frozenset(map(id, (str, bytes)))
 _SETS = frozenset(map(id, (set, frozenset)))
 _KINDS = frozenset("biufcmMSU")
 """Of numpy's element types: those without objects."""
-_IS_MADE_BY_A_PROGRAM = 1 << 9
-"""``Py_TPFLAGS_HEAPTYPE``: numpy's own numbers are not."""
 
 
 def print_of(value: Any) -> Optional[int]:
@@ -53,6 +61,7 @@ def _print_of(value: Any, depth: int, left: list[int]) -> Optional[int]:
         return hash((id(kind), dumps((value.start, value.stop, value.step), _WITHOUT_REFERENCES)))
     if id(kind) in _TEXTS:
         read = value if len(value) <= _MOST_READ else value[:: 1 + len(value) // _MOST_READ]
+        left[0] -= len(value) // _LETTERS if depth else 0
         return hash((id(kind), len(value), read))
     if kind is ModuleType or is_metaclass(kind):
         return id(value)
@@ -75,7 +84,7 @@ def _of_parts(kind: type, parts: Any, depth: int, left: list[int]) -> Optional[i
     prints: list[Optional[int]] = [id(kind)]
     for part in parts:
         prints.append(_print_of(part, depth + 1, left))
-        if prints[-1] is None:
+        if prints[-1] is None or left[0] < 0:
             return None
     return hash(tuple(prints))
 
@@ -88,12 +97,13 @@ def _of_array(value: Any, kind: type, left: list[int]) -> Optional[int]:
     if kind is not known.get("ndarray"):
         number = known.get("number")
         is_number = any(each is number for each in classes_of(kind))
-        is_numpys = is_number and not flags_of(kind) & _IS_MADE_BY_A_PROGRAM
+        is_numpys = is_number and not is_made_by_a_program(kind)
+        left[0] -= _EACH_ARRAY
         return hash((id(kind), value.tobytes())) if is_numpys else None
     if value.dtype.kind not in _KINDS or value.itemsize > _WIDEST or not _has_own_memory(value):
         return None
     is_within = left[0] < _MOST_LEAVES
-    left[0] -= value.size // 16
+    left[0] -= _EACH_ARRAY + value.size // 16
     if is_within and left[0] < 0:
         return None
     return hash((value.shape, value.dtype.str, _read(value).tobytes()))

@@ -12,7 +12,14 @@ from types import FunctionType
 
 from .. import aside, foreign_errors
 from ..counters import Counter, counter, stated
-from ..plain_reads import classes_of, module_of, names_of, plain, qualname_of
+from ..plain_reads import (
+    classes_of,
+    is_made_by_a_program,
+    module_of,
+    names_of,
+    plain,
+    qualname_of,
+)
 from .calls import (
     counting_in_brief,
     given_back,
@@ -240,10 +247,12 @@ def _is_observation(value: Any) -> bool:
 
 
 def _name(value: Any) -> str:
-    """That of its type, with the module but for built-in ones."""
+    """That of its type, with the module but for built-in ones; of a class that only says that it is of Python or numpy its name alone."""
     kind = type(value)
     module, name = module_of(kind), plain(qualname_of(kind))
-    return "%s.%s" % (module, name) if type(module) is str and module != "builtins" else name
+    if type(module) is not str or (is_made_by_a_program(kind) and module in ("builtins", "numpy")):
+        return "?.%s" % name
+    return name if module == "builtins" else str("%s.%s" % (module, name))
 
 
 def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
