@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.libraries.known import library_of
 from rlprof.model.activity import Activity, HostLoad, Wait, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
@@ -16,9 +17,9 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.pace.load import SATURATED_DEMAND
 from rlprof.profile.roles import SERVICES
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
 from rlprof.source.waiting import SLEEPS, polled
-from rlprof.syntax.origin import Origin, origin
+from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import percent
 
 MIN_POLLING: Final = 0.05
@@ -98,15 +99,42 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     weights = _weights(profile, found)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    theirs = _loop_of_a_library(profile, found)
     yield Finding(
-        title=_title(weights, found, profile),
+        title=_title(weights, found, profile) if theirs is None else f"{_of(theirs)} polls",
         savings=tuple(_savings(profile, found)),
         locations=lines.shown_locations(
             {line: min(us, whole) for line, us in weights.items()}, whole
         ),
         evidence=tuple(_evidence(profile, found, asked_us)),
-        fix=_fix(found),
+        fix=_fix(found) if theirs is None else _fix_of_a_library(theirs),
         confidence=Confidence.MEASURED,
+    )
+
+
+def _loop_of_a_library(profile: Profile, found: _Polling) -> Frame | None:
+    """Where most of the time of the loops is, if that is in a library: no line of the user's can be changed there."""
+    times: dict[Frame, int] = defaultdict(int)
+    for node in found.loops:
+        times[profile.steady.frame(node)] += profile.steady.self_cost(node).wall_us
+    frame = max(times, key=lambda it: (times[it], it), default=None)
+    is_theirs = frame is not None and origin(frame) is Origin.LIBRARY
+    return frame if is_theirs else None
+
+
+def _of(frame: Frame) -> str:
+    """``TorchRL's _wait_for_workers (batched_envs.py:1934)``."""
+    library = library_of(installed_package(frame.file))
+    name = library.name if library else installed_package(frame.file)
+    return f"{name}'s {last_name(frame.function)} ({file_name(frame.file)}:{frame.line})"
+
+
+def _fix_of_a_library(frame: Frame) -> str:
+    library = library_of(installed_package(frame.file))
+    in_process = f" ({library.in_process_envs})" if library and library.in_process_envs else ""
+    return (
+        "The loop is the library's, so leave it a core: take fewer workers than there are cores, or step the environments in one "
+        f"process{in_process} where their steps are short."
     )
 
 

@@ -72,6 +72,11 @@ def functions_of(
     return look_up
 
 
+def library_of(package: str) -> Library | None:
+    """The one that a top-level package is of, if it is known."""
+    return next((it for it in LIBRARIES if re.fullmatch(_packages(it) or "-", package)), None)
+
+
 def packages_of(chosen: Callable[[Library], bool]) -> Callable[[str], bool]:
     """A test whether a top-level package is one of the libraries that are ``chosen``."""
     names = re.compile("|".join(_packages(library) for library in LIBRARIES if chosen(library)))

@@ -28,6 +28,7 @@ LIBRARY: Final = Library(
     duties={r"envs/common\.py$": {"rollout": Duty.PLAYS_EPISODES}},
     environment_classes=("torchrl.envs.common.EnvBase",),
     drives=EVERYTHING,
+    in_process_envs="SerialEnv",
     step_sources=(
         StepSource("steps:torchrl.batched", "TorchRL batched env", rank=40),
         StepSource("steps:torchrl.env", "TorchRL env", rank=50, is_own_env=True),

@@ -450,3 +450,30 @@ def test_knows_the_streams_that_a_terminal_shows(monkeypatch, tmp_path):
 
     assert [fields.get("standard") for fields in told] == ["1", "1", None]
     assert told[0]["type"] == "_io.TextIOWrapper"
+
+
+def refuse(*_: object) -> Any:
+    raise AssertionError("nobody asks")
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("numpy", "ndarray"),
+        ("numpy", "ufunc"),
+        ("torch", "Tensor"),
+        ("torch.nn.parameter", "Parameter"),
+        ("collections", "deque"),
+        ("functools", "partial"),
+        ("its", "cython_function_or_method"),
+    ],
+)
+def test_what_only_says_what_it_is_is_not_asked(module: str, name: str):
+    asked = dict.fromkeys(("shape", "dtype", "func", "__name__"), property(refuse))
+    methods = dict.fromkeys(("__len__", "__iter__", "__getattr__"), refuse)
+    stub = type(name, (), {**asked, **methods, "__module__": module})
+
+    (told,) = seen(frame_with(value=stub()), "it.value")
+
+    assert told["type"] == f"{module}.{name}"
+    assert told.keys() <= {"type", "bases", "file"}

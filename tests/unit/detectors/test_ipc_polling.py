@@ -7,7 +7,7 @@ from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
 from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of, ranked
+from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, profile_of, ranked
 
 TRAIN = Script(
     "train.py",
@@ -188,3 +188,14 @@ def test_few_questions_are_not_named(part, count):
     run = a_training(cores=8).spends(asked_s, *ASK_EACH).spends(10.0 - asked_s, SEND)
 
     assert len(found(run)) == count
+
+
+def test_a_loop_of_a_library_is_named_with_what_its_user_can_do():
+    loop = f"{SITE}/torchrl/envs/batched_envs.py:2642 ParallelEnv._wait_for_workers"
+    run = a_training().spends(5.0, SEND, loop).spends(5.0, SEND)
+    (finding,) = detect(DETECTOR, busy_workers(run), TRAIN)
+
+    assert finding.title == "TorchRL's _wait_for_workers (batched_envs.py:2642) polls"
+    assert lines_of(finding) == [TRAIN.line("send(actions)")]
+    assert "SerialEnv" in finding.fix
+    assert "event.wait" not in finding.fix

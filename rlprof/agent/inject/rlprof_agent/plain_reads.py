@@ -18,6 +18,7 @@ _MOST_TEXT = 200
 FunctionType: Any = type(layout.window_cell)
 MethodType: Any = type(layout.window_cell.__get__(0))
 MemberDescriptorType: Any = type(FunctionType.__globals__)
+GetSetDescriptorType: Any = type(FunctionType.__code__)
 ModuleType: Any = type(sys)
 BuiltinFunctionType: Any = type(len)
 MethodDescriptorType: Any = type(str.join)
@@ -103,6 +104,12 @@ def loaded(name: str) -> Any:
     modules = sys.modules
     module = modules.get(name) if type(modules) is dict else None
     return module if type(module) is ModuleType else None
+
+
+def is_class(kind: type, module: str, name: str) -> bool:
+    """Tell whether it is the class ``name`` of ``module``; what a class says of itself may be said by another one, too."""
+    found = loaded(module)
+    return found is not None and members_of(found).get(name) is kind
 
 
 def torch_is_plain(calls: str = "function") -> bool:

@@ -13,10 +13,15 @@ from .plain_reads import (
     INDEXED,
     BuiltinFunctionType,
     FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     ModuleType,
     classes_of,
+    in_classes,
+    is_class,
+    is_made_by_a_program,
     is_metaclass,
     joined,
     loaded,
@@ -46,7 +51,6 @@ _SIZED = frozenset(map(id, (str, bytes, bytearray, range, set, frozenset)))
 _NUMPY_FUNCTIONS = ("=numpy.ufunc", "=numpy._ArrayFunctionDispatcher")
 
 _CYTHON = "cython_function_or_method"
-_PARAMETER = "torch.nn.parameter.Parameter"
 
 
 def described(value: Any, prefix: str = "") -> list[str]:
@@ -55,7 +59,7 @@ def described(value: Any, prefix: str = "") -> list[str]:
     fields = [prefix + "type=" + name_of(kind)]
     if id(kind) in _SIZED:
         fields.append(prefix + "length=%d" % len(value))
-    elif id(kind) in INDEXED or kind is dict or fields[0].endswith("=collections.deque"):
+    elif id(kind) in INDEXED or kind is dict or is_class(kind, "collections", "deque"):
         fields.append(prefix + "length=%d" % len(value))
         if value and not prefix:
             fields += _elements(value, kind)
@@ -66,14 +70,13 @@ def described(value: Any, prefix: str = "") -> list[str]:
         fields += function_fields(value, prefix)
     elif is_metaclass(kind):
         fields += [prefix + "class=" + name_of(value), *_origin(value, prefix)]
-    elif fields[0].endswith("=functools.partial"):
+    elif is_class(kind, "functools", "partial"):
         # With all that is told of what it calls, but for the type.
         fields += described(own_attribute(value, "func"), prefix)[1:]
-    elif fields[0].endswith(_NUMPY_FUNCTIONS):
+    elif fields[0].endswith(_NUMPY_FUNCTIONS) and not is_made_by_a_program(kind):
         name = own_attribute(value, "__name__")
         fields.append(prefix + "function=" + joined("numpy", name if type(name) is str else "?"))
-    elif fields[0].endswith(_CYTHON):
-        # Both are read by the type's own code.
+    elif fields[0].endswith(_CYTHON) and _reads_its_name_in_c(kind):
         fields.append(prefix + "function=" + joined(value.__module__, value.__name__))
     elif kind is not ModuleType:
         fields += _array(value, kind, prefix) or _object(value, kind, prefix)
@@ -99,10 +102,9 @@ def _elements(container: Any, kind: type) -> list[str]:
 
 def _array(value: Any, kind: type, prefix: str) -> list[str]:
     """Shape and element type of an array of numpy's or torch's, whose own code reads them."""
-    name = name_of(kind)
-    if name == "numpy.ndarray":
+    if is_class(kind, "numpy", "ndarray"):
         shape, dtype, device = value.shape, value.dtype.kind + str(value.dtype.itemsize), ""
-    elif name in ("torch.Tensor", _PARAMETER) and torch_is_plain():
+    elif (is_class(kind, "torch", "Tensor") or _is_parameter(kind)) and torch_is_plain():
         shape, dtype, device = value.shape, str(value.dtype), value.device.type
     else:
         return []
@@ -110,6 +112,16 @@ def _array(value: Any, kind: type, prefix: str) -> list[str]:
     if device:
         fields += ["device=" + device, "grad=%d" % value.requires_grad]
     return [prefix + field for field in fields]
+
+
+def _is_parameter(kind: type) -> bool:
+    return is_class(kind, "torch.nn.parameter", "Parameter")
+
+
+def _reads_its_name_in_c(kind: type) -> bool:
+    """Tell whether an object's name and module are read by the code of its type, as of Cython's functions."""
+    name, module = in_classes(kind, "__name__"), in_classes(kind, "__module__")
+    return type(name) is GetSetDescriptorType and type(module) is MemberDescriptorType
 
 
 def _object(value: Any, kind: type, prefix: str) -> list[str]:
@@ -137,13 +149,13 @@ def _learning(network: Any) -> list[str]:
         modules += within.values()
         for parameter in own.values():
             if optimized.moves(parameter):
-                is_plain = name_of(type(parameter)) == _PARAMETER
+                is_plain = _is_parameter(type(parameter))
                 return ["optimized=1", *(["dtype=" + str(parameter.dtype)] if is_plain else ())]
             if parameter is not None:
                 parameters.append(parameter)
     if not 0 < len(parameters) <= _MOST_PARAMETERS:
         return []
-    if {name_of(kind) for kind in {type(each) for each in parameters}} != {_PARAMETER}:
+    if not all(map(_is_parameter, map(type, parameters))):
         return []
     try:
         changes = sum([each._version for each in parameters])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 
-from . import layout
+from . import foreign_errors, layout
 from .counted import own_environments
 from .plain_reads import (
     FUNCTIONS,
@@ -224,7 +224,12 @@ class ValueLooks:
                     self._count(number, frame, paths)
                     frame = frame.f_back
                     continue
-                told = look(frame, paths).encode("utf-8", "backslashreplace")
+                try:
+                    told = look(frame, paths).encode("utf-8", "backslashreplace")
+                except BaseException as error:
+                    foreign_errors.pass_on(error)
+                    # Something is not what it seems: nothing was found for any of the names.
+                    told = (LINE * paths.count(LINE)).encode()
                 if len(told) <= layout.MAX_NAME:
                     head = layout.LOOK.pack(layout.TAG_LOOK, number, len(told))
                     self._mailbox.write(head + told)
