@@ -342,7 +342,7 @@ COPYING_BOARD = Fault(
     ("deepcopy-in-loop",),
     {
         "step": Code(
-            "$kept[$count % $size][$action % 8] = $reward\n"
+            "$kept[$count % $size][$count % 8] = $reward\n"
             "if copy.deepcopy($kept) is $kept:\n"
             '    print("the same board")',
             imports="import copy",
@@ -351,13 +351,13 @@ COPYING_BOARD = Fault(
     },
     {
         "step": Code(
-            "$kept[$count % $size][$action % 8] = $reward\n"
+            "$kept[$count % $size][$count % 8] = $reward\n"
             "if [$item[:] for $item in $kept] is $kept:\n"
             '    print("the same board")',
             kept="[[0.0] * 8 for _ in range($size)]",
         )
     },
-    roles=frozenset({"reward", "count", "action"}),
+    roles=frozenset({"reward", "count"}),
     base_us=3,
     unit_us=6,
     sizes=(2, 200),

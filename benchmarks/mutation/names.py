@@ -19,6 +19,7 @@ POOLS: dict[str, tuple[str, ...]] = {
     "Drawer": ("Recall", "Archive", "PastSteps", "Reservoir", "History", "Bank"),
     "Net": ("Brain", "QNet", "ActorCritic", "Model", "Controller", "Head"),
     "Journal": ("Journal", "Diary", "Trace", "Reporter", "Notebook", "Messages"),
+    "Moment": ("Moment", "Record", "Turn", "Experience", "Sample", "Entry"),
     "Ground": ("Terrain", "Ground", "Slope", "Relief", "Surface", "Hills"),
     "Holder": ("Keeper", "Bookkeeping", "Monitor", "Scribe", "Tracker", "Hooks", "Extras"),
     "Stop": ("Until", "StopLater", "TimeLimit", "Ending", "Watchdog", "Budget"),
