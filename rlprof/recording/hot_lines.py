@@ -61,10 +61,15 @@ class HotLines:
         least_us = _LEAST_SHARE * sum(self._of_process_us.values())
         return self.spent_us(frame) >= max(least_us, from_us)
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for reading in this window is over: the target's signals wait for it."""
+        return time.thread_time() > self._read_until_s
+
     def module(self, frame: Frame) -> SourceModule | None:
         """The source in which the line stands, if it can be read; of some that were not read yet only in the next window."""
         if frame.file not in self._texts:
-            if time.thread_time() > self._read_until_s:
+            if self.is_late:
                 return None
             text = read_source(frame.file) or ""
             self._texts[frame.file] = text if len(text) <= _LONGEST_FILE else ""

@@ -66,7 +66,7 @@ class StepPlan:
         self, process: int, ways: Iterable[Sequence[Frame]]
     ) -> list[tuple[Frame, Sequence[Operand]]]:
         """What to ask a process for; ``ways`` are its stacks, innermost first."""
-        if self._is_over:
+        if self._is_over or self._lines.is_late:
             return []
         hot: dict[tuple[str, str], set[Frame]] = {}
         for way in ways:

@@ -107,7 +107,11 @@ class ValuePlan:
     def _due(self, present: Iterable[Frame]) -> list[tuple[Frame, Sequence[Operand]]]:
         spent_us, next_us = self._lines.spent_us, self._next_look_us
         due = [it for it in present if self._lines.is_hot(it, next_us.get(it, FIRST_US))]
-        asked = [(frame, names) for frame in due if (names := self._operands(frame))]
+        asked = [
+            (frame, names)
+            for frame in due
+            if not self._lines.is_late and (names := self._operands(frame))
+        ]
         # Lines that nobody has looked at yet come first, then those that may compute the same each time.
         asked.sort(
             key=lambda it: (

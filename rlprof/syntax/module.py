@@ -110,6 +110,7 @@ class SourceModule:
                 self._by_line.setdefault(line, []).append(statement)
         self._function_starts = [function.first_line for function in self.functions]
         nodes = list(ast.walk(tree))
+        self._loops = [node for node in nodes if isinstance(node, Loop)]
         self.imports = imported(tree, nodes)
         """Full names of what is imported, by the names that the file uses: ``np`` is ``numpy``."""
         for node in nodes if self.imports else ():
@@ -141,22 +142,19 @@ class SourceModule:
 
     def loops_around(self, line: int) -> Iterator[ast.For | ast.AsyncFor]:
         """Yield the ``for`` loops of its function in whose body ``line`` is."""
+        return (node for node in self._around(line) if isinstance(node, ast.For | ast.AsyncFor))
+
+    def _around(self, line: int) -> Iterator[Loop]:
+        """Yield all loops of its function in whose body ``line`` is, the outer ones first."""
         function = self.function_at(line)
-        for node in ast.walk(function.node if function else self.tree):
-            if isinstance(node, ast.For | ast.AsyncFor) and node.lineno < line <= (
-                node.end_lineno or node.lineno
-            ):
+        first = function.first_line if function else 0
+        for node in self._loops:
+            if first < node.lineno < line <= (node.end_lineno or node.lineno):
                 yield node
 
     def turn_ending_at(self, line: int) -> Sequence[Statement]:
         """The statements of a turn of the innermost loop around ``line``; none where another comes after it there."""
-        function = self.function_at(line)
-        around = [
-            node
-            for node in ast.walk(function.node if function else self.tree)
-            if isinstance(node, Loop) and node.lineno < line <= (node.end_lineno or node.lineno)
-        ]
-        loop = max(around, key=lambda it: it.lineno, default=None)
+        loop = max(self._around(line), key=lambda it: it.lineno, default=None)
         if loop is None or line < loop.body[-1].lineno:
             return ()
         return [it for it in self.statements if loop.lineno < it.first_line <= line]

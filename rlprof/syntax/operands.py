@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -43,17 +43,22 @@ def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
         found |= dict.fromkeys(_chains(statement.walk()))
     function = module.function_at(line) if statements else None
     if function is not None:
-        found |= dict.fromkeys(_searched(function.node))
+        found |= dict.fromkeys(_searched(module, function.first_line))
     return tuple(found)[:MOST_OPERANDS]
 
 
-def _searched(function: ast.AST) -> Iterator[Operand]:
-    """Yield what the function searches with ``in``."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Compare):
-            for operator, container in zip(node.ops, node.comparators, strict=True):
-                if isinstance(operator, ast.In | ast.NotIn):
-                    yield from _operand(container)
+@lru_cache(maxsize=1024)
+def _searched(module: SourceModule, first_line: int) -> Sequence[Operand]:
+    """What the function that begins there searches with ``in``."""
+    function = module.function_at(first_line)
+    return [
+        operand
+        for node in (ast.walk(function.node) if function else ())
+        if isinstance(node, ast.Compare)
+        for operator, container in zip(node.ops, node.comparators, strict=True)
+        if isinstance(operator, ast.In | ast.NotIn)
+        for operand in _operand(container)
+    ]
 
 
 def _chains(nodes: Iterator[ast.AST]) -> Iterator[Operand]:

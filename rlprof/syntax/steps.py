@@ -7,13 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.module import Function, SourceModule, Statement
 from rlprof.syntax.operands import steps_to
 
 _FEWEST_RESULTS: Final = 3
 """Observation, reward, end."""
 _MOST_ROUNDS: Final = 8
 """Assignments that one value goes through before it is an action."""
+_MOST_CALLS: Final = 20
+_MOST_STATEMENTS: Final = 1_000
+"""Of a function, or a class, in which steps are looked for: a program has written longer ones, and reading them takes seconds."""
 
 
 class StepCall(NamedTuple):
@@ -40,17 +43,40 @@ def step_calls(module: SourceModule, line: int) -> tuple[StepCall, ...]:
 def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
     function = module.function_at(first_line)
     own = [statement for statement in module.statements if statement.function is function]
-    calls = (_step_call(module, statement) for statement in own)
+    unpacked = {it: found for it in own if (found := _unpacked_call(it))}
+    if not 0 < len(unpacked) <= _MOST_CALLS or len(own) > _MOST_STATEMENTS:
+        return ()
+    of_function = _read(own, _imported(module))
+    of_class = _of_class(module, function) or of_function
+    calls = []
+    for statement, (target, call, method) in unpacked.items():
+        is_of_object = any("self." in name for name in (target, ast.unparse(method.value)))
+        around = of_class if is_of_object else of_function
+        calls.append(_step_call(statement, target, call, method, around))
     return tuple(call for call in calls if call)
 
 
-def _step_call(module: SourceModule, statement: Statement) -> StepCall | None:
-    unpacked = _unpacked_call(statement)
-    if unpacked is None:
-        return None
-    target, call, function = unpacked
+def _of_class(module: SourceModule, function: Function | None) -> list[_Assignment]:
+    """The assignments of a method's whole class; none of what is no method, or of a class of many."""
+    if function is None or not function.class_name:
+        return []
+    own = [
+        it
+        for it in module.statements
+        if it.function is not None and it.function.class_name == function.class_name
+    ]
+    return _read(own, _imported(module)) if len(own) <= _MOST_STATEMENTS else []
+
+
+def _step_call(
+    statement: Statement,
+    target: str,
+    call: ast.Call,
+    function: ast.Attribute,
+    around: Sequence[_Assignment],
+) -> StepCall | None:
+    """``around``: what its values come from and go to."""
     owner, steps = ast.unparse(function.value), steps_to(function.value)
-    around = _read(_around(module, statement, [target, owner]), _imported(module))
     seen = _copies(target, around)
     is_begun = bool(steps) and _is_begun(around, seen, owner, function.attr)
     if not is_begun or not _is_acted_on(call, around, seen, owner):
@@ -73,23 +99,6 @@ def _unpacked_call(statement: Statement) -> tuple[str, ast.Call, ast.Attribute] 
             is_alone = sum(node.attr == function.attr for node in others) == 1
             return (ast.unparse(first), call, function) if is_alone else None
     return None
-
-
-def _around(
-    module: SourceModule, statement: Statement, names: Sequence[str]
-) -> Sequence[Statement]:
-    """The statements among which its values come and go: those of its function; of its class, for what the object has."""
-    function = statement.function
-    statements = next(
-        group for group in module.by_function() if any(each is statement for each in group)
-    )
-    if function is None or not function.class_name or not any("self." in name for name in names):
-        return statements
-    return [
-        each
-        for each in module.statements
-        if each.function is not None and each.function.class_name == function.class_name
-    ]
 
 
 def _copies(first: str, around: Iterable[_Assignment]) -> set[str]:

@@ -147,3 +147,11 @@ OTHERS = {
 @pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
 def test_other_calls_are_none(text):
     assert found(text) == ""
+
+
+def test_a_function_that_a_program_has_written_is_left_alone():
+    lines = "".join(f"        a{i}, b{i}, c{i} = world.step(a{i})\n" for i in range(1000))
+    module = parse(f"def play(world):\n    a = world.reset()\n    for _ in range(3):\n{lines}")
+
+    assert module is not None
+    assert step_calls(module, 5) == ()
