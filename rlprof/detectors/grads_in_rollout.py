@@ -180,14 +180,11 @@ def steps_environment(text: str, line: int) -> bool:
 def _stepping(text: str) -> frozenset[str]:
     """The functions that do, by qualified name; the module's own level is ``""``."""
     module = parse(text) if ".step(" in text else None
-    try:
-        return frozenset(
-            it.function.qualname if it.function else ""
-            for it in (module.statements if module else ())
-            if any(isinstance(call, ast.Call) and _is_step(call) for call in it.walk())
-        )
-    except RecursionError:
-        return frozenset()  # An expression so deep is generated, not written.
+    return frozenset(
+        it.function.qualname if it.function else ""
+        for it in (module.statements if module else ())
+        if any(isinstance(call, ast.Call) and _is_step(call) for call in it.walk())
+    )
 
 
 def _is_step(call: ast.Call) -> bool:

@@ -84,12 +84,8 @@ def tensor_loops(
     ``seen`` are those of the kind that were met at its lines: names of a function that its text says nothing about.
     """
     module = parse(text)
-    try:
-        written = tensors_of(text) if kind is TENSORS else {}
-        return _found(module, written, seen, kind) if module is not None else {}
-    # A sum of hundreds of terms, as generated code has them, is nested too deep to follow.
-    except RecursionError:
-        return {}
+    written = tensors_of(text) if kind is TENSORS else {}
+    return _found(module, written, seen, kind) if module is not None else {}
 
 
 def _found(

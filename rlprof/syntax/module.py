@@ -21,6 +21,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _MOST_NESTED: Final = 60
 """Expressions in one another: half as many as Python can follow where each takes several calls."""
+_MOST_BITS: Final = 10_000
 _LEAVES: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _STANDS_FOR: Final = "stands_for"
 """Attribute of the names of a tree: what is imported under them."""
@@ -172,7 +173,7 @@ class SourceModule:
 
 
 def _shallow(tree: ast.Module) -> ast.Module:
-    """``tree`` with ``...`` for what expressions are nested too deep for, as a sum of 400 terms: who reads them calls itself."""
+    """``tree`` with the names alone of what is nested too deep in an expression, as in a sum of 400 terms: who reads them calls itself."""
     ways: list[tuple[ast.AST, int]] = [(tree, 0)]
     while ways:
         node, depth = ways.pop()
@@ -180,21 +181,26 @@ def _shallow(tree: ast.Module) -> ast.Module:
             is_one = isinstance(child, ast.expr) and not isinstance(child, ast.JoinedStr)
             if is_one and depth >= _MOST_NESTED:
                 _forget_operands(child)
+            elif isinstance(child, ast.Constant) and isinstance(child.value, int):
+                # Python writes no number of more than 4300 digits.
+                child.value = child.value if child.value.bit_length() < _MOST_BITS else ...
             else:
                 ways.append((child, 0 if isinstance(child, ast.stmt) else depth + 1))
     return tree
 
 
 def _forget_operands(node: ast.AST) -> None:
-    """Make ``...`` of the operands of a sum, a call, an attribute or an item, which are what is nested so deep."""
+    """Leave only the names in the operands of a sum, a call, an attribute or an item, which are what is nested so deep."""
     for name, value in ast.iter_fields(node):
         if isinstance(value, ast.expr) and not isinstance(value, ast.JoinedStr):
-            setattr(node, name, ast.copy_location(ast.Constant(...), value))
+            setattr(node, name, _names_in(value))
         elif isinstance(value, list):
-            value[:] = [
-                ast.copy_location(ast.Constant(...), it) if isinstance(it, ast.expr) else it
-                for it in value
-            ]
+            value[:] = [_names_in(it) if isinstance(it, ast.expr) else it for it in value]
+
+
+def _names_in(expression: ast.expr) -> ast.expr:
+    names = {it.id: it for it in ast.walk(expression) if isinstance(it, ast.Name)}
+    return ast.copy_location(ast.Tuple(list(names.values()), ast.Load()), expression)
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -73,7 +73,7 @@ def _pure_function(module: SourceModule, first_line: int) -> Pure | None:
     function = module.function_at(first_line)
     if function is None or not isinstance(function.node, ast.FunctionDef):
         return None
-    inputs = _Reading(module, function).of_function()
+    inputs = _inputs_of(module, first_line, 0)
     if inputs is None or not result_is_kept(module, function.node):
         return None
     assigned = _assigned_in(*function.node.body)
@@ -135,16 +135,20 @@ class _NotPureError(Exception):
     """What was read does more than compute."""
 
 
+@lru_cache(maxsize=4096)
+def _inputs_of(module: SourceModule, first_line: int, depth: int) -> tuple[Operand, ...] | None:
+    """What the function that begins there depends on; None where it does more than compute."""
+    return _Reading(module, module.function_at(first_line), depth).of_function()
+
+
 class _Reading:
     """Reads one function, or one value in it, and notes what it depends on."""
 
-    def __init__(
-        self, module: SourceModule, function: Function | None, callers: Collection[str] = ()
-    ) -> None:
-        """``callers``: qualified names of the functions on the way here."""
+    def __init__(self, module: SourceModule, function: Function | None, depth: int = 0) -> None:
+        """``depth``: functions of the file on the way here."""
         self._module = module
         self._function = function
-        self._callers = callers
+        self._depth = depth
         node = function.node if function else None
         self._arguments = [it.arg for it in _arguments(node)] if node else []
         self._own: set[str] = set()
@@ -313,9 +317,9 @@ class _Reading:
         # A class derived from this one may have its own.
         if len(found) != 1 or (found[0].class_name and len(named) > 1):
             raise _NotPureError
-        if qualname in self._callers or len(self._callers) >= _MOST_CALLS:
-            raise _NotPureError
-        inputs = _Reading(self._module, found[0], {*self._callers, qualname}).of_function()
+        if self._depth >= _MOST_CALLS:
+            raise _NotPureError  # It may call itself.
+        inputs = _inputs_of(self._module, found[0].first_line, self._depth + 1)
         if inputs is None:
             raise _NotPureError
         arguments = [it.arg for it in _arguments(found[0].node)]

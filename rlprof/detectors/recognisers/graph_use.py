@@ -77,11 +77,7 @@ def graph_use(text: str, line: int) -> GraphUse:
         (it for it in module.statements if it.function is calls[0].function),
         key=lambda it: it.first_line,
     )
-    try:
-        return _Graph(calls).follow(statements)
-    # A sum of hundreds of terms, as generated code has them, is nested too deep to follow.
-    except RecursionError:
-        return GraphUse.KEPT
+    return _Graph(calls).follow(statements)
 
 
 class _Graph:

@@ -54,8 +54,8 @@ def additions(module: SourceModule) -> list[Addition]:
     }
     found = [
         Addition(
-            container=_text(target),
-            value="" if value is None else _text(value),
+            container=ast.unparse(target),
+            value="" if value is None else ast.unparse(value),
             line=statement.first_line,
             function=statement.function.qualname if statement.function else "<module>",
             is_local=scopes.is_local(target, statement.function),
@@ -155,14 +155,6 @@ def _makes_each(value: ast.expr) -> bool:
         and keyword.value.id in _MAKES
         for keyword in value.keywords
     )
-
-
-def _text(expression: ast.expr) -> str:
-    """As written, or nearly so; empty when it is nested too deep to write."""
-    try:
-        return ast.unparse(expression)
-    except RecursionError:
-        return ""
 
 
 def _receiver(call: ast.Call, methods: frozenset[str]) -> ast.expr | None:

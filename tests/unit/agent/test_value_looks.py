@@ -477,3 +477,10 @@ def test_what_only_says_what_it_is_is_not_asked(module: str, name: str):
 
     assert told["type"] == f"{module}.{name}"
     assert told.keys() <= {"type", "bases", "file"}
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_what_cannot_be_described_costs_itself_alone():
+    nested = torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
+
+    assert seen(frame_with(nested=nested, other=3), "it.nested", "it.other")[1] == {"type": "int"}

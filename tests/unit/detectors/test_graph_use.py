@@ -66,8 +66,11 @@ def test_keeps_where_the_text_cannot_be_read():
 
 
 @pytest.mark.parametrize("terms", [400, 1500])
-def test_keeps_where_an_expression_is_too_deep_to_follow(terms):
-    assert use("q = net(obs)", "y = " + " + ".join(["q.item()"] * terms)) is GraphUse.KEPT
+def test_an_expression_too_deep_to_follow_holds_all_that_it_names(terms):
+    items = " + ".join(["q.item()"] * terms)
+
+    assert use("q = net(obs)", f"y = {items}") is use("q = net(obs)", "y = q.item()")
+    assert use("q = net(obs)", f"self.y = q + {items}") is GraphUse.KEPT
 
 
 def test_knows_where_gradients_are_off():

@@ -283,3 +283,16 @@ def test_an_argument_that_is_assigned_is_no_key_of_the_result():
 
     assert found is not None
     assert not found.keeps_arguments
+
+
+def test_each_function_is_read_once_however_many_call_it():
+    layers = "".join(
+        f"def layer{k}(x):\n    return " + " + ".join([f"layer{k + 1}(x)"] * 12) + "\n"
+        for k in range(3)
+    )
+    found = around(
+        f"{layers}def layer3(x):\n    return x * SIDE\ndef top(x):\n    return layer1(x)  #\n"
+    )
+
+    assert found is not None
+    assert [it.text for it in found.inputs] == ["x", "SIDE"]

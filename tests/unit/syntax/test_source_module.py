@@ -171,8 +171,9 @@ def test_every_statement_is_found_on_its_first_line_or_has_a_body_there(parts):
         "a < (b" * 80 + ")" * 80,
         "[x for x in " * 70 + "row" + "]" * 70,
         "not " * 300 + "done",
+        "0x" + "f" * 5_000,
     ],
-    ids=["a sum", "a chain", "calls", "comparisons", "comprehensions", "nots"],
+    ids=["a sum", "a chain", "calls", "comparisons", "comprehensions", "nots", "a number"],
 )
 def test_what_is_nested_too_deep_to_be_read_is_cut(text):
     module = parse(f"total = {text}\nleft = 1\n")

@@ -98,8 +98,12 @@ def _followed(steps: list[str], names: Any, frame: FrameType) -> str:
     value, computed = _at_the_end([steps[0].lstrip(PRINT), *steps[1:]], names, frame)
     if value is MISSING:
         return computed
-    fields = described(value)
-    contents = print_of(value) if is_compared else None
+    try:
+        fields = described(value)
+        contents = print_of(value) if is_compared else None
+    except BaseException as error:
+        foreign_errors.pass_on(error)
+        return ""  # It is not what it seems, as a tensor that has no shape.
     return PART.join(fields if contents is None else [*fields, "print=%x" % (contents & _SHORT)])
 
 
@@ -224,12 +228,7 @@ class ValueLooks:
                     self._count(number, frame, paths)
                     frame = frame.f_back
                     continue
-                try:
-                    told = look(frame, paths).encode("utf-8", "backslashreplace")
-                except BaseException as error:
-                    foreign_errors.pass_on(error)
-                    # Something is not what it seems: nothing was found for any of the names.
-                    told = (LINE * paths.count(LINE)).encode()
+                told = look(frame, paths).encode("utf-8", "backslashreplace")
                 if len(told) <= layout.MAX_NAME:
                     head = layout.LOOK.pack(layout.TAG_LOOK, number, len(told))
                     self._mailbox.write(head + told)
