@@ -51,7 +51,7 @@ def detector_ids_with_page() -> tuple[str, ...]:
 
 
 def messages() -> dict[str, str]:
-    """What ``docs/messages.md`` says of each error and remark, by name."""
+    """Return what ``docs/messages.md`` says of each error and remark, by name."""
     sections = _MESSAGE.finditer(_text("docs", "messages.md"))
     return {it["name"][2:]: it["text"].strip() + "\n" for it in sections if it["name"]}
 

@@ -13,7 +13,7 @@ _MOST_DIGITS = 18
 
 
 def whole_number(text: str) -> int | None:
-    """What ``text`` writes in up to 18 of the digits 0 to 9; None for any other text."""
+    """Return what ``text`` writes in up to 18 of the digits 0 to 9; None for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 

@@ -83,7 +83,7 @@ class _Change:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether most of its time is waiting, in the run in which it costs more."""
+        """True if most of its time is waiting, in the run in which it costs more."""
         return max(self.base, self.new).is_waiting
 
 

@@ -1,4 +1,4 @@
-"""Which findings of one run are in the other, and whether their price changed."""
+"""Tell which findings of one run are in the other, and whether their price changed."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _is_worth_more(than: PricedFinding, value: PricedFinding) -> bool:
 
 
 def _time_changed(priced: _Priced, tree: ChangeTree | None, *, more: bool) -> bool:
-    """Whether some of the finding's time is clearly more (or less) than in the other run. A detector
+    """Tell whether some of the finding's time is clearly more (or less) than in the other run. A detector
     that falls silent for lack of evidence says nothing of the program. Of start-up, and where the
     places are not known, the price alone decides.
     """

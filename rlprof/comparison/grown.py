@@ -38,7 +38,7 @@ class GrownFunction:
     """0 for what was not seen in base: it may have been too brief to be sampled."""
     new_us: float
     waits: bool
-    """Whether most of it is waiting, in the run in which it costs more."""
+    """True if most of it is waiting, in the run in which it costs more."""
 
     @property
     def change_us(self) -> float:

@@ -1,4 +1,4 @@
-"""Which box of one run's call tree is which of the other's."""
+"""Tell which box of one run's call tree is which of the other's."""
 
 from __future__ import annotations
 

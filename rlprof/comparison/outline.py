@@ -1,4 +1,4 @@
-"""What is shown of a tree of changes: the boxes wide enough to draw, and the few that changed most."""
+"""Tell what is shown of a tree of changes: the boxes wide enough to draw, and the few that changed most."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _own_caller(tree: ChangeTree, at: int, row_above: int) -> ChangeBox | None:
 
 
 def _without_parts_of_the_gone(tree: ChangeTree, kept: set[int]) -> set[int]:
-    """What a function called that one run lacks goes without saying."""
+    """Return what a function called that one run lacks goes without saying."""
     left: set[int] = set()
     said: set[int] = set()
     for at in sorted(kept):

@@ -1,4 +1,4 @@
-"""What one must know before believing a comparison of two runs."""
+"""Tell what one must know before believing a comparison of two runs."""
 
 from __future__ import annotations
 

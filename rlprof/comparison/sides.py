@@ -24,7 +24,7 @@ def rate_change(base: Report, new: Report) -> RateChange | None:
 
 
 def comparable_steps(base: Report, new: Report) -> bool:
-    """Whether both runs have a rate, of the same thing."""
+    """Tell whether both runs have a rate, of the same thing."""
     was, now = base.throughput, new.throughput
     if was.steady_sps is None or now.steady_sps is None or was.unit != now.unit:
         return False

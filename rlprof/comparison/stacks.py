@@ -93,7 +93,7 @@ class Stacks:
 
 
 def steady_stacks(report: Report, metric: str, roles: Sequence[str]) -> Stacks | None:
-    """What ``report`` holds of its steady phase; None without one. ``roles`` are the names to merge
+    """Return what ``report`` holds of its steady phase; None without one. ``roles`` are the names to merge
     processes by, one for each row of ``report.processes``.
     """
     detail = report.detail

@@ -49,7 +49,7 @@ def _widths(tree: ChangeTree) -> str:
 
 
 def _whole(boxes: tuple[ChangeBox, ...]) -> float:
-    """What changes are shares of."""
+    """Return what changes are shares of."""
     return (boxes[0].base.us or boxes[0].new.us or 1.0) if boxes else 1.0
 
 

@@ -35,7 +35,7 @@ _CALLER_LIMIT: Final = 40
 
 
 def verdict(found: Comparison) -> str:
-    """What the rates say, in a sentence."""
+    """Return what the rates say, in a sentence."""
     rate = found.rate
     if rate is None:
         return "The rates of the two runs cannot be compared."
@@ -91,7 +91,7 @@ def rate_of(report: Report) -> str:
 
 
 def run_of(report: Report) -> str:
-    """What tells the run from others: label, commit, time."""
+    """Return what tells the run from others: label, commit, time."""
     run = report.run
     parts = [run.label, run.git, f"{run.started:%Y-%m-%d %H:%M} UTC", report.run_file]
     return " · ".join(printable(it, _NAME_LIMIT) for it in parts if it)
@@ -187,7 +187,7 @@ def finding_place(it: FindingChange, found: Comparison) -> str:
 
 
 def finding_cost(it: FindingChange, value: Range | None) -> str:
-    """What the fix would save, as a range."""
+    """Return what the fix would save, as a range."""
     if value is None:
         return NOTHING
     if it.unit == "share":

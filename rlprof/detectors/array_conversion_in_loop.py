@@ -98,7 +98,7 @@ class _Claim:
     inclusive_us: int = 0
     weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
     whole: bool = False
-    """Whether the function as a whole is claimed."""
+    """True if the function as a whole is claimed."""
 
     @property
     def kinds(self) -> set[Kind]:
@@ -145,7 +145,7 @@ class _Search:
         }
 
     def claims(self) -> list[_Claim]:
-        """What each function with conversions costs, in order of its first node."""
+        """Return what each function with conversions costs, in order of its first node."""
         found: dict[tuple[str, int], _Claim] = defaultdict(_Claim)
         for node in self.tree.hot_nodes() if self._by_line else ():
             frame = self.tree.frame(node)
@@ -225,7 +225,7 @@ class _Search:
             claim.weights[self.lines.line(top)] += self.tree.total_cost(top).wall_us
 
     def _calls_work(self, claim: _Claim) -> bool:
-        """Whether it calls functions of the user's that convert nothing: the loop of a training, for one."""
+        """Tell whether it calls functions of the user's that convert nothing: the loop of a training, for one."""
         return any(
             self.lines.is_yours(self.tree.frame(node))
             and (function := self._function(node)) is not None
@@ -235,7 +235,7 @@ class _Search:
         )
 
     def is_short(self, claim: _Claim, steps: float) -> bool:
-        """Whether it is nothing but searches of a few values each."""
+        """Tell whether it is nothing but searches of a few values each."""
         searches = self._executions_per_step(claim) * steps
         return claim.only_searches and self._us(claim) < SHORTEST_SEARCH_US * searches
 
@@ -267,7 +267,7 @@ class _Search:
         return len(calling or places) or 1
 
     def _calls(self, node: int, claim: _Claim) -> bool:
-        """Whether the statement of ``node`` calls the claim's function by its name."""
+        """Tell whether the statement of ``node`` calls the claim's function by its name."""
         statement = self.lines.statement(self.tree.frame(node))
         names = {it.function.node.name for it in claim.conversions if it.function}
         return statement is not None and any(

@@ -34,7 +34,7 @@ class InSamples:
     """Pure: the same profile gives the same findings. Called only when all needs are met."""
     needs: frozenset[Need] = frozenset({Need.SAMPLES})
     is_fallback: bool = False
-    """Whether it only names what nothing explains: it runs last, on the time that the others left."""
+    """True if it only names what nothing explains: it runs last, on the time that the others left."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def _copies_deeply(frame: Frame) -> bool:
 
 
 def _copies_by_pickle(lines: UserLines, values: Values, frame: Frame) -> bool:
-    """Whether a line makes bytes of an object, and an object of these."""
+    """Tell whether a line makes bytes of an object, and an object of these."""
     for statement in lines.statements(frame):
         known = values.of(frame.file, statement)
         for call in statement.walk():

@@ -268,7 +268,7 @@ def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Si
 
 
 def _is_wasted(message: EagerMessage, cost: _Cost, interval_us: int) -> bool:
-    """Whether the level is off, as far as the samples can tell."""
+    """Tell whether the level is off, as far as the samples can tell."""
     if cost.emits:
         return False
     if message.level in QUIET_LEVELS or message.level == UNREAD:

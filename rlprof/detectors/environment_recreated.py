@@ -79,7 +79,7 @@ class _Search:
         self.nodes |= checking
 
     def _makes(self, node: int) -> bool:
-        """Whether ``node`` is the first frame of an environment's making."""
+        """Tell whether ``node`` is the first frame of an environment's making."""
         frame = self.tree.frame(node)
         if origin(frame) is Origin.LIBRARY:
             return _duty(frame) is Duty.MAKES_ENVIRONMENTS
@@ -88,7 +88,7 @@ class _Search:
         )
 
     def _is_environment(self, frame: Frame) -> bool:
-        """Whether the class whose ``__init__`` it is has what makes an environment."""
+        """Tell whether the class whose ``__init__`` it is has what makes an environment."""
         module = self.lines.module(frame.file)
         function = module.function_at(frame.line) if module else None
         if module is None or function is None or not function.class_name:
@@ -107,7 +107,7 @@ class _Search:
                 yield stepped
 
     def _is_made_there(self, node: int) -> bool:
-        """Whether the line that calls it makes an environment of a library's interface."""
+        """Tell whether the line that calls it makes an environment of a library's interface."""
         parent = self.tree.nodes[node].parent
         frame = self.tree.frame(parent)
         statement = self.lines.statement(frame) if self.lines.is_yours(frame) else None
@@ -165,7 +165,7 @@ def _steps(module: SourceModule) -> Iterator[_Step]:
 
 
 def _is_stepped_below(made: Statement, module: SourceModule | None) -> bool:
-    """Whether what a statement makes is stepped like an environment in the same function."""
+    """Tell whether what a statement makes is stepped like an environment in the same function."""
     name, _ = assigned_variable(made.node)
     if not name or made.function is None or module is None:
         return False
@@ -178,7 +178,7 @@ def _is_stepped_below(made: Statement, module: SourceModule | None) -> bool:
 
 
 def _is_asked(step: _Step, module: SourceModule) -> bool:
-    """Whether a condition of the same function asks for a result as it is, from the third on, as it does for the end of an episode:
+    """Tell whether a condition of the same function asks for a result as it is, from the third on, as it does for the end of an episode:
     ``if over``, ``while not over``, but not ``if loss > 3``.
     """
     names = {it.id for it in step.results[2:] if isinstance(it, ast.Name)}

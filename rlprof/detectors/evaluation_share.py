@@ -46,7 +46,7 @@ class _Search:
         self.nodes: set[int] = set()
         self.weights: dict[Line, float] = defaultdict(float)
         self.steps_elsewhere = False
-        """Whether environments are stepped, or networks trained, outside of them, too."""
+        """True if environments are stepped, or networks trained, outside of them, too."""
         self._step_us = {True: 0, False: 0}
         """Time in steps, by whether an evaluation makes them."""
 
@@ -75,7 +75,7 @@ class _Search:
         return last_name(frame.function) in self._steps
 
     def _begins_step(self, node: int) -> bool:
-        """Whether ``node`` is the outermost frame of a step: wrappers step what they wrap."""
+        """Tell whether ``node`` is the outermost frame of a step: wrappers step what they wrap."""
         parent = self.tree.nodes[node].parent
         return self._is_step(self.tree.frame(node)) and not handed_down(
             self.tree.nodes,
@@ -101,7 +101,7 @@ class _Search:
         return parent if is_one else NO_PARENT
 
     def _is_summed_up(self, node: int) -> bool:
-        """Whether the user's line at ``node`` keeps nothing but numbers of what it is given."""
+        """Tell whether the user's line at ``node`` keeps nothing but numbers of what it is given."""
         frame = self.tree.frame(node)
         module = self.lines.module(frame.file)
         statement = self.lines.statement(frame)
@@ -114,7 +114,7 @@ class _Search:
         )
 
     def _is_between(self, node: int) -> bool:
-        """Whether ``node`` is in a loop that evaluates, between the loops of a training."""
+        """Tell whether ``node`` is in a loop that evaluates, between the loops of a training."""
         frame = self.tree.frame(node)
         return (
             self.lines.is_yours(frame)
@@ -123,7 +123,7 @@ class _Search:
         )
 
     def _is_called(self, node: int, parent: int) -> bool:
-        """Whether ``node`` is in a function that evaluates, called by the user's code at ``parent``."""
+        """Tell whether ``node`` is in a function that evaluates, called by the user's code at ``parent``."""
         frame, caller = self.tree.frame(node), self.tree.frame(parent)
         if not self.lines.is_yours(caller) or not self.lines.is_repeated(parent):
             return False
@@ -135,7 +135,7 @@ class _Search:
         )
 
     def _acts(self, node: int) -> bool:
-        """Whether an action of the training comes from what ``node`` or one of its callers does."""
+        """Tell whether an action of the training comes from what ``node`` or one of its callers does."""
         return handed_down(self.tree.nodes, node, self._is_acting, self._acting)
 
     def _is_acting(self, frame: Frame, above: bool) -> bool:
@@ -174,7 +174,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _counted_too(profile: Profile, share: float) -> Iterator[str]:
-    """What the training's own rate is, where the steps of its evaluations are counted with it."""
+    """Return what the training's own rate is, where the steps of its evaluations are counted with it."""
     rate = profile.throughput.rate_to_price
     if rate is not None and share >= MIN_SHARE and profile.throughput.source in _COUNTS_ALL:
         yield (

@@ -82,7 +82,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _asks(lines: UserLines, owner: int) -> bool:
-    """Whether the user's line calls ``gc.collect()`` itself."""
+    """Tell whether the user's line calls ``gc.collect()`` itself."""
     if owner == NO_PARENT:
         return False
     statement = lines.statement(lines.tree.frame(owner))

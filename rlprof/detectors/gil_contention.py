@@ -66,7 +66,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _sends_for_others(activity: Activity) -> bool:
-    """Whether it is the thread of a queue, whose work is pickling: a finding of its own."""
+    """Tell whether it is the thread of a queue, whose work is pickling: a finding of its own."""
     return any(serves_queues(activity.tree.frame(node)) for node in activity.tree.hot_nodes())
 
 

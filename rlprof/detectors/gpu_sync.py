@@ -84,12 +84,12 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
 
 
 def waits_for_others(wait: SiteWait) -> bool:
-    """Whether the device was idle nearly all the while: no work of its own was waited for."""
+    """Tell whether the device was idle nearly all the while: no work of its own was waited for."""
     return wait.wait_us > 1000 and wait.idle_us > IDLE_WAIT * wait.wait_us
 
 
 def _mostly(wait: SiteWait, actions: Set[int]) -> bool:
-    """Whether actions are read there: the environments need them (``rollout-round-trip``)."""
+    """Tell whether actions are read there: the environments need them (``rollout-round-trip``)."""
     return 2 * sum(id(call) in actions for call in wait.calls) > len(wait.calls)
 
 

@@ -167,7 +167,7 @@ _NO_ENVIRONMENT: Final = re.compile(
 
 
 def steps_environment(text: str, line: int) -> bool:
-    """Whether the function that ``line`` is in, or the module's own level, calls an environment's ``step``."""
+    """Tell whether the function that ``line`` is in, or the module's own level, calls an environment's ``step``."""
     module = parse(text)
     statement = module.statement_at(line) if module else None
     if statement is None:

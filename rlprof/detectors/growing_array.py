@@ -52,7 +52,7 @@ class _Growth(NamedTuple):
     value: Value | None
     """What grows, where a look has told."""
     is_alone: bool
-    """Whether nothing else is called on its lines."""
+    """True if nothing else is called on its lines."""
     makers: frozenset[str]
     """Last names of what is called to make the new part."""
 
@@ -133,7 +133,7 @@ def _size(growth: _Growth) -> Iterator[str]:
 
 
 def _growth(statement: Statement, known: Mapping[str, Value]) -> _Growth | None:
-    """What the statement makes longer: it is both given and assigned, or was longer at each look."""
+    """Return what the statement makes longer: it is both given and assigned, or was longer at each look."""
     node = statement.node
     if isinstance(node, ast.AugAssign):
         return None  # In place, where the type allows it.
@@ -166,7 +166,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _Growth | None:
 
 
 def _joins(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    """Whether it is a function of an array library that makes a new array of several: by its identity, or its name
+    """Tell whether it is a function of an array library that makes a new array of several: by its identity, or its name
     where that is not known.
     """
     callee = value_of(call.func, known)

@@ -219,7 +219,7 @@ def _evidence(cost: _Cost, lines: UserLines, whole: int) -> Iterable[str]:
 
 
 def _operation(cost: _Cost, lines: UserLines, values: Values) -> Iterable[str]:
-    """What the heaviest line does, where the values that it works on were seen."""
+    """Return what the heaviest line does, where the values that it works on were seen."""
     heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
     frame = Frame(heaviest.file, heaviest.function, heaviest.line)
     owners = {it for it in cost.owners if lines.line(it) == heaviest}

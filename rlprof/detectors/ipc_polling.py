@@ -214,12 +214,12 @@ def _polled_cpu_us(activity: Activity, profile: Profile) -> int:
 
 
 def _is_crowded(load: HostLoad) -> bool:
-    """Whether the run wants more cores than there are, and others have a good part of them."""
+    """Tell whether the run wants more cores than there are, and others have a good part of them."""
     return not load.saturated and load.got_us + load.queued_us > SATURATED_DEMAND * load.there_is_us
 
 
 def _may_wait_for_outside(profile: Profile) -> bool:
-    """Whether somebody sleeps, is not seen, or nobody is there who could be waited for."""
+    """Tell whether somebody sleeps, is not seen, or nobody is there who could be waited for."""
     if any(process.fate not in ("sampled", "probe-only") for process in profile.processes):
         return True
     others = [it for it in profile.activities if it.role not in SERVICES]
@@ -261,7 +261,7 @@ def _title(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> 
 
 
 def _names(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> list[str]:
-    """What is asked: by the text of the lines, else by what they called; sleeps are no questions."""
+    """Return what is asked: by the text of the lines, else by what they called; sleeps are no questions."""
     names: dict[str, float] = defaultdict(float)
     for line, us in weights.items():
         text = profile.sources.get(line.file)
@@ -290,7 +290,7 @@ def _evidence(profile: Profile, found: _Polling, asked_us: float) -> Iterable[st
 
 
 def _verdict(profile: Profile, found: _Polling) -> str:
-    """What the loops' time is on this host: somebody's core, a delay, or nothing."""
+    """Return what the loops' time is on this host: somebody's core, a delay, or nothing."""
     load = profile.load
     if load.saturated:
         cpu = sum(profile.steady.self_cost(node).wall_us for node in found.loops)

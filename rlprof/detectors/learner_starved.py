@@ -83,7 +83,7 @@ def _free_cores(profile: Profile) -> int:
 def _remainder(
     learner: Workload, makers: Collection[Workload], free: int, profile: Profile
 ) -> Remainder | None:
-    """What more workers on the free cores would leave: of the learner's wait, or, where workers make
+    """Return what more workers on the free cores would leave: of the learner's wait, or, where workers make
     the steps on their own, of all time; the learner's own work stays.
     """
     alone = any(it.main.is_critical for it in makers)

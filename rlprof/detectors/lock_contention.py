@@ -110,7 +110,7 @@ def _evidence(profile: Profile, share: float, taking: float, held: HeldWork) -> 
 
 
 def _written_under_it(profile: Profile, held: HeldWork) -> frozenset[int]:
-    """What those that wait do under the lock themselves, training and stepping left out: it is what is
+    """Return what those that wait do under the lock themselves, training and stepping left out: it is what is
     done for each item.
     """
     waiting = {
@@ -130,7 +130,7 @@ def _written_under_it(profile: Profile, held: HeldWork) -> frozenset[int]:
 
 
 def _most(profile: Profile) -> float:
-    """What freeing the lock can save at all: where those that wait for it wait for another process,
+    """Return what freeing the lock can save at all: where those that wait for it wait for another process,
     too, they step no faster than that process does its own work.
     """
     coupled = {

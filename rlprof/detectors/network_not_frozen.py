@@ -106,7 +106,7 @@ class _Search:
                     yield node, owner
 
     def records(self, node: int) -> bool:
-        """Whether gradients are on there."""
+        """Tell whether gradients are on there."""
         return not any(map(self.graphs.may_be_off, self._tree.ancestors(node)))
 
     def _asks_untrained(self, owner: int) -> bool:
@@ -116,7 +116,7 @@ class _Search:
         return self._known[frame]
 
     def _are_untrained(self, frame: Frame) -> bool:
-        """Whether all networks that the line calls are."""
+        """Tell whether all networks that the line calls are."""
         module = self.graphs.lines.module(frame.file) if self._values.has(frame.file) else None
         fewest = LOOKS_IN_FORWARD if last_name(frame.function) == "forward" else LOOKS
         called = [

@@ -99,7 +99,7 @@ class _Search:
                 self._claim(node, calls)
 
     def _calls_on(self, frame: Frame) -> SmallCalls | None:
-        """What the source says of the line, and what was seen there, which knows better."""
+        """Return what the source says of the line, and what was seen there, which knows better."""
         by_text = self._calls.get(frame.file, {}).get(frame.line)
         if not self._values.has(frame.file):
             return by_text
@@ -156,7 +156,7 @@ class _Search:
         return [it for node in nodes for it in self.tree.subtree(node)]
 
     def _is_overhead(self, nodes: list[int], *, unless_seen: bool) -> bool:
-        """Whether time spreads over numpy's own lines: of a large array one line has it all.
+        """Tell whether time spreads over numpy's own lines: of a large array one line has it all.
 
         ``unless_seen`` is the answer where there are too few samples to tell.
         """

@@ -138,7 +138,7 @@ def _is_omegaconf(frame: Frame) -> bool:
 
 
 def _in_loop(lines: UserLines, entry: int, owner: int, *, counted: bool) -> bool:
-    """Whether the access is made again and again, as far as can be known.
+    """Tell whether the access is made again and again, as far as can be known.
 
     What the steady phase of counted steps spends in reading nodes is spent by the steps, wherever
     the loop is; without steps the loop has to be seen. Set-up calls count in a loop of the user's

@@ -165,7 +165,7 @@ def _goes_one_by_one(tree: CallTree, step: int) -> bool:
 
 
 def _can_be_fused(kind: str, made: Iterable[OptimizerCall]) -> bool:
-    """Whether a fused one would do the same, and save time: torch has none that is differentiable."""
+    """Tell whether a fused one would do the same, and save time: torch has none that is differentiable."""
     names, _ = _KINDS[kind]
     calls = [call for call in made if call.name in names]
     if any(call.says("differentiable") for call in calls):
@@ -206,7 +206,7 @@ class OptimizerCall:
     """What is given by keyword."""
 
     def says(self, option: str) -> bool:
-        """Whether an option is given, and not as nothing, zero or False."""
+        """Tell whether an option is given, and not as nothing, zero or False."""
         value = self.options.get(option)
         return value is not None and not (isinstance(value, ast.Constant) and not value.value)
 

@@ -168,7 +168,7 @@ class _Written:
 
 
 def _uses_a_gpu(nodes: Iterable[tuple[int, int, Frame]]) -> bool:
-    """Whether torch was seen to start CUDA: that takes some tenths of a second."""
+    """Tell whether torch was seen to start CUDA: that takes some tenths of a second."""
     return any(
         last_name(frame.function) == "_lazy_init" and "torch" in frame.file for _, _, frame in nodes
     )

@@ -167,7 +167,7 @@ def _removable(traffic: _Traffic) -> Range:
 def _waits(
     profile: Profile, transport: frozenset[int], moved: frozenset[int], removable: Range
 ) -> Iterable[Saving]:
-    """What the critical threads wait for messages, while nobody works: each of them may wait for as long as one message is
+    """Return what the critical threads wait for messages, while nobody works: each of them may wait for as long as one message is
     moved, by a thread that sends or by another that reads from the same queue.
     """
     tree, kinds = profile.steady, profile.wait_kinds

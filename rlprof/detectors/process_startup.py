@@ -288,7 +288,7 @@ def _kept(start: WorkerStart, profile: Profile) -> str:
 
 
 def _is_loader(start: WorkerStart, profile: Profile) -> bool:
-    """Whether the processes are those of a loader of batches."""
+    """Tell whether the processes are those of a loader of batches."""
     pooled = {it.id for it in start.processes}
     return any(
         loads_data(it.tree) for it in profile.activities if it.is_main and it.process in pooled
@@ -326,7 +326,7 @@ def _left(start: WorkerStart, maker: _Maker, profile: Profile) -> Range:
 
 
 def _task_time(activity: Activity, profile: Profile, known: dict[int, bool]) -> Cost:
-    """What a worker does once it is there; waits for tasks and for locks left out.
+    """Return what a worker does once it is there; waits for tasks and for locks left out.
 
     Of a process that no sampler saw, only the probe's stacks are known: nobody knows where it slept.
     """

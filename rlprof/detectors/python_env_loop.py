@@ -208,7 +208,7 @@ class _Search:
             pending += self.tree.children(node)
 
     def _calls_framework(self, top: int) -> bool:
-        """Whether a network is asked below ``top``, by its stacks or by the user's own lines."""
+        """Tell whether a network is asked below ``top``, by its stacks or by the user's own lines."""
         if top not in self._torch:
             self._torch[top] = any(
                 _is_network(self.tree.frame(node).file) or works_on_tensors(self.lines, node)

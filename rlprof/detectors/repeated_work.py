@@ -72,7 +72,7 @@ class _Work:
 
     @property
     def is_called_again(self) -> bool:
-        """Whether it was seen to begin or to end often enough; what has no inputs is not looked at."""
+        """True if it was seen to begin or to end often enough; what has no inputs is not looked at."""
         field = "entered" if self.pure.function else "reached"
         seen = [value.windows(field) for value in self.inputs.values()]
         return not seen or max(seen) >= ENTERED

@@ -165,7 +165,7 @@ class _Found:
                     pending.append(child)
 
     def rows_are_short(self) -> bool:
-        """Whether looks at the loops over rows saw arrays, and none with long rows."""
+        """Tell whether looks at the loops over rows saw arrays, and none with long rows."""
         shapes = [
             value.shape
             for file, lines in self._by_file.items()
@@ -275,7 +275,7 @@ def _weights(values: Values, file: str, found: RunningSum) -> int | None:
 
 
 def _removable(found: _Found, gathered_us: float) -> Range:
-    """What goes, by how large the observations are: told by the time of stacking over drawing."""
+    """Return what goes, by how large the observations are: told by the time of stacking over drawing."""
     if not found.drawing_us:
         return UNKNOWN_SIZE
     ratio = gathered_us / found.drawing_us

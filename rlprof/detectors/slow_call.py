@@ -42,7 +42,7 @@ class _OnLine(NamedTuple):
     seen: str
     """What it is, or works on, in words."""
     is_alone: bool
-    """Whether nothing else is called there."""
+    """True if nothing else is called there."""
 
     @property
     def part(self) -> Range:
@@ -129,7 +129,7 @@ class _Search:
             spent.called[last_name(tree.frame(top).function)] += us
 
     def _is_small(self, top: int, call: SlowCall) -> bool:
-        """Whether most of a call is spent on what does not depend on how much it works on."""
+        """Tell whether most of a call is spent on what does not depend on how much it works on."""
         if not call.checks:
             return True
         tree, checks = self._tree, re.compile(call.checks)
@@ -141,7 +141,7 @@ class _Search:
         return us > MOSTLY * tree.total_cost(top).wall_us
 
     def _has_little(self, owner: int, top: int, call: SlowCall) -> bool:
-        """Whether what it is called with was seen to be too small for there to be a cheaper way."""
+        """Tell whether what it is called with was seen to be too small for there to be a cheaper way."""
         frame, name = self._tree.frame(owner), last_name(self._tree.frame(top).function)
         given = [
             value_of(argument, self._values.of(frame.file, statement))

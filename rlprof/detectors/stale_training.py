@@ -105,7 +105,7 @@ class _Pace:
 
     @property
     def is_beside(self) -> bool:
-        """Whether learning goes on beside acting, in other processes."""
+        """True if learning goes on beside acting, in other processes."""
         return self.own_steps <= OWN_STEPS * self.steps
 
     @property
@@ -138,7 +138,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _is_by_accident(texts: Iterable[str]) -> bool:
-    """Whether new steps go into a buffer, and nothing says that they are to be trained on so often."""
+    """Tell whether new steps go into a buffer, and nothing says that they are to be trained on so often."""
     sources = list(texts)
     return any(_STORES.search(text) for text in sources) and not any(
         ON_PURPOSE.search(text) for text in sources
@@ -241,7 +241,7 @@ _Claim = tuple[frozenset[int], Mapping[Line, float]]
 
 
 def _in_turns(profile: Profile) -> _Claim:
-    """What learning and drawing batches takes in the program's own turn."""
+    """Return what learning and drawing batches takes in the program's own turn."""
     names = profile.parts
     nodes = frozenset(
         node for node, _ in profile.steady.self_costs() if names[node] in (LEARNING, DATA)
@@ -251,7 +251,7 @@ def _in_turns(profile: Profile) -> _Claim:
 
 
 def _beside(profile: Profile, learners: frozenset[int]) -> _Claim:
-    """What learners do and what takes their weights, waits left out; lines are those with the most CPU
+    """Return what learners do and what takes their weights, waits left out; lines are those with the most CPU
     time. On the critical path it is where the CPUs are full, or where actors wait for the learner.
     """
     own: dict[int, int] = defaultdict(int)

@@ -211,7 +211,7 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
 
 
 def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
-    """Whether it makes a state dict of two: ``{k: (1 - tau) * a[k] + tau * b[k] for k in a}``."""
+    """Tell whether it makes a state dict of two: ``{k: (1 - tau) * a[k] + tau * b[k] for k in a}``."""
     if not isinstance(node, ast.DictComp) or not isinstance(node.value, ast.BinOp):
         return False
     names = {it.id for it in ast.walk(node.generators[0].target) if isinstance(it, ast.Name)}
@@ -228,7 +228,7 @@ def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
 
 
 def _seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate | None:
-    """What a line of a loop does where two parameters were seen there: one is changed in place by the other."""
+    """Return what a line of a loop does where two parameters were seen there: one is changed in place by the other."""
     module = lines.module(frame.file) if values.has(frame.file) else None
     statement = module.statement_at(frame.line) if module else None
     loop = next(iter(module.loops_around(frame.line)), None) if module else None
@@ -244,7 +244,7 @@ def _seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate
 def _moves(
     statement: ast.stmt, loop: ast.For, names: set[str], state_names: frozenset[str]
 ) -> bool:
-    """Whether a statement of the loop changes a parameter of a network."""
+    """Tell whether a statement of the loop changes a parameter of a network."""
     if _zips_parameters(loop.iter):
         # What a gradient moves is a network that learns.
         if any(isinstance(it, ast.Attribute) and it.attr == "grad" for it in ast.walk(statement)):
@@ -266,7 +266,7 @@ def _makes_a_variable(statement: ast.stmt) -> bool:
 
 
 def _reads_another(loop: ast.For, names: set[str], state_names: frozenset[str]) -> bool:
-    """Whether it takes what another network has of each name: ``source[key]`` of a state dict that it does not change."""
+    """Tell whether it takes what another network has of each name: ``source[key]`` of a state dict that it does not change."""
     given: list[ast.expr] = []
     changed: list[ast.expr] = []
     for statement in loop.body:
@@ -299,7 +299,7 @@ def _given_in_place(call: ast.expr) -> Iterator[ast.expr]:
 
 
 def _changes_parameter(expression: ast.expr, names: set[str]) -> bool:
-    """Whether it is in-place calls, one on what the other gives, on a parameter, its ``data`` or an item of its name."""
+    """Tell whether it is in-place calls, one on what the other gives, on a parameter, its ``data`` or an item of its name."""
     changed = _changed_by(expression)
     is_one = isinstance(changed, ast.Name) and changed.id in names
     is_one = is_one or _is_item(changed, names) or _is_data_of(changed, names)
@@ -307,7 +307,7 @@ def _changes_parameter(expression: ast.expr, names: set[str]) -> bool:
 
 
 def _changed_by(expression: ast.expr) -> ast.expr:
-    """What in-place calls, one on what the other gives, are made on."""
+    """Return what in-place calls, one on what the other gives, are made on."""
     while (
         isinstance(expression, ast.Call)
         and isinstance(expression.func, ast.Attribute)
@@ -330,7 +330,7 @@ def _moved_by(moves: Iterable[ast.stmt], names: set[str]) -> MovedBy:
 
 
 def _mentions(operation: ast.BinOp, names: set[str]) -> bool:
-    """Whether an operation is one on a parameter, and not ``1 - tau``."""
+    """Tell whether an operation is one on a parameter, and not ``1 - tau``."""
     return any(isinstance(it, ast.Name) and it.id in names for it in ast.walk(operation))
 
 

@@ -106,7 +106,7 @@ def _type_of(op: ShapedOp) -> str:
 
 
 def _values(raw: msgspec.Raw) -> list[Any]:
-    """What a field holds; nothing where it is missing or no list."""
+    """Return what a field holds; nothing where it is missing or no list."""
     try:
         found = msgspec.json.decode(raw)
     except msgspec.DecodeError:

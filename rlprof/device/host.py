@@ -1,4 +1,4 @@
-"""What the host was doing: which ops, regions and Python frames a call was made in."""
+"""Tell what the host was doing: which ops, regions and Python frames a call was made in."""
 
 from __future__ import annotations
 

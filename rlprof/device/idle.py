@@ -95,7 +95,7 @@ def _idle(
 
 
 def _after_waits(left: Sequence[Span], blocking: Blocking, *, of_uploads: bool) -> list[Span]:
-    """What of the idle time ``left`` comes after waits, and is no longer than they were."""
+    """Return what of the idle time ``left`` comes after waits, and is no longer than they were."""
     found: list[Span] = []
     for group in blocking.groups:
         if _mostly_uploads(group, blocking) is of_uploads and group.recoverable_us > 0:

@@ -44,7 +44,7 @@ def union(intervals: Iterable[Span]) -> list[Span]:
 
 
 def gaps(busy: Sequence[Span], span: Span) -> list[Span]:
-    """What of ``span`` is in none of the disjoint ``busy``."""
+    """Return what of ``span`` is in none of the disjoint ``busy``."""
     found: list[Span] = []
     at, last = span
     for start, end in busy:

@@ -1,4 +1,4 @@
-"""What ran on the devices: how short, of what kind, and how long after its launch."""
+"""Tell what ran on the devices: how short, of what kind, and how long after its launch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What GPUs can do at most, by their makers' data sheets, and how much of it was done.
+"""Tell what GPUs can do at most, by their makers' data sheets, and how much of it was done.
 
 Rates are dense: where a sheet counts with structured sparsity, half of it. The sources are, by row:
 NVIDIA's data sheets of V100 (2020), A100 (2021), H100 (2022), H200 (2024), L4 (2023), L40S (2023),

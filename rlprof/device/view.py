@@ -89,13 +89,13 @@ class TraceView:
 
     @property
     def has_device(self) -> bool:
-        """Whether the rows of the device can be trusted to be there."""
+        """True if the rows of the device can be trusted to be there."""
         lost = self.kernels.lost_launches > MOST_LOST * max(1, self.kernels.launches)
         return bool(self.devices) and not lost
 
     @property
     def is_typical(self) -> bool:
-        """Whether what is true of the trace can be expected of the training."""
+        """True if what is true of the trace can be expected of the training."""
         return not any(note.slug in UNTYPICAL for note in self.notes)
 
     @property
@@ -190,7 +190,7 @@ def _idle_within(call: Row, devices: Sequence[DeviceTimeline]) -> float:
 
 
 def _notes(view: TraceView) -> Iterator[Note]:
-    """What keeps the trace from saying more, or from being typical."""
+    """Return what keeps the trace from saying more, or from being typical."""
     trace = view.trace
     for damage in trace.damage:
         yield Note("warning", "trace-damaged", f"The file was damaged: {damage}.")

@@ -50,7 +50,7 @@ class Column:
     is_figure: bool = False
     """Set to the right."""
     wraps: bool | None = None
-    """Whether its cells may take several lines; those of figures do not without a word."""
+    """True if its cells may take several lines; those of figures do not without a word."""
     is_cut: bool = False
     """Lines that are too long lose their end, rather than wrap."""
     least: int = 0
@@ -72,9 +72,9 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     is_ruled: bool = True
-    """Whether a line divides the names of the columns from the rows."""
+    """True if a line divides the names of the columns from the rows."""
     is_headed: bool = True
-    """Whether a terminal shows the names of the columns; Markdown has no table without."""
+    """True if a terminal shows the names of the columns; Markdown has no table without."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Section:
     indent: int = 0
     """Characters that a terminal sets its blocks in by."""
     is_folded: bool = False
-    """Whether Markdown shows the title alone, a plain text, until a reader opens it."""
+    """True if Markdown shows the title alone, a plain text, until a reader opens it."""
 
 
 @dataclass(frozen=True)

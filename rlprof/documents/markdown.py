@@ -67,7 +67,7 @@ def _table(block: of.Table) -> str:
 
 
 def _line(cell: of.Cell) -> str:
-    """What is set in stays so."""
+    """Return what is set in stays so."""
     assert not isinstance(cell, of.RangeBar | of.ChangeBar), "a column of bars is drawn"
     spans = (cell,) if isinstance(cell, str | of.Span) else cell
     line = "".join(_span(span) for span in spans if not isinstance(span, of.RangeBar))

@@ -1,4 +1,4 @@
-"""What austin writes, in both of its formats: its header, and how its stacks are booked."""
+"""Tell what austin writes, in both of its formats: its header, and how its stacks are booked."""
 
 from __future__ import annotations
 

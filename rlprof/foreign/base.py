@@ -36,7 +36,7 @@ class ForeignFormat:
     name: str
     """As documents call it: ``austin's text``."""
     recognises: Callable[[bytes], bool]
-    """Whether a file that begins with these bytes is in this format."""
+    """True if a file that begins with these bytes is in this format."""
     read: Callable[[BinaryIO, Path], Recording]
     """The whole file, from its first byte on. The path serves its name and its date alone.
 

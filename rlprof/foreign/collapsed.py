@@ -256,7 +256,7 @@ def _is_file(path: Path) -> bool:
 
 
 def is_short(file: str) -> bool:
-    """Whether the front of the name was cut off."""
+    """Tell whether the front of the name was cut off."""
     return bool(file) and not file.startswith(("/", "<"))
 
 

@@ -1,4 +1,4 @@
-"""Which format a file is in, by its content, and what it holds."""
+"""Tell which format a file is in, by its content, and what it holds."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def read_foreign(path: Path) -> Recording:
 
 
 def is_json(head: bytes) -> bool:
-    """Whether a file that begins so is JSON, as traces of torch.profiler are."""
+    """Tell whether a file that begins so is JSON, as traces of torch.profiler are."""
     return head.lstrip()[:1] in (b"{", b"[")

@@ -55,7 +55,7 @@ class Told:
     wall_us: int = 0
     """Its length; 0 when it is not told."""
     has_whole_stacks: bool = False
-    """Whether the sampler stopped the program while it looked, so that no stack is torn."""
+    """True if the sampler stopped the program while it looked, so that no stack is torn."""
     notes: tuple[Note, ...] = ()
 
 
@@ -87,7 +87,7 @@ def recording_of(sums: StackSums, path: Path, told: Told) -> Recording:
 
 
 def begins_a_thread(frame: Frame) -> bool:
-    """Whether an outermost frame is that of a thread which ``threading`` started."""
+    """Tell whether an outermost frame is that of a thread which ``threading`` started."""
     return frame.file.endswith("threading.py") and _BOOTSTRAP.fullmatch(frame.function) is not None
 
 

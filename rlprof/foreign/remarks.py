@@ -1,4 +1,4 @@
-"""What foreign profiles lack, in words."""
+"""Tell what foreign profiles lack, in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rlprof.units import count, duration
 
 
 def lacks(by: str) -> Note:
-    """What no profile of another program has."""
+    """Return what no profile of another program has."""
     return Note(
         "info",
         "foreign-profile",

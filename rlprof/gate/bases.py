@@ -1,4 +1,4 @@
-"""What head is held against: a program that runs in pairs with it, or a baseline file; and the runs of such a file."""
+"""Tell what head is held against: a program that runs in pairs with it, or a baseline file; and the runs of such a file."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def measure_baseline(
 
 
 def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """What each of ``runs`` counted, what was zero included."""
+    """Return what each of ``runs`` counted, what was zero included."""
     if not any(run.get(PROCESSES) for run in runs):
         return {}  # No process carried the agent: what nobody counted is not zero.
     names = _COUNTED_ALWAYS.union(*runs)
@@ -199,7 +199,7 @@ def _without_interpreter(command: Sequence[str]) -> Sequence[str]:
 
 
 def on_unsaved_counters(counters: Sequence[CounterDifference]) -> Iterator[Note]:
-    """What head counted and the baseline does not tell."""
+    """Return what head counted and the baseline does not tell."""
     names = sorted(
         it.name for it in counters if it.base is None and it.head and it.name not in TOLD_ON_DEMAND
     )

@@ -1,4 +1,4 @@
-"""What made head slower: one pair recorded in full, compared, and what of it got worse."""
+"""Tell what made head slower: one pair recorded in full, compared, and what of it got worse."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class FileBase(NamedTuple):
 
     file: Path
     is_machine_relaxed: bool
-    """Whether it may be of another machine."""
+    """True if it may be of another machine."""
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class CheckPlan:
     timeout_s: float
     """Of one run."""
     looks_for_causes: bool = False
-    """Whether a last pair is recorded in full, where head does not pass."""
+    """True if a last pair is recorded in full, where head does not pass."""
 
     def runner(self, folder: Path) -> Runner:
         return Runner(
@@ -89,7 +89,7 @@ def run_check(
 
 
 def new_baseline(plan: CheckPlan, runs: int | None, folder: Path, tell: Tell) -> Baseline:
-    """What so many runs of the program come to, by default as many as a check may make.
+    """Return what so many runs of the program come to, by default as many as a check may make.
 
     Raises :class:`MeasureError` when a run fails.
     """

@@ -1,4 +1,4 @@
-"""Whether the runs of both sides can be held against each other: errors where not, remarks on what else to know."""
+"""Tell whether the runs of both sides can be held against each other: errors where not, remarks on what else to know."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
 
 
 def on_passed_rates(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
-    """What a pass leaves unsaid: a rate is that of the steady phase."""
+    """Return what a pass leaves unsaid: a rate is that of the steady phase."""
     base, head = (_usual([it.wall_s for it in runs if it.side is side]) for side in Side)
     if base and head > MUCH_LONGER * base:
         yield Note(
@@ -167,7 +167,7 @@ def on_passed_rates(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
 def on_counters(
     verdict: Verdict, runs: Sequence[MeasuredRun], counters: Sequence[CounterDifference]
 ) -> Iterator[Note]:
-    """What to know of a check that counters decided."""
+    """Return what to know of a check that counters decided."""
     base, head = (_usual([it.steps for it in runs if it.side is side]) for side in Side)
     if base and head and abs(log(head / base)) > TOLERANCE:
         yield Note(

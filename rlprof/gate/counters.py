@@ -1,4 +1,4 @@
-"""What is counted, not timed: events and bytes per step of head against those of base.
+"""Tell what is counted, not timed: events and bytes per step of head against those of base.
 
 The same program makes the same counts on any machine, and then one event more is one too many. Programs
 of several processes may be another matter: how many updates a learner makes per step of its
@@ -200,7 +200,7 @@ class _Counted:
 
     @property
     def agrees(self) -> bool:
-        """Whether all runs of a side do."""
+        """True if all runs of a side do."""
         fewest = min(it.steps for it in self.head)
         steps = self.highest.steps if self.is_of_runs else fewest
         return self.variation * steps < ROUNDING
@@ -211,7 +211,7 @@ class _Counted:
         return 0.0 if self.is_of_runs else _RARE
 
     def most(self, allowed: float, steps: float) -> float:
-        """What a run of so many steps may have per step, where ``allowed`` is in runs like those of base.
+        """Return what a run of so many steps may have per step, where ``allowed`` is in runs like those of base.
 
         In all no less than those: what a program does once, or once a second, is more per step
         where steps are fewer.
@@ -220,7 +220,7 @@ class _Counted:
         return of_run if self.is_of_runs else max(allowed, of_run)
 
     def is_above(self, allowed: float) -> bool:
-        """Whether every run of head is."""
+        """Tell whether every run of head is."""
         return all(
             (it.per_step - self.most(allowed, it.steps)) * it.steps > ROUNDING for it in self.head
         )
@@ -269,7 +269,7 @@ def _allowed(counted: _Counted, asked: Mapping[str, float | None]) -> tuple[floa
 
 
 def _by_chance(counted: _Counted) -> float:
-    """What events that come at random differ by from run to run, per step (Poisson)."""
+    """Return what events that come at random differ by from run to run, per step (Poisson)."""
     if counted.name.endswith("_bytes"):
         return 0.0
     most = counted.highest

@@ -1,4 +1,4 @@
-"""Whether head is slower than base, how sure that is, and whether more runs are needed to tell.
+"""Tell whether head is slower than base, how sure that is, and whether more runs are needed to tell.
 
 A failure must be reached twice. Pairs are looked at when there are 5, 8 and 12 of them (by default), until
 the interval of the ratio lies on one side of the smallest slowdown that matters; when it lies beyond,
@@ -141,14 +141,14 @@ class Decision:
     more: int
     """Further pairs that are needed; 0 when it is decided."""
     is_confirming: bool
-    """Whether a regression was seen, and fresh pairs are asked, or were, if they see it too."""
+    """True if a regression was seen, and fresh pairs are asked, or were, if they see it too."""
     reasons: tuple[str, ...]
     remedy: str = ""
     """How to find smaller slowdowns, where a pass is one of a check that saw little."""
 
     @property
     def is_at_limit(self) -> bool:
-        """Whether it is clear that head is slower, and only on which side of ``asked`` is not: the noise is not why."""
+        """True if it is clear that head is slower, and only on which side of ``asked`` is not: the noise is not why."""
         is_narrow = 1 - 2 * self.asked < self.ratio.low and self.ratio.high < 1
         return self.state is State.INCONCLUSIVE and is_narrow and self.min_effect <= self.asked
 
@@ -219,7 +219,7 @@ class _Design(NamedTuple):
     remedy: str
     """What finds smaller slowdowns."""
     is_fresh: bool = True
-    """Whether both sides run again for a regression to be confirmed."""
+    """True if both sides run again for a regression to be confirmed."""
     power: float = _POWER
 
 
@@ -284,7 +284,7 @@ def _look(
     *,
     confirming_error: float | None = None,
 ) -> _Series:
-    """What the runs from ``start`` on say by themselves, at the first look that says anything.
+    """Return what the runs from ``start`` on say by themselves, at the first look that says anything.
 
     With ``confirming_error`` slower is what they show with that error, and all runs with the usual one.
     """
@@ -307,12 +307,12 @@ def _look(
 
 
 def _is_beyond(shift: Shift, settings: DecisionSettings) -> bool:
-    """Whether the whole interval shows a slowdown that counts."""
+    """Tell whether the whole interval shows a slowdown that counts."""
     return exp(shift.high) < 1 - _needed(shift.spread, settings)
 
 
 def _excludes(shift: Shift, settings: DecisionSettings) -> bool:
-    """Whether a slowdown that matters is out of the question. That it is noisy is no excuse here."""
+    """Tell whether a slowdown that matters is out of the question. That it is noisy is no excuse here."""
     return exp(shift.low) > 1 - _asked(settings)
 
 

@@ -60,7 +60,7 @@ class FloorRun:
 
 
 def is_settled(floor: Floor, runs: Sequence[FloorRun]) -> bool:
-    """Whether one more run is not wanted."""
+    """Tell whether one more run is not wanted."""
     if not runs:
         return False
     return (

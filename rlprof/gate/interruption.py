@@ -36,7 +36,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """What arrives in here is told once it is through."""
+    """Return what arrives in here is told once it is through."""
     arrived: list[int] = []
     try:
         with _handled_by(lambda number, _frame: arrived.append(number)):

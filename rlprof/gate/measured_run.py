@@ -1,4 +1,4 @@
-"""What one run of a program came to, as its run file tells."""
+"""Tell what one run of a program came to, as its run file tells."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def measured(
     needs_counters: bool = False,
     asked: Sequence[str] = (),
 ) -> MeasuredRun:
-    """What the run in ``run_file`` came to; raises :class:`MeasureError` where it lacks what is needed.
+    """Return what the run in ``run_file`` came to; raises :class:`MeasureError` where it lacks what is needed.
 
     ``asked`` are counters that must be told.
     """

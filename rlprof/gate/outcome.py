@@ -1,4 +1,4 @@
-"""What a check came to: the input of everything that tells it."""
+"""Tell what a check came to: the input of everything that tells it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Outcome:
     saved_counters: tuple[RunCounters, ...] = ()
     """Of its runs too, each with the steps that it made."""
     counters_only: bool = False
-    """Whether rates were not asked for: runs may be far too short to have one."""
+    """True if rates were not asked for: runs may be far too short to have one."""
     unit: str = "steps"
     """``updates`` where optimizer steps stand in."""
     decision: Decision | None = None

@@ -180,7 +180,7 @@ def end_group(group: int) -> None:
 
 
 def _has_ended(group: int) -> bool:
-    """Whether it has within the time of grace."""
+    """Tell whether it has within the time of grace."""
     deadline = time.monotonic() + GRACE_S
     while procfs.living(procfs.group_members(group)):
         if time.monotonic() > deadline:
@@ -229,7 +229,7 @@ importlib.import_module(module).main()
 
 
 def command_to_run(module: str, argument: Path) -> tuple[str, ...]:
-    """What starts ``module.main()`` with ``argument`` and our pid as its arguments."""
+    """Return what starts ``module.main()`` with ``argument`` and our pid as its arguments."""
     root = str(Path(rlprof.__file__).resolve().parent.parent)
     return (sys.executable, "-c", _BOOT, root, module, str(argument), str(os.getpid()))
 
@@ -245,7 +245,7 @@ def write_message(file: Path, message: object) -> None:
 
 
 def read_request(file: Path, kind: type[_Message]) -> _Message:
-    """What :func:`write_message` wrote; raises ``OSError`` and ``ValueError`` for a file that is none of ``kind``."""
+    """Return what :func:`write_message` wrote; raises ``OSError`` and ``ValueError`` for a file that is none of ``kind``."""
     # The only type in a message that the library does not know is a path.
     return msgspec.convert(
         json.loads(file.read_text(encoding="utf-8")), kind, dec_hook=lambda _type, text: Path(text)

@@ -52,13 +52,13 @@ class Program:
     name: str
     """What it is, for people: ``origin/main (abc1234)``."""
     is_alone: bool = False
-    """Whether nothing runs in turn with it."""
+    """True if nothing runs in turn with it."""
     checkout: Checkout | None = None
     """None where the sides are two commands, or there is but one."""
 
     @property
     def in_worktree(self) -> bool:
-        """Whether it runs in one that was made for it, where files lack that git does not track."""
+        """True if it runs in one that was made for it, where files lack that git does not track."""
         return self.checkout is not None and self.side is Side.BASE
 
     @property
@@ -84,7 +84,7 @@ class Counting:
     counters: tuple[str, ...] = ()
     """Names of those that were asked for, and so must be told."""
     steps_alone: bool = False
-    """Whether a run that is only counted carries as little of rlprof as steps can be told with."""
+    """True if a run that is only counted carries as little of rlprof as steps can be told with."""
 
 
 # --- the file that a command starts: where a code host can show what has no line -----------------

@@ -145,7 +145,7 @@ def _started(run: PlannedRun, *, beside: Sequence[ProcessSession] = ()) -> Itera
 
 
 def _imported(run: PlannedRun) -> ImportedFiles | None:
-    """What it imported, once it has ended; None where the sides are no working trees of one repository.
+    """Return what it imported, once it has ended; None where the sides are no working trees of one repository.
 
     Raises :class:`MeasureError` as ``refuse_foreign_imports`` does.
     """

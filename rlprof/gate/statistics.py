@@ -83,7 +83,7 @@ def _between(values: Sequence[float], leave: int, noise: float, spread: float) -
 
 
 def ranks_to_leave(law: Sequence[float], error: float) -> int:
-    """Which of the sorted values, counted from either end, is the bound; 0 when none is."""
+    """Return which of the sorted values, counted from either end, is the bound; 0 when none is."""
     return sum(1 for below in law if below <= error)
 
 

@@ -68,7 +68,7 @@ class Turn(NamedTuple):
 
     @property
     def is_idle(self) -> bool:
-        """Whether hardly anything happened but waiting, and few waits were over in it."""
+        """True if hardly anything happened but waiting, and few waits were over in it."""
         return self.ready_s < _IDLE * (self.end - self.start) and self.waits <= _FEW_WAITS
 
 

@@ -103,7 +103,7 @@ def run_in_words(run: MeasuredRun) -> str:
 
 
 def reasons(outcome: Outcome) -> list[str]:
-    """What the decision rests on, and what a check like this one can see; empty without a decision."""
+    """Return what the decision rests on, and what a check like this one can see; empty without a decision."""
     decision = outcome.decision
     if decision is None:
         return []
@@ -185,7 +185,7 @@ class Told(NamedTuple):
 
 
 def causes(outcome: Outcome) -> list[Told]:
-    """What got worse, and what to know of the pair that shows it; empty where none was recorded."""
+    """Return what got worse, and what to know of the pair that shows it; empty where none was recorded."""
     found = outcome.comparison
     if found is None:
         return []

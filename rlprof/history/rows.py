@@ -117,7 +117,7 @@ def read_row(path: Path) -> Row | Unread:
 
 
 def history_of(read: Sequence[Row | Unread]) -> History:
-    """What was read, in order of time, each row with its gains.
+    """Return what was read, in order of time, each row with its gains.
 
     A run is compared with runs of the same program on a machine of the same kind alone.
     """

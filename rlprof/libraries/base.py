@@ -83,7 +83,7 @@ class StepSource(NamedTuple):
     """Place among the sources of all libraries. The lowest that counted is the run's: those above count
     the same steps again, inside of it or in its workers."""
     is_own_env: bool = False
-    """Whether it counts environments that a process steps itself, not by workers."""
+    """True if it counts environments that a process steps itself, not by workers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,13 +156,13 @@ class Library:
     drives: str | None = None
     """Code that calls its user's functions over and over: training loops, pools, event loops."""
     is_launcher: bool = False
-    """Whether it starts other people's code: what it calls is what the run started."""
+    """True if it starts other people's code: what it calls is what the run started."""
     is_framework: bool = False
-    """Whether networks are made of it, all of it: a call into it asks a network."""
+    """True if networks are made of it, all of it: a call into it asks a network."""
     does_callers_work: bool = False
-    """Whether its time is the work of the line that called it."""
+    """True if its time is the work of the line that called it."""
     has_thread_teams: bool = False
-    """Whether it computes in threads of BLAS, OpenMP or its own."""
+    """True if it computes in threads of BLAS, OpenMP or its own."""
     compilers: str | None = None
     """Code that calls a compiler, whose threads compute nothing for the training."""
 

@@ -48,5 +48,5 @@ def best_source(names: Iterable[str | None]) -> str | None:
 
 
 def is_of_steps(name: str) -> bool:
-    """Whether the counter ``name`` tells what happens in steps, and not the steps or phases themselves."""
+    """Tell whether the counter ``name`` tells what happens in steps, and not the steps or phases themselves."""
     return name not in (*STEP_SOURCES, ITERATIONS) and phase_of_counter(name) is None

@@ -1,4 +1,4 @@
-"""What threads and processes did in the steady phase, and whom they waited for."""
+"""Tell what threads and processes did in the steady phase, and whom they waited for."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class HostLoad:
     native_us: int = 0
     """The part of ``got_us`` of threads that run no Python: BLAS, OpenMP and torch pools."""
     saturated: bool = False
-    """Whether the run wants more CPU than there is, and nobody's core is free."""
+    """True if the run wants more CPU than there is, and nobody's core is free."""
     own_part: float = 1.0
     """On a saturated host the run's part of the CPU time used: what it frees is shared with others."""
     by_process: tuple[tuple[int, int], ...] = ()
@@ -116,7 +116,7 @@ class HostLoad:
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is saturated by other programs too."""
+        """True if it is saturated by other programs too."""
         return self.own_part <= MOST_SHARED
 
 
@@ -171,6 +171,6 @@ class Component:
     """Steps per second if all else were free; ``None`` for waits, where no step was counted, and where the rate drifts
     by factors."""
     is_marked: bool = False
-    """Whether the program marked it by ``rlprof.phase``."""
+    """True if the program marked it by ``rlprof.phase``."""
     priced_share: float = 0.0
     """Of the critical time, its waits for a core with it, as findings and prices count it."""

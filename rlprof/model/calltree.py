@@ -144,7 +144,7 @@ def nearest(
 def handed_down(
     nodes: Sequence[Node], node: int, own: Callable[[Frame, bool], bool], known: dict[int, bool]
 ) -> bool:
-    """What holds for ``node`` by its callers: ``own`` tells it of a frame, from what holds for its caller.
+    """Return what holds for ``node`` by its callers: ``own`` tells it of a frame, from what holds for its caller.
 
     ``known`` has what holds above the roots under ``NO_PARENT``, and keeps the answers.
     """

@@ -39,7 +39,7 @@ class Crash:
     workers: tuple[DeadWorker, ...]
     """In the order in which they died."""
     before_steady: bool
-    """Whether there was nothing steady before it: then there is no advice."""
+    """True if there was nothing steady before it: then there is no advice."""
 
 
 def signal_of(exit_code: int | None) -> Signals | None:
@@ -82,4 +82,4 @@ class Hang:
     line: int
     function: str
     for_the_dead: bool
-    """Whether a worker had died before."""
+    """True if a worker had died before."""

@@ -1,4 +1,4 @@
-"""What a trace says can be saved on a device."""
+"""Tell what a trace says can be saved on a device."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class DeviceFinding:
     causes: tuple[IdleCause, ...] = tuple(IdleCause)
     """Of the idle time that goes: no moment of it is sold twice. Empty for work of the device itself."""
     is_of_reads: bool = False
-    """Whether it is of reads of tensors, which the agent counts: those tell its places to the line."""
+    """True if it is of reads of tensors, which the agent counts: those tell its places to the line."""
     waits_for_ranks: bool = False
-    """Whether it is a wait for other ranks of the training: a window of torch's profiler there makes some, too."""
+    """True if it is a wait for other ranks of the training: a window of torch's profiler there makes some, too."""
 
     @property
     def is_host_side(self) -> bool:
-        """Whether it makes the host quicker: worth nothing while the device is busy anyway."""
+        """True if it makes the host quicker: worth nothing while the device is busy anyway."""
         return bool(self.causes)

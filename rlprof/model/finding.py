@@ -1,4 +1,4 @@
-"""What a detector finds, and what pricing makes of it."""
+"""Tell what a detector finds, and what pricing makes of it."""
 
 from __future__ import annotations
 

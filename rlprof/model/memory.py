@@ -22,7 +22,7 @@ class MemoryTrend:
     grown_bytes: float
     """Over the steady phase, at that slope."""
     is_steady: bool
-    """Whether it grew in all parts of the phase and did not level off: a buffer that fills up, or
+    """True if it grew in all parts of the phase and did not level off: a buffer that fills up, or
     caches that warm up, would have."""
 
 
@@ -63,7 +63,7 @@ class GrownLine:
 
     @property
     def stands_out(self) -> bool:
-        """Whether it has more of the growth than running alone would give it."""
+        """True if it has more of the growth than running alone would give it."""
         return self.share_of_growth >= TELLING * self.share_of_time
 
 
@@ -75,7 +75,7 @@ class MemoryView:
     """Most of all processes together at one time."""
     peak_at_us: int
     is_shared_out: bool
-    """Whether ``peak_bytes`` counts shared pages once; if not, it is at most so much."""
+    """True if ``peak_bytes`` counts shared pages once; if not, it is at most so much."""
     processes: tuple[ProcessMemory, ...]
     """The largest first."""
     trend: MemoryTrend | None

@@ -1,4 +1,4 @@
-"""What one run file holds, read back: the input of every analysis.
+"""Tell what one run file holds, read back: the input of every analysis.
 
 Ids are dense: ``recording.nodes[i].id == i``, and so for processes, threads,
 frames and windows, so that columns of ids index straight into the tuples.
@@ -56,7 +56,7 @@ class RunInfo:
     exit_code: int | None
     """The target's own, 128+n for signal n; ``None`` when rlprof did not live to see it."""
     complete: bool
-    """Whether recording ended in order; a killed rlprof leaves ``False``."""
+    """True if recording ended in order; a killed rlprof leaves ``False``."""
     label: str | None = None
     git: str | None = None
     host: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a torch.profiler trace holds, as values: rows of the host and of the devices.
+"""Tell what a torch.profiler trace holds, as values: rows of the host and of the devices.
 
 Times are microseconds as doubles, as in the file: their origin differs between versions of torch.
 """

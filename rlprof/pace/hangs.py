@@ -57,7 +57,7 @@ def find_hang(recording: Recording, times: Times, kinds: Mapping[int, WaitKind])
 
 
 def is_after_a_death(recording: Recording, start_us: int) -> bool:
-    """Whether a worker had died when a stretch without work began; rlprof may notice it later."""
+    """Tell whether a worker had died when a stretch without work began; rlprof may notice it later."""
     return any(
         has_died(process) and (process.ended_us or 0) <= start_us + _NOTICED_AFTER_US
         for process in recording.processes
@@ -146,7 +146,7 @@ def _is_hang(stretch: Span, recording: Recording, kinds: Mapping[int, WaitKind])
 
 
 def _is_of_run(recording: Recording, thread: Thread, stretch: Span) -> bool:
-    """Whether it is alive at the end of the stretch, and no program of another kind that the run started."""
+    """Tell whether it is alive at the end of the stretch, and no program of another kind that the run started."""
     process = recording.processes[thread.process]
     end_us = recording.windows[stretch.last].start_us
     lives = process.ended_us is None or process.ended_us >= end_us

@@ -31,7 +31,7 @@ class RateChange:
     crowding_ratio: float
     """What other programs on the machine explain of it; 1 for nothing."""
     is_clear: bool
-    """Whether it is more than noise, crowding, and ``MIN_EFFECT``."""
+    """True if it is more than noise, crowding, and ``MIN_EFFECT``."""
 
 
 def change_of_rate(

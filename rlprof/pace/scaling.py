@@ -140,7 +140,7 @@ def relative_error(sps: Interval) -> float:
 
 
 def differ(one: Interval, other: Interval) -> bool:
-    """Whether two rates are further apart than their intervals explain (95 %).
+    """Tell whether two rates are further apart than their intervals explain (95 %).
 
     Sharper than asking whether the intervals overlap, which calls too many rates alike.
     """

@@ -106,7 +106,7 @@ def _least(errors: Sequence[float]) -> int:
 
 
 def _is_step_up(rates: Sequence[float], cut: int) -> bool:
-    """Whether a level before ``cut`` and a higher one after explain the series."""
+    """Tell whether a level before ``cut`` and a higher one after explain the series."""
     spread = pvariance(rates) * len(rates)
     left = sum(pvariance(part) * len(part) for part in (rates[:cut], rates[cut:]))
     return left < (1 - _STEP) * spread and fmean(rates[cut:]) > fmean(rates[:cut])
@@ -274,7 +274,7 @@ def _cycle(rates: Sequence[float]) -> int:
 
 
 def _depend(blocks: Sequence[Segment]) -> bool:
-    """Whether neighbours are visibly correlated, or some blocks fall between two rollouts."""
+    """Tell whether neighbours are visibly correlated, or some blocks fall between two rollouts."""
     rates = [block.per_second for block in blocks]
     return min(rates) == 0 or abs(lag_one_correlation(rates)) > _Z_95 / sqrt(len(rates))
 

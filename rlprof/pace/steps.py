@@ -53,9 +53,9 @@ class StepCounts:
     printed_rates: tuple[tuple[int, float], ...] = ()
     """(window, steps per second) as the program printed them."""
     begins_late: bool = False
-    """Whether the first steps were not counted, for their place was found while the run went on."""
+    """True if the first steps were not counted, for their place was found while the run went on."""
     known_processes: bool = True
-    """Whether the processes of the counts are those that make the steps: output belongs to none."""
+    """True if the processes of the counts are those that make the steps: output belongs to none."""
 
 
 def count_steps(recording: Recording) -> StepCounts:
@@ -79,7 +79,7 @@ def count_steps(recording: Recording) -> StepCounts:
 
 
 def _are_of_passers_by(recording: Recording) -> bool:
-    """Whether steps were recognised in processes alone that together lived for a small part of the run: others of their kind went unseen."""
+    """Tell whether steps were recognised in processes alone that together lived for a small part of the run: others of their kind went unseen."""
     counted = {it.process for it in recording.counters if it.name == STEPS_RECOGNISED}
     run_us = recording.windows[-1].end_us if recording.windows else 0
     lived_us = sum(

@@ -74,7 +74,7 @@ _duty: Final = functions_of(lambda library: library.duties)
 
 
 def _is_written_by(caller: Frame, frame: Frame) -> bool:
-    """Whether a frame of no file, such as ``<string>``, runs what a library's ``caller`` has written."""
+    """Tell whether a frame of no file, such as ``<string>``, runs what a library's ``caller`` has written."""
     return frame.file.startswith("<") and origin(caller) is not Origin.YOURS
 
 

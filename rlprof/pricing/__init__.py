@@ -1,4 +1,4 @@
-"""What fixes are worth: from findings to prices, and one ranking.
+"""Tell what fixes are worth: from findings to prices, and one ranking.
 
 All that is worth something is an entry of one sale (``sale.py``). A gain that was measured, by trying the fix, comes in at two
 places, and the rest follows:

@@ -50,7 +50,7 @@ def _by_worth(entry: PricedFinding) -> tuple[bool, bool, bool, float]:
 
 
 def worth(finding: Finding, saved: Range) -> tuple[bool, bool, float]:
-    """What findings are ranked by: a known cause first, then one that saves something for sure, then
+    """Return what findings are ranked by: a known cause first, then one that saves something for sure, then
     what is saved, the lower end counting twice. By the lower end alone a cause whose fix is less
     well known would come after a lesser one.
     """
@@ -72,7 +72,7 @@ def rate_after(rate: float, saved: Range) -> Range:
 
 
 def saved_together(findings: Sequence[PricedFinding]) -> Range:
-    """What the fixes of several findings save of the same time.
+    """Return what the fixes of several findings save of the same time.
 
     No time is sold twice, so shares add up. Their upper ends do not: where one is true, less is left
     for the others than they were priced at.

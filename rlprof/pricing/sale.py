@@ -60,7 +60,7 @@ class Sale:
             left -= most if is_worth_listing(entry) else 0.0
 
     def ranking(self) -> Priced:
-        """What was sold so far."""
+        """Return what was sold so far."""
         return ranked(self._entries)
 
     def nodes_sold(self, phase: PhaseKind) -> frozenset[int]:
@@ -113,7 +113,7 @@ class Sale:
 
 
 def price(findings: Iterable[Finding], profile: Profile) -> Priced:
-    """What ``findings`` of samples come to where nothing else is sold."""
+    """Return what ``findings`` of samples come to where nothing else is sold."""
     sale = Sale(profile)
     sale.sell(findings)
     return sale.ranking()

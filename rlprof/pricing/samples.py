@@ -83,7 +83,7 @@ class Measure:
     but no more than they have threads to run: a spin worth 0.38 of the run's CPU time saved 0.45
     beside a neighbour that kept one of two cores busy."""
     has_knock_on: bool
-    """Whether a fix changes how fast the rest runs: in a loop, not in a start-up done once."""
+    """True if a fix changes how fast the rest runs: in a loop, not in a start-up done once."""
     of_its_own: Measure | None = None
     """On full cores, the critical threads by themselves, where they hardly ever wait for others: theirs may be the
     time that counts, and not everybody's CPU time. The upper end of a price is the higher one."""
@@ -216,7 +216,7 @@ def _claim_by(finding: Finding, measure: Measure, sold: frozenset[int]) -> Claim
 
 
 def _price_of_change(change: Remainder, measure: Measure, sold: frozenset[int]) -> Claim:
-    """What is left is a sum of measured parts, so it has the errors of a share of its own, which have
+    """Return what is left is a sum of measured parts, so it has the errors of a share of its own, which have
     nothing to do with how well the parts are known.
 
     Of a change whose time is partly sold already, that part of the gain is sold with it.

@@ -1,4 +1,4 @@
-"""Which findings of a trace are shown, in which order, and how much each may promise.
+"""Tell which findings of a trace are shown, in which order, and how much each may promise.
 
 The sum of all never exceeds what could be gained at all: from a quicker host, the time in which the busiest
 device was idle, and each moment of it once; from a quicker device, the time in which the host waits for it.
@@ -75,7 +75,7 @@ class _Unsold:
         self._waits = view.host_waits_us
 
     def to(self, finding: DeviceFinding) -> float:
-        """What is left for ``finding``."""
+        """Return what is left for ``finding``."""
         if not finding.is_host_side:
             return self._waits
         return min(self._idle, sum(self._by_cause[cause] for cause in finding.causes))

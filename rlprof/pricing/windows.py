@@ -42,7 +42,7 @@ class SeenInWindows:
 
     @property
     def is_host_work(self) -> bool:
-        """Whether the GPU waits for what the host does."""
+        """True if the GPU waits for what the host does."""
         return bool({IdleCause.DATA, IdleCause.LAUNCH_BOUND} & set(self.found.causes))
 
     def priced(self, share: Range, profile: Profile, sites: Sequence[SyncSite]) -> PricedFinding:
@@ -105,7 +105,7 @@ class _LookedAt(NamedTuple):
 def look_at_windows(
     windows: Sequence[WindowView], detectors: Sequence[Detector], profile: Profile
 ) -> tuple[list[SeenInWindows], tuple[Note, ...]]:
-    """What detectors find in them, the heaviest first; and notes on detectors that failed."""
+    """Return what detectors find in them, the heaviest first; and notes on detectors that failed."""
     looked_at = [_look_at(window, detectors) for window in windows]
     failures: dict[str, Note] = {}
     for _, findings in looked_at:

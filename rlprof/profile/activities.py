@@ -1,4 +1,4 @@
-"""What each thread did in the steady phase, and who worked while it waited."""
+"""Tell what each thread did in the steady phase, and who worked while it waited."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def logical_parents(processes: Sequence[Process], roles: Mapping[int, str]) -> d
 
 
 def _is_within_process(recording: Recording, node: int) -> bool:
-    """Whether the standard library's part of the stack above ``node`` knows threads only."""
+    """Tell whether the standard library's part of the stack above ``node`` knows threads only."""
     files: list[str] = []
     current = node
     while current != NO_PARENT and len(files) < 4:
@@ -264,7 +264,7 @@ def _path(frame: Frame) -> str:
 
 
 def _waits_for_the_gil(thread: Thread, windows: Mapping[int, int], working: _Working) -> bool:
-    """Whether other Python threads of the process worked for most of a wait that says nothing."""
+    """Tell whether other Python threads of the process worked for most of a wait that says nothing."""
     mates = [it for it in working.threads(thread.process) if it.id != thread.id]
     total = sum(windows.values())
     worked = sum(

@@ -1,4 +1,4 @@
-"""What the steady rate is bound by, and how to say it."""
+"""Tell what the steady rate is bound by, and how to say it."""
 
 from __future__ import annotations
 

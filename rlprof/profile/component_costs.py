@@ -1,4 +1,4 @@
-"""What each part of training costs, and how fast it alone would let it be. With the waits, they are all of the time."""
+"""Tell what each part of training costs, and how fast it alone would let it be. With the waits, they are all of the time."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def classify_components(
     )
     found: list[str] = []
     learns: list[bool] = []
-    """Whether a network that is asked below is asked for gradients."""
+    """True if a network that is asked below is asked for gradients."""
     for number, parent, frame in nodes:
         above = found[parent] if parent != NO_PARENT else OTHER
         name = own[number]
@@ -205,7 +205,7 @@ def _of_yours(frame: Frame, sources: Mapping[str, str]) -> str:
 
 
 def _is_stepped_and_reset(frame: Frame, sources: Mapping[str, str]) -> bool:
-    """Whether the class has both methods: an optimizer or a scheduler has the one, a metric the other."""
+    """Tell whether the class has both methods: an optimizer or a scheduler has the one, a metric the other."""
     module = parse(sources[frame.file]) if frame.file in sources else None
     function = module.function_at(frame.line) if module else None
     if module is None or function is None or not function.class_name:

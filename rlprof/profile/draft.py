@@ -1,4 +1,4 @@
-"""What the transforms hand on while a profile is made."""
+"""Tell what the transforms hand on while a profile is made."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _helping_us(thread: int, places: bytearray, times: Times, threads: SteadyThr
 
 
 def _waited_us(critical: CriticalThreads, threads: SteadyThreads) -> list[int]:
-    """What each critical thread waits for others; in loops that poll, busy time counts, too."""
+    """Return what each critical thread waits for others; in loops that poll, busy time counts, too."""
     waited = dict.fromkeys(critical.threads, 0)
     for (thread, kind), windows in threads.waited_us.items():
         if thread in waited and kind in FOR_OTHERS:

@@ -1,4 +1,4 @@
-"""What the recording did not see, in words for whoever reads the prices."""
+"""Tell what the recording did not see, in words for whoever reads the prices."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _torn(_: Recording, profile: Profile) -> Note | None:
 
 
 def _is_mostly_asleep(profile: Profile) -> bool:
-    """Whether there is so little busy time that nothing rests on where it went."""
+    """Tell whether there is so little busy time that nothing rests on where it went."""
     total = profile.steady.total
     return total.busy_us < _LITTLE_BUSY * total.wall_us
 

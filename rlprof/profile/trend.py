@@ -1,4 +1,4 @@
-"""Whether a level of memory grows steadily over time, and how fast."""
+"""Tell whether a level of memory grows steadily over time, and how fast."""
 
 from __future__ import annotations
 

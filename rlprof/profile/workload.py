@@ -1,4 +1,4 @@
-"""What each process of the training did in the steady phase: how much it worked, waited and queued."""
+"""Tell what each process of the training did in the steady phase: how much it worked, waited and queued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pytest calls: the fixture ``assert_sps``, the marker ``rlprof`` and ``--rlprof-skip``.
+"""Tell what pytest calls: the fixture ``assert_sps``, the marker ``rlprof`` and ``--rlprof-skip``.
 
 It is loaded in every pytest of an environment in which rlprof is installed, so it imports what it takes to
 measure only once a test measures.

@@ -1,4 +1,4 @@
-"""What to do about an error, in the words of a test where the command line has options."""
+"""Tell what to do about an error, in the words of a test where the command line has options."""
 
 from __future__ import annotations
 

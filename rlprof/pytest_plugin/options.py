@@ -1,4 +1,4 @@
-"""What a test asks for: its call of ``assert_sps`` over its markers, checked."""
+"""Tell what a test asks for: its call of ``assert_sps`` over its markers, checked."""
 
 from __future__ import annotations
 

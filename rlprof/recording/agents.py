@@ -103,7 +103,7 @@ class AgentServer:
         steps_from: str | None = None,
         counts_all: bool = True,
     ) -> dict[str, str]:
-        """What the agent reads, less ``PYTHONPATH`` and what is for torch; ``counts_all``: steps that take microseconds, too."""
+        """Return what the agent reads, less ``PYTHONPATH`` and what is for torch; ``counts_all``: steps that take microseconds, too."""
         variables = {
             "RLPROF_SOCKET": self.address,
             "RLPROF_TOKEN": self.token,
@@ -118,7 +118,7 @@ class AgentServer:
         return variables
 
     def has_callers(self) -> bool:
-        """Whether there is something to accept."""
+        """Tell whether there is something to accept."""
         if self._announced:
             return True
         return not self._is_closed and bool(select.select([self._selector], [], [], 0.0)[0])

@@ -339,7 +339,7 @@ def summarise(tracked: TrackedProcess) -> Process:
 
 
 def _was_covered(tracked: TrackedProcess) -> bool:
-    """Whether the clock saw most of a process that has ended. A sampler ends a moment before its
+    """Tell whether the clock saw most of a process that has ended. A sampler ends a moment before its
     process does, and that is nothing to tell.
     """
     process = tracked.process
@@ -349,7 +349,7 @@ def _was_covered(tracked: TrackedProcess) -> bool:
 
 
 def _is_late(tracked: TrackedProcess, pid: int) -> bool:
-    """Whether an announcement is of this very program, and not of one after an exec."""
+    """Tell whether an announcement is of this very program, and not of one after an exec."""
     return tracked.mailbox is None and tracked.process.argv == redact_arguments(
         procfs.read_arguments(pid)
     )
@@ -364,7 +364,7 @@ def _left_out(argv: tuple[str, ...]) -> str | None:
 
 
 def _program(argv: tuple[str, ...]) -> str:
-    """What an interpreter was told to run: a module, a script, or the module that ``-c`` code
+    """Return what an interpreter was told to run: a module, a script, or the module that ``-c`` code
     imports from. The process's title where that was rewritten.
     """
     words = iter(argv[1:])

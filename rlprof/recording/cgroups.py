@@ -1,4 +1,4 @@
-"""What the control groups around us allow and take away, in version 2 and in version 1."""
+"""Tell what the control groups around us allow and take away, in version 2 and in version 1."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ControlGroups:
         return max((us for it in self.cpu if (us := _throttled_us(it)) is not None), default=None)
 
     def memory_headroom_bytes(self) -> int | None:
-        """What the memory limits leave: the least on the way up; None where there is no limit."""
+        """Return what the memory limits leave: the least on the way up; None where there is no limit."""
         return min(
             (room for it in self.memory if (room := _headroom(it)) is not None), default=None
         )

@@ -39,7 +39,7 @@ class ThreadWindow:
     """By the scheduler; None where the kernel does not tell."""
     run_queue_us: int = 0
     trust_clock: bool = False
-    """Whether the clock's stacks of this process are hardly ever torn."""
+    """True if the clock's stacks of this process are hardly ever torn."""
     memory: dict[int, tuple[int, int]] = field(default_factory=dict)
     """(bytes grown, bytes released) of the process's resident memory, by the node of the tick."""
     bare_wall_us: int = 0
@@ -50,7 +50,7 @@ class ThreadWindow:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether it waits for a CPU for long, and the eye says where it runs meanwhile."""
+        """True if it waits for a CPU for long, and the eye says where it runs meanwhile."""
         looked = self.eye or self.eye_before
         most = QUEUED if self.trust_clock and self.busy else CROWDED
         return bool(looked and self.on_cpu_us and self.run_queue_us > most * self.on_cpu_us)

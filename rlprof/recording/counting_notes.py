@@ -1,4 +1,4 @@
-"""What the agents could not count, in words for the report."""
+"""Tell what the agents could not count, in words for the report."""
 
 from __future__ import annotations
 

@@ -46,9 +46,9 @@ class Escort:
         self._ignored: frozenset[int] = frozenset()
         """Those that we were given as ignored, and so is the target: it may have a handler by the time one comes."""
         self.was_continued = False
-        """Whether SIGCONT has come: we were stopped, and may have been for long."""
+        """True if SIGCONT has come: we were stopped, and may have been for long."""
         self.was_told_to_end = False
-        """Whether we got a signal that ends a program, for it, and that was not ignored when we were started."""
+        """True if we got a signal that ends a program, for it, and that was not ignored when we were started."""
         self._restore: list[Callable[[], object]] = []
         self._wake_up, self._waking = self._listen_to_signals()
         self._adopt_orphans()

@@ -155,7 +155,7 @@ class GaugeReader:
 
 
 def _grown(now: dict[str, int], before: dict[str, int]) -> Iterator[tuple[str, float]]:
-    """What was counted since ``before``. Counters of the kernel may step back by a tick."""
+    """Return what was counted since ``before``. Counters of the kernel may step back by a tick."""
     for name, total in now.items():
         if name in before:
             yield name, max(0, total - before[name])

@@ -63,7 +63,7 @@ class HotLines:
 
     @property
     def is_late(self) -> bool:
-        """Whether the time for reading in this window is over: the target's signals wait for it."""
+        """True if the time for reading in this window is over: the target's signals wait for it."""
         return time.thread_time() > self._read_until_s
 
     def module(self, frame: Frame) -> SourceModule | None:

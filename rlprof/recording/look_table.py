@@ -27,11 +27,11 @@ class CountTold(NamedTuple):
     """The text of what was asked for."""
     frame: Frame
     makes_steps: bool
-    """Whether what the call returned first is what an environment returns."""
+    """True if what the call returned first is what an environment returns."""
 
 
 def to_count(calls: Iterable[StepCall]) -> Sequence[Operand]:
-    """What to ask for in place of operands, to have these calls counted as steps."""
+    """Return what to ask for in place of operands, to have these calls counted as steps."""
     return [
         Operand(
             call.text,
@@ -77,7 +77,7 @@ class LookTable:
 
     @property
     def is_open(self) -> bool:
-        """Whether the agent has taken in what it was asked last."""
+        """True if the agent has taken in what it was asked last."""
         cells = self._cells
         return bool(cells[layout.CELL_LOOKS_ASKED] == cells[layout.CELL_LOOKS_TAKEN])
 
@@ -124,7 +124,7 @@ class LookTable:
         self._told.append(LookTold(frame, values))
 
     def take(self) -> list[LookTold]:
-        """What was told since the last call."""
+        """Return what was told since the last call."""
         told, self._told = self._told, []
         return told
 

@@ -105,7 +105,7 @@ class MailboxReader:
 
     @property
     def estimates_steps(self) -> bool:
-        """Whether steps were counted a part of the time."""
+        """True if steps were counted a part of the time."""
         return bool(self._cells[layout.CELL_STEPS_ESTIMATED])
 
     @property
@@ -145,11 +145,11 @@ class MailboxReader:
 
     @property
     def lacks_counters(self) -> bool:
-        """Whether something was counted for which the table of names had no room."""
+        """True if something was counted for which the table of names had no room."""
         return self._cells[layout.CELL_UNNAMED] != 0
 
     def let_children_wait(self, wait: bool) -> None:
-        """Whether processes forked from this one are to wait until they are sampled."""
+        """Tell whether processes forked from this one are to wait until they are sampled."""
         self._cells[layout.CELL_NO_WAIT] = 0 if wait else 1
 
     def request_interval(self, interval_us: int) -> None:
@@ -157,7 +157,7 @@ class MailboxReader:
         self._cells[layout.CELL_INTERVAL_US] = interval_us
 
     def new_counts(self) -> dict[str, float]:
-        """What was counted since the last call, by name; nothing that stood still."""
+        """Return what was counted since the last call, by name; nothing that stood still."""
         self._read_names()
         first = layout.CELL_COUNTERS
         totals = list(self._cells[first : first + len(self._names)])

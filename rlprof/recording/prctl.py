@@ -1,4 +1,4 @@
-"""What the kernel is told of the calling process."""
+"""Tell what the kernel is told of the calling process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIBC: Final = _libc()
 
 
 def adopt_orphans(wanted: bool) -> None:
-    """Whether processes below us whose parent has ended become our children, and so stay in sight."""
+    """Tell whether processes below us whose parent has ended become our children, and so stay in sight."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
 

@@ -1,4 +1,4 @@
-"""What follows the target: its processes are noticed, get their samplers, and are let go when they end."""
+"""Tell what follows the target: its processes are noticed, get their samplers, and are let go when they end."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class ProcessStat(NamedTuple):
 
 
 def is_of_others() -> bool:
-    """Whether the processes in ``/proc`` are counted in another PID namespace than ours: no number means what it says."""
+    """Tell whether the processes in ``/proc`` are counted in another PID namespace than ours: no number means what it says."""
     try:
         return Path("/proc/self").readlink() != Path(str(os.getpid()))
     except OSError:
@@ -220,7 +220,7 @@ def _children(pid: int) -> list[int]:
 
 
 def is_python(pid: int) -> bool:
-    """Whether a Python interpreter runs in the process, by its name or its libraries."""
+    """Tell whether a Python interpreter runs in the process, by its name or its libraries."""
     executable = read_executable(pid)
     if _PYTHON_NAME.match(Path(executable).name):
         return True
@@ -236,7 +236,7 @@ def _maps_libpython(pid: int) -> bool:
 
 @lru_cache(maxsize=1)
 def yama_restricts() -> bool:
-    """Whether only a process's ancestors may read its memory (Yama ``ptrace_scope`` 1)."""
+    """Tell whether only a process's ancestors may read its memory (Yama ``ptrace_scope`` 1)."""
     try:
         return Path("/proc/sys/kernel/yama/ptrace_scope").read_text().strip() == "1"
     except OSError:

@@ -72,7 +72,7 @@ class RunEnd:
     failure: RlprofError | None
     """What ended the recording early; the target was not touched by it."""
     was_told_to_end: bool
-    """Whether a signal came for it, which it may have met before it could die of it."""
+    """True if a signal came for it, which it may have met before it could die of it."""
 
 
 def record(settings: RecordingSettings, when_started: Callable[[], None] = lambda: None) -> RunEnd:

@@ -1,4 +1,4 @@
-"""Whether pure functions are called with inputs that they had before, as looks at them tell."""
+"""Tell whether pure functions are called with inputs that they had before, as looks at them tell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recording is asked to do."""
+"""Tell what a recording is asked to do."""
 
 from __future__ import annotations
 
@@ -50,24 +50,24 @@ class RecordingSettings:
     agent: bool = True
     probe: bool = True
     sampling: bool = True
-    """Whether austin samples the processes; without it and the probe a run is counted only."""
+    """True if austin samples the processes; without it and the probe a run is counted only."""
     austin: str | None = None
     """Path of the sampler to use."""
     label: str | None = None
     sps_pattern: re.Pattern[bytes] | None = None
     """Finds steps or sps in the target's output."""
     values: bool = True
-    """Whether agents look at the values that hot lines work on."""
+    """True if agents look at the values that hot lines work on."""
     torch: TorchWindows = TorchWindows.AUTO
     torch_steps: int = DEFAULT_TORCH_STEPS
     """Optimizer steps in each window."""
     steps_from: str | None = None
     """``module:qualname`` of what makes a step each time that it is called."""
     may_estimate_steps: bool = True
-    """Whether steps that take microseconds are counted a part of the time only, and an environment of the program's own is found by its
+    """True if steps that take microseconds are counted a part of the time only, and an environment of the program's own is found by its
     use, and counted from then on. Without, what is counted begins with the first step, and is all of them."""
 
     @property
     def recognises_steps(self) -> bool:
-        """Whether that is done: where the user says what counts, nothing else does."""
+        """True if that is done: where the user says what counts, nothing else does."""
         return self.may_estimate_steps and self.steps_from is None and self.sps_pattern is None

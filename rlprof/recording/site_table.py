@@ -64,7 +64,7 @@ class SiteTable:
         ]
 
     def new_counts(self) -> dict[str, float]:
-        """What all sites counted since the last call, as counters of the run."""
+        """Return what all sites counted since the last call, as counters of the run."""
         if not self._control[layout.CELL_SITES_USED]:
             return {}
         self._read_names()

@@ -24,7 +24,7 @@ class StackTable:
         self._places: list[tuple[int, Frame]] = []
         """Parent and frame of each node."""
         self._is_full = False
-        """Whether callers stand for what they called."""
+        """True if callers stand for what they called."""
         self._known: dict[tuple[Frame, ...], int] = {}
         self._new_frames: list[tuple[int, Frame]] = []
         self._new_nodes: list[tuple[int, int, int]] = []

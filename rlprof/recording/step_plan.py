@@ -1,4 +1,4 @@
-"""Which calls are to be counted as steps, in a program whose steps nothing else counts."""
+"""Tell which calls are to be counted as steps, in a program whose steps nothing else counts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class StepPlan:
                 self._others.add(place)
 
     def counted(self, process: int, counts: Mapping[str, float]) -> None:
-        """What a process has counted in its last window; where that tells its steps, nothing is looked for any more."""
+        """Return what a process has counted in its last window; where that tells its steps, nothing is looked for any more."""
         self._is_over |= any(name in STEP_SOURCES and name != STEPS_RECOGNISED for name in counts)
         if not counts.get(STEPS_RECOGNISED):
             # They may be made by objects of another class now.
@@ -65,7 +65,7 @@ class StepPlan:
     def wanted(
         self, process: int, ways: Iterable[Sequence[Frame]]
     ) -> list[tuple[Frame, Sequence[Operand]]]:
-        """What to ask a process for; ``ways`` are its stacks, innermost first."""
+        """Return what to ask a process for; ``ways`` are its stacks, innermost first."""
         if self._is_over or self._lines.is_late:
             return []
         hot: dict[tuple[str, str], set[Frame]] = {}
@@ -87,7 +87,7 @@ class StepPlan:
         return Place(frame.file, frame.function, call.text) not in self._others
 
     def _is_due(self, process: int, frame: Frame) -> bool:
-        """Whether the function is to be asked; again after as much time."""
+        """Tell whether the function is to be asked; again after as much time."""
         spent_us = self._lines.of_process_us(process)
         key = process, frame.file, frame.function
         if spent_us < self._next_us.get(key, 0.0):
@@ -100,7 +100,7 @@ class StepPlan:
         return step_calls(module, frame.line) if module else ()
 
     def notes(self) -> list[Note]:
-        """What was counted, and how to count something else."""
+        """Return what was counted, and how to count something else."""
         if self._is_over or not self._counted:
             return []
         places = dict.fromkeys(place for _, place in self._counted)

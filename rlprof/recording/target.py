@@ -260,7 +260,7 @@ class Target:
 
     @property
     def leads(self) -> bool:
-        """Whether it has a process group of its own, as a job of a shell has."""
+        """True if it has a process group of its own, as a job of a shell has."""
         return self._leads
 
     def continued(self, came_s: float) -> None:

@@ -121,7 +121,7 @@ class TraceCollector:
         self._too_large = 0
 
     def environment(self) -> dict[str, str]:
-        """What the agents read; nothing when no windows are wanted."""
+        """Return what the agents read; nothing when no windows are wanted."""
         if self._settings.torch is TorchWindows.OFF:
             return {"RLPROF_TORCH": TorchWindows.OFF.value}
         return {

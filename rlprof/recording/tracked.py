@@ -97,7 +97,7 @@ class TrackedProcess:
         self.clock_invalid_us = 0
         self.clock_covered_us = 0
         self.is_busy = True
-        """Whether a thread of it ran, or waited for a core, for a good part of the last window."""
+        """True if a thread of it ran, or waited for a core, for a good part of the last window."""
         self.probe_interval_us = DEFAULT_INTERVAL_US
         """CPU time between two looks of its probe."""
         self.interruption: str | None = None
@@ -152,7 +152,7 @@ class TrackedProcess:
             sampler.reader.drain()
 
     def close_window(self, now_us: int, length_us: int) -> ProcessWindow:
-        """What was seen since the last call, with thread and node ids of the run."""
+        """Return what was seen since the last call, with thread and node ids of the run."""
         threads: dict[int, ThreadWindow] = {}
         if self.process.fate != "left-out":
             threads = self._read_clock(now_us)

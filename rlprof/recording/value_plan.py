@@ -1,4 +1,4 @@
-"""Which lines' values agents are to look at, how often, and what they saw."""
+"""Tell which lines' values agents are to look at, how often, and what they saw."""
 
 from __future__ import annotations
 
@@ -144,11 +144,11 @@ class ValuePlan:
         return _COUNTED_AGAIN if called and self._changes(told.frame, called) else _COMPARED_AGAIN
 
     def _changes(self, frame: Frame, pure: Pure) -> bool:
-        """Whether an input was not the same at some look."""
+        """Tell whether an input was not the same at some look."""
         return any((*frame[:2], it.text) in self._changing for it in pure.inputs)
 
     def _inputs_to_compare(self, frame: Frame) -> Sequence[Operand]:
-        """What pure work at ``frame`` depends on: of what may be the same each time, else of a function that may be called with the same
+        """Return what pure work at ``frame`` depends on: of what may be the same each time, else of a function that may be called with the same
         again.
         """
         module = self._lines.module(frame)

@@ -21,7 +21,7 @@ class Renderer:
     options: Mapping[str, str] = field(default_factory=dict)
     """Options given as ``-p key=value``: name to one line of help."""
     is_export: bool = False
-    """Whether it is for another program to read (``rlprof export``), not a report of its own."""
+    """True if it is for another program to read (``rlprof export``), not a report of its own."""
     needs_detail: bool = False
-    """Whether it draws from ``Report.detail``. Where that is None nevertheless, it says so and fails
+    """True if it draws from ``Report.detail``. Where that is None nevertheless, it says so and fails
     on nothing."""

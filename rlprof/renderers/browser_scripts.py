@@ -129,5 +129,5 @@ def _scope(module: _Module) -> str:
 
 
 def _variable(name: str) -> str:
-    """What the script calls a module. No name of ours has ``$`` in it: it hides none."""
+    """Return what the script calls a module. No name of ours has ``$`` in it: it hides none."""
     return "$" + name.removesuffix(".js").replace("-", "$")

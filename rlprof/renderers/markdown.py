@@ -76,7 +76,7 @@ class _Room:
 
     left: int
     is_short: bool = False
-    """Whether there was not enough for something."""
+    """True if there was not enough for something."""
 
     def fitting(self, parts: Iterable[str]) -> list[str]:
         """Those of ``parts`` that fit."""

@@ -173,7 +173,7 @@ def _overhead(recording: Recording) -> Overhead:
 def _counters_per_step(
     profile: Profile, windows: Sequence[WindowView]
 ) -> tuple[tuple[str, float], ...]:
-    """What was counted in the steady phase, steps and the program's own phases left out."""
+    """Return what was counted in the steady phase, steps and the program's own phases left out."""
     steps = profile.steady_steps
     if not steps:
         return ()

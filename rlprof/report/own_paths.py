@@ -14,7 +14,7 @@ ROOT_OPTION: Final = "folder that paths start from (default: the one the run was
 
 
 def root_of(report: Report, options: Mapping[str, str]) -> str:
-    """What paths start from: the option ``root``, else where the run was started."""
+    """Return what paths start from: the option ``root``, else where the run was started."""
     return options.get("root") or report.run.cwd
 
 

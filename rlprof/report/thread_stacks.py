@@ -135,7 +135,7 @@ def _chosen(name: str, options: Mapping[str, str], choices: tuple[str, ...]) -> 
 
 
 def caveats(report: Report) -> list[str]:
-    """What the numbers do not cover, in sentences."""
+    """Return what the numbers do not cover, in sentences."""
     found = []
     if report.detail is None:
         found.append("The report was made without detail: there are no stacks in this file.")

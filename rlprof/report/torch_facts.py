@@ -1,4 +1,4 @@
-"""What a report shows of torch: the windows of its profiler, and where tensors are read."""
+"""Tell what a report shows of torch: the windows of its profiler, and where tensors are read."""
 
 from __future__ import annotations
 

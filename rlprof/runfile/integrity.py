@@ -1,4 +1,4 @@
-"""Whether the tables of a run file fit together: what reads a recording takes that for granted."""
+"""Tell whether the tables of a run file fit together: what reads a recording takes that for granted."""
 
 from __future__ import annotations
 

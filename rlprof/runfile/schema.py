@@ -117,6 +117,6 @@ def is_too_long(run_file: Path) -> bool:
 
 
 def journals(run_file: Path) -> tuple[Path, Path]:
-    """What SQLite keeps beside a run file that is being written, or whose writer was killed."""
+    """Return what SQLite keeps beside a run file that is being written, or whose writer was killed."""
     wal, shm = (run_file.with_name(run_file.name + suffix) for suffix in ("-wal", "-shm"))
     return wal, shm

@@ -1,4 +1,4 @@
-"""What held a run of a ladder up: the one thing that its pace does not tell."""
+"""Tell what held a run of a ladder up: the one thing that its pace does not tell."""
 
 from __future__ import annotations
 

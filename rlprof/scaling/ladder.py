@@ -62,7 +62,7 @@ class Rung:
 def read_ladder_run(
     run_file: Path, *, workers: int, round_number: int, exit_code: int
 ) -> LadderRun:
-    """What the run that was recorded in ``run_file`` came to; raises ``RunFileError``."""
+    """Return what the run that was recorded in ``run_file`` came to; raises ``RunFileError``."""
     recording = at_own_pace(read_run(run_file))
     pace = measure_pace(recording)
     load = host_load(recording, pace.steady)

@@ -1,4 +1,4 @@
-"""What a ladder tells: the best number of workers, what bounds it, and how sure that is."""
+"""Tell what a ladder tells: the best number of workers, what bounds it, and how sure that is."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _bound(best: Rung, rungs: Sequence[Rung], amdahl: Fit | None, usl: Fit | Non
 
 
 def _shared(usl: Fit | None, best: Rung, last: Rung) -> str:
-    """Which of the two costs of working together is the larger, where the ladder can tell.
+    """Return which of the two costs of working together is the larger, where the ladder can tell.
 
     The law alone cannot: one shared thing that is suddenly full bends the rate as sharply as
     coherency does. Only coherency makes it fall again.

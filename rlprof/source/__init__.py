@@ -1,1 +1,1 @@
-"""What the source of hot files says: statements, loops, and the user's lines in a call tree."""
+"""Tell what the source of hot files says: statements, loops, and the user's lines in a call tree."""

@@ -1,4 +1,4 @@
-"""Which function a call calls: the one that was seen there, or the one that the file imports."""
+"""Tell which function a call calls: the one that was seen there, or the one that the file imports."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Callee(NamedTuple):
     """With its module: ``os.fsync``, ``io.TextIOWrapper.write``. A method that was taken from its object may lack the
     module. Empty where nothing tells."""
     is_seen: bool = False
-    """Whether a look has told: then its name as written says nothing."""
+    """True if a look has told: then its name as written says nothing."""
     file: str = ""
     line: int = 0
     """Where it is defined, of what was seen and is written in Python; of an object that is called, its class and no line."""
 
     @property
     def is_python(self) -> bool:
-        """Whether frames show it at work."""
+        """True if frames show it at work."""
         return bool(self.file)
 
     @property

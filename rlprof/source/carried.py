@@ -1,4 +1,4 @@
-"""What a loop carries from one turn to the next."""
+"""Tell what a loop carries from one turn to the next."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _written(node: ast.stmt) -> set[str]:
 
 
 def _gathered(node: ast.stmt) -> set[str]:
-    """What the statement adds to: ``total += x``, ``total = total + x``, ``best = max(best, x)``."""
+    """Return what the statement adds to: ``total += x``, ``total = total + x``, ``best = max(best, x)``."""
     if isinstance(node, ast.AugAssign):
         grows = isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.BitOr | ast.BitAnd)
         inside = {it.id for it in ast.walk(node.value) if isinstance(it, ast.Name)}

@@ -1,4 +1,4 @@
-"""Which names of a source file hold Python containers, and which hold arrays.
+"""Tell which names of a source file hold Python containers, and which hold arrays.
 
 Guessed from assignments and annotations of the file alone; a name that is ever given something
 else is neither.
@@ -42,7 +42,7 @@ class Types:
 
 
 def is_container(expression: ast.expr, types: Types) -> bool:
-    """Whether ``expression`` is sure to be a list, dict or the like, made of more than a few names."""
+    """Tell whether ``expression`` is sure to be a list, dict or the like, made of more than a few names."""
     if isinstance(expression, ast.Call):
         name = called_name(expression)
         return name in _CONTAINER_CALLS or (name in VIEWS and not expression.args)
@@ -64,7 +64,7 @@ def is_array(expression: ast.expr, types: Types) -> bool:
 
 
 def mentions_array(expression: ast.expr, types: Types) -> bool:
-    """Whether an array is an argument of ``expression``, through ``enumerate``, ``zip`` and the like."""
+    """Tell whether an array is an argument of ``expression``, through ``enumerate``, ``zip`` and the like."""
     return isinstance(expression, ast.Call) and any(
         is_array(it, types) or (_is_plain(it) and mentions_array(it, types))
         for it in expression.args
@@ -93,7 +93,7 @@ def name_key(expression: ast.expr) -> str:
 
 
 def types_of(nodes: list[ast.stmt], *, attributes: bool, function: Function | None = None) -> Types:
-    """What ``nodes`` assign: attributes of any object, or the function's variables."""
+    """Return what ``nodes`` assign: attributes of any object, or the function's variables."""
     containers: set[str] = set()
     nested: set[str] = set()
     arrays: set[str] = set()
@@ -117,7 +117,7 @@ def types_of(nodes: list[ast.stmt], *, attributes: bool, function: Function | No
 
 
 def _element(value: ast.expr | None) -> ast.expr | None:
-    """What a container that ``value`` makes is made of, where that is plain to see."""
+    """Return what a container that ``value`` makes is made of, where that is plain to see."""
     if isinstance(value, ast.DictComp):
         return value.value
     if isinstance(value, ast.ListComp):

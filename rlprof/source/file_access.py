@@ -39,7 +39,7 @@ _REQUESTS: Final = frozenset({"requests", "httpx", "urllib3"})
 
 
 def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> Access | None:
-    """What the call waits for; None where that is neither, or it is a function of the user's own."""
+    """Return what the call waits for; None where that is neither, or it is a function of the user's own."""
     called = callee(call, known, module)
     if called.is_yours:
         return None
@@ -88,7 +88,7 @@ def _opens(value: ast.expr) -> bool:
 
 
 def is_for_writing(call: ast.Call) -> bool:
-    """Whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
+    """Tell whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
     positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
     given = [*positional, *(it.value for it in call.keywords if it.arg == "mode")]
     return any(

@@ -29,7 +29,7 @@ def without_gradients(text: str) -> frozenset[int]:
 
 
 def switches_off_for_good(text: str) -> bool:
-    """Whether gradients are switched off by a statement of its own, for all that follows."""
+    """Tell whether gradients are switched off by a statement of its own, for all that follows."""
     module = parse(text)
     return module is not None and any(
         isinstance(it.node, ast.Expr) and _switches_off(it.node.value) for it in module.statements

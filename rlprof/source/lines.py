@@ -88,22 +88,22 @@ class UserLines:
         return NO_PARENT
 
     def is_yours(self, frame: Frame) -> bool:
-        """Whether the frame is of the user's code, be it a project's or the started package's."""
+        """Tell whether the frame is of the user's code, be it a project's or the started package's."""
         return origin(frame) is Origin.YOURS or self._is_packaged(frame)
 
     def _is_packaged(self, frame: Frame) -> bool:
         return bool(self._package) and installed_package(frame.file) == self._package
 
     def is_in_loop(self, node: int) -> bool:
-        """Whether a loop of the user's, around ``node`` or one of its callers, runs it."""
+        """Tell whether a loop of the user's, around ``node`` or one of its callers, runs it."""
         return self._any_above(node, self._in_own_loop, self._loops)
 
     def is_repeated(self, node: int) -> bool:
-        """Whether ``node`` runs again and again: by a loop, or by a framework that calls back."""
+        """Tell whether ``node`` runs again and again: by a loop, or by a framework that calls back."""
         return self.is_in_loop(node) or self._any_above(node, self._drives, self._driven)
 
     def _any_above(self, node: int, test: Callable[[Frame], bool], known: dict[int, bool]) -> bool:
-        """Whether ``test`` holds for ``node`` or a caller; ``known`` keeps the answers.
+        """Tell whether ``test`` holds for ``node`` or a caller; ``known`` keeps the answers.
 
         A forked worker's stack goes on into the parent's, whose loops do not run the worker's code.
         """
@@ -124,7 +124,7 @@ class UserLines:
         return module.in_loop(frame.line) if module else False
 
     def has_source(self, node: int) -> bool:
-        """Whether the source of ``node``'s file is there to read."""
+        """Tell whether the source of ``node``'s file is there to read."""
         return self.module(self.tree.frame(node).file) is not None
 
     def line(self, node: int) -> Line:
@@ -189,7 +189,7 @@ def _is_the_users(frame: Frame) -> bool:
 
 
 def begins_process(frame: Frame) -> bool:
-    """Whether what is below runs in a worker: the stacks of forked ones go on from that of who forked them."""
+    """Tell whether what is below runs in a worker: the stacks of forked ones go on from that of who forked them."""
     return last_name(frame.function) == "_bootstrap" and file_name(frame.file) == "process.py"
 
 

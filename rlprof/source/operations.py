@@ -1,4 +1,4 @@
-"""What a hot statement does, in words: the calls that its time is in, and what they work on."""
+"""Tell what a hot statement does, in words: the calls that its time is in, and what they work on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPERATORS: Final = {
 def operation_in_words(
     statement: Statement, known: Mapping[str, Value], called: Collection[str]
 ) -> str:
-    """What the statement does; empty where nothing is known of it. ``called`` are names of functions that its time
+    """Return what the statement does; empty where nothing is known of it. ``called`` are names of functions that its time
     was seen in; where there are none, it is in what is written in C.
     """
     calls = [node for node in statement.walk() if isinstance(node, ast.Call)]

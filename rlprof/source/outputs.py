@@ -1,4 +1,4 @@
-"""What a call writes, and where to: text, rows, files. Known by the function that was seen there, else by names."""
+"""Tell what a call writes, and where to: text, rows, files. Known by the function that was seen there, else by names."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _DATABASE: Final = re.compile(r"(^|_)(conn(ection)?|cur(sor)?|db|database|sessio
 
 
 def output(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> Sink | None:
-    """What takes what the call writes; None where it writes nothing, or is a function of the user's own."""
+    """Return what takes what the call writes; None where it writes nothing, or is a function of the user's own."""
     called = callee(call, known, module)
     if called.is_yours:
         return None

@@ -43,7 +43,7 @@ class Parameters:
         self._known: dict[str, int] | None = None
 
     def value(self, expression: ast.expr | None) -> int | None:
-        """What ``expression`` comes to: a number, a known name, or a product of such."""
+        """Return what ``expression`` comes to: a number, a known name, or a product of such."""
         if isinstance(expression, ast.Constant):
             return _whole(expression)
         if isinstance(expression, ast.Call) and called_name(expression) == "int":

@@ -63,7 +63,7 @@ class Part(Enum):
 class ReplayLine:
     part: Part
     of_tensors: bool
-    """Whether each transition holds tensors, which are put together one by one."""
+    """True if each transition holds tensors, which are put together one by one."""
 
 
 def drawing_functions(texts: Iterable[str]) -> frozenset[str]:
@@ -173,7 +173,7 @@ def _row_loops(statements: list[Statement]) -> Iterator[range]:
 
 
 def _draws_one(value: ast.expr) -> bool:
-    """Whether it draws one whole number: ``rng.integers(n)``, ``random.randrange(n)``."""
+    """Tell whether it draws one whole number: ``rng.integers(n)``, ``random.randrange(n)``."""
     return (
         isinstance(value, ast.Call)
         and called_name(value) in _WHOLE_NUMBERS
@@ -259,7 +259,7 @@ class _Drawn:
         )
 
     def is_drawn(self, value: ast.expr) -> bool:
-        """Whether ``value`` is a container of drawn transitions, or of their fields."""
+        """Tell whether ``value`` is a container of drawn transitions, or of their fields."""
         if self._is_picking(value):
             return True
         if isinstance(value, _COMPREHENSIONS):

@@ -22,7 +22,7 @@ _OF_A_PROJECT: Final = 0.01
 
 
 def is_console_script(frame: Frame) -> bool:
-    """Whether the frame is of ``bin/train`` as an installer writes it, to call an entry point."""
+    """Tell whether the frame is of ``bin/train`` as an installer writes it, to call an entry point."""
     return (
         frame.function == "<module>"
         and frame.line <= _CONSOLE_SCRIPT_LINES

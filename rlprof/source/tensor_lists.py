@@ -43,9 +43,9 @@ class TensorOfList(NamedTuple):
     name: str
     """What is made into a tensor, as written."""
     is_alone: bool
-    """Whether nothing else is called on its lines that takes time."""
+    """True if nothing else is called on its lines that takes time."""
     is_seen: bool = False
-    """Whether a look has told that it is a list."""
+    """True if a look has told that it is a list."""
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -68,11 +68,11 @@ class TensorLoop:
     goes_backwards: bool
     """From the last turn to the first, each of which needs the one after: advantages, returns."""
     of_numbers: bool
-    """Whether what a turn takes is a number for sure; else it may be a row of any length."""
+    """True if what a turn takes is a number for sure; else it may be a row of any length."""
     turns: int
     """As many as what is taken apart had rows when it was seen; 0 where it was not."""
     of_one_column: bool
-    """Whether it goes down a single column, as ``rewards[t, env]`` in a loop over environments does."""
+    """True if it goes down a single column, as ``rewards[t, env]`` in a loop over environments does."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -207,7 +207,7 @@ class _Turns:
 
     @property
     def are_one_by_one(self) -> bool:
-        """Whether all turns could be done at once, as far as what they call and take tells."""
+        """True if all turns could be done at once, as far as what they call and take tells."""
         if not self.tensor or _is_short(self._loop):
             return False
         if self._shape is not None and (not self._shape or self._shape[0] <= FEW):
@@ -276,7 +276,7 @@ class _Turns:
             yield from statement.lines
 
     def _is_work(self, statement: Statement) -> bool:
-        """Whether something of this turn is worked on, and nothing is called that is not of its kind.
+        """Tell whether something of this turn is worked on, and nothing is called that is not of its kind.
 
         What a recursion over tensors is about is tensors, also where the text does not show it.
         """
@@ -287,7 +287,7 @@ class _Turns:
         )
 
     def _is_for_all(self, call: ast.Call) -> bool:
-        """Whether the call could be made once for all turns.
+        """Tell whether the call could be made once for all turns.
 
         What a function of the user's does with a turn (an update, say) the loop does not show. A
         recursion is known by what it carries, whatever else is called in it.
@@ -329,7 +329,7 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
 
 
 def _receiver(call: ast.Call) -> list[ast.expr]:
-    """What a method is called of."""
+    """Return what a method is called of."""
     return [call.func.value] if isinstance(call.func, ast.Attribute) else []
 
 
@@ -360,7 +360,7 @@ def _bound_by(target: ast.expr, iterated: ast.expr, tensors: Tensors) -> Iterato
 
 
 def _counted(loop: Loop) -> frozenset[str]:
-    """What a ``while`` counts up or down."""
+    """Return what a ``while`` counts up or down."""
     if not isinstance(loop, ast.While):
         return frozenset()
     tested = {it.id for it in ast.walk(loop.test) if isinstance(it, ast.Name)}

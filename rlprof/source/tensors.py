@@ -1,4 +1,4 @@
-"""Which names of a source file hold torch tensors, as far as its text is sure."""
+"""Tell which names of a source file hold torch tensors, as far as its text is sure."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Tensors:
         return Tensors(self.names | more, self.others - more)
 
     def holds(self, expression: ast.expr) -> bool:
-        """Whether ``expression`` is sure to be a tensor."""
+        """Tell whether ``expression`` is sure to be a tensor."""
         if isinstance(expression, ast.Call):
             return self._is_made(expression)
         if isinstance(expression, ast.BinOp):

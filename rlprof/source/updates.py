@@ -80,7 +80,7 @@ def update_lines(
 def _told_apart(
     feeding: Sequence[_Item], updating: set[int], networks: set[int], innermost: Loop | None
 ) -> UpdateLines:
-    """What is downstream of a network learns. Where none was seen, the innermost loop does."""
+    """Return what is downstream of a network learns. Where none was seen, the innermost loop does."""
     is_seen = any(item.lines & networks for item in feeding)
     # Not modules, whose functions look like methods.
     variables = frozenset[str]().union(*(item.stores for item in feeding))

@@ -1,4 +1,4 @@
-"""What names stood for at the lines of a run: the descriptions that agents took, as questions are asked of them."""
+"""Tell what names stood for at the lines of a run: the descriptions that agents took, as questions are asked of them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Value:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it is a function that is not written in Python, so that no frame shows it at work."""
+        """True if it is a function that is not written in Python, so that no frame shows it at work."""
         return bool(self.function) and not self.file
 
     @property
@@ -81,7 +81,7 @@ class Value:
 
     @property
     def is_standard(self) -> bool:
-        """Whether it is stdout or stderr, or a method of theirs."""
+        """True if it is stdout or stderr, or a method of theirs."""
         return self.fields.get("standard") == "1"
 
     @property
@@ -94,11 +94,11 @@ class Value:
 
     @property
     def is_double(self) -> bool:
-        """Whether it is a network that an optimizer moves, with parameters in double precision."""
+        """True if it is a network that an optimizer moves, with parameters in double precision."""
         return self.is_network and self.fields.get("dtype") == "torch.float64"
 
     def is_untrained(self, fewest_looks: int) -> bool:
-        """Whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that
+        """Tell whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that
         torch counts.
         """
         looks = [it for it in self._seen if "optimized" in it.fields]
@@ -133,7 +133,7 @@ class Value:
 
     @property
     def is_environment(self) -> bool:
-        """Whether it is an environment of a library's interface, or a class of such."""
+        """True if it is an environment of a library's interface, or a class of such."""
         return not _ENVIRONMENTS.isdisjoint(self._bases)
 
     @property
@@ -147,12 +147,12 @@ class Value:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a number, a truth value, a text or None."""
+        """True if it is a number, a truth value, a text or None."""
         return self.type.startswith(_PLAIN)
 
     @property
     def holds_objects(self) -> bool:
-        """Whether its elements are arrays, containers or objects, and neither numbers, texts nor networks."""
+        """True if its elements are arrays, containers or objects, and neither numbers, texts nor networks."""
         items = self.items
         return (
             bool(items)
@@ -171,14 +171,14 @@ class Value:
 
     @property
     def is_one_row(self) -> bool:
-        """Whether it is an array without a batch dimension, or with a batch of one; or a list of numbers."""
+        """True if it is an array without a batch dimension, or with a batch of one; or a list of numbers."""
         shape = self.shape
         if shape is None:
             return self.type in ("list", "tuple") and self.items in ("int", "float")
         return len(shape) == 1 or (len(shape) == 2 and shape[0] == 1)
 
     def grows(self) -> bool:
-        """Whether it was longer at nearly every look."""
+        """Tell whether it was longer at nearly every look."""
         sizes = [size for it in self._seen if (size := _size(it.fields)) is not None]
         rises = sum(later > earlier for earlier, later in pairwise(sizes))
         return (
@@ -212,11 +212,11 @@ class Values:
             operands.setdefault(value.operand, []).append(value)
 
     def __bool__(self) -> bool:
-        """Whether there was any look."""
+        """Tell whether there was any look."""
         return bool(self._files)
 
     def has(self, file: str) -> bool:
-        """Whether there was a look at a line of ``file``."""
+        """Tell whether there was a look at a line of ``file``."""
         return file in self._files
 
     def tensors(self, file: str) -> frozenset[SeenTensor]:
@@ -237,7 +237,7 @@ class Values:
         )
 
     def of(self, file: str, statement: Statement) -> Mapping[str, Value]:
-        """What is known of the operands of a statement, by their text."""
+        """Return what is known of the operands of a statement, by their text."""
         return self.between(file, range(statement.first_line, statement.last_line + 1))
 
     def between(self, file: str, lines: range) -> Mapping[str, Value]:
@@ -258,7 +258,7 @@ class Values:
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 
     def changes(self, file: str, function: str, operand: str) -> bool:
-        """Whether an operand had other contents than before at some look: a variable in ``function``, an attribute anywhere in the file."""
+        """Tell whether an operand had other contents than before at some look: a variable in ``function``, an attribute anywhere in the file."""
         return any(
             whole_number(seen.fields.get("other", ""))
             and ("." in operand or seen.function == function)
@@ -269,7 +269,7 @@ class Values:
 
 
 def value_of(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:
-    """What is known of ``expression``; None where it is more than a name, or was not seen."""
+    """Return what is known of ``expression``; None where it is more than a name, or was not seen."""
     return known.get(ast.unparse(expression))
 
 

@@ -1,4 +1,4 @@
-"""Which nodes of the call tree wait, and for what kind of thing.
+"""Tell which nodes of the call tree wait, and for what kind of thing.
 
 The nearest line that says so decides: a loop of the user's that polls speaks for all it calls;
 else the standard library's outermost function of a chain (``Queue.get``, not the pipe below it);

@@ -99,7 +99,7 @@ def _waiting_blocks(node: ast.AST) -> Iterator[tuple[int, int, WaitKind]]:
 
 
 def _blocks(test: ast.expr) -> bool:
-    """Whether each round of a loop begins with a wait that lasts until something happens."""
+    """Tell whether each round of a loop begins with a wait that lasts until something happens."""
     return any(
         isinstance(call, ast.Call)
         and _kind_of_call(call) not in (None, WaitKind.SLEEP)
@@ -121,7 +121,7 @@ def _only_waits(body: list[ast.stmt]) -> bool:
 
 
 def _is_waiting(node: ast.stmt) -> bool:
-    """Whether ``node`` does nothing but ask, sleep, look at the time or leave the loop."""
+    """Tell whether ``node`` does nothing but ask, sleep, look at the time or leave the loop."""
     if isinstance(node, ast.Pass | ast.Continue | ast.Break):
         return True
     if isinstance(node, ast.Return | ast.Raise | ast.Expr | ast.Assign | ast.AugAssign):
@@ -141,7 +141,7 @@ def _has_cheap_calls_alone(node: ast.AST) -> bool:
 
 
 def _asks(loop: ast.While) -> bool:
-    """Whether something else than the time ends the loop."""
+    """Tell whether something else than the time ends the loop."""
     names = {called_name(call) for call in ast.walk(loop) if isinstance(call, ast.Call)}
     if names & POLLS:
         return True
@@ -173,7 +173,7 @@ def _asks_without_success(node: ast.Try) -> bool:
 
 
 def _kind_of_calls(expressions: list[ast.expr], node: ast.stmt) -> WaitKind | None:
-    """What the calls of one statement may wait for, by their names and those they are called on."""
+    """Return what the calls of one statement may wait for, by their names and those they are called on."""
     if isinstance(node, ast.With | ast.AsyncWith):
         names = [_text(item.context_expr) for item in node.items]
         if any(_LOCK.search(name) for name in names):

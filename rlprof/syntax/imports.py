@@ -1,4 +1,4 @@
-"""What the names of a file stand for, as its imports tell: ``settle`` is ``os.fsync``."""
+"""Tell what the names of a file stand for, as its imports tell: ``settle`` is ``os.fsync``."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Statement:
     function: Function | None
     """The innermost function around it; ``None`` at module level."""
     in_loop: bool
-    """Whether a loop of the same function (or of the module) runs it again and again."""
+    """True if a loop of the same function (or of the module) runs it again and again."""
     conditions: tuple[ast.expr, ...]
     """Tests of the ``if`` statements around it and of the guard clauses before it."""
 
@@ -161,7 +161,7 @@ class SourceModule:
         return [it for it in self.statements if loop.lineno < it.first_line <= line]
 
     def in_loop(self, line: int) -> bool:
-        """Whether ``line`` lies in a loop or a comprehension of its function."""
+        """Tell whether ``line`` lies in a loop or a comprehension of its function."""
         statement = self.statement_at(line)
         if statement is None:
             return False

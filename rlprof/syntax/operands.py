@@ -49,7 +49,7 @@ def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
 
 @lru_cache(maxsize=1024)
 def _searched(module: SourceModule, first_line: int) -> Sequence[Operand]:
-    """What the function that begins there searches with ``in``."""
+    """Return what the function that begins there searches with ``in``."""
     function = module.function_at(first_line)
     return [
         operand

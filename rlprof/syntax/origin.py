@@ -46,7 +46,7 @@ def origin(frame: Frame) -> Origin:
 
 
 def is_import_machinery(frame: Frame) -> bool:
-    """Whether the frame belongs to an import under way.
+    """Tell whether the frame belongs to an import under way.
 
     An import statement in a function runs some of the machinery each time, long after its module
     was loaded: that is the function's own cost.

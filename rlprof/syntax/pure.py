@@ -50,9 +50,9 @@ class Pure(NamedTuple):
     function: str = ""
     """The qualified name of the function that it is; empty for a statement or a part of one."""
     is_part: bool = False
-    """Whether the line does more than that."""
+    """True if the line does more than that."""
     keeps_arguments: bool = False
-    """Whether the function's arguments are all through it what it was called with."""
+    """True if the function's arguments are all through it what it was called with."""
 
 
 def pure_around(module: SourceModule, line: int) -> Sequence[Pure]:
@@ -126,7 +126,7 @@ def _pure_calls(module: SourceModule, statement: Statement) -> Sequence[Pure]:
 def _reads_only(
     call: ast.Call, inputs: Collection[Operand], module: SourceModule, statement: Statement
 ) -> bool:
-    """Whether another call on the line works on the same inputs."""
+    """Tell whether another call on the line works on the same inputs."""
     others = _Reading(module, statement.function).of_value(call, statement)
     return others is not None and set(others) <= set(inputs)
 
@@ -137,7 +137,7 @@ class _NotPureError(Exception):
 
 @lru_cache(maxsize=4096)
 def _inputs_of(module: SourceModule, first_line: int, depth: int) -> tuple[Operand, ...] | None:
-    """What the function that begins there depends on; None where it does more than compute."""
+    """Return what the function that begins there depends on; None where it does more than compute."""
     return _Reading(module, module.function_at(first_line), depth).of_function()
 
 

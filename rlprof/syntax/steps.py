@@ -125,7 +125,7 @@ def _closure(
 
 
 def _is_begun(around: Iterable[_Assignment], seen: set[str], owner: str, method: str) -> bool:
-    """Whether another method of ``owner`` gives the observation, too."""
+    """Tell whether another method of ``owner`` gives the observation, too."""
     return any(
         of == owner and name != method
         for each in around
@@ -135,7 +135,7 @@ def _is_begun(around: Iterable[_Assignment], seen: set[str], owner: str, method:
 
 
 def _is_acted_on(call: ast.Call, around: Iterable[_Assignment], seen: set[str], owner: str) -> bool:
-    """Whether an argument is computed from the observation or from ``owner``, and is not the observation itself."""
+    """Tell whether an argument is computed from the observation or from ``owner``, and is not the observation itself."""
     derived = _closure(
         seen | {owner}, around, lambda each, known: not known.isdisjoint(each.mentions), whole=True
     )

@@ -1,4 +1,4 @@
-"""What a file writes to: the results of which functions, which variables and attributes, and what a function has made itself."""
+"""Tell what a file writes to: the results of which functions, which variables and attributes, and what a function has made itself."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _Assigned = tuple[ast.expr, Function | None]
 
 @lru_cache(maxsize=PARSED_FILES)
 def _assigned_by_calls(module: SourceModule) -> Mapping[str, Sequence[_Assigned]]:
-    """What the results of functions are assigned to, by the name that is called, or read as a property."""
+    """Return what the results of functions are assigned to, by the name that is called, or read as a property."""
     found: dict[str, list[_Assigned]] = defaultdict(list)
     for statement in module.statements:
         match statement.node:
@@ -114,7 +114,7 @@ def is_changed(module: SourceModule, function: Function | None, target: ast.expr
 
 @lru_cache(maxsize=PARSED_FILES)
 def _changed(module: SourceModule) -> Mapping[str, Collection[Function | None]]:
-    """What is changed in place, as written, with the functions that do it."""
+    """Return what is changed in place, as written, with the functions that do it."""
     found: dict[str, set[Function | None]] = defaultdict(set)
     for statement in module.statements:
         targets: list[ast.expr] = []

@@ -62,7 +62,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _cut(text: str, *, is_list: bool) -> object | None:
-    """What is left when the row that was being written is left out."""
+    """Return what is left when the row that was being written is left out."""
     closing = "]" if is_list else "]}"
     end = len(text)
     for _ in range(_CUTS):

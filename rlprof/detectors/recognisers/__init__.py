@@ -1,1 +1,1 @@
-"""What single detectors look for in names and source text."""
+"""Tell what single detectors look for in names and source text."""

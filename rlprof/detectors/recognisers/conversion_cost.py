@@ -1,4 +1,4 @@
-"""What a conversion costs, by the values that were seen where it stands."""
+"""Tell what a conversion costs, by the values that were seen where it stands."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LARGE: Final = calibrated(
 
 
 def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[str, Value]) -> bool:
-    """Whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, an array
+    """Tell whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, an array
     of a handful of numbers, a search among such.
     """
     if conversion.kind is Kind.SEARCH:
@@ -77,7 +77,7 @@ def _gathered(expression: ast.expr) -> ast.expr:
 def computes_beside(
     conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
 ) -> bool:
-    """Whether its lines do something else, too, whose time nothing tells from the conversion's: call what was seen to be
+    """Tell whether its lines do something else, too, whose time nothing tells from the conversion's: call what was seen to be
     written in C, or go through a loop in which they call anything.
     """
     for line in conversion.lines:
@@ -103,7 +103,7 @@ def _is_in_c(call: ast.Call, known: Mapping[str, Value]) -> bool:
 
 
 def _names_of(call: ast.Call, known: Mapping[str, Value]) -> frozenset[str]:
-    """What it calls: as it is written, and as it was seen to be."""
+    """Return what it calls: as it is written, and as it was seen to be."""
     callee = value_of(call.func, known)
     seen = callee.function.rpartition(".")[2] if callee is not None else ""
     return frozenset({called_name(call), seen})
@@ -112,7 +112,7 @@ def _names_of(call: ast.Call, known: Mapping[str, Value]) -> frozenset[str]:
 def is_surely_large(
     conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
 ) -> bool:
-    """Whether what it converts was seen to be so much that it takes microseconds."""
+    """Tell whether what it converts was seen to be so much that it takes microseconds."""
     sizes = [
         value.numbers if value.is_array else value.length
         for line in conversion.lines

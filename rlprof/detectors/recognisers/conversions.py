@@ -215,7 +215,7 @@ def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[Kind]:
 
 
 def _is_worked_out(given: ast.expr) -> bool:
-    """Whether a method or a function of the program's makes it: ``list(pool.map(play, seeds))`` waits for what plays."""
+    """Tell whether a method or a function of the program's makes it: ``list(pool.map(play, seeds))`` waits for what plays."""
     if not isinstance(given, ast.Call) or root_name(given.func) in ARRAY_MODULES:
         return False
     name = called_name(given)
@@ -253,7 +253,7 @@ def _kinds_of_comprehension(
 
 
 def _is_lookup(key: ast.expr) -> bool:
-    """Whether a ``key=`` only looks values up: ``q.get``, ``lambda a: q[a]``, ``itemgetter(1)``."""
+    """Tell whether a ``key=`` only looks values up: ``q.get``, ``lambda a: q[a]``, ``itemgetter(1)``."""
     if isinstance(key, ast.Attribute):
         return key.attr in ("get", "__getitem__")
     if isinstance(key, ast.Call):
@@ -281,7 +281,7 @@ def _is_end(index: ast.expr) -> bool:
 def _keeps_the_best(
     node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp, extremes: frozenset[str]
 ) -> bool:
-    """Whether a comprehension gathers the ties: ``[a for a, v in enumerate(q) if v == best]``."""
+    """Tell whether a comprehension gathers the ties: ``[a for a, v in enumerate(q) if v == best]``."""
     return any(
         isinstance(test, ast.Compare)
         and isinstance(test.ops[0], ast.Eq)
@@ -316,7 +316,7 @@ def _names_picked_from(statements: list[Statement]) -> frozenset[str]:
 
 
 def _is_search_loop(loop: ast.For) -> bool:
-    """Whether a loop keeps the best seen so far: ``if v > best: best, best_i = v, i``."""
+    """Tell whether a loop keeps the best seen so far: ``if v > best: best, best_i = v, i``."""
     if any(
         isinstance(it, ast.Call) and called_name(it) not in PLAIN_CALLS for it in ast.walk(loop)
     ):

@@ -108,7 +108,7 @@ def paused_us(
 
 
 def _is_known(frame: Frame, kind: WaitKind | None) -> bool:
-    """Whether it is known why a thread sleeps there, or not known where it sleeps."""
+    """Tell whether it is known why a thread sleeps there, or not known where it sleeps."""
     known = kind in FOR_OTHERS or kind in (WaitKind.LOCK, WaitKind.SLEEP)
     return known or frame.function in UNLOCATED
 
@@ -150,7 +150,7 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
 
 
 def loads_data(tree: CallTree) -> bool:
-    """Whether a process loads batches for another: one that lives too short to be seen at its work has no role of its own yet."""
+    """Tell whether a process loads batches for another: one that lives too short to be seen at its work has no role of its own yet."""
     seen = tree.with_callers(node for node, _ in tree.self_costs())
     return any(_duty(tree.frame(node)) is Duty.LOADS_DATA for node in seen)
 
@@ -175,7 +175,7 @@ def _bosses(process: Process, by_pid: Mapping[int, Process], profile: Profile) -
 
 
 def _takes_orders(activity: Activity) -> bool:
-    """Whether it sleeps until a message comes; ``get_nowait`` and the like do not wait."""
+    """Tell whether it sleeps until a message comes; ``get_nowait`` and the like do not wait."""
     tree = activity.tree
     asleep = sum(tree.total_cost(node).idle_us for node in _entries(tree, _RECEIVES))
     return asleep >= LEAST_WAITING * activity.wall_us

@@ -15,7 +15,7 @@ FORMATTERS: Final = frozenset(
 
 
 def is_eager_text(expression: ast.expr) -> bool:
-    """Whether evaluating ``expression`` formats text there and then."""
+    """Tell whether evaluating ``expression`` formats text there and then."""
     if isinstance(expression, ast.JoinedStr):
         return any(isinstance(part, ast.FormattedValue) for part in expression.values)
     if isinstance(expression, ast.BinOp):
@@ -41,7 +41,7 @@ def _is_text(expression: ast.expr) -> bool:
 
 
 def _is_concatenation(expression: ast.BinOp) -> bool:
-    """Whether text is among the operands of a chain of ``+``, and not text alone."""
+    """Tell whether text is among the operands of a chain of ``+``, and not text alone."""
     operands: list[ast.expr] = []
     pending: list[ast.expr] = [expression]
     while pending:

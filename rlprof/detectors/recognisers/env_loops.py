@@ -79,7 +79,7 @@ class EnvLoop:
     targets: frozenset[str]
     """Variables that change with the environment."""
     trains: bool
-    """Whether its body does backward passes: then each turn depends on the one before."""
+    """True if its body does backward passes: then each turn depends on the one before."""
     calls: frozenset[tuple[int, int]]
     """(line, column) of the calls that are made once for each environment, not around the loop."""
     length: int | None = None
@@ -206,7 +206,7 @@ def _trains(node: ast.AST) -> bool:
 
 
 def is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
-    """Whether the loop brings a policy for each environment: ``for env, policy in zip(...)``."""
+    """Tell whether the loop brings a policy for each environment: ``for env, policy in zip(...)``."""
     on = call.func.value if isinstance(call.func, ast.Attribute) else call.func
     if isinstance(on, ast.Subscript):
         name = getattr(on.value, "attr", getattr(on.value, "id", ""))
@@ -215,7 +215,7 @@ def is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
 
 
 def asks_a_policy(call: ast.Call) -> bool:
-    """Whether a call is of a policy, by its name, or works on tensors."""
+    """Tell whether a call is of a policy, by its name, or works on tensors."""
     if root_name(call.func) in TENSOR_MODULES:
         return called_name(call) not in _MAKES_TENSORS
     if called_name(call) in _TENSOR_METHODS:

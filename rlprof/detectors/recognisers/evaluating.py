@@ -73,7 +73,7 @@ def step_loops(text: str) -> StepLoops:
 
 
 def is_summed_up(statement: Statement, module: SourceModule) -> bool:
-    """Whether all that a statement of ``module`` assigns is read for parts of it or numbers, and not handed on as a whole:
+    """Tell whether all that a statement of ``module`` assigns is read for parts of it or numbers, and not handed on as a whole:
     ``played.numel()``, ``played["reward"].sum()``.
     """
     names = variables_assigned(*statement.expressions())
@@ -108,7 +108,7 @@ def _steps(module: SourceModule) -> Mapping[ast.AST, str]:
 
 
 def _is_step(node: ast.AST) -> bool:
-    """Whether an environment is stepped there: an optimizer's step takes nothing and gives nothing."""
+    """Tell whether an environment is stepped there: an optimizer's step takes nothing and gives nothing."""
     return (
         isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
@@ -183,7 +183,7 @@ def _resets(node: ast.AST) -> bool:
 def _evaluates(
     loop: ast.For | ast.While, before: Collection[ast.AST], steps: Collection[ast.AST]
 ) -> bool:
-    """Whether a loop plays an episode that begins ``before`` it, and learns nothing: one that repeats an action does not begin."""
+    """Tell whether a loop plays an episode that begins ``before`` it, and learns nothing: one that repeats an action does not begin."""
     seen: set[str] = set()
     for step in _own(loop):
         if step in steps and isinstance(step, ast.Assign):
@@ -200,7 +200,7 @@ def _evaluates(
 
 
 def _part(target: ast.expr, place: int) -> ast.expr:
-    """What of a step's results is at ``place``; all of them where they are not taken apart."""
+    """Return what of a step's results is at ``place``; all of them where they are not taken apart."""
     is_apart = isinstance(target, ast.Tuple) and len(target.elts) > place
     return target.elts[place] if isinstance(target, ast.Tuple) and is_apart else target
 
@@ -210,7 +210,7 @@ def _has_call(node: ast.AST) -> bool:
 
 
 def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
-    """Whether a loop keeps more of its steps than sums: items of containers, attributes, by a call that keeps, or in
+    """Tell whether a loop keeps more of its steps than sums: items of containers, attributes, by a call that keeps, or in
     what it acts on.
     """
     own = list(_own(loop))
@@ -230,7 +230,7 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
 
 
 def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool:
-    """Whether a value that rewards are worked into, as weights are, is read elsewhere in the loop: a sum of them is not."""
+    """Tell whether a value that rewards are worked into, as weights are, is read elsewhere in the loop: a sum of them is not."""
     assigned = [it for it in own if isinstance(it, ast.Assign | ast.AugAssign)]
     rewards = variables_assigned(
         *(

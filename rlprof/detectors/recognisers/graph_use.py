@@ -1,4 +1,4 @@
-"""What becomes of the graph that a network's call records: read and dropped, returned, or kept.
+"""Tell what becomes of the graph that a network's call records: read and dropped, returned, or kept.
 
 Followed by name through one function. Whatever is not sure to drop it keeps it: a list that it is
 appended to may be what ``backward`` starts from.
@@ -149,7 +149,7 @@ class _Graph:
         return True
 
     def _hands_on(self, call: ast.Call) -> bool:
-        """Whether the graph is given to something that keeps it, or differentiated.
+        """Tell whether the graph is given to something that keeps it, or differentiated.
 
         What a function is given and gives back in some form, it is taken not to keep.
         """
@@ -163,7 +163,7 @@ class _Graph:
         return isinstance(call.func, ast.Attribute) and self._holds(call.func.value)
 
     def _holds(self, expression: ast.expr) -> bool:
-        """Whether the value of ``expression`` has a part of the graph."""
+        """Tell whether the value of ``expression`` has a part of the graph."""
         match expression:
             case ast.Constant() | ast.Compare() | ast.JoinedStr():
                 return False

@@ -32,7 +32,7 @@ class Addition(NamedTuple):
     function: str
     """Qualified name; ``<module>`` at module level."""
     is_local: bool
-    """Whether the container is a function's own, and gone when that returns."""
+    """True if the container is a function's own, and gone when that returns."""
 
 
 def additions(module: SourceModule) -> list[Addition]:

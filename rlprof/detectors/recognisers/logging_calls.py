@@ -244,7 +244,7 @@ def _name_of(expression: ast.expr) -> str:
 
 
 def _is_guarded(call: _LogCall) -> bool:
-    """Whether a test of the logger's level, or the wrapper's own, decides if the statement runs at all."""
+    """Tell whether a test of the logger's level, or the wrapper's own, decides if the statement runs at all."""
     statement = call.statement
     if call.wrapper and call.wrapper.condition:
         asked = names_in([ast.parse(call.wrapper.condition, mode="eval").body])
@@ -264,7 +264,7 @@ def _is_logger(expression: ast.expr) -> bool:
 
 
 def _message_arguments(call: ast.Call) -> Sequence[ast.expr]:
-    """What a logging call is given to say; ``log`` takes the level first."""
+    """Return what a logging call is given to say; ``log`` takes the level first."""
     positional = call.args[1:] if called_name(call) == "log" and len(call.args) > 1 else call.args
     named = [
         it.value
@@ -375,7 +375,7 @@ def _wrappers(module: SourceModule, known: Wrappers) -> Iterator[Wrapper]:
 
 
 def _only_logs(body: Sequence[Statement]) -> bool:
-    """Whether a function is for its logging call: it gives nothing back and has no other sink."""
+    """Tell whether a function is for its logging call: it gives nothing back and has no other sink."""
     return (
         len(body) <= MAX_STATEMENTS
         and not _has_other_sink(body)
@@ -384,5 +384,5 @@ def _only_logs(body: Sequence[Statement]) -> bool:
 
 
 def _has_other_sink(body: Sequence[Statement]) -> bool:
-    """Whether the text goes elsewhere too, so that building it is not for the logger alone."""
+    """Tell whether the text goes elsewhere too, so that building it is not for the logger alone."""
     return any(called_name(call) in _SINKS for statement in body for call in _calls_on(statement))

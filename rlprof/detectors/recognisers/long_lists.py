@@ -1,4 +1,4 @@
-"""What goes through a whole list, or moves all of it, at each call."""
+"""Tell what goes through a whole list, or moves all of it, at each call."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class OnList(NamedTuple):
     seen: str
     """What it is done to, in words."""
     is_operator: bool
-    """Whether it is done by ``in``."""
+    """True if it is done by ``in``."""
 
 
 def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
-    """What ``statement`` does to a list that was seen to be long."""
+    """Return what ``statement`` does to a list that was seen to be long."""
     for node in statement.walk():
         if isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):

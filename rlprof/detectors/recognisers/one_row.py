@@ -24,7 +24,7 @@ class OneRow:
         self._nodes: set[int] | None = None
 
     def is_asked(self, node: int) -> bool:
-        """Whether ``node``, or what is called there, asks a network for one row, as its values tell, or works on the answer."""
+        """Tell whether ``node``, or what is called there, asks a network for one row, as its values tell, or works on the answer."""
         if self._nodes is None:
             hot = list(self._tree.hot_nodes())
             asking = list(filter(self._asks, hot))
@@ -73,7 +73,7 @@ class OneRow:
 
 
 def works_on_tensors(lines: UserLines, node: int) -> bool:
-    """Whether the user's line at ``node`` multiplies matrices or calls a tensor library."""
+    """Tell whether the user's line at ``node`` multiplies matrices or calls a tensor library."""
     frame = lines.tree.frame(node)
     statement = lines.statement(frame) if lines.is_yours(frame) else None
     return statement is not None and any(
@@ -84,7 +84,7 @@ def works_on_tensors(lines: UserLines, node: int) -> bool:
 
 
 def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Statement) -> bool:
-    """Whether a network is given a tensor without a batch; one that is given its own answer cannot have one."""
+    """Tell whether a network is given a tensor without a batch; one that is given its own answer cannot have one."""
     callee = value_of(call.func, known)
     if callee is None or not callee.is_network:
         return False
@@ -96,7 +96,7 @@ def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Sta
 
 
 def _made_of(given: ast.expr) -> ast.expr:
-    """What a tensor is made of that is given: ``torch.from_numpy(row).float()[None]`` is a ``row`` still."""
+    """Return what a tensor is made of that is given: ``torch.from_numpy(row).float()[None]`` is a ``row`` still."""
     while True:
         match given:
             case ast.Call(

@@ -112,7 +112,7 @@ class _Lines:
     def _calls(
         self, file: str, statement: Statement, module: SourceModule
     ) -> tuple[Sequence[Sink], Sequence[ast.Call]]:
-        """What the calls of a statement write, and those that write nothing and are in C."""
+        """Return what the calls of a statement write, and those that write nothing and are in C."""
         calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
         known = self._values.of(file, statement) if calls else {}
         sinks, others = [], []
@@ -174,12 +174,12 @@ def find_output(lines: UserLines, values: Values) -> Output:
 
 
 def _may_be(lines: UserLines, node: int, sink: Sink, is_saving: bool) -> bool:
-    """What is written to files once, or to save a model, is no output of the steps."""
+    """Return what is written to files once, or to save a model, is no output of the steps."""
     return sink not in ON_FILES or (not is_saving and lines.is_repeated(node))
 
 
 def _calls_a_library(lines: UserLines, frame: Frame, callers: dict[Frame, Sink]) -> _OnLine | None:
-    """What the user's line has a library write, where that is all that it is for."""
+    """Return what the user's line has a library write, where that is all that it is for."""
     statement = lines.statement(frame)
     match statement.node if statement else None:
         case ast.Expr(ast.Call()):
@@ -191,7 +191,7 @@ def _calls_a_library(lines: UserLines, frame: Frame, callers: dict[Frame, Sink])
 
 
 def _is_for_output(frame: Frame) -> bool:
-    """Whether a call on an output line is there to make its text or bytes, and no work of its own."""
+    """Tell whether a call on an output line is there to make its text or bytes, and no work of its own."""
     if last_name(frame.function) in _TEXT_METHODS or frame.function == GC_FUNCTION:
         return True
     return origin(frame) is Origin.STDLIB or _is_text_library(frame.file)
@@ -230,7 +230,7 @@ def emitting_nodes(tree: CallTree) -> frozenset[int]:
 
 @lru_cache(maxsize=4096)
 def is_logging_file(file: str) -> bool:
-    """Whether ``file`` is of a logging package: a project's own ``logging/`` is none."""
+    """Tell whether ``file`` is of a logging package: a project's own ``logging/`` is none."""
     match origin_of_file(file):
         case Origin.STDLIB:
             return bool(_STDLIB_LOGGING.search(file))
@@ -241,7 +241,7 @@ def is_logging_file(file: str) -> bool:
 
 
 def _emits(frame: Frame) -> bool:
-    """Whether the frame is only there for a record that is wanted."""
+    """Tell whether the frame is only there for a record that is wanted."""
     if not is_logging_file(frame.file):
         return False
     if origin(frame) is Origin.LIBRARY:

@@ -73,7 +73,7 @@ def find_publishing(profile: Profile) -> Publishing:
 
 
 def _sends_mostly(activity: Activity, lines: Mapping[str, frozenset[int]]) -> bool:
-    """Whether most of the time that the thread puts into queues is for weights.
+    """Tell whether most of the time that the thread puts into queues is for weights.
 
     A put takes microseconds: where none was seen at all, the lines that copy and send weights say enough.
     """
@@ -165,7 +165,7 @@ def publishing_lines(text: str) -> Mapping[int, str]:
 
 
 def _names_it(statement: Statement) -> bool:
-    """Whether the function around it is there for passing weights on."""
+    """Tell whether the function around it is there for passing weights on."""
     name = statement.function.node.name if statement.function else ""
     return bool(
         re.search(

@@ -45,11 +45,11 @@ class RecordedGraphs:
         return self._tree.topmost(asks_network)
 
     def are_off(self, node: int) -> bool:
-        """Whether ``node`` is torch's own frame that switches gradients off for what it calls."""
+        """Tell whether ``node`` is torch's own frame that switches gradients off for what it calls."""
         return bool(_NO_GRAD.search(self._tree.frame(node).file))
 
     def may_be_off(self, node: int) -> bool:
-        """Whether the code of ``node`` switches gradients off for what it calls, or may do so.
+        """Tell whether the code of ``node`` switches gradients off for what it calls, or may do so.
 
         A ``with`` leaves no frame of its own, so only the source can tell that there is none.
         """

@@ -34,7 +34,7 @@ def running_sums(text: str) -> Mapping[int, RunningSum]:
 
 
 def _summed(loop: ast.For) -> str:
-    """What the loop goes through until a sum of its items reaches something; empty for other loops."""
+    """Return what the loop goes through until a sum of its items reaches something; empty for other loops."""
     calls = {called_name(it) for it in ast.walk(loop) if isinstance(it, ast.Call)}
     if not calls <= PLAIN_CALLS - {"append"} or not all(map(_is_plain, loop.body)):
         return ""
@@ -58,7 +58,7 @@ def _summed(loop: ast.For) -> str:
 
 
 def _is_plain(statement: ast.stmt) -> bool:
-    """Whether it does nothing but reckon with variables, or end the loop."""
+    """Tell whether it does nothing but reckon with variables, or end the loop."""
     match statement:
         case ast.Assign(targets=targets):
             return all(isinstance(it, ast.Name) for it in targets)

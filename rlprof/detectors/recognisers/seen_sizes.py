@@ -28,7 +28,7 @@ class SeenSizes(NamedTuple):
     """Last names of those that were given one number or a few."""
     large: frozenset[str]
     is_whole: bool
-    """Whether nothing else is called."""
+    """True if nothing else is called."""
 
 
 def calls_by_size(

@@ -95,7 +95,7 @@ class SmallCalls:
     likely: frozenset[str]
     """Last names of those that are, unless what came from outside was a large array."""
     is_whole: bool
-    """Whether nothing else is called on its lines but what costs next to nothing."""
+    """True if nothing else is called on its lines but what costs next to nothing."""
 
 
 ARITHMETIC: Final = "arithmetic"
@@ -150,7 +150,7 @@ def _small_calls(statement: Statement, sizes: Mapping[str, str]) -> SmallCalls |
 
 
 def _is_few(node: ast.AST, sizes: Mapping[str, str]) -> bool:
-    """Whether ``node`` is an operation on a small array of the object's own."""
+    """Tell whether ``node`` is an operation on a small array of the object's own."""
     return isinstance(node, ast.BinOp) and any(
         isinstance(side, ast.Attribute) and _size(side, sizes) == _Size.FEW
         for side in (node.left, node.right)
@@ -168,7 +168,7 @@ def _size_of_arguments(call: ast.Call, sizes: Mapping[str, str]) -> str:
 
 
 def _draws_one(call: ast.Call, sizes: Mapping[str, str]) -> bool:
-    """Whether one number is drawn, not an array of them."""
+    """Tell whether one number is drawn, not an array of them."""
     name = called_name(call)
     if any(it.arg == "size" for it in call.keywords):
         return False
@@ -202,7 +202,7 @@ def _size(expression: ast.expr, sizes: Mapping[str, str]) -> str:
 
 
 def _looks_like_a_number(expression: ast.expr, sizes: Mapping[str, str]) -> bool:
-    """Whether ``expression`` is a number, an item by a constant index, or arithmetic with such."""
+    """Tell whether ``expression`` is a number, an item by a constant index, or arithmetic with such."""
     if isinstance(expression, ast.BinOp):
         return all(_looks_like_a_number(it, sizes) for it in (expression.left, expression.right))
     if isinstance(expression, ast.UnaryOp):

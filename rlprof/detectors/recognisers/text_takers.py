@@ -71,7 +71,7 @@ class Wrappers:
         self._names.update(function.node.name for function in functions)
 
     def add(self, file: str, wrapper: Wrapper) -> bool:
-        """Whether it is new."""
+        """Tell whether it is new."""
         known = self._by_file[file]
         for index, (function, old) in enumerate(known):
             if function is wrapper.function and old is None:
@@ -81,7 +81,7 @@ class Wrappers:
         return False
 
     def defines(self, name: str) -> bool:
-        """Whether a function of the run's files is called so, wrapper or not."""
+        """Tell whether a function of the run's files is called so, wrapper or not."""
         return name in self._names
 
     def of(self, call: ast.Call, called: Callee) -> Wrapper | None:
@@ -149,7 +149,7 @@ def _uses(name: str, function: Function, body: Sequence[Statement]) -> list[Stat
 
 
 def _is_a_switch(test: ast.expr, parameters: set[str]) -> bool:
-    """Whether nothing that differs from call to call decides: neither what is given nor what is called."""
+    """Tell whether nothing that differs from call to call decides: neither what is given nor what is called."""
     return not any(
         isinstance(node, ast.Call)
         or (isinstance(node, ast.Name) and node.id in parameters - {"self", "cls"})

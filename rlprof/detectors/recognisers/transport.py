@@ -1,4 +1,4 @@
-"""Which nodes of the call tree carry data from one process to another."""
+"""Tell which nodes of the call tree carry data from one process to another."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def most_transport_us(counts: Mapping[str, float]) -> float:
 
 
 def serves_queues(frame: Frame) -> bool:
-    """Whether ``frame`` is the loop of a thread that sends for its process: a queue's, a sharer's."""
+    """Tell whether ``frame`` is the loop of a thread that sends for its process: a queue's, a sharer's."""
     file = frame.file.replace("\\", "/")
     function = frame.function.rpartition(".")[2]
     return (file.endswith("multiprocessing/queues.py") and function == "_feed") or (

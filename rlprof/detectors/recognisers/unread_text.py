@@ -56,7 +56,7 @@ def _texts(value: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_left(name: str, function: Function, body: Sequence[Statement], results: _Results) -> bool:
-    """Whether the variable is never read, or only to be returned to callers that drop it."""
+    """Tell whether the variable is never read, or only to be returned to callers that drop it."""
     reads = sum(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
         for node in ast.walk(function.node)
@@ -102,7 +102,7 @@ class _Results:
                     self._uses[called_name(call)].append((_target(statement.node, call), read))
 
     def are_dropped(self, function: Function, position: int, count: int) -> bool:
-        """Whether somebody calls the function, and nobody reads that part of its result."""
+        """Tell whether somebody calls the function, and nobody reads that part of its result."""
         uses = self._uses.get(function.node.name, ())
         return bool(uses) and all(_drops(target, read, position, count) for target, read in uses)
 

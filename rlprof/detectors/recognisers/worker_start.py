@@ -1,4 +1,4 @@
-"""What starting workers takes: imports in them, and processes made again and again."""
+"""Tell what starting workers takes: imports in them, and processes made again and again."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def worker_start(profile: Profile) -> WorkerStart:
 
 
 def is_heavy(start: WorkerStart, profile: Profile) -> bool:
-    """Whether imports in workers are worth a finding of their own."""
+    """Tell whether imports in workers are worth a finding of their own."""
     wall = profile.run.wall_us
     if not wall or start.us < MIN_US:
         return False
@@ -92,7 +92,7 @@ def is_heavy(start: WorkerStart, profile: Profile) -> bool:
 
 
 def seen_to_its_end(profile: Profile) -> bool:
-    """Whether the training was recorded whole: else the share of start-up in it is not known."""
+    """Tell whether the training was recorded whole: else the share of start-up in it is not known."""
     run = profile.run
     stopped = any(note.slug == STOPPED_NOTE for note in profile.notes)
     return run.complete and run.exit_code is not None and not stopped
@@ -139,7 +139,7 @@ def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int
 
 
 def _gets_ready(frame: Frame, caller_does: bool) -> bool:
-    """Whether it is under an import, or under ``spawn_main`` and not yet in its target."""
+    """Tell whether it is under an import, or under ``spawn_main`` and not yet in its target."""
     entry = _entry(frame)
     return entry == _PREPARES or is_import_machinery(frame) or (caller_does and entry != _RUNS)
 
@@ -204,7 +204,7 @@ def _is_one_of(frame: Frame, functions: Collection[str]) -> bool:
 
 
 def runs_in_worker(node: int, tree: CallTree, known: dict[int, bool]) -> bool:
-    """Whether a worker is past its start at ``node``: neither forked nor spawned just now.
+    """Tell whether a worker is past its start at ``node``: neither forked nor spawned just now.
 
     Stacks that do not reach up to where ``multiprocessing`` began are the worker's own work.
     ``known`` keeps the answers; all trees of a profile may share it.

@@ -49,7 +49,7 @@ def check_folder() -> Iterator[Path]:
 
 
 def has_our_name(folder: Path) -> bool:
-    """Whether it is called as the folder of a check."""
+    """Tell whether it is called as the folder of a check."""
     return _NAME.fullmatch(folder.name) is not None
 
 

@@ -16,7 +16,7 @@ from rlprof.report import wording
 
 class ImportedFiles(NamedTuple):
     is_told: bool
-    """Whether any process told: one that ignores the agent, or is ended from outside, does not."""
+    """True if any process told: one that ignores the agent, or is ended from outside, does not."""
     own: int
     """How many lie in the side's own working tree."""
     of_other: tuple[Path, ...]
@@ -28,7 +28,7 @@ class ImportedFiles(NamedTuple):
 
 
 def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) -> ImportedFiles:
-    """What agents told in ``folder`` of a run in ``checkout``.
+    """Return what agents told in ``folder`` of a run in ``checkout``.
 
     ``named`` are files that the command names. What lies in the other tree alone is shared if git does not
     track it, as a virtual environment, or if the command names it. Raises :class:`MeasureError` when git fails.
@@ -154,7 +154,7 @@ class Copy(NamedTuple):
 
     @property
     def is_evident(self) -> bool:
-        """Whether it surely is one: another project's package may have the same name."""
+        """True if it surely is one: another project's package may have the same name."""
         return bool(self.content.strip()) and self.content in (self.own, self.other)
 
     @property

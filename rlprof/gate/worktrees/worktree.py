@@ -47,7 +47,7 @@ class Repository:
     head: str
     """Commit that the working tree is based on."""
     is_dirty: bool
-    """Whether the working tree differs from that commit, untracked files aside."""
+    """True if the working tree differs from that commit, untracked files aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def worktree_of(repository: Repository, parent: Path) -> Iterator[Worktree]:
 
 
 def _has_pointers(root: Path) -> bool:
-    """Whether large files of head were left on their server: then base must not have them either."""
+    """Tell whether large files of head were left on their server: then base must not have them either."""
     listed = git(root, "ls-files", "-z", "--", ":(attr:filter=lfs)").out.split("\0")
     return any(_start_of(root / it) == _POINTER for it in listed[:_FEW] if it)
 
@@ -181,7 +181,7 @@ def _fetch_submodules(place: Path, repository: Repository) -> None:
 
 
 def _submodules(root: Path) -> dict[str, bool]:
-    """Whether each is checked out, by its path."""
+    """Tell whether each is checked out, by its path."""
     listed = git(root, "ls-files", "-z", "--stage").out.split("\0")
     paths = [it.partition("\t")[2] for it in listed if it.startswith(_LINK_TO_A_COMMIT)]
     return {path: (root / path / ".git").exists() for path in paths}
@@ -222,7 +222,7 @@ def prepare(
 
 
 def _why(text: str) -> str:
-    """What git complains of: its own first complaint, and not what follows from it."""
+    """Return what git complains of: its own first complaint, and not what follows from it."""
     lines = text.splitlines() or ["git gave no reason"]
     return next((it for it in lines if it.startswith(("fatal:", "error:"))), lines[-1]).strip()
 

@@ -1,1 +1,1 @@
-"""What GPUs do while a run is recorded, by the libraries that their drivers bring."""
+"""Tell what GPUs do while a run is recorded, by the libraries that their drivers bring."""

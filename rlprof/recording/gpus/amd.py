@@ -126,7 +126,7 @@ class AmdGpus:
         return self._ask(self._smi.amdsmi_get_clock_info, handle, self._smi.AmdSmiClkType.GFX)
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What ``function`` tells; None where this GPU or driver does not tell it."""
+        """Return what ``function`` tells; None where this GPU or driver does not tell it."""
         try:
             return function(*arguments)
         except self._smi.AmdSmiException:

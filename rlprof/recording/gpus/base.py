@@ -1,4 +1,4 @@
-"""What is asked of a GPU, whoever made it."""
+"""Tell what is asked of a GPU, whoever made it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GpuFacts:
     power_limit_w: float | None = None
 
     def texts(self) -> dict[str, str]:
-        """What is known of it, by name."""
+        """Return what is known of it, by name."""
         told = {
             "name": self.name,
             "memory_bytes": self.memory_bytes,

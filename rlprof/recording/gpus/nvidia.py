@@ -135,7 +135,7 @@ class NvidiaGpus:
             yield names.GPU_THROTTLED_BY_POWER, float(reasons & _BY_POWER != 0)
 
     def _try(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What ``function`` tells; None where this GPU or driver does not tell it.
+        """Return what ``function`` tells; None where this GPU or driver does not tell it.
 
         Raises ``NVMLError`` when the GPU is gone: nothing more will be told.
         """

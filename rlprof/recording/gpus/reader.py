@@ -75,7 +75,7 @@ class GpuReader:
         self._again_us = 0
 
     def facts(self) -> dict[str, str]:
-        """What is known of the GPUs and their driver, as texts for the facts of the host."""
+        """Return what is known of the GPUs and their driver, as texts for the facts of the host."""
         texts = {"gpu_driver": self._library.driver}
         for index in sorted(self._longest_ago):
             for name, text in self._library.gpus[index].texts().items():

@@ -1,4 +1,4 @@
-"""Which GPUs a program may use, by the environment that it is started with."""
+"""Tell which GPUs a program may use, by the environment that it is started with."""
 
 from __future__ import annotations
 

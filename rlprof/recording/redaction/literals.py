@@ -163,7 +163,7 @@ def _random_within(words: str, before: str) -> Iterator[Span]:
 
 
 def _hidden_by_patterns(text: str) -> str:
-    """What is found without knowing where strings begin and end: of a text that this Python cannot read."""
+    """Return what is found without knowing where strings begin and end: of a text that this Python cannot read."""
     text = _LONG_LINE.sub(lambda line: _filled(line.group()), text)
     text = PRIVATE_KEY.sub(_hidden, _PASSWORD.sub(_hidden, _GIVEN.sub(_hidden_if_secret, text)))
     return _STRING.sub(_without_secrets, text)

@@ -21,7 +21,7 @@ class ShellWord(NamedTuple):
     text: str
     """Without its quotes."""
     is_document: bool = False
-    """Whether it is a here-document, which has no quotes."""
+    """True if it is a here-document, which has no quotes."""
 
 
 class ShellLineFinder:

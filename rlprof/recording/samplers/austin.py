@@ -105,9 +105,9 @@ class AustinProcess:
         self.reader = austin.new_reader()
         self.has_samples = False
         self.is_over = False
-        """Whether its output has ended; the reader may still hold some of it."""
+        """True if its output has ended; the reader may still hold some of it."""
         self.is_resting = False
-        """Whether it is stopped between two looks."""
+        """True if it is stopped between two looks."""
         self._failure: str | None = None
         """Why its output could not be read."""
         # On a terminal austin flushes each line at once; into a pipe it would hold 4 KiB back,

@@ -48,7 +48,7 @@ class StackReader(Protocol):
         ...
 
     def has_times(self) -> bool:
-        """Whether there is something to drain."""
+        """Tell whether there is something to drain."""
         ...
 
     def drain(self) -> dict[Hashable, ClockTime]:

@@ -1,4 +1,4 @@
-"""What is of the whole run: its phases, findings and counters; and the life of each process."""
+"""Tell what is of the whole run: its phases, findings and counters; and the life of each process."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _LONGEST_TEXT: Final = 1_000
 
 
 def carried(styles: Iterable[str], scripts: Sequence[str]) -> View:
-    """What every template takes: ``styles``, by the names of assets, ``scripts``, and their policy."""
+    """Return what every template takes: ``styles``, by the names of assets, ``scripts``, and their policy."""
     sheet = "\n".join(asset(name) for name in styles)
     return {
         "policy": Markup(policy(scripts, sheet)),
@@ -35,7 +35,7 @@ def carried(styles: Iterable[str], scripts: Sequence[str]) -> View:
 
 
 def policy(scripts: Iterable[str], styles: str) -> str:
-    """What the page may load and run: nothing but what is in it, as it is now."""
+    """Return what the page may load and run: nothing but what is in it, as it is now."""
     allowed = " ".join(_hash(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_hash(styles)}; img-src data:; "

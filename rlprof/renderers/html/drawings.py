@@ -40,7 +40,7 @@ def bar(parts: Iterable[Part], look: str) -> Markup:
 
 
 def price_bar(share: Range) -> Markup:
-    """What is saved for sure, what may be saved, and what stays."""
+    """Return what is saved for sure, what may be saved, and what stays."""
     low, high = _clip(share.low), _clip(max(share.low, share.high))
     return bar(
         (Part(0, 1, "rest"), Part(0, high, "maybe"), Part(0, low, "sure")),

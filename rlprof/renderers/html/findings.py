@@ -96,7 +96,7 @@ def _view(priced: PricedFinding, report: Report) -> View:
 
 
 def _has_frames(priced: PricedFinding, report: Report) -> bool:
-    """Whether its places in the call tree are known: then the flamegraph can show them."""
+    """Tell whether its places in the call tree are known: then the flamegraph can show them."""
     detail = report.detail
     return detail is not None and any(rank == priced.rank for rank, _ in detail.finding_nodes)
 

@@ -119,7 +119,7 @@ def _head_facts(report: Report) -> list[str]:
 
 
 def _unseen(report: Report) -> list[str]:
-    """What the reader has to know before believing the rest."""
+    """Return what the reader has to know before believing the rest."""
     rows = report.processes
     missed = len(wording.missed(report))
     lines = []

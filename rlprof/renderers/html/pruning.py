@@ -29,7 +29,7 @@ class KeptNode(NamedTuple):
     parent: int
     frame: Frame
     importing: bool
-    """Whether its time belongs to an import, as ``profile/fold.py`` tells."""
+    """True if its time belongs to an import, as ``profile/fold.py`` tells."""
 
 
 class Cells(NamedTuple):

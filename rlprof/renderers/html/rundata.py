@@ -1,4 +1,4 @@
-"""What a page's scripts draw from, packed small. ``flamegraph_assets/rundata.js`` is the other half.
+"""Tell what a page's scripts draw from, packed small. ``flamegraph_assets/rundata.js`` is the other half.
 
 Base64 of gzip of: the length of the head (4 bytes, little-endian), the head (JSON), and the bytes
 of all columns that it lists. A column is whole numbers of up to 4 bytes, the lowest bytes of all its

@@ -1,4 +1,4 @@
-"""What a page shows of torch: windows of its profiler, the heaviest operations, and reads of tensors."""
+"""Tell what a page shows of torch: windows of its profiler, the heaviest operations, and reads of tensors."""
 
 from __future__ import annotations
 

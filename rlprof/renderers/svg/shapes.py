@@ -43,7 +43,7 @@ class Change(NamedTuple):
     noise: float
     """Half-width of what is noise, in the same unit."""
     is_clear: bool
-    """Whether it is more than noise: rounded figures cannot tell."""
+    """True if it is more than noise: rounded figures cannot tell."""
     words: str = ""
     """What the tooltip says in place of the box's times."""
 

@@ -127,7 +127,7 @@ def rate_range(sps: Interval) -> str:
 
 
 def of_what(priced: PricedFinding) -> str:
-    """What the saved share is a share of."""
+    """Return what the saved share is a share of."""
     return "the run" if priced.finding.phase is PhaseKind.START_UP else "steady time"
 
 
@@ -137,7 +137,7 @@ def seconds_saved(priced: PricedFinding) -> str:
 
 
 def price_of_seen(priced: PricedFinding) -> str:
-    """What a finding that is not worth a place in the list would save."""
+    """Return what a finding that is not worth a place in the list would save."""
     most = priced.saved_share.high
     counted_in = "" if priced.counted_in is None else f"counted in finding {priced.counted_in}"
     if most < units.LEAST_PERCENT:
@@ -172,7 +172,7 @@ def all_known(report: Report) -> list[PricedFinding]:
 
 
 def is_spread_out(priced: PricedFinding) -> bool:
-    """Whether no one line has most of what the finding is about."""
+    """Tell whether no one line has most of what the finding is about."""
     found = priced.finding
     return bool(found.locations) and found.locations[0].share < _ONE_LINE * found.seen_share
 
@@ -185,7 +185,7 @@ def share_of_spot(priced: PricedFinding) -> str:
 
 
 def facts_of_spot(priced: PricedFinding, report: Report) -> list[str]:
-    """What is known of a hot spot besides its share, and the rate that no change of it can exceed."""
+    """Return what is known of a hot spot besides its share, and the rate that no change of it can exceed."""
     facts = [printable(fact) for fact in priced.finding.evidence[1:]]
     if priced.sps_after is not None:
         most = rate(priced.sps_after.high)
@@ -287,7 +287,7 @@ def _drift(throughput: Throughput) -> str:
 
 
 def advice(report: Report) -> str:
-    """What to do first, in one sentence; or that there is nothing, and by which measure."""
+    """Return what to do first, in one sentence; or that there is nothing, and by which measure."""
     if report.crash is not None and report.crash.before_steady:
         return NO_ADVICE
     known = known_causes(report)
@@ -306,7 +306,7 @@ def advice(report: Report) -> str:
 
 
 def verdict(report: Report) -> str:
-    """What the run is bound by, and how much faster the first fixes make it, in one sentence."""
+    """Return what the run is bound by, and how much faster the first fixes make it, in one sentence."""
     bound = f"bound by {printable(report.bound.text)}" if report.bound.text else ""
     gain = first_gain(report)
     if gain:

@@ -21,7 +21,7 @@ def bad_end(report: Report) -> str:
 
 
 def _lasts(report: Report) -> bool:
-    """Whether the hang lasted as long as the recording."""
+    """Tell whether the hang lasted as long as the recording."""
     assert report.hang is not None
     return not any(phase.start_us >= report.hang.end_us for phase in report.phases)
 

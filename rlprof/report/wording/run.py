@@ -133,7 +133,7 @@ def _cpu(resources: Resources) -> str:
 
 
 def _gpu(gpu: GpuUse) -> str:
-    """What is known of it, in the order in which it is asked about."""
+    """Return what is known of it, in the order in which it is asked about."""
     parts = []
     if gpu.utilisation is not None:
         parts.append(f"some kernel ran for {wording.percent(gpu.utilisation)} of the steady phase")
@@ -225,7 +225,7 @@ def waits_for_cores(report: Report) -> bool:
 
 
 def about_the_parts(report: Report) -> str:
-    """What the shares of the parts are of, where nobody would guess it; empty else."""
+    """Return what the shares of the parts are of, where nobody would guess it; empty else."""
     if not waits_for_cores(report):
         return ""
     full = report.resources is not None and report.resources.saturated

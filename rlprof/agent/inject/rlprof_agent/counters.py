@@ -46,7 +46,7 @@ class Counter:
         self.others: set[int] = set()
         """Further threads that are."""
         self.is_elsewhere = False
-        """Whether objects are called in other threads than the first, of which nobody takes stacks."""
+        """True if objects are called in other threads than the first, of which nobody takes stacks."""
         self.calls = [0]
         """All calls, with those inside of others."""
         self.sizes: dict[int, int] = {}
@@ -72,7 +72,7 @@ class Counter:
             self.owner = 0
 
     def size_of(self, owner: Any) -> int:
-        """What a call of ``owner`` counts for."""
+        """Return what a call of ``owner`` counts for."""
         size = self.sizes.get(id(owner))
         return self.measure(owner) if size is None else size
 

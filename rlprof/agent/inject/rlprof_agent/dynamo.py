@@ -52,7 +52,7 @@ def count_compiles() -> None:
 
 
 def is_compiling() -> bool:
-    """Whether a thread of this process compiles now, as far as torch tells."""
+    """Tell whether a thread of this process compiles now, as far as torch tells."""
     return _is_compiling
 
 

@@ -1,4 +1,4 @@
-"""Which forks are for what."""
+"""Tell which forks are for what."""
 
 from __future__ import annotations
 

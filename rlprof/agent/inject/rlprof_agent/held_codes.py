@@ -25,7 +25,7 @@ class HeldCodes:
 
     @property
     def are_too_many(self) -> bool:
-        """Whether to :meth:`clear` them, and with them all that is known by their numbers."""
+        """True if to :meth:`clear` them, and with them all that is known by their numbers."""
         return len(self._codes) >= MOST_CODES or self._bytes >= MOST_BYTES
 
     def hold(self, code: CodeType) -> None:

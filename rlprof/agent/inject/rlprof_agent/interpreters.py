@@ -1,10 +1,10 @@
-"""Which interpreter of the process this is: the recorder knows one agent in each process."""
+"""Tell which interpreter of the process this is: the recorder knows one agent in each process."""
 
 from __future__ import annotations
 
 
 def is_main() -> bool:
-    """Whether it is the one that the process began with. Raises ImportError without ctypes."""
+    """Tell whether it is the one that the process began with. Raises ImportError without ctypes."""
     import ctypes
 
     # Not ``ctypes.pythonapi``, whose functions are the program's to declare.

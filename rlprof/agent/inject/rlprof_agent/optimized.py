@@ -20,7 +20,7 @@ _noted: dict[int, tuple[Any, tuple[int, ...]]] = {}
 """Optimizers by identity, each with a weak reference and the parameters it had in short."""
 
 _unknown = [False]
-"""Whether an optimizer keeps its parameters in a way of its own."""
+"""True if an optimizer keeps its parameters in a way of its own."""
 
 
 def note(optimizer: Any) -> None:
@@ -53,10 +53,10 @@ def _lists_of(groups: Any) -> Optional[list[list[Any]]]:
 
 
 def are_known() -> bool:
-    """Whether an optimizer has stepped, and all that were moved could be kept."""
+    """Tell whether an optimizer has stepped, and all that were moved could be kept."""
     return 0 < len(_parameters) <= _MOST and not _unknown[0]
 
 
 def moves(parameter: Any) -> bool:
-    """Whether an optimizer has moved ``parameter``, or another that was in its place."""
+    """Tell whether an optimizer has moved ``parameter``, or another that was in its place."""
     return id(parameter) in _parameters

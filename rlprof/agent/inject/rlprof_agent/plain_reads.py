@@ -60,7 +60,7 @@ def is_made_by_a_program(kind: type) -> bool:
 
 
 def in_classes(kind: type, name: str) -> Any:
-    """What ``kind`` or its bases define by ``name``, or ``MISSING``."""
+    """Return what ``kind`` or its bases define by ``name``, or ``MISSING``."""
     for each in classes_of(kind):
         members = names_of(each)
         if name in members:

@@ -92,7 +92,7 @@ class StackProbe:
         self.windows: Optional[TorchWindows] = None
         """Those of torch's profiler in this process, which end in time by these looks."""
         self._saw_torch = False
-        """Whether a module of torch was seen at work."""
+        """True if a module of torch was seen at work."""
         self._gc_cell = mailbox.counter("gc_collections")
         # Those of the parent, in a forked child.
         self._gc_before = _full_collections()
@@ -121,7 +121,7 @@ class StackProbe:
 
     @property
     def holds_signal(self) -> bool:
-        """Whether SIGURG is the probe's, even while it pauses."""
+        """True if SIGURG is the probe's, even while it pauses."""
         return self._timer is not None
 
     def hush(self) -> None:
@@ -370,7 +370,7 @@ def is_blocked() -> bool:
 
 
 def _has_not_begun(frame: FrameType) -> bool:
-    """Whether ``frame`` is at the entry of a function, where Python runs signal handlers before the first line."""
+    """Tell whether ``frame`` is at the entry of a function, where Python runs signal handlers before the first line."""
     code = frame.f_code
     if code.co_flags & _RESUMES or frame.f_back is None:
         return False

@@ -29,7 +29,7 @@ def another_profiler_is_on() -> bool:
 
 
 def is_bad_moment() -> bool:
-    """Whether the program records a CUDA graph: starting or stopping a profiler would spoil it."""
+    """Tell whether the program records a CUDA graph: starting or stopping a profiler would spoil it."""
     cuda = _torch().cuda
     return bool(cuda.is_initialized() and cuda.is_current_stream_capturing())
 
@@ -179,7 +179,7 @@ def _prepare(profile: Any) -> None:
 
 
 def _tell_torch_of_the_end() -> None:
-    """What torch does itself right after it has stopped, unless it is interrupted there."""
+    """Return what torch does itself right after it has stopped, unless it is interrupted there."""
     tell = getattr(sys.modules["torch.autograd.profiler"], "_run_on_profiler_stop", None)
     if tell is not None:
         tell()
@@ -191,13 +191,13 @@ def _torch() -> Any:
 
 
 def _nobody_traces() -> bool:
-    """Whether stacks can be had without taking a profile function of the program's away."""
+    """Tell whether stacks can be had without taking a profile function of the program's away."""
     threading: Any = sys.modules.get("threading")
     return sys.getprofile() is None and getattr(threading, "_profile_hook", None) is None
 
 
 def one_window_only() -> bool:
-    """Whether a second start of the CUDA profiler may crash the program: with CUDA graphs it does
+    """Tell whether a second start of the CUDA profiler may crash the program: with CUDA graphs it does
     before CUDA 12.6 (a note in torch's own profiler names it).
     """
     torch = _torch()

@@ -70,7 +70,7 @@ class OpenRanges:
             self._enter = self._exit = None
 
     def are_all(self, trace: int) -> bool:
-        """Whether no others were open at the end of the ``trace``, a descriptor."""
+        """Tell whether no others were open at the end of the ``trace``, a descriptor."""
         return _count(trace, _NO_END) <= len(self._open)
 
 

@@ -83,7 +83,7 @@ class TorchWindows:
         self._is_granted = False
         self._is_stopped = False
         self._has_looked = False
-        """Whether a window was due before."""
+        """True if a window was due before."""
         # Never waited for: the probe's handler may come while its own thread is in here.
         self._lock = _thread.allocate_lock()
         self._set_state(layout.TORCH_WATCHED)

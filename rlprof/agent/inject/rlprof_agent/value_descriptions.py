@@ -1,4 +1,4 @@
-"""What is told of a value: its type, size, elements and origin. Nothing of it is kept, and nothing of the program is called.
+"""Tell what is told of a value: its type, size, elements and origin. Nothing of it is kept, and nothing of the program is called.
 
 A description is fields ``name=value``; what is first in a container has its own as ``first.name=value``.
 """
@@ -86,12 +86,12 @@ def described(value: Any, prefix: str = "") -> list[str]:
 
 
 def _is_standard(value: Any) -> bool:
-    """Whether it is the stream that a terminal shows."""
+    """Tell whether it is the stream that a terminal shows."""
     return value is not None and (value is sys.stdout or value is sys.stderr)
 
 
 def _elements(container: Any, kind: type) -> list[str]:
-    """What its first element is, and whether the next few are of the same type."""
+    """Return what its first element is, and whether the next few are of the same type."""
     elements = iter(container.values() if kind is dict else container)
     first = next(elements)
     for _ in range(_MOST_ELEMENTS):
@@ -125,7 +125,7 @@ def _reads_its_name_in_c(kind: type) -> bool:
 
 
 def _object(value: Any, kind: type, prefix: str) -> list[str]:
-    """What its class is; of a network, but for one within a container, also how it learns."""
+    """Return what its class is; of a network, but for one within a container, also how it learns."""
     fields = _origin(kind, prefix)
     if fields and not prefix and "torch.nn.modules.module.Module" in fields[0]:
         fields += _learning(value)
@@ -170,7 +170,7 @@ def _learning(network: Any) -> list[str]:
 
 
 def function_fields(value: Any, prefix: str = "") -> list[str]:
-    """Which function it is, and where it is defined."""
+    """Return which function it is, and where it is defined."""
     if type(value) is staticmethod or type(value) is classmethod:
         value = value.__func__
     value = _uncounted(value)
@@ -207,7 +207,7 @@ def _builtin(value: Any) -> str:
 
 
 def _origin(kind: type, prefix: str) -> list[str]:
-    """What a class is derived from, and the file that it is of."""
+    """Return what a class is derived from, and the file that it is of."""
     bases = [name_of(each) for each in classes_of(kind)[1:-1][:_MOST_BASES]]
     fields = ["bases=" + ",".join(bases)] if bases else []
     name = module_of(kind)

@@ -55,7 +55,7 @@ _READS_ITSELF = _READS_FRAMES.union(
 
 _CO_OPTIMIZED = 1
 _KEEPS_SNAPSHOT = sys.version_info < (3, 13)
-"""Whether ``f_locals`` of a function stays in its frame, and with it every value, until the next one."""
+"""True if ``f_locals`` of a function stays in its frame, and with it every value, until the next one."""
 
 _MOST_KEYS = 1_000
 """Of a dictionary that is looked up in, each of which takes some 20 ns to check."""
@@ -68,7 +68,7 @@ _MOST_AT_ONCE = 4
 
 
 def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
-    """Whether neither the code of ``frame`` nor what it is in the middle of has hold of its locals."""
+    """Tell whether neither the code of ``frame`` nor what it is in the middle of has hold of its locals."""
     if not _READS_ITSELF.isdisjoint(frame.f_code.co_names):
         return False
     if not frame.f_code.co_flags & _CO_OPTIMIZED:
@@ -83,7 +83,7 @@ def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
 
 
 def look(frame: FrameType, paths: str) -> str:
-    """What ``paths`` lead to in ``frame``, as descriptions in their order."""
+    """Return what ``paths`` lead to in ``frame``, as descriptions in their order."""
     names = frame.f_locals
     try:
         return LINE.join([_followed(path.split(PART), names, frame) for path in paths.split(LINE)])
@@ -135,7 +135,7 @@ def _item(container: Any, step: str) -> Any:
 
 
 def _has_plain_keys(mapping: dict[Any, Any]) -> bool:
-    """Whether no key's own ``==`` would be asked."""
+    """Tell whether no key's own ``==`` would be asked."""
     if len(mapping) > _MOST_KEYS:
         return False
     return all(type(key) is str or type(key) is int for key in mapping)
@@ -178,7 +178,7 @@ class ValueLooks:
 
     @property
     def are_due(self) -> bool:
-        """Whether there is something to look for, or to tell."""
+        """True if there is something to look for, or to tell."""
         return bool(self.wanted or self._counted)
 
     def hear(self, resets: int) -> None:

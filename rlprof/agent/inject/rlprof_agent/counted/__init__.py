@@ -1,4 +1,4 @@
-"""What is counted without touching the script: one file per family of libraries.
+"""Tell what is counted without touching the script: one file per family of libraries.
 
 Such a file has a function ``count(module)`` for each module that it takes an interest in; it is
 called right after that module was imported. ``WATCHED`` names them all, so that a process which

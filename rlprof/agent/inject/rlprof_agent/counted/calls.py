@@ -105,7 +105,7 @@ def of_counting(code: CodeType) -> CodeType:
 
 
 def is_of_a_module(function: Any) -> bool:
-    """Whether nothing but its module is held with it: others may be of classes that a program makes anew each time."""
+    """Tell whether nothing but its module is held with it: others may be of classes that a program makes anew each time."""
     if type(function) is not FunctionType or function.__closure__ is not None:
         return False
     module = sys.modules.get(function.__module__)
@@ -124,7 +124,7 @@ def counter_of(function: Any) -> Any:
 
 
 def original_of(function: Any) -> Any:
-    """What it stands for."""
+    """Return what it stands for."""
     return _closed_over(function, "original")
 
 

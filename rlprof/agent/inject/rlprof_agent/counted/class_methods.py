@@ -86,7 +86,7 @@ class CountedMethods:
             type.__setattr__(owner, name, wanted)
 
     def _made_of(self, original: Any) -> dict[int, Any]:
-        """What counts in its place; made once for functions that live as long as their module."""
+        """Return what counts in its place; made once for functions that live as long as their module."""
         made = self._made.get(original)
         if made is None:
             counter = self._counter
@@ -181,7 +181,7 @@ def _flags(function: Any) -> int:
 
 
 def is_method(candidate: Any) -> bool:
-    """Whether it is a function with a body. What a decorator made of one may do anything when it is bound, and
+    """Tell whether it is a function with a body. What a decorator made of one may do anything when it is bound, and
     have attributes of its own: it is left as it is, and what is around it counts.
     """
     kind = type(candidate)

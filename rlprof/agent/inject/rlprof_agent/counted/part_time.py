@@ -75,7 +75,7 @@ class PartTime:
         self._calls = calls
         self._call_ns = call_ns
         self._is_whole = False
-        """Whether this turn is counted from its beginning on."""
+        """True if this turn is counted from its beginning on."""
         self._seen = (0, 0)
         self._own_ns = 0
         self._cost = 0.0

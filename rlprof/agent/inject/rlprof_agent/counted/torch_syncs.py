@@ -40,7 +40,7 @@ _PLAIN_TOO = {("torch.nn.parameter", "Parameter"), ("torch.nn.parameter", "Buffe
 _counted: list[CountedMethod] = []
 
 stays_here = [False]
-"""Whether an optimizer makes its step. It reads its step counts, one for each parameter, which are on the
+"""True if an optimizer makes its step. It reads its step counts, one for each parameter, which are on the
 CPU wherever the training is: not worth the counting, which would cost a small network more than all the
 rest of it. What other threads read meanwhile is missed."""
 
@@ -115,7 +115,7 @@ class CountedMethod:
         return self.sites[-1]
 
     def _is_plain(self, tensor: Any) -> bool:
-        """Whether asking for its device runs torch's code alone: subclasses and function modes may
+        """Tell whether asking for its device runs torch's code alone: subclasses and function modes may
         have code of the program's run for that too.
         """
         kind = type(tensor)
@@ -138,7 +138,7 @@ class CountedRead(CountedMethod):
         self._on_device = self._new_sites(name, "gpu")
 
     def of_a_rarer_kind(self, tensor: Any, owner: Any) -> Any:
-        """What ``__get__`` gives for all but plain tensors on the CPU."""
+        """Return what ``__get__`` gives for all but plain tensors on the CPU."""
         bound = self.bind(self.original, tensor, owner)
         if tensor is None or not self._is_plain(tensor):
             return bound
