@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -52,6 +52,9 @@ NO_DELAY: Final = calibrated(
 )
 """Part of the time asleep between two questions, when nobody works meanwhile, that a blocking wait saves;
 the low is for waits that nobody's work explains."""
+
+LONG_NAPS: Final = 0.1
+"""Part of the time of polling in which nobody works, from which on the report says so."""
 
 OUTSIDE: Final = 0.05
 """Part of its time that another thread sleeps for reasons outside of the run, from which on the
@@ -191,11 +194,20 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
         most = min(1.0, _left_to_save(profile) * profile.critical.wall_us / wall)
         yield Saving(nodes, Range(min(BLOCKING.low, most), min(BLOCKING.high, most)))
         return
-    # With free cores a busy loop only waits; what it waits for, others' work, is taken out already.
-    delay = sum(tree.self_cost(node).idle_us for node in nodes) / wall
-    if _may_wait_for_outside(profile):
-        delay = 0.0
+    delay = _delay(profile, nodes)
     yield Saving(nodes, Range(NO_DELAY.low * delay, NO_DELAY.high * delay))
+
+
+def _delay(profile: Profile, loops: Collection[int]) -> float:
+    """Part of the time of ``loops`` in which they sleep and nobody works, where there are free cores.
+
+    A busy loop only waits then; what it waits for, others' work, is taken out already.
+    """
+    costs = [profile.steady.self_cost(node) for node in loops]
+    wall = sum(cost.wall_us for cost in costs)
+    if not wall or _may_wait_for_outside(profile):
+        return 0.0
+    return sum(cost.idle_us for cost in costs) / wall
 
 
 def _left_to_save(profile: Profile) -> float:
@@ -309,10 +321,10 @@ def _verdict(profile: Profile, found: _Polling) -> str:
     )
     if not worked:
         return "there are free cores, so asking takes nothing from others"
-    return (
-        f"there are free cores, and what it waits for is at work for {percent(worked)} of that time: "
-        "asking costs no more than waiting would"
-    )
+    working = f"there are free cores, and what it waits for is at work for {percent(worked)} of that time: "
+    if _delay(profile, found.loops) > LONG_NAPS:
+        return f"{working}for the rest it sleeps on"
+    return f"{working}asking costs no more than waiting would"
 
 
 def _is_its(wait: Wait, found: _Polling) -> bool:

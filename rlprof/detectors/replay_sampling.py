@@ -11,6 +11,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import lines_time
 from rlprof.detectors.recognisers.running_sums import RunningSum, running_sums
+from rlprof.detectors.recognisers.slow_calls import SlowCalls
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -129,6 +130,7 @@ class _Found:
         self.of_tensors = False
         self._by_file = replay_lines_by_file(profile.sources)
         self._values = Values(profile.values)
+        self._slow = SlowCalls(profile).nodes() if self._by_file else frozenset()
         for node in self.tree.hot_nodes() if self._by_file else ():
             frame = self.tree.frame(node)
             line = self._by_file.get(frame.file, {}).get(frame.line)
@@ -151,12 +153,14 @@ class _Found:
     def _own(self, top: int, *, with_yours: bool) -> Iterator[int]:
         """Yield ``top`` and what drawing and stacking call, not what is computed with the batch.
 
-        In a loop over its rows what the user's functions do for each goes, too.
+        In a loop over its rows what the user's functions do for each goes, too, but for what would be done to all rows at once as well, as
+        decompressing them.
         """
         pending = [top]
         while pending:
             node = pending.pop()
-            yield node
+            if node not in self._slow:
+                yield node
             for child in self.tree.children(node):
                 frame = self.tree.frame(child)
                 generated = frame.file.startswith("<")

@@ -2,79 +2,32 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.long_lists import done_to_a_long_list
+from rlprof.detectors.recognisers.slow_calls import SlowCalls, Spent
 from rlprof.libraries.base import SlowCall
-from rlprof.libraries.known import LIBRARIES, functions_of
-from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.finding import Confidence, Finding, Saving
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.source.values import Values, value_of
-from rlprof.syntax.module import called_name
-from rlprof.syntax.origin import Origin, origin
+from rlprof.source.lines import UserLines, heaviest_line, short_place
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
 """Of the critical time: what is drawn, read or compressed now and then stays below it."""
 
-LEAST_BESIDE_OTHERS: Final = 0.3
-"""Part of a line's time that goes, at least, where the line calls something else, too."""
-
-MOSTLY: Final = 0.5
-
-_slow_call: Final = functions_of(lambda library: library.slow_calls)
-_IN_C: Final = {name: call for library in LIBRARIES for name, call in library.slow_in_c.items()}
 _SHOWN: Final = 3
 
 
-class _OnLine(NamedTuple):
-    """A slow call in C that was seen on a line."""
-
-    call: SlowCall
-    seen: str
-    """What it is, or works on, in words."""
-    is_alone: bool
-    """True if nothing else is called there."""
-
-    @property
-    def part(self) -> Range:
-        """Part of the line's time that goes."""
-        low, high = self.call.removable
-        return Range(low if self.is_alone else LEAST_BESIDE_OTHERS, high)
-
-
-@dataclass
-class _Spent:
-    """The time of one kind of call."""
-
-    nodes: dict[Range, set[int]] = field(default_factory=lambda: defaultdict(set))
-    """By the part that goes."""
-    weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
-    called: Counter[str] = field(default_factory=Counter)
-    """µs by what was called, as far as it is written in Python."""
-    seen: dict[Line, str] = field(default_factory=dict)
-    """What a line works on, in words."""
-
-
 def detect(profile: Profile) -> Iterable[Finding]:
-    search = _Search(profile)
-    search.look_at_calls()
-    search.look_at_lines()
-    for call, spent in search.spent.items():
-        finding = _finding(profile, search.lines, call, spent)
+    slow = SlowCalls(profile)
+    for call, spent in slow.spent.items():
+        finding = _finding(profile, slow.lines, call, spent)
         if finding is not None:
             yield finding
 
 
-def _finding(profile: Profile, lines: UserLines, call: SlowCall, spent: _Spent) -> Finding | None:
+def _finding(profile: Profile, lines: UserLines, call: SlowCall, spent: Spent) -> Finding | None:
     whole, total = profile.critical.wall_us, sum(spent.weights.values())
     if not whole or total < MIN_SHARE * whole:
         return None
@@ -94,125 +47,6 @@ def _finding(profile: Profile, lines: UserLines, call: SlowCall, spent: _Spent) 
         fix=call.instead,
         confidence=Confidence.MEASURED if called else Confidence.BOUNDED,
     )
-
-
-class _Search:
-    def __init__(self, profile: Profile) -> None:
-        self._tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self._values = Values(profile.values)
-        self.spent: dict[SlowCall, _Spent] = defaultdict(_Spent)
-
-    def look_at_calls(self) -> None:
-        """Take in the calls that are written in Python, which have frames of their own."""
-        tree = self._tree
-        for top in tree.topmost(_is_slow):
-            call = _slow_call(tree.frame(top))
-            if call is None:
-                continue
-            if last_name(tree.frame(top).function) == call.answered_by:
-                self.spent[call].nodes[call.removable].update(tree.subtree(top))
-                continue
-            owner = self._caller(top)
-            # A library that calls another one is not the user's to change.
-            if (
-                owner == NO_PARENT
-                or not self.lines.is_yours(tree.frame(owner))
-                or not self.lines.is_repeated(owner)
-            ):
-                continue
-            if not self._is_small(top, call) or self._has_little(owner, top, call):
-                continue
-            spent, us = self.spent[call], tree.total_cost(top).wall_us
-            spent.nodes[call.removable].update(tree.subtree(top))
-            spent.weights[self.lines.line(self._named(owner))] += us
-            spent.called[last_name(tree.frame(top).function)] += us
-
-    def _is_small(self, top: int, call: SlowCall) -> bool:
-        """Tell whether most of a call is spent on what does not depend on how much it works on."""
-        if not call.checks:
-            return True
-        tree, checks = self._tree, re.compile(call.checks)
-        checking: set[int] = set()
-        for node in tree.subtree(top):
-            if tree.nodes[node].parent in checking or checks.search(tree.frame(node).file):
-                checking.add(node)
-        us = sum(tree.self_cost(it).wall_us for it in checking)
-        return us > MOSTLY * tree.total_cost(top).wall_us
-
-    def _has_little(self, owner: int, top: int, call: SlowCall) -> bool:
-        """Tell whether what it is called with was seen to be too small for there to be a cheaper way."""
-        frame, name = self._tree.frame(owner), last_name(self._tree.frame(top).function)
-        given = [
-            value_of(argument, self._values.of(frame.file, statement))
-            for statement in self.lines.statements(frame)
-            for called in statement.walk()
-            if isinstance(called, ast.Call) and called_name(called) == name
-            for argument in called.args
-        ]
-        sizes = [value.numbers for value in given if value is not None and value.is_array]
-        return bool(sizes) and all((size or 0) < call.from_numbers for size in sizes)
-
-    def _caller(self, top: int) -> int:
-        """Who calls it, but for what a library has generated in between."""
-        owner = self._tree.nodes[top].parent
-        while owner != NO_PARENT and self._tree.frame(owner).file.startswith("<"):
-            owner = self._tree.nodes[owner].parent
-        return owner
-
-    def _named(self, owner: int) -> int:
-        """The line that makes an object, of one that its ``__init__`` calls."""
-        parent = self._tree.nodes[owner].parent
-        while (
-            last_name(self._tree.frame(owner).function) == "__init__"
-            and parent != NO_PARENT
-            and self.lines.is_yours(self._tree.frame(parent))
-        ):
-            owner, parent = parent, self._tree.nodes[parent].parent
-        return owner
-
-    def look_at_lines(self) -> None:
-        """Take in what is done in C, on lines whose values were seen."""
-        tree = self._tree
-        found: dict[tuple[str, int], _OnLine | None] = {}
-        for node in tree.hot_nodes() if self._values else ():
-            frame = tree.frame(node)
-            if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
-                continue
-            place = (frame.file, frame.line)
-            if place not in found:
-                found[place] = next(self._of_line(frame), None)
-            done = found[place]
-            if done is None:
-                continue
-            spent, line = self.spent[done.call], self.lines.line(node)
-            # What is written in C may call Python code of its library.
-            inner = [it for it in tree.children(node) if not self.lines.is_yours(tree.frame(it))]
-            below = [it for each in inner for it in tree.subtree(each)] if done.is_alone else []
-            spent.nodes[done.part].update((node, *below))
-            spent.weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
-            spent.seen[line] = done.seen
-
-    def _of_line(self, frame: Frame) -> Iterator[_OnLine]:
-        """Yield what is slow on a line."""
-        for statement in self.lines.statements(frame):
-            known = self._values.of(frame.file, statement)
-            calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
-            for call in calls:
-                callee = value_of(call.func, known)
-                name = callee and (callee.function or callee.made)
-                if name in _IN_C:
-                    seen = f"{ast.unparse(call.func)}: {name}"
-                    yield _OnLine(_IN_C[name], seen, is_alone=len(calls) == 1)
-            # Python looks for signals at other lines of a loop than the one that searches.
-            elsewhere = self._values.within(frame.file, frame.function)
-            long = done_to_a_long_list(statement, {**elsewhere, **known})
-            if long is not None:
-                yield _OnLine(long.call, long.seen, is_alone=len(calls) + long.is_operator == 1)
-
-
-def _is_slow(frame: Frame) -> bool:
-    return origin(frame) is not Origin.YOURS and _slow_call(frame) is not None
 
 
 DETECTOR: Final = Detector(

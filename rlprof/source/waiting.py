@@ -90,6 +90,9 @@ def _waiting_blocks(node: ast.AST) -> Iterator[tuple[int, int, WaitKind]]:
         kind = WaitKind.POLL if _asks(node) else WaitKind.SLEEP
         yield node.lineno, node.end_lineno or node.lineno, kind
     elif isinstance(node, ast.While):
+        if _gathers(node):
+            for nap in _naps(node):
+                yield nap.lineno, nap.end_lineno or nap.lineno, WaitKind.POLL
         for inner in node.body:
             if isinstance(inner, ast.If) and _goes_round_again(inner):
                 yield inner.lineno, inner.body[-1].end_lineno or inner.lineno, WaitKind.POLL
@@ -152,6 +155,41 @@ def _asks(loop: ast.While) -> bool:
 
 def _leaves(loop: ast.While) -> bool:
     return any(isinstance(node, ast.Break | ast.Return) for node in ast.walk(loop))
+
+
+def _gathers(loop: ast.While) -> bool:
+    """Tell whether a loop goes on until questions have been answered: ``while missing: if conn.poll(): missing.remove(conn)``."""
+    wanted = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
+    answered = (
+        node for node in ast.walk(loop) if isinstance(node, ast.If) and _has_question(node.test)
+    )
+    changed = {name for answer in answered for inner in answer.body for name in _changed_by(inner)}
+    return not wanted.isdisjoint(changed)
+
+
+def _has_question(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Call) and called_name(node) in POLLS for node in ast.walk(test))
+
+
+def _changed_by(statement: ast.stmt) -> Iterator[str]:
+    """Yield the variables that are assigned, written to, or whose methods are called."""
+    for node in ast.walk(statement):
+        match node:
+            case (
+                ast.Name(id=name, ctx=ast.Store())
+                | ast.Subscript(value=ast.Name(id=name), ctx=ast.Store())
+            ):
+                yield name
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+                yield name
+
+
+def _naps(loop: ast.While) -> Iterator[ast.stmt]:
+    """Yield its statements that only sleep."""
+    for node in ast.walk(loop):
+        match node:
+            case ast.Expr(value=ast.Call() as call) if called_name(call) in SLEEPS:
+                yield node
 
 
 def _goes_round_again(node: ast.If) -> bool:

@@ -343,6 +343,19 @@ def test_rows_that_are_drawn_and_appended_in_a_loop():
     assert finding.savings[0].removable == LOOPED
 
 
+def test_what_would_be_done_to_all_rows_at_once_too_is_left_out():
+    text = HINDSIGHT.text.replace("-float(abs(seen - goal).sum() > 1)", "zlib.decompress(seen)")
+    packed = Script("her.py", text)
+    unpacking = packed.at("return zlib", "gain_of")
+    run = a_training().spends(2.0, CALL, HINDSIGHT.at("inputs.append", "Buffer.sample"))
+    run.spends(2.0, CALL, HINDSIGHT.at("gains.append", "Buffer.sample"), unpacking)
+    run.spends(6.0, CALL, LEARN)
+    run.sees(unpacking, zlib__decompress="type=builtin_function_or_method function=zlib.decompress")
+    (finding,) = detect(DETECTOR, run, packed)
+
+    assert claimed_s(profile_of(run, packed), finding) == 2.0
+
+
 def test_rows_of_images_are_copied_anyhow():
     (finding,) = by_row("1000,84,84")
 

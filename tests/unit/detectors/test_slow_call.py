@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.slow_call import DETECTOR, LEAST_BESIDE_OTHERS, MIN_SHARE
+from rlprof.detectors.recognisers.slow_calls import LEAST_BESIDE_OTHERS
+from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.pandas import LIBRARY as PANDAS
 from rlprof.model.finding import Confidence, Finding

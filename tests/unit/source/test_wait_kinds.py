@@ -128,6 +128,31 @@ def test_a_loop_that_does_nothing_but_ask_polls(loop, kind):
     assert kind_at_the_end_of("train.py:2 work", script=script) is kind
 
 
+GATHERS = """
+    def gather(conns, missing, answers):
+        while {test}:
+            for number in list(missing):
+                if conns[number].poll():
+                    {answer}
+            time.sleep(0.002)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "answer", "kind"),
+    [
+        ("missing", "missing.remove(number)", WaitKind.POLL),
+        ("len(answers) < 3", "answers[number] = conns[number].recv()", WaitKind.POLL),
+        ("running", "answers[number] = conns[number].recv()", WaitKind.SLEEP),
+        ("True", "missing.remove(number)", WaitKind.SLEEP),
+    ],
+)
+def test_a_nap_until_questions_have_been_answered_polls(test, answer, kind):
+    script = a_script(GATHERS.format(test=test, answer=answer))
+
+    assert kind_at_the_end_of(script.at("time.sleep", "gather"), script=script) is kind
+
+
 def test_a_question_that_only_goes_round_again_polls_and_the_work_beside_it_does_not():
     script = a_script(
         """
