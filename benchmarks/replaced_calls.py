@@ -314,6 +314,28 @@ def managers() -> Iterator[Replacement]:
     yield a_call("a value of a manager's dictionary", lambda: shared[3, 1], lambda: own[3, 1])
 
 
+def streams() -> Iterator[Replacement]:
+    for kind, queue in (("a queue", multiprocessing.Queue()), ("a pipe", multiprocessing.Pipe())):
+        put, get = (
+            (queue[0].send, queue[1].recv) if isinstance(queue, tuple) else (queue.put, queue.get)
+        )
+        rows = [(np.zeros(4, np.float32), 1, 1.0, np.zeros(4, np.float32), False)] * 32
+
+        def one_by_one(put: Any = put, get: Any = get, rows: Any = rows) -> None:
+            for row in rows:
+                put(row)
+            for _ in rows:
+                get()
+
+        def at_once(put: Any = put, get: Any = get, rows: Any = rows) -> None:
+            put(rows)
+            get()
+
+        yield Replacement(
+            "ipc-per-step", f"32 rows of 225 bytes through {kind}", one_by_one, at_once
+        )
+
+
 def precisions() -> Iterator[Replacement]:
     for width, rows in ((64, 1), (64, 32), (128, 256), (256, 128)):
         steps = []
@@ -335,5 +357,15 @@ def precisions() -> Iterator[Replacement]:
 
 CASES = (
     *(pandas_tables, lists, matrices, whole_arrays, generators, made_again),
-    *(distributions, regressors, standard_library, texts, graphs, figures, managers, precisions),
+    *(
+        distributions,
+        regressors,
+        standard_library,
+        texts,
+        graphs,
+        figures,
+        managers,
+        streams,
+        precisions,
+    ),
 )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlprof.renderers.base import Renderer
 
 _NO_PLUGINS: Final = frozenset({"base", "browser_scripts", "recognisers"})
-"""What plug-ins of a kind share, in their package."""
+"""Modules that plug-ins of a kind share, in their package."""
 
 DETECTOR_GROUP: Final = "rlprof.detectors"
 RENDERER_GROUP: Final = "rlprof.renderers"

@@ -32,7 +32,7 @@ _Kind = TypeVar("_Kind", bound="RlprofError")
 
 
 class RlprofError(Exception):
-    """What happened, to which path or pid; ``hint`` says what to do next.
+    """Error that says what happened, to which path or pid; ``hint`` says what to do next.
 
     ``slug`` names it in ``docs/messages.md``.
     """

@@ -57,7 +57,7 @@ def messages() -> dict[str, str]:
 
 
 class Counter(NamedTuple):
-    """What ``docs/counters.md`` says of one."""
+    """Entry of one counter in ``docs/counters.md``."""
 
     counts: str
     let_pass: str

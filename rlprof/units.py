@@ -7,7 +7,7 @@ Share = float
 
 
 LEAST_PERCENT: Share = 0.0005
-"""What is below reads as 0.0 %."""
+"""Share below which a figure reads as 0.0 %."""
 
 _MOST_DIGITS = 18
 

@@ -24,7 +24,7 @@ SIGMAS: Final = 3.0
 twenty would then be coloured by chance."""
 
 MIN_SHARE: Final = 0.002
-"""Of the whole, below which no change is claimed: what a torn stack or a tick of the clock moves."""
+"""Share of the whole, below which no change is claimed: what a torn stack or a tick of the clock moves."""
 
 MOST_COMMON: Final = 0.4
 """Logarithm of the most that is put down to the machine when all functions cost more alike: 1.5
@@ -39,16 +39,16 @@ _FEWEST_TELLING: Final = 3
 
 
 class Scale(NamedTuple):
-    """What the time of one run is divided by."""
+    """Divisor of one run's times."""
 
     divisor: float
     """Steps of the steady phase; or its seconds where steps are not known in both runs."""
     relative_error: float
-    """Of the rate of steps; 0 for seconds."""
+    """Relative error of the rate of steps; 0 for seconds."""
 
 
 class Cost(NamedTuple):
-    """Of a box in one run, per step: µs, of which waiting, and the standard error without that of the
+    """Cost of a box in one run, per step: µs, of which waiting, and the standard error without that of the
     steps, which all boxes share.
     """
 
@@ -232,7 +232,7 @@ class _Side:
         self.costs = [self.cost(*it) for it in zip(blocks, idle, strict=True)]
 
     def own_cost(self, places: Iterable[int]) -> Cost:
-        """Of several boxes together, without what they call."""
+        """Return the cost of several boxes together, without what they call."""
         idle = 0
         blocks = [0] * len(self._block_us)
         for at in places:
@@ -254,7 +254,7 @@ class _Side:
         return DESIGN_EFFECT * self._interval_us * seen
 
     def _variance_between(self, blocks: Sequence[int]) -> float:
-        """Of the sum over blocks, which differ in length: as that of a ratio estimate."""
+        """Return the variance of the sum over blocks, which differ in length: as that of a ratio estimate."""
         count = len(blocks)
         if count < FEWEST_BLOCKS:
             return 0.0

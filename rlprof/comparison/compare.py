@@ -56,7 +56,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changed from one run to another."""
+    """Changes from one run to another."""
 
     base: Report
     new: Report
@@ -202,7 +202,7 @@ def _cpu_per_step(report: Report) -> float | None:
 
 
 def _counters(base: Report, new: Report) -> tuple[CounterChange, ...]:
-    """Of runs whose steps are the same thing; the most changed first."""
+    """Return the counters of runs whose steps are the same thing; the most changed first."""
     if not comparable_steps(base, new):
         return ()
     was, now = dict(base.counters_per_step), dict(new.counters_per_step)

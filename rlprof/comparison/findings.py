@@ -22,7 +22,7 @@ detectors are silent, and a run may fall on either side of their threshold."""
 
 
 class Fate(Enum):
-    """What became of a finding."""
+    """Fate of a finding."""
 
     APPEARED = "appeared"
     GREW = "grew"
@@ -42,7 +42,7 @@ class FindingChange:
     base: PricedFinding | None
     new: PricedFinding | None
     unit: str
-    """Of the costs: ``step`` (µs per step), ``share`` (of steady time), ``run`` (µs of the whole run)."""
+    """Unit of the costs: ``step`` (µs per step), ``share`` (of steady time), ``run`` (µs of the whole run)."""
     base_cost: Range | None
     new_cost: Range | None
 

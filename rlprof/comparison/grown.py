@@ -10,7 +10,7 @@ from rlprof.comparison.calltree import ChangeBox, ChangeTree
 from rlprof.comparison.outline import OutlineRow, nearest_own, outline
 
 _MOST_ROWS: Final = 40
-"""Of the outline, among which the few that grew most are looked for."""
+"""Most rows of the outline, among which the few that grew most are looked for."""
 
 _ALL_OF_IT: Final = 0.9
 """Part of a function's growth from which on it is that of the one function it calls."""
@@ -63,7 +63,7 @@ def grown_functions(tree: ChangeTree | None, most: int) -> tuple[GrownFunction, 
 
 
 def _rows(tree: ChangeTree) -> list[OutlineRow]:
-    """Of work; of waits too where work explains next to nothing: who waits for another that became
+    """Return the rows of work; of waits too where work explains next to nothing: who waits for another that became
     slower is not to blame, but somebody who now sleeps is.
     """
     work, all_ = (

@@ -46,14 +46,14 @@ _LOOKS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What a comparison was made for, where that has judged the runs already."""
+    """Occasion that a comparison was made for, where that has judged the runs already."""
 
     kind: str
-    """What is compared: ``One pair, recorded to look for causes``."""
+    """Name of what is compared: ``One pair, recorded to look for causes``."""
     verdict: str
     """The headline, instead of what one run a side can say of the rate."""
     causes: tuple[str, ...] = ()
-    """What it came to, a line each."""
+    """Results that it came to, a line each."""
 
 
 def comparison_as_html(found: Comparison, occasion: Occasion | None = None) -> str:

@@ -36,10 +36,10 @@ from rlprof.report import wording
 
 MOST_FUNCTIONS: Final = 200
 THINNEST_SHARE: Final = 0.001
-"""Of the root: the document is for programs that say what changed, not for drawing."""
+"""Share of the root: the document is for programs that say what changed, not for drawing."""
 
 UNITS: Final = {"step": "us_per_step", "share": "share", "run": "us"}
-"""Of the cost of a finding."""
+"""Units of the cost of a finding."""
 
 _PLACE: Final = means(
     "The file, from the project or the package on; empty for roles and what is no function."

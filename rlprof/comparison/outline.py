@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 from rlprof.comparison.calltree import ChangeBox, ChangeTree
 
 THINNEST_SHARE: Final = 1 / 4000
-"""Of the root, as in ``profile/flame.py``."""
+"""Share of the root, as in ``profile/flame.py``."""
 
 MOST_BOXES: Final = 20_000
-"""Of a document: about 2 MB, whatever the runs."""
+"""Most boxes of a document: about 2 MB, whatever the runs."""
 
 _LEAST_OF_LARGEST: Final = 0.02
 """Part of the largest change below which a change is not in the outline."""

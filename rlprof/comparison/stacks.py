@@ -70,7 +70,7 @@ class StackBox:
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """Of one run; parents come before their children, box 0 is the root."""
+    """Stacks of one run; parents come before their children, box 0 is the root."""
 
     boxes: tuple[StackBox, ...]
     box_of_node: Mapping[int, frozenset[int]]
@@ -254,7 +254,7 @@ class _Growing:
         )
 
     def _find_lines(self) -> None:
-        """Of each box the line that took longest, with what it called, and the one that called it."""
+        """Find for each box the line that took longest, with what it called, and the one that called it."""
         for role, node in sorted(self._of_node, key=lambda it: -it[1]):
             parent = self._nodes[node].parent
             if parent != NO_PARENT:
@@ -269,7 +269,7 @@ class _Growing:
             self._boxes[at].called_on = line
 
     def _calling_lines(self) -> dict[tuple[str, int], int]:
-        """Of each node the line of the nearest caller of the user's; 0 without one."""
+        """Return for each node the line of the nearest caller of the user's; 0 without one."""
         lines: dict[tuple[str, int], int] = {}
         for role, node in sorted(self._of_node, key=lambda it: it[1]):
             parent = self._nodes[node].parent
@@ -281,7 +281,7 @@ class _Growing:
         return lines
 
     def _longest(self, lines: Mapping[tuple[str, int], int]) -> dict[int, tuple[int, float]]:
-        """Of each box the line with most of its time, and the part of it."""
+        """Return for each box the line with most of its time, and the part of it."""
         times: dict[int, Counter[int]] = {}
         for it, line in lines.items():
             times.setdefault(self._of_node[it], Counter())[line] += self._node_us.get(it, 0)

@@ -13,7 +13,7 @@ from rlprof.model.finding import Range
 from rlprof.units import count, duration
 
 MIN_SHARE: Final = 0.02
-"""Of the wall time."""
+"""Least share of the wall time."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

@@ -31,7 +31,7 @@ from rlprof.syntax.origin import Origin, origin
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.07
-"""Of the critical time. Healthy training builds an array here and there (a batch for each update,
+"""Least share of the critical time. Healthy training builds an array here and there (a batch for each update,
 an observation for each step, one of the actions of all agents); under this it is not what makes it slow."""
 
 MOST_OF_FUNCTION: Final = 0.6
@@ -46,7 +46,7 @@ REPLACEMENT_US: Final = calibrated(
     source="Python 3.11: a.argmax() of ten values takes 0.2, int(a.argmax()) 0.3",
     date="2026-11-21",
 )
-"""What takes the place of one conversion or search; the rest is for ties and for slower machines."""
+"""Cost of what takes the place of one conversion or search; the rest is for ties and for slower machines."""
 
 SEARCH_REPLACEMENT_US: Final = calibrated(
     Range(0.2, 5.0),
@@ -83,7 +83,7 @@ _WRITES: Final = frozenset(
 
 
 _is_network: Final = files_of(lambda library: library.policy)
-"""Of what a line may ask besides, under any name."""
+"""Files of policies, which a line may ask besides, under any name."""
 
 
 @dataclass(slots=True)

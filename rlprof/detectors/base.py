@@ -52,7 +52,7 @@ class Detector:
     id: str
     """Lower-case words joined by hyphens; ``docs/detectors/<id>.md`` is its page."""
     name: str
-    """What it finds, in a few words, for lists."""
+    """Cause that it finds, in a few words, for lists."""
     in_samples: InSamples | None = None
     in_trace: InTrace | None = None
 

@@ -24,7 +24,7 @@ from rlprof.syntax.origin import Origin, origin, origin_of_file
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time. A file per episode or update stays below it: 20 to 150 µs each."""
+"""Least share of the critical time. A file per episode or update stays below it: 20 to 150 µs each."""
 
 REMOVABLE: Final[Mapping[Access, Range]] = calibrated(
     {Access.REMOTE: Range(0.4, 1.0), Access.READ: Range(0.6, 1.0)},

@@ -17,7 +17,7 @@ from rlprof.source.values import Values
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.01
-"""Of the critical time: a checkpoint now and then is what everybody needs."""
+"""Least share of the critical time: a checkpoint now and then is what everybody needs."""
 
 REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes when a tenth as many are saved (90 %), or hardly any."""

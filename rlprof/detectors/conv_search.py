@@ -17,7 +17,7 @@ from rlprof.model.trace import Row
 from rlprof.units import count, duration
 
 MIN_SHARE: Final = 0.02
-"""Of the wall time, by what the searches take more than a convolution does."""
+"""Least share of the wall time, by what the searches take more than a convolution does."""
 
 SEARCH: Final = calibrated(
     20.0,
@@ -28,7 +28,7 @@ SEARCH: Final = calibrated(
 """Length from which on an op tried several algorithms."""
 
 FEWEST_OPS: Final = 10
-"""Of a kind, to know a usual one."""
+"""Fewest ops of a kind, to know a usual one."""
 
 _LIBRARIES: Final = (
     "aten::cudnn_convolution",

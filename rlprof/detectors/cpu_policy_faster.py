@@ -27,7 +27,7 @@ MOST_OF_LAUNCHING: Final = calibrated(
 """Kernel time by the time that launching and copying holds the host."""
 
 MOST_BUSY: Final = 0.15
-"""Of the wall time."""
+"""Largest busy share of the wall time."""
 
 MOST_KERNEL_US: Final = calibrated(
     150.0,

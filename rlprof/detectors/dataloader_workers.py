@@ -16,7 +16,7 @@ from rlprof.model.trace import Row
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.05
-"""Of the wall time (the threshold of the TensorBoard plugin for data loading)."""
+"""Least share of the wall time (the threshold of the TensorBoard plugin for data loading)."""
 
 FEWEST_BATCHES: Final = 2
 

@@ -18,7 +18,7 @@ from rlprof.model.trace import Row
 from rlprof.units import count, duration, percent, size
 
 MIN_SHARE: Final = 0.05
-"""Of the wall time, spent in copies to the device, by it or by the host."""
+"""Least share of the wall time, spent in copies to the device, by it or by the host."""
 
 MIN_BYTES_PER_STEP: Final = 1 << 20
 FEWEST_STEPS: Final = 2

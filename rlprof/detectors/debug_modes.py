@@ -18,7 +18,7 @@ LONG_KERNEL_US: Final = 20.0
 """Length of a kernel from which on it cannot end before its launch does, unless the launch waits."""
 
 FEWEST_LAUNCHES: Final = 10
-"""Of such kernels, to tell a mode from chance."""
+"""Fewest launches of such kernels, to tell a mode from chance."""
 
 BLOCKING: Final = 0.9
 """Part of them that have ended before their launch has. None has in any ordinary trace seen."""
@@ -29,7 +29,7 @@ LAUNCH_US: Final = calibrated(
     source="traces of 24 programs: medians of 1.3 to 18, most of them of 4 to 9",
     date="2026-11-23",
 )
-"""What a launch takes that does not wait."""
+"""Time of a launch that does not wait."""
 
 FEWEST_CHECKS: Final = 10
 CHECKED: Final = 0.5

@@ -18,7 +18,7 @@ from rlprof.syntax.origin import Origin, origin
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
-"""Of the critical time: a configuration copied for each environment stays below it."""
+"""Least share of the critical time: a configuration copied for each environment stays below it."""
 
 REMOVABLE: Final = calibrated(
     Range(0.7, 0.99),

@@ -22,7 +22,7 @@ from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time: twice what a report lists."""
+"""Least share of the critical time: twice what a report lists."""
 
 REMOVABLE: Final = calibrated(
     Range(0.85, 1.0),

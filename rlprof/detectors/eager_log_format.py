@@ -27,7 +27,7 @@ from rlprof.source.values import Values
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.005
-"""Of the critical time. Half of what a report lists: below it a sample or two decide."""
+"""Least share of the critical time. Half of what a report lists: below it a sample or two decide."""
 
 KEPT_SHARE: Final = 0.05
 """The same of text that is perhaps wanted."""
@@ -42,7 +42,7 @@ SAMPLES_TO_MISS_EMISSION: Final = calibrated(
 is emitted takes at least a twentieth of formatting, and 0.95 ** 60 = 5 %."""
 
 ZERO_SEEN: Final = 3.0
-"""Of zero samples seen, three may be true (95 %, the rule of three)."""
+"""Samples that there may truly be where none came (95 %, the rule of three)."""
 
 SAMPLES_TO_MEASURE: Final = 20
 """Samples that a message needs, of a level that is mostly off, before "no handler was seen" counts as
@@ -58,7 +58,7 @@ class _Site(NamedTuple):
 
 @dataclass(slots=True)
 class _Cost:
-    """What one message costs, gathered over the call tree."""
+    """Cost of one message, gathered over the call tree."""
 
     formatting: set[int] = field(default_factory=set)
     """Nodes below the line that the message called."""
@@ -69,7 +69,7 @@ class _Cost:
     lists and numbers, which is C, on the first line of the logger's method.
     """
     logging_us: int = 0
-    """What the logging calls themselves take, message aside: it stays."""
+    """Time that the logging calls themselves take, message aside: it stays."""
     emits: bool = False
     weights: dict[Line, int] = field(default_factory=lambda: defaultdict(int))
 

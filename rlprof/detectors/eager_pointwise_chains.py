@@ -18,13 +18,13 @@ from rlprof.units import count, duration, percent
 
 SHORTEST_CHAIN: Final = 5
 FEWEST_KINDS: Final = 3
-"""Of kernels in a chain: the same one again and again works on one tensor after the other."""
+"""Fewest kinds of kernels in a chain: the same one again and again works on one tensor after the other."""
 
 MIN_SHARE: Final = 0.2
-"""Of the time that the device works, in such chains."""
+"""Least share of the time that the device works, in such chains."""
 
 MIN_BUSY: Final = 0.5
-"""Of the wall time: a device that waits for launches has the same fix for another reason."""
+"""Least busy share of the wall time: a device that waits for launches has the same fix for another reason."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

@@ -20,7 +20,7 @@ from rlprof.syntax.origin import Origin, origin
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time. Environments of an evaluation now and then stay below it."""
+"""Least share of the critical time. Environments of an evaluation now and then stay below it."""
 
 REMOVABLE: Final = Range(0.6, 1.0)
 """Part of the making that goes: a reset stays, which is a part of it at most where the class resets itself when it is

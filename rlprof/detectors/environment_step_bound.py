@@ -19,7 +19,7 @@ from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.5
-"""Of the critical time: from here on all else together is worth less than a factor of two."""
+"""Least share of the critical time: from here on all else together is worth less than a factor of two."""
 
 SHOWN_LINES: Final = 5
 

@@ -20,7 +20,7 @@ from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short
 from rlprof.units import count, percent
 
 MIN_SHARE: Final = 0.05
-"""Of the critical time: what everybody spends who looks how it goes."""
+"""Least share of the critical time: what everybody spends who looks how it goes."""
 
 MOST_SHARE: Final = 0.95
 """Beyond that it is the training itself that is taken for an evaluation."""

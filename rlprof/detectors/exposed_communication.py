@@ -14,7 +14,7 @@ from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.1
-"""Of the wall time (the threshold of the TensorBoard plugin for communication)."""
+"""Least share of the wall time (the threshold of the TensorBoard plugin for communication)."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

@@ -13,13 +13,13 @@ from rlprof.model.finding import Range
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.2
-"""Of the time that the device works."""
+"""Least share of the time that the device works."""
 
 MIN_BUSY: Final = 0.5
-"""Of the wall time: a device that mostly waits gains nothing from quicker kernels."""
+"""Least busy share of the wall time: a device that mostly waits gains nothing from quicker kernels."""
 
 SAVED: Final = 0.75
-"""Of the time of such kernels at most: large products take a half to a quarter, small ones, bound by
+"""Part of the time of such kernels that is saved at most: large products take a half to a quarter, small ones, bound by
 memory, as long as before."""
 
 TF32_MAJOR: Final = 8

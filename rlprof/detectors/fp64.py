@@ -23,14 +23,14 @@ from rlprof.syntax.origin import installed_package
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the time that the device works. 0.1 to 0.2 % is usual: sums and losses are kept in it."""
+"""Least share of the time that the device works. 0.1 to 0.2 % is usual: sums and losses are kept in it."""
 
 SAVED: Final = 1 - 1 / 64
-"""Of the time of such kernels at most: half the bytes where memory is the limit; where arithmetic is,
+"""Part of the time of such kernels that is saved at most: half the bytes where memory is the limit; where arithmetic is,
 single precision is 2 to 64 times as quick, by the kind of the device."""
 
 MIN_SHARE_ON_CPU: Final = 0.05
-"""Of the critical time, in torch: of less, half is not worth the change."""
+"""Least share of the critical time, in torch: of less, half is not worth the change."""
 
 REMOVABLE: Final = calibrated(
     Range(0.1, 0.62),

@@ -19,10 +19,10 @@ from rlprof.syntax.module import called_name
 from rlprof.units import count, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time. Programs with some thousand live objects spend under 1 % in collections."""
+"""Least share of the critical time. Programs with some thousand live objects spend under 1 % in collections."""
 
 MIN_US: Final = 100_000
-"""Of time in collections: ten samples. In a run of less than a second what a few say is chance."""
+"""Least time in collections: ten samples. In a run of less than a second what a few say is chance."""
 
 ASKED_FOR: Final = calibrated(
     Range(0.9, 1.0),

@@ -36,11 +36,11 @@ WITHOUT_HAND_OVER: Final = calibrated(
     "where the cores alone would save a half",
     date="2026-11-21",
 )
-"""What the work itself then takes at least: handing the lock over costs both sides."""
+"""Time that the work itself then takes at least: handing the lock over costs both sides."""
 
 
 _POOL: Final = re.compile(r"[/\\](concurrent[/\\]futures[/\\]|multiprocessing[/\\]pool\.py$)")
-"""Of threads: what hands tasks to them, and takes their results."""
+"""Code of thread pools, which hands tasks to threads, and takes their results."""
 
 _HANDS_OVER: Final = re.compile(_POOL.pattern + r"|[/\\](threading|queue)\.py$")
 """The same with what it is made of."""

@@ -22,7 +22,7 @@ FEWEST_STEPS: Final = 2
 """In a single step there is no telling what goes on between steps."""
 
 MIN_SHARE: Final = 0.05
-"""Of the wall time (the threshold of the TensorBoard plugin for data loading)."""
+"""Least share of the wall time (the threshold of the TensorBoard plugin for data loading)."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

@@ -23,7 +23,7 @@ WITHOUT_STEPS: Final = 10.0
 """Waits in all from which on they are named where the trace marks no steps."""
 
 MIN_SHARE: Final = 0.01
-"""Of the wall time, by the bound: what is less is mentioned only where it happens at each step."""
+"""Least share of the wall time, by the bound: what is less is mentioned only where it happens at each step."""
 
 _READS: Final = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"})
 _DATA_DEPENDENT: Final = frozenset(

@@ -26,7 +26,7 @@ from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.05
-"""Of the critical time, in the network's calls: a fifth of that, which is all there is to save, is what a
+"""Least share of the critical time, in the network's calls: a fifth of that, which is all there is to save, is what a
 report lists."""
 
 _FROZEN: Final = re.compile(r"requires_grad(_\(|\s*=\s*)False")
@@ -40,7 +40,7 @@ MOST_STRANGE: Final = 0.1
 """Part of the backward's ops whose forward is not in the trace: more are of a trace that was thinned out."""
 
 RECORDING: Final = 0.2
-"""Of the host's time in such ops at most: what recording a graph takes."""
+"""Part of the host's time in such ops that recording a graph takes at most."""
 
 _BACKWARD: Final = "autograd::engine::"
 
@@ -163,7 +163,7 @@ def _forward(trace: Trace) -> Iterator[Row]:
 _NO_ENVIRONMENT: Final = re.compile(
     r"optim|\bopt\b|_opt\b|sched|scaler|prof|accelerator|\bself$", re.I
 )
-"""What else has a ``step``."""
+"""Names of what else has a ``step``."""
 
 
 def steps_environment(text: str, line: int) -> bool:

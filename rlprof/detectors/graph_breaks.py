@@ -12,7 +12,7 @@ from rlprof.model.finding import Confidence, Range
 from rlprof.units import count, duration
 
 MIN_SHARE: Final = 0.01
-"""Of the wall time, spent in compiling."""
+"""Least share of the wall time, spent in compiling."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

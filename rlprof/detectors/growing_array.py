@@ -18,7 +18,7 @@ from rlprof.syntax.module import Statement, called_name
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time: twice what a report lists."""
+"""Least share of the critical time: twice what a report lists."""
 
 REMOVABLE: Final = calibrated(
     Range(0.75, 0.99),
@@ -46,11 +46,11 @@ class _Growth(NamedTuple):
     """A statement that makes something longer by copying it."""
 
     operand: str
-    """What grows, as written."""
+    """Operand that grows, as written."""
     callee: str
     """Last name of what joins it; empty for ``+``."""
     value: Value | None
-    """What grows, where a look has told."""
+    """Value that grows, where a look has told."""
     is_alone: bool
     """True if nothing else is called on its lines."""
     makers: frozenset[str]

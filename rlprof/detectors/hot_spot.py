@@ -25,7 +25,7 @@ from rlprof.syntax.origin import Origin, origin
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.03
-"""Of the critical time: a line under it is not what makes training slow, and every loop has some."""
+"""Least share of the critical time: a line under it is not what makes training slow, and every loop has some."""
 
 MAX_FINDINGS: Final = 5
 """More would be a flamegraph in words."""
@@ -49,7 +49,7 @@ _IN_WORDS: Final = {
 
 
 class _Spot(NamedTuple):
-    """What a finding is about: one function of the user's."""
+    """Subject of a finding: one function of the user's."""
 
     file: str
     function: str

@@ -15,16 +15,17 @@ from rlprof.detectors.recognisers.crews import (
     paused_us,
     split_work,
 )
+from rlprof.detectors.recognisers.streams import find_stream
 from rlprof.detectors.recognisers.transport import find_transport, most_transport_us
 from rlprof.libraries.base import Transport
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
-from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
+from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import UserLines
-from rlprof.units import count, duration, percent
+from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.units import count, duration, of_each_step, percent, size
 
 OUTWEIGHS: Final = calibrated(
     0.5,
@@ -51,7 +52,7 @@ WAKE_UP_US: Final = calibrated(
     "and from a grid world, 11 for CartPole in AsyncVectorEnv, 16 where a policy of torch acts in it",
     date="2026-11-23",
 )
-"""What a message costs its receiver's own work: who wakes up finds cold caches, and pays for the wake-up."""
+"""Cost of a message to its receiver's own work: who wakes up finds cold caches, and pays for the wake-up."""
 
 LEAST_OF_OWN: Final = calibrated(
     0.3,
@@ -68,7 +69,19 @@ IN_PROCESS_US: Final = calibrated(
     "small spaces",
     date="2026-11-21",
 )
-"""What the vector environment itself costs in one process; of the measured ones the middle is taken."""
+"""Cost of the vector environment itself in one process; of the measured ones the middle is taken."""
+
+MIN_STREAM: Final = 0.05
+"""Least part of the critical time in messages that are sent one by one."""
+
+IN_BATCHES: Final = calibrated(
+    Range(0.6, 0.95),
+    unit="part of the messages' time",
+    source="benchmarks/replacements.py: of 32 rows of 225 bytes 0.11 is left through a queue, 0.03 through a pipe, where they are one list; an "
+    "actor-learner lost less to them",
+    date="2026-11-24",
+)
+"""Part that goes where some dozens of steps are one message; pickling and unpickling them stays."""
 
 FEWER_MESSAGES: Final = Range(0.8, 1.4)
 """Model error of what is left with several environments per worker: the messages get longer, and
@@ -92,7 +105,7 @@ class _Parts:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What could be done instead, and the time that the same steps would take then (µs)."""
+    """Change that could be made instead, and the time that the same steps would take then (µs)."""
 
     left_us: Range
     workers: int
@@ -115,6 +128,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     sent = _sent(crews, profile)
     # Where nothing counts steps, each message and its answer stand for one.
     steps = profile.steady_steps or sent / 2
+    if not crews:
+        yield from _of_a_stream(profile)
     if not crews or not steps or 0 < sent / steps < MIN_MESSAGES:
         return
     change = _best_change(crews, steps, profile)
@@ -130,6 +145,35 @@ def detect(profile: Profile) -> Iterable[Finding]:
         fix=_fix(change),
         confidence=Confidence.MEASURED if sent else Confidence.BOUNDED,
         remainder=Remainder(nodes, left),
+    )
+
+
+def _of_a_stream(profile: Profile) -> Iterable[Finding]:
+    """Steps that are sent one by one to somebody who does not answer."""
+    stream, steps, whole = find_stream(profile), profile.steady_steps, profile.critical.wall_us
+    if stream is None or not steps or stream.messages < MIN_MESSAGES * steps:
+        return
+    us = sum(profile.steady.self_cost(node).wall_us for node in stream.nodes)
+    if us < MIN_STREAM * whole:
+        return
+    locations = _locations(stream.nodes, profile)
+    place = (
+        f" ({short_place(Line(locations[0].file, locations[0].line, locations[0].function))})"
+        if locations
+        else ""
+    )
+    yield Finding(
+        title=f"each step is sent to another process by itself{place}",
+        savings=(Saving(stream.nodes, IN_BATCHES),),
+        locations=locations,
+        evidence=(
+            f"{percent(us / whole)} of the time is spent on messages{of_each_step(us, steps)}",
+            f"{count(round(stream.messages))} messages of {size(stream.bytes_each)} in the steady phase, "
+            f"{count(float(f'{stream.messages / steps:.2g}'))} per environment step, and no answers",
+        ),
+        fix="Collect some dozens of steps in a list, send it as one message, and take it apart where it is received: a message costs a wake-up, a lock and "
+        "a system call at each end, whatever is in it. Arrays in shared memory need no message at all.",
+        confidence=Confidence.MEASURED,
     )
 
 

@@ -26,7 +26,7 @@ MIN_POLLING: Final = 0.05
 """Part of some thread's steady time in loops that ask, from which on they are named."""
 
 MIN_QUESTIONS: Final = 0.005
-"""Of the critical time, for questions outside of such loops: half of what a report lists."""
+"""Least share of the critical time, for questions outside of such loops: half of what a report lists."""
 
 BLOCKING: Final = calibrated(
     Range(0.9, 1.0),

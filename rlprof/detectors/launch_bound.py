@@ -28,7 +28,7 @@ MIN_SHORT: Final = 0.5
 """Part of the kernels that are short."""
 
 RECOVERED: Final = Range(0.3, 0.8)
-"""What compiled or captured code gets back of such idle time."""
+"""Part of such idle time that compiled or captured code gets back."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

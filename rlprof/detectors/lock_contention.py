@@ -19,7 +19,7 @@ from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.01
-"""Of the critical time. An uncontended lock is taken in under 1 µs and is hardly ever seen asleep."""
+"""Least share of the critical time. An uncontended lock is taken in under 1 µs and is hardly ever seen asleep."""
 
 REMOVABLE: Final = calibrated(
     Range(0.7, 1.0),

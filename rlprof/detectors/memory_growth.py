@@ -24,7 +24,7 @@ MIN_GROWTH_BYTES: Final = 16 << 20
 less than a dozen of them may be anything."""
 
 HORIZON_H: Final = 72.0
-"""What would take longer to fill the memory there is will rarely meet a training that long."""
+"""Longest time that counts to fill the memory there is: growth that needs more will rarely meet a training that long."""
 
 FRESH: Final = 0.5
 """Part of the growth for which new addresses must have been asked; less, and memory that was asked

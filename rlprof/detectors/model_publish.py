@@ -19,7 +19,7 @@ from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the busy time of the run's threads: twice what a report lists."""
+"""Least share of the busy time of the run's threads: twice what a report lists."""
 
 LOADED_TWICE: Final = calibrated(
     2.0,

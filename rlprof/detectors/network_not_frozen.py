@@ -25,7 +25,7 @@ from rlprof.syntax.origin import Origin, origin_of_file
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time, in the network's calls: what goes with them of the backward pass is about twice that."""
+"""Least share of the critical time, in the network's calls: what goes with them of the backward pass is about twice that."""
 
 GRAPH: Final = Range(0.0, GRAPH_REMOVABLE.high)
 """Part of its calls that goes: none where a gradient has to pass through it to its input."""

@@ -20,7 +20,7 @@ from rlprof.source.values import Values
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
-"""Of the critical time. A call of numpy here and there takes a microsecond: every environment has some."""
+"""Least share of the critical time. A call of numpy here and there takes a microsecond: every environment has some."""
 
 CALL_REMOVABLE: Final = calibrated(
     Range(0.85, 0.99),
@@ -30,7 +30,7 @@ CALL_REMOVABLE: Final = calibrated(
     "0.1. 0.01 to 0.06 was left",
     date="2026-11-21",
 )
-"""Of the time inside numpy's own functions."""
+"""Part of the time inside numpy's own functions."""
 
 LINE_REMOVABLE: Final = calibrated(
     Range(0.5, 0.95),
@@ -39,7 +39,7 @@ LINE_REMOVABLE: Final = calibrated(
     "np.random.choice(4) 7.9 and random.randrange(4) 0.3. 0.04 to 0.4 was left",
     date="2026-11-21",
 )
-"""Of the line's own time, which holds what numpy does in C. And what numpy gives back is numpy's own
+"""Part of the line's own time, which holds what numpy does in C. And what numpy gives back is numpy's own
 number, slower in all that follows than a float."""
 
 OVERHEAD_SHARE: Final = calibrated(

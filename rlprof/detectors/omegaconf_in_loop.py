@@ -18,7 +18,7 @@ from rlprof.syntax.origin import Origin, origin
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.005
-"""Of the critical time. Half of what a report lists: below it a sample or two decide."""
+"""Least share of the critical time. Half of what a report lists: below it a sample or two decide."""
 
 PLAIN_ACCESS_LEFT: Final = calibrated(
     0.02,
@@ -67,7 +67,7 @@ SET_UP: Final = frozenset(
         "__reduce_ex__",
     }
 )
-"""What belongs to set-up: once for each run it is no concern."""
+"""Functions that belong to set-up: once for each run they are no concern."""
 
 EVIDENCE_LINES: Final = 3
 LEAST_NAMED: Final = 0.01

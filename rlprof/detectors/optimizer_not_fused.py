@@ -26,7 +26,7 @@ from rlprof.syntax.origin import installed_package
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time: twice what a report lists."""
+"""Least share of the critical time: twice what a report lists."""
 
 ADAM_REMOVABLE: Final = calibrated(
     Range(0.65, 0.8),
@@ -203,7 +203,7 @@ class OptimizerCall:
     name: str
     line: int
     options: Mapping[str, ast.expr]
-    """What is given by keyword."""
+    """Options given by keyword."""
 
     def says(self, option: str) -> bool:
         """Tell whether an option is given, and not as nothing, zero or False."""

@@ -22,7 +22,7 @@ from rlprof.syntax.module import called_name
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time. A line or a scalar or two per update stay below it: 10 to 60 µs each, where
+"""Least share of the critical time. A line or a scalar or two per update stay below it: 10 to 60 µs each, where
 an update takes milliseconds; so does a file per episode, 20 to 150 µs."""
 
 REMOVABLE: Final[Mapping[Sink, Range]] = calibrated(
@@ -65,7 +65,7 @@ LEAST_THREAD: Final = 0.01
 """Part of the steady phase that a thread writes for from which on it can hold up the others."""
 
 LEAST_ASLEEP: Final = 0.05
-"""Of the output's time: below it nothing is said of waiting for the disk."""
+"""Least part of the output's time that is spent asleep: below it nothing is said of waiting for the disk."""
 
 EACH_STEP: Final = 0.5
 """Records per step from which on "at every step" is said."""
@@ -133,7 +133,7 @@ class _Written:
 
     @property
     def main_sink(self) -> Sink:
-        """What the advice is about: the dearest, or how it is flushed."""
+        """Subject of the advice: the dearest, or how it is flushed."""
         flushed = [sink for sink in _FLUSHED if self.by_sink.get(sink)]
         dearest = max(self.by_sink, key=lambda sink: (self.by_sink[sink], sink.value))
         if dearest in _DATA and sum(self.by_sink[it] for it in flushed) >= MUCH_FLUSHED * self.us:

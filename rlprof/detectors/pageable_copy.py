@@ -20,7 +20,7 @@ PINNED_BYTES_PER_US: Final = 12_000.0
 """PCIe 3 x16; twice that on PCIe 4."""
 
 MIN_SHARE: Final = 0.01
-"""Of the wall time, spent by the host in such copies."""
+"""Least share of the wall time, spent by the host in such copies."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

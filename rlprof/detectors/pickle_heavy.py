@@ -23,7 +23,7 @@ from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.units import count, percent, size
 
 MIN_SHARE: Final = 0.02
-"""Of the busy time of all threads, spent on pickling and copying: twice what a report lists, since
+"""Least share of the busy time of all threads, spent on pickling and copying: twice what a report lists, since
 only a part of it goes."""
 
 LARGE_BYTES: Final = calibrated(
@@ -84,7 +84,7 @@ _TENSOR_FILES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
-    """What the processes that send large messages sent in the steady phase."""
+    """Messages of the processes that send large ones, in the steady phase."""
 
     senders: frozenset[int]
     messages: float

@@ -41,7 +41,7 @@ MOST_REMOVABLE: Final = calibrated(
 """A forked worker imports nothing, but it has to start and to end."""
 
 CERTAIN_AT_MOST: Final = 0.9
-"""What is certain of it: a forkserver imports once, while nothing else happens."""
+"""Part of it that is certain, at most: a forkserver imports once, while nothing else happens."""
 
 KEPT_POOL: Final = calibrated(
     Range(0.9, 0.995),
@@ -68,12 +68,12 @@ makes four chunks a worker, and the last may run alone."""
 SHOWN_LINES: Final = 6
 SHOWN_MODULES: Final = 3
 MIN_MODULE_SHARE: Final = 0.1
-"""Of the workers' imports: lighter modules are not named."""
+"""Least share of the workers' imports: lighter modules are not named."""
 
 _FOR_RESULTS: Final = frozenset({WaitKind.FUTURE, WaitKind.QUEUE, WaitKind.JOIN})
 
 _POOL: Final = re.compile(r"[/\\]multiprocessing[/\\](pool|queues|process)\.py$")
-"""What workers do between tasks goes with the pool."""
+"""Code of the pool: what workers do between tasks goes with it."""
 
 _INSTALLED: Final = re.compile(
     r"[/\\](?:(?:site|dist)-packages|python3\.\d+t?)[/\\](?!(?:site|dist)-packages)(?P<name>[^/\\.]+)"
@@ -195,7 +195,7 @@ class _Maker:
     waited: float
     """For results and for ends of processes."""
     nodes: frozenset[int]
-    """Of the making."""
+    """Nodes of the making."""
     wait_nodes: frozenset[int]
     weights: dict[Line, float]
 

@@ -32,7 +32,7 @@ from rlprof.syntax.module import called_name
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03
-"""Of the critical time. Less is a policy that hardly matters beside its environments."""
+"""Least share of the critical time. Less is a policy that hardly matters beside its environments."""
 
 BATCH_COSTS: Final = calibrated(
     Range(1.0, 2.0),
@@ -50,7 +50,7 @@ ROW_COSTS: Final = calibrated(
     "says 0.03",
     date="2026-11-21",
 )
-"""What each further row costs."""
+"""Cost of each further row."""
 
 UNKNOWN_COUNT: Final = Range(4, 64)
 """Environments in a loop whose length the source does not tell."""

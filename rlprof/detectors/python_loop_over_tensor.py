@@ -56,7 +56,7 @@ FEWEST_TURNS: Final = 10
 """As torch's own pattern matcher has it (ForLoopIndexingPattern)."""
 
 MIN_TRACE_SHARE: Final = 0.01
-"""Of the wall time, spent in such loops."""
+"""Least share of the wall time, spent in such loops."""
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:

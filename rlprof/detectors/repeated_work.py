@@ -18,7 +18,7 @@ from rlprof.syntax.pure import Pure, pure_around
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
-"""Of the critical time: below it are the small constants that every program makes anew."""
+"""Least share of the critical time: below it are the small constants that every program makes anew."""
 
 REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes where the result is kept: all but a read of it, or a copy where somebody writes to the result."""
@@ -68,7 +68,7 @@ class _Work:
     enclosing: str
     """The function that it is in."""
     again: tuple[int, int] | None = None
-    """Of how many calls that were looked at, how many had inputs of another one; None where the inputs are the same each time."""
+    """Calls that had inputs of another one, and calls that were looked at; None where the inputs are the same each time."""
 
     @property
     def is_called_again(self) -> bool:

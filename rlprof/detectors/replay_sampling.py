@@ -26,7 +26,7 @@ from rlprof.source.values import Values
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.03
-"""Of the critical time. Beside an update of a network a batch of 32 takes no more than that."""
+"""Least share of the critical time. Beside an update of a network a batch of 32 takes no more than that."""
 
 SMALL: Final = calibrated(
     Range(0.6, 0.95),

@@ -25,7 +25,7 @@ LATENCY_US: Final = calibrated(
     source="traces: 20 to 60",
     date="2026-11-21",
 )
-"""Of a copy and a launch, at most: what a trip costs beside the environment."""
+"""Time of a copy and a launch, at most: what a trip costs beside the environment."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

@@ -14,7 +14,7 @@ from rlprof.source.lines import UserLines, heaviest_line, short_place
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
-"""Of the critical time: what is drawn, read or compressed now and then stays below it."""
+"""Least share of the critical time: what is drawn, read or compressed now and then stays below it."""
 
 _SHOWN: Final = 3
 

@@ -90,7 +90,7 @@ _BATCH_NAMES: Final = ("batch_size", "minibatch_size", "mini_batch_size")
 
 @dataclass(frozen=True, slots=True)
 class _Pace:
-    """What was learned and what was collected in the steady phase."""
+    """Pace of learning and of collecting in the steady phase."""
 
     optimizer_steps: float
     optimizers: int
@@ -99,7 +99,7 @@ class _Pace:
     learners: frozenset[int]
     """Ids of the processes that update."""
     actors: frozenset[int]
-    """Of those that step the environments."""
+    """Ids of those that step the environments."""
     own_steps: float
     """Steps made by learners."""
 

@@ -20,13 +20,13 @@ from rlprof.syntax.origin import is_import_machinery
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.25
-"""Of the run. With more than three times as much training after it, start-up is not what takes long."""
+"""Least share of the run. With more than three times as much training after it, start-up is not what takes long."""
 
 MIN_START_UP_US: Final = 100_000
 """Under a tenth of a second nobody waits for it; a bare ``import numpy`` takes as much."""
 
 MIN_MODULE_SHARE: Final = 0.05
-"""Of start-up: lighter imports and lines are not named."""
+"""Least share of start-up: lighter imports and lines are not named."""
 
 NEEDED_LATER: Final = Range(0.0, 0.9)
 """Removable from imports that the training uses: nothing in a process that has to import them;
@@ -48,7 +48,7 @@ _MODULE: Final = re.compile(
 _INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\](?P<path>.+)$")
 OWN_MODULE: Final = "rlprof's agent"
 _OWN: Final = re.compile(r"[/\\]rlprof[/\\]agent[/\\]|[/\\]sitecustomize\.py$")
-"""What rlprof brings along is stated as its overhead, and not the user's to make cheaper."""
+"""Files that rlprof brings along: their time is stated as its overhead, and not the user's to make cheaper."""
 
 
 @dataclass(slots=True)

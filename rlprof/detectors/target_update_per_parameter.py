@@ -26,7 +26,7 @@ from rlprof.syntax.module import PARSED_FILES, called_name, parse, variables_ass
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time: twice what a report lists."""
+"""Least share of the critical time: twice what a report lists."""
 
 REMOVABLE: Final = calibrated(
     Range(0.6, 0.96),
@@ -60,10 +60,10 @@ ONE_CALL_REMOVABLE: Final = calibrated(
 """The same of one call, ``lerp_`` or ``copy_``."""
 
 FEWEST_PARAMETERS: Final = 10
-"""Of an update: two networks of three layers have twelve."""
+"""Fewest parameters of an update: two networks of three layers have twelve."""
 
 MIN_TRACE_SHARE: Final = 0.01
-"""Of the wall time, spent in such updates."""
+"""Least share of the wall time, spent in such updates."""
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
@@ -169,7 +169,7 @@ class MovedBy(Enum):
 @dataclass(frozen=True, slots=True)
 class TargetUpdate:
     line: int
-    """Of the loop."""
+    """Line of the loop."""
     moved_by: MovedBy
 
 

@@ -16,7 +16,7 @@ from rlprof.source.values import Values
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time: twice what a report lists."""
+"""Least share of the critical time: twice what a report lists."""
 
 REMOVABLE: Final = calibrated(
     Range(0.75, 0.97),
@@ -28,7 +28,7 @@ REMOVABLE: Final = calibrated(
 """Part that ``torch.as_tensor(np.array(items))`` saves."""
 
 MIN_SHARE_BESIDE: Final = 0.05
-"""Of the critical time, of a line that calls something else, too, while the list itself was not seen."""
+"""Least share of the critical time, of a line that calls something else, too, while the list itself was not seen."""
 
 BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""

@@ -40,7 +40,7 @@ CROWDED_TEAM: Final = 2.0
 large by itself. A pool for each core and the threads of autograd are fewer."""
 
 MIN_SHARE: Final = 0.1
-"""Of the CPU time that the run got: what the teams have to have for it to matter."""
+"""Least share of the CPU time that the run got: what the teams have to have for it to matter."""
 
 REMOVABLE: Final = calibrated(
     Range(0.64, 0.99),
@@ -98,7 +98,7 @@ SHOWN_LINES: Final = 4
 _has_teams: Final = files_of(lambda library: EVERYTHING if library.has_thread_teams else None)
 
 _FORMATTING: Final = re.compile(r"[/\\](arrayprint|_tensor_str)\.py$")
-"""Of such libraries, but Python: no team computes there."""
+"""Files of such libraries, but Python: no team computes there."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

@@ -21,7 +21,7 @@ HOST_US: Final = calibrated(
     source="traces of nine programs: medians of 3 to 16 for copies of up to 4 KiB",
     date="2026-11-23",
 )
-"""What starting one takes on the host."""
+"""Time that starting one takes on the host."""
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:

@@ -70,7 +70,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _savings(busy: Collection[Workload], profile: Profile) -> Iterator[Saving]:
-    """Of the time that messages take, what goes when as many workers as cores get them."""
+    """Yield, of the time that messages take, what goes when as many workers as cores get them."""
     going = 1 - max(1, floor(profile.load.cores)) / len(busy)
     moved = find_transport(profile.steady.nodes).keys() & set(profile.steady.hot_nodes())
     yield from working_time(

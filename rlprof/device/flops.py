@@ -32,11 +32,11 @@ _PRECISIONS: Final[dict[str, Precision]] = {
 
 @dataclass(frozen=True, slots=True)
 class Flops:
-    """What the ops of a trace computed."""
+    """Operations that the ops of a trace computed."""
 
     count: float
     precision: Precision | None
-    """Of most of it; None where that has no name here."""
+    """Precision of most of it; None where that has no name here."""
 
 
 def count_flops(rows: Iterable[ShapedOp]) -> Flops | None:

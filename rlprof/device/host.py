@@ -31,7 +31,7 @@ _ASKERS: Final = {
 _SCALED: Final = "aten::_amp_foreach_non_finite_check_and_unscale_"
 _READ: Final = "aten::item"
 _OPTIMIZER: Final = "Optimizer.step#"
-"""What a GradScaler's read comes after and before, for traces without stacks."""
+"""Events that a GradScaler's read comes after and before, for traces without stacks."""
 
 _FRAME: Final = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 
@@ -180,7 +180,7 @@ def _your_frame(python: Sequence[Row]) -> tuple[str, int, str]:
 
 
 def _from_call_stack(ops: Sequence[Row]) -> tuple[str, int, str]:
-    """Of traces before torch 1.12: the frames stand in the arguments of the op, innermost first."""
+    """Return the place in traces before torch 1.12: the frames stand in the arguments of the op, innermost first."""
     for op in reversed(ops):
         for text in op.args.call_stack.split(";"):
             match = _FRAME.match(text.strip())

@@ -51,7 +51,7 @@ class KernelFacts:
     total_us: float
     median_us: float
     short_share: float
-    """Of the kernels, under ``SHORT_KERNEL_US``."""
+    """Share of the kernels under ``SHORT_KERNEL_US``."""
     median_delay_us: float
     """From the end of the launch to the start on the device: near nothing where it waits for work."""
     families: Mapping[str, float]

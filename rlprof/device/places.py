@@ -30,5 +30,5 @@ def place(site: CallSite, count: int, time_us: float) -> TracePlace:
 
 
 def per_step(number: float, view: TraceView) -> float:
-    """Of a whole trace, for each of its steps; all of it where there are none."""
+    """Return a number of a whole trace for each of its steps; all of it where there are none."""
     return number / max(1, view.step_count)

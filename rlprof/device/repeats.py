@@ -12,10 +12,10 @@ from rlprof.device.intervals import Interval
 from rlprof.model.trace import Row
 
 _SELECT: Final = "aten::select"
-"""What ``t[i]`` calls."""
+"""Op that ``t[i]`` calls."""
 
 _MOST_SELECTS: Final = 8
-"""Of one turn of a loop: ``rewards[t] + gamma * values[t + 1] - values[t]`` has three."""
+"""Most selects of one turn of a loop: ``rewards[t] + gamma * values[t + 1] - values[t]`` has three."""
 
 _LERP: Final = "aten::lerp_"
 _AVERAGING: Final = frozenset(

@@ -15,7 +15,7 @@ from rlprof.model.trace import Row, Trace
 from rlprof.units import whole_number
 
 _SMALL_BYTES: Final = 64 * 1024
-"""Of actions: what is larger is no action of any number of environments."""
+"""Most bytes of actions: what is larger is no action of any number of environments."""
 
 _LEARNING: Final = ("autograd::engine::", "Optimizer.step#")
 

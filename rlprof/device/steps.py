@@ -48,7 +48,7 @@ class OptimizerFacts:
 
 @dataclass(frozen=True, slots=True)
 class CompileFacts:
-    """What torch.compile did in the trace."""
+    """Work of torch.compile in the trace."""
 
     compiling_us: float
     """In compilation, outermost only."""
@@ -116,7 +116,7 @@ def _kind(names: set[str], calls_per_step: float) -> OptimizerKind:
 
 
 def _inside(spans: Sequence[Span], rows: Sequence[Row]) -> list[Row]:
-    """Of ``rows``, by their start, those that start in one of the disjoint ``spans``."""
+    """Return, of ``rows`` in order of their start, those that start in one of the disjoint ``spans``."""
     found = []
     at = 0
     for row in rows:

@@ -65,7 +65,7 @@ def wall(trace: Trace) -> Interval:
 
 
 def device_of(row: Row) -> int:
-    """Of a device's row; the process column is the device where the arguments do not say."""
+    """Return the device of a device's row; the process column is the device where the arguments do not say."""
     if row.args.device >= 0:
         return row.args.device
     return row.pid if isinstance(row.pid, int) else -1

@@ -24,7 +24,7 @@ class Transfer:
     direction: str
     """``HtoD``, ``DtoH``, ``DtoD``, ``PtoP``."""
     memory: str
-    """Of the host's side: ``pageable``, ``pinned``, ``host`` where it is not told, ``device``."""
+    """Memory of the host's side: ``pageable``, ``pinned``, ``host`` where it is not told, ``device``."""
     count: int
     bytes: int
     host_us: float
@@ -97,7 +97,7 @@ def _transfer(kind: tuple[str, str], copies: list[Row], calls: Mapping[int, Row]
 
 
 def _bytes_of(copy: Row, calls: Mapping[int, Row]) -> int:
-    """Of the device's row; older ROCm writes them on the call only."""
+    """Return the bytes of the device's row; older ROCm writes them on the call only."""
     for row in (copy, calls.get(copy.args.correlation)):
         size = whole_number(str(row.args.bytes)) if row is not None else None
         if size:

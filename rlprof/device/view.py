@@ -55,12 +55,12 @@ class SiteWait:
     recoverable_us: float
     """Its part of the bound of each gap, by its part of the wait."""
     idle_us: float
-    """Of the wait, in which no device had anything to do."""
+    """Part of the wait in which no device had anything to do."""
 
 
 @dataclass(frozen=True)
 class TraceView:
-    """What a trace says, all times in µs."""
+    """View of what a trace says, all times in µs."""
 
     trace: Trace
     wall: Interval
@@ -76,14 +76,14 @@ class TraceView:
 
     @property
     def step_count(self) -> int:
-        """Of the profiler's schedule, else of the optimizer; 0 when neither is there."""
+        """Steps of the profiler's schedule, else of the optimizer; 0 when neither is there."""
         if self.steps:
             return len(self.steps)
         return self.optimizer.steps if self.optimizer else 0
 
     @property
     def busy_share(self) -> float:
-        """Of the busiest device, of the wall time."""
+        """Busy share of the busiest device, of the wall time."""
         busy = self.busiest.busy_us if self.busiest else 0.0
         return busy / self.wall.length if self.wall.length else 0.0
 
@@ -122,7 +122,7 @@ class TraceView:
         return total(common(union(waits), self.busiest.busy)) if self.busiest else 0.0
 
     def idle_us(self, cause: IdleCause) -> float:
-        """Of the device that is idle for it longest: what goes on there holds up the program."""
+        """Return the idle time of the device that is idle for it longest: what goes on there holds up the program."""
         return self._idle_us[cause]
 
     @cached_property

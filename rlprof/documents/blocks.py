@@ -38,7 +38,7 @@ class ChangeBar(NamedTuple):
     """A bar to the left of the middle for less, to the right for more."""
 
     part: float
-    """Of the largest change, -1 to 1."""
+    """Part of the largest change, -1 to 1."""
 
 
 Cell: TypeAlias = Inline | RangeBar | ChangeBar
@@ -58,7 +58,7 @@ class Column:
     under: str = ""
     """Name of the column in whose cells a terminal shows it."""
     lead: str = "\n"
-    """What stands before it there."""
+    """Text that stands before it there."""
     style: str = "dim"
     """Its look there."""
     is_drawn: bool = False
@@ -86,9 +86,9 @@ class Paragraph:
 class Item(NamedTuple):
     text: Inline
     mark: str = "-"
-    """What it hangs behind."""
+    """Mark that it hangs behind."""
     style: str = ""
-    """Of the mark."""
+    """Style of the mark."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Remarks:
-    """What to know, by notes; nothing where there are none."""
+    """Things to know, by notes; nothing where there are none."""
 
     title: str
     notes: Sequence[Note]
@@ -121,7 +121,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Detail:
-    """What Markdown leaves out: it is for comments, and has to be short."""
+    """Block that Markdown leaves out: it is for comments, and has to be short."""
 
     block: Block
 

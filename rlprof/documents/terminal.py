@@ -31,7 +31,7 @@ _UNBROKEN: Final = 20_000
 """Columns that no line reaches: what a block holds of a text is shorter."""
 
 _MOST_DIGITS: Final = 5
-"""Of a width: rich fills whole lines with spaces."""
+"""Most digits of a width: rich fills whole lines with spaces."""
 
 _FIGURE: Final = re.compile(r"(?<=\d) (?=\d{3}\b|%|[mµn]?s\b|sps\b)")
 """A space within a figure, or before its unit, in texts that are not glued."""

@@ -21,7 +21,7 @@ from rlprof.recording.samplers.text import TextReader
 
 @dataclass
 class AustinHeader:
-    """What austin says about its own work, at the start and at the end of a file."""
+    """Facts that austin tells about its own work, at the start and at the end of a file."""
 
     facts: dict[str, str] = field(default_factory=dict)
 

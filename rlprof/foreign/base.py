@@ -19,7 +19,7 @@ HEAD_BYTES: Final = 1 << 16
 """Enough of a file to tell its format, unless its first stack is more than a thousand frames deep."""
 
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-"""What some editors and shells write before text in UTF-8."""
+"""Bytes that some editors and shells write before text in UTF-8."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 MOST_BYTES: Final = 2 << 30

@@ -18,7 +18,7 @@ from rlprof.model.recording import NO_PARENT, NO_STACK_FUNCTION, Frame, Note, Re
 from rlprof.recording.mailbox import readable
 
 ASSUMED_INTERVAL_US: Final = 10_000
-"""Of samples whose rate is not told: that of ``py-spy record`` unless it is given another."""
+"""Interval of samples whose rate is not told: that of ``py-spy record`` unless it is given another."""
 
 _COUNT: Final = re.compile(rb"(\d{1,15})(?:\.(\d{1,9})\d*)?\r?")
 _SNIFFED_LINES: Final = 50
@@ -26,10 +26,10 @@ _SNIFFED_LINES: Final = 50
 _PROCESS: Final = re.compile(rb'process (\d{1,18}):"(.*?)"(?:;|$)', re.DOTALL)
 _THREAD: Final = re.compile(rb"thread \((0x[0-9a-fA-F]{1,16}|\d{1,18})\)(?:: ([^;]*))?(?:;|$)")
 _TID: Final = re.compile(rb"tid:(\d{1,18});")
-"""Of CPython's own sampling profiler."""
+"""Thread ids of CPython's own sampling profiler."""
 
 _OURS: Final = re.compile("# rlprof: (wall|cpu) time in µs".encode())
-"""What ``rlprof export --format collapsed`` writes first."""
+"""Line that ``rlprof export --format collapsed`` writes first."""
 _OUR_HEAD: Final = re.compile(rb"([^;]*) (\d{1,18});([^;]*?)(?: (\d{1,18}))?;")
 """Role and pid; name and, but of a main thread, id."""
 
@@ -206,7 +206,7 @@ _AUSTIN: Final = re.compile(
     r"(?P<file>.+\.pyx?|<.+>):(?P<function>[^:]+):(?P<line>[0-9]{1,9})", re.DOTALL
 )
 _PERF: Final = re.compile(r"py::(?P<function>[^:]+):(?P<file>.+)", re.DOTALL)
-"""Of perf, with the trampoline of Python 3.12: it tells no lines."""
+"""Frames of perf, with the trampoline of Python 3.12: it tells no lines."""
 
 _FORMS: Final = (_AUSTIN, _PERF, _PY_SPY)
 

@@ -48,7 +48,7 @@ _PYTHON_VERSION: Final = re.compile(r"/lib(?:64)?/python(3\.[1-9]\d*)t?/")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a profile tells of itself, beside its stacks."""
+    """Facts that a profile tells of itself, beside its stacks."""
 
     interval_us: int = 0
     """Between samples; 0 when it is not known."""

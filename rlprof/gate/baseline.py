@@ -28,7 +28,7 @@ FORMAT_VERSION: Final = 1
 Count = Annotated[float, Meta(ge=0)]
 
 _MOST_BYTES: Final = 16 << 20
-"""Of the file: those that are written have a few kB."""
+"""Most bytes of the file: those that are written have a few kB."""
 
 _MOST_COUNTED: Final = 1e24
 """In one run, bytes included: far beyond what can happen, and far below where sums become infinite."""
@@ -48,11 +48,11 @@ class Baseline:
     """As ``fingerprint`` gives it."""
     unit: str
     source: str
-    """What counted the steps."""
+    """Source of the counted steps."""
     sps: tuple[float, ...]
     """Steady, of each run; empty where only counters were asked for."""
     steps: tuple[float, ...]
-    """Of each run; 0 where the program printed its rate alone."""
+    """Steps of each run; 0 where the program printed its rate alone."""
     counters_per_step: Mapping[str, tuple[float, ...]]
     """Totals over steps, of each run. What was counted and did not occur is 0; of what is left out nobody knows."""
 
@@ -148,7 +148,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 class _Head(Struct):
-    """What tells whether the rest can be read."""
+    """Fields that tell whether the rest can be read."""
 
     format: str = ""
     version: int = 0
@@ -237,7 +237,7 @@ NONE: Final = "none"
 
 
 def fingerprint_here(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """Of this machine and of ``python``, as programs with ``environment`` see them."""
+    """Return the fingerprint of this machine and of ``python``, as programs with ``environment`` see them."""
     gpus = find_gpus(environment)
     try:
         facts = host_facts(gpus)

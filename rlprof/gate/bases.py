@@ -134,7 +134,7 @@ class SavedBase:
         )
 
     def _counters(self) -> tuple[RunCounters, ...]:
-        """Of each of its runs, with the steps that it made."""
+        """Return the counters of each of its runs, with the steps that it made."""
         per_step = self.baseline.counters_per_step
         return tuple(
             RunCounters({counter: of[at] for counter, of in per_step.items()}, steps)

@@ -106,7 +106,7 @@ def reads_of(outcome: Outcome) -> list[MoreReads]:
 MOST_LINES: Final = 5
 
 _DEVICES: Final[Mapping[str, str]] = {GPU_SYNCS: "gpu", WOULD_SYNC: "cpu"}
-"""Of the places that a counter counts."""
+"""Devices of the places that a counter counts."""
 
 _SAME: Final = 1.1
 """Times as often as in base that is as often: runs begin and end in the middle of something."""
@@ -127,7 +127,7 @@ class MoreReads(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What stays when lines move."""
+    """Part of a place that stays when lines move."""
 
     file: str
     function: str

@@ -33,7 +33,7 @@ class CommandBase(NamedTuple):
 
 
 class FileBase(NamedTuple):
-    """What a baseline file holds."""
+    """Base that a baseline file holds."""
 
     file: Path
     is_machine_relaxed: bool
@@ -52,7 +52,7 @@ class CheckPlan:
     settings: CheckSettings
     counting: Counting
     timeout_s: float
-    """Of one run."""
+    """Time limit of one run."""
     looks_for_causes: bool = False
     """True if a last pair is recorded in full, where head does not pass."""
 

@@ -129,7 +129,7 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
 
 
 def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
-    """Of runs of a base in its worktree."""
+    """Yield notes on runs of a base in its worktree."""
     if not all(it.is_told for it in imported):
         yield Note(
             "warning",

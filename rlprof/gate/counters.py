@@ -37,7 +37,7 @@ time, and as many in fewer steps are no more.
 """
 
 ROUNDING: Final = 0.5
-"""Of an event: counts are kept per step, and what is above by less is none."""
+"""Part of an event: counts are kept per step, and what is above by less is none."""
 
 _CLEAR: Final = 0.9
 """Growth that one run may show by chance, nearly twice as many: in asynchronous programs counts vary by a tenth or two."""
@@ -68,12 +68,12 @@ class CounterTolerance:
 
     name: str
     relative: float | None
-    """Of the count of base; None where the counter is not judged at all."""
+    """Share of the count of base; None where the counter is not judged at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunCounters:
-    """What one whole run counted."""
+    """Counts of one whole run."""
 
     per_step: Mapping[str, float]
     steps: float
@@ -148,7 +148,7 @@ def compare_counters(
 
 
 class _Count(NamedTuple):
-    """Of one run."""
+    """Count of one run."""
 
     per_step: float
     steps: float
@@ -176,7 +176,7 @@ class _Counted:
 
     @property
     def runs(self) -> int:
-        """Of the side that has fewer."""
+        """Runs of the side that has fewer."""
         return min(len(self.base), len(self.head))
 
     @property

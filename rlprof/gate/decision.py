@@ -82,7 +82,7 @@ class DecisionSettings:
     """Smallest slowdown that matters (0.05 is 5 %); None for the larger of ``MIN_EFFECT`` and twice the noise."""
     min_pairs: int = MIN_PAIRS
     max_pairs: int = MAX_PAIRS
-    """Of a series. A regression takes a second one."""
+    """Most pairs of a series. A regression takes a second one."""
 
     def __post_init__(self) -> None:
         if self.min_effect is not None and not 0 < self.min_effect < 1:
@@ -137,7 +137,7 @@ class Decision:
     noise: float
     """Standard deviation of the ratio of one pair."""
     pairs: int
-    """What the decision rests on."""
+    """Pairs that the decision rests on."""
     more: int
     """Further pairs that are needed; 0 when it is decided."""
     is_confirming: bool
@@ -198,7 +198,7 @@ class _Answer(Enum):
 
 
 _NOTHING: Final = Shift(middle=0.0, low=-inf, high=inf, noise=inf, spread=inf)
-"""What is known before the first pair."""
+"""Shift as it is known before the first pair."""
 
 
 class _Series(NamedTuple):
@@ -217,7 +217,7 @@ class _Design(NamedTuple):
     unit: str
     between: str
     remedy: str
-    """What finds smaller slowdowns."""
+    """Words for what finds smaller slowdowns."""
     is_fresh: bool = True
     """True if both sides run again for a regression to be confirmed."""
     power: float = _POWER

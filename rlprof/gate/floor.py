@@ -47,7 +47,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class FloorRun:
-    """What one run came to."""
+    """Result of one run."""
 
     sps: Interval | None
     """Steady; None where only counters are judged and the run was too short for a rate."""
@@ -150,14 +150,14 @@ class FloorRequest:
     counting: Counting
     floor: Floor
     timeout_s: float
-    """Of one run."""
+    """Time limit of one run."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
     runs: tuple[FloorRun, ...]
     failure: Failure | None = None
-    """What could not be measured."""
+    """Failure that ended the measurement."""
 
 
 def measure_apart(

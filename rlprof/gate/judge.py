@@ -33,7 +33,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """What is asked of a check."""
+    """Demands on a check."""
 
     decision: DecisionSettings
     tolerances: tuple[CounterTolerance, ...] = ()
@@ -53,7 +53,7 @@ class CheckSettings:
 
 
 class Base(Protocol):
-    """What head is held against: a program that runs in turn with it, or what was saved in a file."""
+    """Base that head is held against: a program that runs in turn with it, or what was saved in a file."""
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ class Base(Protocol):
 
 @dataclass(slots=True)
 class _Trial:
-    """What has been measured so far, which is told too when the next run fails; and how it ended."""
+    """Measurements so far, which are told too when the next run fails; and how it ended."""
 
     runs: list[MeasuredRun] = field(default_factory=list)
     counters: tuple[CounterDifference, ...] = ()

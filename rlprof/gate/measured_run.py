@@ -47,7 +47,7 @@ class MeasuredRun:
     """``steps``, or ``updates`` where optimizer steps stand in."""
     source: str
     counters: RunCounters
-    """Of the whole run: where its steady phase begins is not known exactly."""
+    """Counters of the whole run: where its steady phase begins is not known exactly."""
     wall_s: float
     run_file: Path
     steady: tuple[SteadyWindow, ...] = ()
@@ -209,7 +209,7 @@ _FATES: Final = {
 
 
 def launches_of(recording: Recording, run: str) -> float:
-    """Of all updates of ``run``. Raises :class:`MeasureError` where they cannot be told."""
+    """Return the launches of all updates of ``run``. Raises :class:`MeasureError` where they cannot be told."""
     updates: dict[int, float] = defaultdict(float)
     for counter in recording.counters:
         if counter.name == UPDATES:

@@ -39,7 +39,7 @@ class Verdict(Enum):
 class Outcome:
     verdict: Verdict
     base: str
-    """What head was held against: ``origin/main (abc1234)``."""
+    """Base that head was held against: ``origin/main (abc1234)``."""
     head: str
     command: tuple[str, ...]
     script: str = ""
@@ -47,9 +47,9 @@ class Outcome:
     runs: tuple[MeasuredRun, ...] = ()
     """In the order in which they ran, those of full recordings aside."""
     saved_sps: tuple[float, ...] = ()
-    """Of the baseline file, which then stands for the runs of base."""
+    """Steps per second of the baseline file, which then stands for the runs of base."""
     saved_counters: tuple[RunCounters, ...] = ()
-    """Of its runs too, each with the steps that it made."""
+    """Counters of its runs too, each with the steps that it made."""
     counters_only: bool = False
     """True if rates were not asked for: runs may be far too short to have one."""
     unit: str = "steps"
@@ -61,7 +61,7 @@ class Outcome:
     stopped_by: int | None = None
     """The signal that ended the check early; the verdict may have been known by then."""
     comparison: Comparison | None = None
-    """Of a pair that was recorded in full; None unless asked for."""
+    """Comparison of a pair that was recorded in full; None unless asked for."""
     recorded: tuple[Path, ...] = ()
     """Its run files, of base and head; they are there until the folder of the check goes."""
     notes: tuple[Note, ...] = ()

@@ -91,7 +91,7 @@ class RunAnswer:
     exit_code: int
     """The program's own; 128+n for signal n."""
     failure: Failure | None = None
-    """What kept it from being recorded."""
+    """Failure that kept it from being recorded."""
 
 
 def command_for(run: PlannedRun) -> tuple[str, ...]:

@@ -150,7 +150,7 @@ _LOOK_S: Final = 0.02
 """Between two looks at who is left."""
 
 _KILL_ROUNDS: Final = 200
-"""Of 10 ms, in which what is killed must be gone: a process in a system call takes a while, and what it has
+"""Rounds of 10 ms, in which what is killed must be gone: a process in a system call takes a while, and what it has
 started meanwhile must go too."""
 
 

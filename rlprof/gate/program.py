@@ -25,9 +25,9 @@ def as_typed(command: Sequence[str]) -> str:
 
 class Side(Enum):
     BASE = "base"
-    """What head is held against."""
+    """Side that head is held against."""
     HEAD = "head"
-    """What is judged."""
+    """Side that is judged."""
 
 
 class Checkout(NamedTuple):
@@ -35,7 +35,7 @@ class Checkout(NamedTuple):
 
     own: Path
     other: Path
-    """Of the other side."""
+    """Root of the other side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Program:
     environment: Mapping[str, str]
     """The whole of it."""
     name: str
-    """What it is, for people: ``origin/main (abc1234)``."""
+    """Name for people: ``origin/main (abc1234)``."""
     is_alone: bool = False
     """True if nothing runs in turn with it."""
     checkout: Checkout | None = None
@@ -75,7 +75,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What is counted: steps, if the program is not to be asked, and what else was asked for."""
+    """Things to count: steps, if the program is not to be asked, and what else was asked for."""
 
     pattern: str | None = None
     """Regular expression that finds steps or sps in its output."""

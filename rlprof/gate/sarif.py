@@ -79,7 +79,7 @@ class _Worse(NamedTuple):
     rule: str
     text: str
     key: str
-    """What tells it from others, in this check and the next."""
+    """Key that tells it from others, in this check and the next."""
     place: _Place | None
 
 

@@ -22,7 +22,7 @@ SMALL_SAMPLE: Final = 0.75
 """That distance comes out low by 1 - 0.75/n, to 3 % for four to 24 normal values (100 000 samples each)."""
 
 EFFICIENCY: Final = 0.955
-"""Of these estimates on normal noise: they need 1/0.955 times the runs that means do (3/π)."""
+"""Efficiency of these estimates on normal noise: they need 1/0.955 times the runs that means do (3/π)."""
 
 
 class Shift(NamedTuple):

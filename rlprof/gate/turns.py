@@ -47,7 +47,7 @@ _VARIATION: Final = 0.4
 """By which part of their mean the lengths of turns vary; both have as long a turn, one after the other."""
 
 _ROUNDS: Final = 20
-"""Of looking for processes that were started while the others were being stopped."""
+"""Rounds of looking for processes that were started while the others were being stopped."""
 
 
 @dataclass(frozen=True, slots=True)

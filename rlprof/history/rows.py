@@ -46,12 +46,12 @@ class Row:
 
     @property
     def stage(self) -> str:
-        """What tells the run from others: its label, else its commit; empty without either."""
+        """Text that tells the run from others: its label, else its commit; empty without either."""
         return self.run.label or self.run.git or ""
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What its rate does not say: that it ended badly, or why there is none."""
+        """Remarks that its rate does not say: that it ended badly, or why there is none."""
         remarks = []
         if not self.run.complete:
             remarks.append("recording cut off")

@@ -18,7 +18,7 @@ ANY: Final = "*"
 
 
 class Transport(Enum):
-    """What code does to get data from one process to another."""
+    """Work that code does to get data from one process to another."""
 
     PICKLING = "pickling"
     """Objects made bytes, and bytes objects."""
@@ -29,7 +29,7 @@ class Transport(Enum):
 
 
 class Sink(Enum):
-    """What takes the output of a program; the first of several on a line counts."""
+    """Destination of a program's output; the first of several on a line counts."""
 
     SYNCS = "syncs and flushes"
     """The caller waits until the bytes have left the process, or are on the disk."""
@@ -43,7 +43,7 @@ class Sink(Enum):
 
 
 class Duty(Enum):
-    """What a function of a library is called for."""
+    """Purpose for which a function of a library is called."""
 
     MAKES_ENVIRONMENTS = "makes environments"
     CHECKS_NEW_ENVIRONMENTS = "checks the first reset and the first step of an environment"
@@ -55,12 +55,12 @@ class Duty(Enum):
 
 
 class SlowCall(NamedTuple):
-    """What training code does by functions of a library though there is a cheaper way."""
+    """Work that training code does by functions of a library though there is a cheaper way."""
 
     done: str
-    """What they do, as a finding's title has it: ``a YAML text is parsed``."""
+    """Work that they do, as a finding's title has it: ``a YAML text is parsed``."""
     instead: str
-    """What to do instead, in whole sentences."""
+    """Advice on what to do instead, in whole sentences."""
     removable: Range
     """Part of their time that goes then; ``benchmarks/replacements.py`` has a case for each."""
     checks: str = ""
@@ -88,7 +88,7 @@ class StepSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """What rlprof knows of one library, or of several that it knows the same of.
+    """Facts that rlprof knows of one library, or of several that it knows the same of.
 
     Patterns are regular expressions that files match from their package's folder on:
     ``common/vec_env/`` of the package ``stable_baselines3`` is found in
@@ -127,16 +127,16 @@ class Library:
     """Options read and resolved."""
 
     transport: Mapping[str, Mapping[str, Transport]] = field(default_factory=dict)
-    """What its functions, by pattern and name, do to get data to another process."""
+    """Work that its functions, by pattern and name, do to get data to another process."""
     passes_on: str | None = None
     """Code that passes messages on, and calls the work itself: its own time is transport, what is below it is not. Not named
     under ``transport``, which takes what is below, too."""
     waits: Mapping[str, Mapping[str, WaitKind]] = field(default_factory=dict)
-    """What its functions, by pattern and name, wait for. Outside of the standard library only loops of the
+    """Kinds of wait of its functions, by pattern and name. Outside of the standard library only loops of the
     library's own that poll (``WaitKind.POLL``)."""
 
     duties: Mapping[str, Mapping[str, Duty]] = field(default_factory=dict)
-    """What its functions, by pattern and name, are called for."""
+    """Duties that its functions, by pattern and name, are called for."""
     slow_calls: Mapping[str, Mapping[str, SlowCall]] = field(default_factory=dict)
     """Its functions, by pattern and name, that have a cheaper way in a loop."""
     slow_in_c: Mapping[str, SlowCall] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Library:
     sinks: Mapping[Sink, str] = field(default_factory=dict)
     """Files that write output, by what takes it."""
     emits: str | None = None
-    """Of a library with log records: code that runs only for a record that is wanted."""
+    """Code of a library with log records that runs only for a record that is wanted."""
     saving: str | None = None
     """Code that writes models, arrays and archives."""
     makes_text: str | None = None

@@ -13,7 +13,7 @@ from rlprof.libraries.base import ANY, Library
 from rlprof.model.recording import Frame
 
 _NO_LIBRARIES: Final = frozenset({"base", "known", "step_sources"})
-"""What libraries share, in their package."""
+"""Modules that libraries share, in their package."""
 
 Told = TypeVar("Told")
 

@@ -10,9 +10,9 @@ from rlprof.model.finding import Range
 INVERTED: Final = SlowCall(
     "a matrix is inverted again and again",
     "Where a row or an outer product is added each time, keep the inverse up to date (Sherman and Morrison: A -= outer(y, y) / (1 + x @ y) "
-    "with y = A @ x). Where the inverse is only multiplied with, take np.linalg.solve. Where the matrix stays, invert it once.",
-    Range(0.5, 0.97),
-    from_numbers=1_000,
+    "with y = A @ x). Where the inverse is only multiplied with, take np.linalg.solve. Where the matrix stays, keep the inverse with it.",
+    Range(0.3, 0.97),
+    from_numbers=100,
 )
 _EACH_NUMBER: Final = SlowCall(
     "a Python function is called for each number of an array",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import EVERYTHING, Library, SlowCall
+from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
 from rlprof.model.finding import Range
 
 _FEW_ROWS: Final = SlowCall(
@@ -18,18 +18,6 @@ _FEW_ROWS: Final = SlowCall(
 LIBRARY: Final = Library(
     name="scikit-learn",
     packages=("sklearn",),
-    slow_calls={
-        EVERYTHING: dict.fromkeys(
-            (
-                "predict",
-                "predict_proba",
-                "partial_fit",
-                "decision_function",
-                "transform",
-                "wrapper",
-            ),
-            _FEW_ROWS,
-        )
-    },
+    slow_calls={EVERYTHING: {ANY: _FEW_ROWS}},
     has_thread_teams=True,
 )

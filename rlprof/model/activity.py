@@ -10,7 +10,7 @@ from rlprof.model.calltree import CallTree
 
 
 class WaitKind(Enum):
-    """What a thread does that gets nothing done by itself."""
+    """Kind of wait: a thread in it gets nothing done by itself."""
 
     PIPE = "pipe"
     QUEUE = "queue"
@@ -66,12 +66,12 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What one thread did in the steady phase, imports left out, on its own clock (µs)."""
+    """Activity of one thread in the steady phase, imports left out, on its own clock (µs)."""
 
     thread: int
     process: int
     role: str
-    """Of its process."""
+    """Role of its process."""
     is_main: bool
     is_critical: bool
     tree: CallTree
@@ -103,7 +103,7 @@ class HostLoad:
     queued_us: int
     """Runnable Python threads without a CPU."""
     there_is_us: float
-    """What the usable cores could give."""
+    """CPU time that the usable cores could give."""
     cores: float
     native_us: int = 0
     """The part of ``got_us`` of threads that run no Python: BLAS, OpenMP and torch pools."""
@@ -121,11 +121,11 @@ class HostLoad:
 
 
 NO_LOAD = HostLoad(0, 0, 0.0, 1.0)
-"""Of a run without a steady phase."""
+"""Load of a run without a steady phase."""
 
 
 class BoundBy(Enum):
-    """What keeps the steady rate from being higher."""
+    """Cause that keeps the steady rate from being higher."""
 
     CPUS = "cpus"
     PROCESS = "process"
@@ -161,7 +161,7 @@ class Component:
     preparation``, ``other``; a wait, of ``WAITS`` in ``profile/component_costs.py``; ``threads without Python``; or a
     phase of ``rlprof.phase``."""
     share: float
-    """Of the time, its waits for a core left out: those of all that no program marked add up to 1. On a full host it is the time
+    """Share of the time, its waits for a core left out: those of all that no program marked add up to 1. On a full host it is the time
     in which any thread of the run has a core or waits for one, else that of the critical threads."""
     per_step_us: float
     """Time of all processes together per step (µs), waits for a CPU left out; 0 when no step was counted."""
@@ -173,4 +173,4 @@ class Component:
     is_marked: bool = False
     """True if the program marked it by ``rlprof.phase``."""
     priced_share: float = 0.0
-    """Of the critical time, its waits for a core with it, as findings and prices count it."""
+    """Share of the critical time, its waits for a core with it, as findings and prices count it."""

@@ -21,7 +21,7 @@ UPDATES: Final = "updates"
 """Steps of torch optimizers."""
 
 ITERATIONS: Final = "iterations:tqdm"
-"""What bars of tqdm were told has been done."""
+"""Iterations done, as bars of tqdm were told."""
 
 BATCHES: Final = "batches"
 """Batches that a torch ``DataLoader`` handed out."""
@@ -82,7 +82,7 @@ COST_COUNTERS: Final[Mapping[str, str]] = {
     BATCHES: "batches that torch's data loaders handed out",
     GC_COLLECTIONS: "full garbage collections",
 }
-"""What a step may do too much of: the counters of ``rlprof check``, with what each counts."""
+"""Things that a step may do too much of: the counters of ``rlprof check``, with what each counts."""
 
 TOLD_ON_DEMAND: Final = frozenset({GC_COLLECTIONS, KERNEL_LAUNCHES})
 """Those of the stack probe, and of the windows that it ends: a run that is only counted has neither."""

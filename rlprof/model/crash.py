@@ -35,7 +35,7 @@ class DeadWorker(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Crash:
     exit_code: int | None
-    """Of the program, 128+n for signal n; None where only workers died."""
+    """Exit code of the program, 128+n for signal n; None where only workers died."""
     workers: tuple[DeadWorker, ...]
     """In the order in which they died."""
     before_steady: bool
@@ -76,7 +76,7 @@ class Hang:
     """Who waits: the main process, if it does."""
     role: str
     kind: str
-    """What it waits in: a value of ``WaitKind``."""
+    """Kind of its wait: a value of ``WaitKind``."""
     file: str
     """The user's line that waits; empty where it is not known."""
     line: int

@@ -25,7 +25,7 @@ class TimeSeries(NamedTuple):
     """One line of the timeline."""
 
     group: str
-    """What is drawn on one axis: ``rate``, ``cores``, ``memory`` or ``gpu``."""
+    """Group of lines drawn on one axis: ``rate``, ``cores``, ``memory`` or ``gpu``."""
     name: str
     """``sps``, a role, or the name of a GPU."""
     unit: str
@@ -43,7 +43,7 @@ class Excerpt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TorchTrace:
-    """What torch's profiler exported of one window, for exports that join it to the rest."""
+    """Trace of one window as torch's profiler exported it, for exports that join it to the rest."""
 
     pid: int
     number: int

@@ -29,7 +29,7 @@ class TracePlace:
 
     file: str
     line: int
-    """Of the function's ``def``: the profiler records no other."""
+    """Line of the function's ``def``: the profiler records no other."""
     function: str
     op: str
     """The op that the program called; empty when it called none."""
@@ -49,14 +49,14 @@ class DeviceFinding:
     """As of a ``Finding``."""
     title: str
     saved_us: Range
-    """Of the wall time of the trace."""
+    """Part of the wall time of the trace (µs)."""
     evidence: tuple[str, ...]
     fix: str
     confidence: Confidence = Confidence.BOUNDED
     places: tuple[TracePlace, ...] = ()
     """The heaviest first."""
     causes: tuple[IdleCause, ...] = tuple(IdleCause)
-    """Of the idle time that goes: no moment of it is sold twice. Empty for work of the device itself."""
+    """Causes of the idle time that goes: no moment of it is sold twice. Empty for work of the device itself."""
     is_of_reads: bool = False
     """True if it is of reads of tensors, which the agent counts: those tell its places to the line."""
     waits_for_ranks: bool = False

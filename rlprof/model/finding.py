@@ -48,7 +48,7 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What a change of structure leaves: for fixes that do not just remove lines.
+    """Time that a change of structure leaves: for fixes that do not just remove lines.
 
     In-process vectorising, fewer workers or fewer threads are priced by the time that the same steps
     would then take, summed from the parts, and not by what the transport between them costs.
@@ -68,7 +68,7 @@ class Location:
     line: int
     function: str
     share: float
-    """Of the critical time, 0 to 1 (of the run for a start-up finding)."""
+    """Share of the critical time, 0 to 1 (of the run for a start-up finding)."""
     source: str = ""
     """The line's text, stripped; empty when the source is not in the run file."""
 
@@ -90,7 +90,7 @@ class Finding:
     remainder: Remainder | None = None
     """Instead of ``savings``. A finding with neither costs nothing, and says so."""
     seen_share: float = 0.0
-    """Of the critical time, in all that the finding is about; 0 where its locations say that."""
+    """Share of the critical time, in all that the finding is about; 0 where its locations say that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class PricedFinding:
     finding: Finding
     rank: int
     saved_share: Range
-    """Of steady wall time per step; of the whole run for a start-up finding (0 to 1)."""
+    """Share of steady wall time per step; of the whole run for a start-up finding (0 to 1)."""
     sps_after: Range | None
     saved_us: Range
     """Wall time saved over this run (µs)."""

@@ -23,12 +23,12 @@ class FlameFrame(NamedTuple):
     idle_us: int
     cpu_us: int
     left_out_us: int = 0
-    """Of the metric: time of boxes right below it that are too thin to keep."""
+    """Time, by the metric, of boxes right below it that are too thin to keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlameSelection:
-    """What to draw; every field at its default draws all."""
+    """Selection to draw; every field at its default draws all."""
 
     metric: str = "wall"
     """``wall`` or ``cpu``."""
@@ -47,7 +47,7 @@ class Flame:
     metric: str
     """``wall`` or ``cpu``: what widths mean."""
     selection: str
-    """What was selected, in words; empty for all."""
+    """Selection in words; empty for all."""
     frames: tuple[FlameFrame, ...]
     """Preorder; siblings by label, then line. ``frames[0]`` is the root."""
     pruned_share: float = 0.0

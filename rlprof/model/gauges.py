@@ -64,7 +64,7 @@ GPU_MEMORY_BYTES: Final = "gpu:N:memory_bytes"
 GPU_POWER_W: Final = "gpu:N:power_w"
 
 GPU_CLOCK_MHZ: Final = "gpu:N:clock_mhz"
-"""Of the multiprocessors (compute units)."""
+"""Clock of the multiprocessors (compute units)."""
 
 GPU_TEMPERATURE_C: Final = "gpu:N:temperature_c"
 
@@ -75,7 +75,7 @@ GPU_THROTTLED_BY_POWER: Final = "gpu:N:throttled_by_power"
 """As above, to stay within the power limit."""
 
 GPU_PROCESS_MEMORY_BYTES: Final = "gpu:N:process_memory_bytes"
-"""What one process holds on it, its CUDA context included."""
+"""Memory that one process holds on it, its CUDA context included."""
 
 SUMMED: Final = frozenset(
     {
@@ -92,7 +92,7 @@ SUMMED: Final = frozenset(
 """Amounts within a window: they add up when windows merge."""
 
 HIGHEST: Final = frozenset({PEAK_RSS_BYTES})
-"""Of merged windows the highest value is kept."""
+"""Gauges whose highest value is kept when windows merge."""
 
 # All others are levels: merged windows keep their mean, weighted by the length of the windows.
 

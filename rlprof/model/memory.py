@@ -39,7 +39,7 @@ class ProcessMemory:
     trend: MemoryTrend | None
     """None where it did not live through the steady phase, or that was too short."""
     virtual_trend: MemoryTrend | None = None
-    """Of the addresses it asked for. They stand still while a buffer made in one piece fills up."""
+    """Trend of the addresses it asked for. They stand still while a buffer made in one piece fills up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class GrownLine:
     """Rises less falls, over the run."""
     share_of_growth: float
     share_of_time: float
-    """Of the busy time of the same threads in the steady phase."""
+    """Share of the busy time of the same threads in the steady phase."""
 
     @property
     def stands_out(self) -> bool:
@@ -79,13 +79,13 @@ class MemoryView:
     processes: tuple[ProcessMemory, ...]
     """The largest first."""
     trend: MemoryTrend | None
-    """Of the resident memory of all processes together; what they share counts in each."""
+    """Trend of the resident memory of all processes together; what they share counts in each."""
     bytes_per_step: float | None = None
     """``trend`` per step; None where no steps were counted."""
     lines: tuple[GrownLine, ...] = ()
-    """Of the processes that grew steadily, or of all where none did. The most grown first."""
+    """Lines of the processes that grew steadily, or of all where none did. The most grown first."""
     available_bytes: float | None = None
-    """What could still be taken at the end of the steady phase, on the machine or in its group."""
+    """Memory that could still be taken at the end of the steady phase, on the machine or in its group."""
     available_trend: MemoryTrend | None = None
     total_bytes: float | None = None
-    """Of the machine."""
+    """Memory of the machine."""

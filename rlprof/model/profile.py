@@ -111,7 +111,7 @@ class Throughput:
 
 @dataclass(frozen=True, slots=True)
 class Critical:
-    """What the steady throughput is bound by: the denominator of every steady price."""
+    """Threads and time that bound the steady throughput: the denominator of every steady price."""
 
     threads: frozenset[int]
     """Ids of the threads that make the steps (or, with no steps, do the work)."""
@@ -133,7 +133,7 @@ class Critical:
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """What one GPU did, by the means of its gauges over the steady phase. None: it was not told.
+    """Use of one GPU, by the means of its gauges over the steady phase. None: it was not told.
 
     All but ``process_bytes`` is of the whole GPU, whoever used it.
     """
@@ -148,7 +148,7 @@ class GpuUse:
     power_w: float | None = None
     power_limit_w: float | None = None
     clock_share: float | None = None
-    """Of the highest clock of its multiprocessors. It falls by itself while there is little to do."""
+    """Share of the highest clock of its multiprocessors. It falls by itself while there is little to do."""
     temperature_c: float | None = None
     throttled_by_heat: float | None = None
     """Part of the time in which its clock was lowered because it was too hot."""
@@ -182,7 +182,7 @@ class Profile:
     """Wall time of the run before its first step (or before the end of the imports)."""
     sources: Mapping[str, str] = field(default_factory=dict)
     values: tuple[SeenValue, ...] = ()
-    """What names stood for at the user's hot lines."""
+    """Values that names stood for at the user's hot lines."""
     notes: tuple[Note, ...] = ()
     process_roles: Mapping[int, str] = field(default_factory=dict)
     """Role of each process, by its id."""
@@ -191,7 +191,7 @@ class Profile:
     node_roles: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Roles of the processes in which a node has time."""
     activities: tuple[Activity, ...] = ()
-    """What each thread did in the steady phase, by thread id; threads without time left out."""
+    """Activity of each thread in the steady phase, by thread id; threads without time left out."""
     waits: tuple[Wait, ...] = ()
     """The wait graph, the longest first."""
     wait_kinds: Mapping[int, WaitKind] = field(default_factory=dict)
@@ -207,7 +207,7 @@ class Profile:
     steady_steps: float = 0.0
     """Steps made in it; 0 when none were counted."""
     counts: Mapping[str, float] = field(default_factory=dict)
-    """What the agent counted in the steady phase, by name (``updates``, ``ipc_messages``, ...)."""
+    """Counts of the agent in the steady phase, by name (``updates``, ``ipc_messages``, ...)."""
     process_counts: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """The same by process id."""
     memory: MemoryView | None = None

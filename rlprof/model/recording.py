@@ -62,7 +62,7 @@ class RunInfo:
     host: Mapping[str, str] = field(default_factory=dict)
     """Facts such as ``cpu_model``, ``cores``, ``usable_cores``, ``memory_bytes``, ``kernel``."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Of the target, the variables in ``THREAD_SETTINGS`` alone; older files hold more."""
+    """Environment of the target, the variables in ``THREAD_SETTINGS`` alone; older files hold more."""
     settings: Mapping[str, str] = field(default_factory=dict)
     rlprof_version: str = ""
 
@@ -182,7 +182,7 @@ class Samples:
 
 
 class ThreadClock(NamedTuple):
-    """What the clock and the scheduler say of one thread in one window (µs)."""
+    """Times of one thread in one window, as the clock and the scheduler say (µs)."""
 
     window: int
     thread: int
@@ -241,7 +241,7 @@ class SyncSite(NamedTuple):
     function: str
     line: int
     method: str
-    """Of ``torch.Tensor``, with what it copied where that is to the device: ``to (to the GPU, pageable)``."""
+    """Method of ``torch.Tensor``, with what it copied where that is to the device: ``to (to the GPU, pageable)``."""
     device: str
     """``gpu``, or ``cpu`` where nothing was waited for."""
     calls: int
@@ -252,7 +252,7 @@ class SyncSite(NamedTuple):
 
 
 class SeenValue(NamedTuple):
-    """What a name stood for at a line of the user's, as looks during the run found it: described, never kept."""
+    """Value that a name stood for at a line of the user's, as looks during the run found it: described, never kept."""
 
     process: int
     """The one that was looked at first."""
@@ -289,7 +289,7 @@ class TorchWindow:
     updates: int
     """Optimizer steps in it."""
     trace: bytes = b""
-    """What torch's profiler exported, gzipped; empty without one."""
+    """Trace that torch's profiler exported, gzipped; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)

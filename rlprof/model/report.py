@@ -47,7 +47,7 @@ class ProcessRow:
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """What rlprof itself cost (CPU seconds), and that as a share of the cores for the run."""
+    """Cost of rlprof itself (CPU seconds), and that as a share of the cores for the run."""
 
     samplers_cpu_s: float
     recorder_cpu_s: float
@@ -67,7 +67,7 @@ class WaitRow:
     kind: str
     """``pipe``, ``queue``, ``lock``, ... (``WaitKind``)."""
     share: float
-    """Of the steady phase."""
+    """Share of the steady phase."""
     on: tuple[tuple[int, str, float], ...]
     """(pid, role, part of the wait in which it worked), the heaviest first."""
 
@@ -77,7 +77,7 @@ class Resources:
     """CPU, in cores, and GPUs in the steady phase."""
 
     cores: float
-    """What the run may use."""
+    """Cores that the run may use."""
     used: float
     queued: float
     """Runnable Python threads that waited for a CPU, on average."""
@@ -111,14 +111,14 @@ class TorchWindowRow:
     cost_s: float
     """Until its trace was written."""
     is_left_out: bool
-    """Of every figure of the report; not where a run hardly lasted longer than its windows."""
+    """True if it is left out of every figure of the report; not where a run hardly lasted longer than its windows."""
     updates: int
     wall_s: float
-    """Of the trace, as are all that follow."""
+    """Wall time of the trace; all that follow are of it, too."""
     ops: int
     launches: int
     busy_share: float | None
-    """Of the busiest GPU; None without rows of one."""
+    """Busy share of the busiest GPU; None without rows of one."""
     optimizer: str
     """Name and kind: ``Adam (for-loop)``; empty when none stepped."""
     compiling_s: float
@@ -137,13 +137,13 @@ class Compute:
 
     flops_per_update: float
     flops_per_s: float
-    """Of the steady phase, by all processes that have such windows."""
+    """Rate of the steady phase, by all processes that have such windows."""
     precision: str
-    """Of most of it: ``fp32``, ``bf16`` or ``fp16``; empty where that is not known."""
+    """Precision of most of it: ``fp32``, ``bf16`` or ``fp16``; empty where that is not known."""
     device: str
     """Name of the GPU; empty without one."""
     utilisation: float | None
-    """Of the GPU's highest rate in that precision (MFU), 0 to 1; None where that is not known."""
+    """Share of the GPU's highest rate in that precision (MFU), 0 to 1; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Report:
     phases: tuple[Phase, ...]
     processes: tuple[ProcessRow, ...]
     findings: tuple[PricedFinding, ...]
-    """What is worth fixing, the dearest first."""
+    """Findings worth fixing, the dearest first."""
     also_seen: tuple[PricedFinding, ...]
     """Seen, and priced at (nearly) nothing."""
     overhead: Overhead

@@ -32,7 +32,7 @@ class ProcessThreads:
     run_queue_us: int
     """Python threads runnable without a CPU; of the others the kernel was not asked."""
     cores: float
-    """What it may use: of its own affinity, or the run's."""
+    """Cores that it may use: of its own affinity, or the run's."""
 
     @property
     def native(self) -> float:
@@ -49,7 +49,7 @@ class ThreadUse:
     wall_us: int
     """Length of the steady phase."""
     cores: float
-    """What the run may use: affinity and the control group's CPU quota count."""
+    """Cores that the run may use: affinity and the control group's CPU quota count."""
     host_cpu_us: int | None = None
     """CPU time of the whole machine, others than the run included; None where not known."""
     host_run_queue: float | None = None

@@ -23,9 +23,9 @@ class RowArgs(msgspec.Struct, frozen=True, gc=False):
     kind: str | int = ""
     """Direction of a ROCm copy, on the row of the call: ``1`` to the device, ``2`` to the host."""
     call_stack: str = msgspec.field(default="", name="Call stack")
-    """Of an op, in traces of torch before 1.12: ``file(line): function;...``, innermost first."""
+    """Call stack of an op, in traces of torch before 1.12: ``file(line): function;...``, innermost first."""
     sequence: int = msgspec.field(default=-1, name="Sequence number")
-    """Of an op that autograd records: the op of the backward that belongs to it has the same."""
+    """Number of an op that autograd records: the op of the backward that belongs to it has the same."""
 
 
 NO_ARGS = RowArgs()
@@ -58,13 +58,13 @@ class DeviceProperties(NamedTuple):
     id: int
     name: str
     compute_major: int = 0
-    """Of NVIDIA's compute capability: 7 for Volta and Turing, 8 for Ampere; 0 where it is not told."""
+    """Major number of NVIDIA's compute capability: 7 for Volta and Turing, 8 for Ampere; 0 where it is not told."""
     memory_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TraceHeader:
-    """What stands beside the rows."""
+    """Facts that stand beside the rows."""
 
     devices: tuple[DeviceProperties, ...] = ()
     with_stack: bool = False
@@ -87,5 +87,5 @@ class Trace:
     memsets: Sequence[Row] = ()
     rows: int = 0
     damage: tuple[str, ...] = ()
-    """What was wrong with the file, in words."""
+    """Faults of the file, in words."""
     source_bytes: int = 0

@@ -13,7 +13,7 @@ from rlprof.gate.statistics import paired_shift
 from rlprof.model.recording import Recording
 
 CONFIDENCE: Final = 0.9
-"""Of the interval: the true loss lies below it in at most one of 20 measurements, and above it as rarely."""
+"""Confidence of the interval: the true loss lies below it in at most one of 20 measurements, and above it as rarely."""
 
 LEAST_PAIRS: Final = 5
 """Pairs that such an interval takes: of four, one in sixteen point the same way by chance alone."""

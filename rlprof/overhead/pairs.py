@@ -36,7 +36,7 @@ class PairsOfRuns:
     """Where steps come from, if the program is not to be asked."""
     folder: Path
     timeout_s: float
-    """Of one run."""
+    """Time limit of one run."""
     basis: Basis
     tell: Callable[[str], None]
     """Takes a line on how far it has come."""

@@ -113,7 +113,7 @@ def _quiet_stretches(
 
 
 def _sums(recording: Recording, by_cell: Sequence[int]) -> list[int]:
-    """Of all threads together, by window."""
+    """Return the sums of all threads together, by window."""
     count = len(recording.windows)
     return [
         sum(by_cell[thread.id * count + i] for thread in recording.threads) for i in range(count)

@@ -45,7 +45,7 @@ class Pace:
 
 
 def measure_pace(recording: Recording) -> Pace:
-    """Of any recording, an empty one included."""
+    """Measure the pace of any recording, an empty one included."""
     counts = count_steps(recording)
     importing = importing_nodes(recording.nodes)
     times = sum_times(recording, importing)

@@ -29,7 +29,7 @@ class RateChange:
     ratio: Interval
     """As measured; with what both rates vary in themselves, and nothing else."""
     crowding_ratio: float
-    """What other programs on the machine explain of it; 1 for nothing."""
+    """Ratio that other programs on the machine explain; 1 for nothing."""
     is_clear: bool
     """True if it is more than noise, crowding, and ``MIN_EFFECT``."""
 
@@ -37,7 +37,7 @@ class RateChange:
 def change_of_rate(
     was: Interval, now: Interval, *, crowding_then: float, crowding_now: float
 ) -> RateChange:
-    """Of rates above zero. The logarithm of a ratio has the errors of both logarithms (delta method)."""
+    """Compare rates above zero. The logarithm of a ratio has the errors of both logarithms (delta method)."""
     ratio = now.median / was.median
     error = _Z_95 * hypot(relative_error(was), relative_error(now))
     # Claimed is what is left of the change, whichever part of its most others explain.

@@ -23,7 +23,7 @@ class SteadyGauges:
 
     @property
     def names(self) -> frozenset[str]:
-        """What was measured at all."""
+        """Names of all that was measured."""
         return frozenset(self._values)
 
     def sums(self, name: str) -> dict[int, float]:

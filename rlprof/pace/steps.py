@@ -17,7 +17,7 @@ _PARTIAL: Final = 0.8
 """A first or last window with less than this part of the usual rate holds set-up or tear-down too."""
 
 _PASSES_BY: Final = 0.1
-"""Of the run: processes that live shorter are some of many, most of which end before their steps can be recognised."""
+"""Part of the run: processes that live shorter are some of many, most of which end before their steps can be recognised."""
 
 _ENOUGH_TO_TRIM: Final = 4
 """Windows with steps below which none is given up."""

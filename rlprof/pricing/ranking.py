@@ -22,7 +22,7 @@ class Priced:
     listed: tuple[PricedFinding, ...]
     """Worth fixing, the dearest first."""
     also_seen: tuple[PricedFinding, ...]
-    """Of a known cause, and worth (nearly) nothing."""
+    """Findings of a known cause, and worth (nearly) nothing."""
 
 
 def is_worth_listing(entry: PricedFinding) -> bool:

@@ -50,7 +50,7 @@ KNOCK_ON: Final = calibrated(
     source="benchmarks/knock_on.py: 0.04 to 0.36, whatever the share, and 0.53 where a torch program prints at each step",
     date="2026-11-23",
 )
-"""What is left runs faster by up to this: it gets caches, branch predictors and the allocator to itself."""
+"""Gain in speed of what is left, at most: it gets caches, branch predictors and the allocator to itself."""
 
 CLOCK_ERROR: Final = calibrated(
     0.5,
@@ -66,7 +66,7 @@ CLOCK_ERROR_MOST: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What shares of one phase are measured against."""
+    """Basis that shares of one phase are measured against."""
 
     tree: CallTree
     whole_us: float
@@ -91,10 +91,10 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a finding would sell now."""
+    """Time that a finding would sell now."""
 
     saved: Range
-    """Of what its phase is measured against."""
+    """Share of what its phase is measured against."""
     nodes: frozenset[int]
     """That nobody has sold before."""
 

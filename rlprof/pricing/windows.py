@@ -34,7 +34,7 @@ class SeenInWindows:
     window: WindowView
     """The one that shows most of it."""
     share: Range
-    """Of the steady time that it would save, had nobody sold any."""
+    """Share of the steady time that it would save, had nobody sold any."""
 
     @property
     def detector(self) -> str:
@@ -159,7 +159,7 @@ def _overlap(one: WindowView, other: WindowView) -> bool:
 
 
 def _parts(windows: Sequence[WindowView], profile: Profile) -> Mapping[str, float]:
-    """Of the steady time that windows of each kind stand for."""
+    """Return the part of the steady time that windows of each kind stand for."""
     process = windows[0].window.process
     if not any(
         activity.process == process and activity.is_critical for activity in profile.activities

@@ -28,7 +28,7 @@ SHARES_THE_WORK: Final = 0.25
 """Part of the busiest thread's time in a component from which on another does it side by side."""
 
 LEAST_SHARE: Final = 0.002
-"""Of the time and of all CPU time: what is below it is told with the rest."""
+"""Least share of the time and of all CPU time: what is below it is told with the rest."""
 
 
 def component_of(node: int, *, idle: bool, kind: WaitKind | None, names: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ from rlprof.pace.times import importing_nodes
 from rlprof.syntax.origin import Origin, is_import_machinery, origin
 
 THINNEST_SHARE: Final = 1 / 10_000
-"""Of the root: too thin to see, and a box a hundred times wider still shows it when zoomed in on."""
+"""Share of the root: too thin to see, and a box a hundred times wider still shows it when zoomed in on."""
 
 METRICS: Final = ("wall", "cpu")
 

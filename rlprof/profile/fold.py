@@ -12,7 +12,7 @@ from rlprof.model.recording import Recording
 
 
 class Place(IntEnum):
-    """Which tree the time of one thread in one window belongs to, besides the whole."""
+    """Tree that the time of one thread in one window belongs to, besides the whole."""
 
     ELSEWHERE = 0
     """None."""

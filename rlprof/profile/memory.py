@@ -19,7 +19,7 @@ LIVED_THROUGH: Final = 0.8
 """Part of the steady phase for which a process must have been there to have a trend of its own."""
 
 MIN_LINE_SHARE: Final = 0.05
-"""Of the growth seen: lines with less are not listed."""
+"""Least share of the growth seen: lines with less are not listed."""
 
 Series = Mapping[int, float]
 """A gauge of one process: its value by window."""

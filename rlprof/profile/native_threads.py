@@ -55,7 +55,7 @@ def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | No
 
 
 class _PythonThreads:
-    """What the clock says of the steady phase, by process."""
+    """Figures of the clock for the steady phase, by process."""
 
     def __init__(self, recording: Recording, steady: Span) -> None:
         self.count: dict[int, int] = defaultdict(int)

@@ -18,7 +18,7 @@ _MOST_CALLERS: Final = 4
 """Functions between an optimizer and the loss: a wrapper of a library's, and a few of the user's."""
 
 _LEAST_PART: Final = 0.05
-"""Of the time below the heaviest line of a function (of a file, for networks and environments), from which on a line is
+"""Part of the time below the heaviest line of a function (of a file, for networks and environments), from which on a line is
 believed to call what it was seen to: stacks that were read while they changed show callees at their neighbours."""
 
 _LEAST_OF_STEPS: Final = 0.01

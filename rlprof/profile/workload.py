@@ -73,7 +73,7 @@ class Workload:
 
 
 def workloads(profile: Profile) -> tuple[Workload, ...]:
-    """Of every process that is there in the steady phase, those of ``multiprocessing`` left out."""
+    """Return the workload of every process that is there in the steady phase, those of ``multiprocessing`` left out."""
     python: dict[int, int] = defaultdict(int)
     for activity in profile.activities:
         python[activity.process] += activity.on_cpu_us

@@ -20,7 +20,7 @@ _LINE = "rlprof"
 """Property of a test's report: what was measured, in words. Reports travel from pytest-xdist's workers."""
 
 _ASSERTING = pytest.StashKey["AssertSps"]() if hasattr(pytest, "StashKey") else None
-"""What the fixture handed to a test. None before pytest 7: other plugins and tests are to go on as they did."""
+"""Key of what the fixture handed to a test. None before pytest 7: other plugins and tests are to go on as they did."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -30,7 +30,7 @@ OPTIONS: Final = (
 
 DEFAULT_RUNS: Final = 3
 DEFAULT_TIMEOUT_S: Final = 600.0
-"""Of one run."""
+"""Time limit of one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Options:
     timeout_s: float
     folder: Path
     environment: Mapping[str, str | None]
-    """What differs from that of pytest; None takes a variable away."""
+    """Variables that differ from those of pytest; None takes a variable away."""
     steps_from: str | None
     sps_pattern: str | None
 
@@ -82,7 +82,7 @@ def options_of(call: Mapping[str, Any], marks: Iterable[Mark], *, root: Path) ->
 
 
 def nothing_measured(*, has_fixture: bool) -> UsageError:
-    """Of a test that ended well without a call of ``assert_sps``."""
+    """Return the error of a test that ended well without a call of ``assert_sps``."""
     if has_fixture:
         message = (
             "the test has the fixture assert_sps and never called it, so that nothing was measured"

@@ -56,7 +56,7 @@ class MeasuredProgram:
     script: str
     """How the run is called."""
     name: str
-    """What it is, for people: as one would type it behind ``rlprof run``, or a function."""
+    """Name for people: as one would type it behind ``rlprof run``, or a function."""
 
 
 def program_of(command: Sequence[str] | Callable[[], object], folder: Path) -> MeasuredProgram:

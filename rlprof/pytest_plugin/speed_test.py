@@ -39,7 +39,7 @@ _NOT_PASSED_ON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: of the fastest run, or of the last one where none came to a rate."""
+    """Figures that were measured: of the fastest run, or of the last one where none came to a rate."""
 
     sps: float | None
     """Steady steps per second. None where ``at_least`` was not given and the run was too short."""
@@ -48,16 +48,16 @@ class Measured:
     unit: str
     """``steps``, or ``updates`` where optimizer steps stand in."""
     source: str
-    """What counted the steps."""
+    """Source of the counted steps."""
     steps: float
     counters: Mapping[str, float]
     """Per step, over the whole run, of the run that has most: what was asked for, and what else occurred."""
     rates: tuple[float, ...]
-    """Of all runs, in their order."""
+    """Rates of all runs, in their order."""
 
 
 class AssertSps:
-    """What the fixture hands to a test."""
+    """Object that the fixture hands to a test."""
 
     def __init__(self, request: pytest.FixtureRequest, folders: pytest.TempPathFactory) -> None:
         self._request = request
@@ -203,7 +203,7 @@ def _most(floor: Floor, runs: Sequence[FloorRun]) -> dict[str, float]:
 
 
 def _properties(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[tuple[str, object]]:
-    """Of the test's report, and so of a JUnit file."""
+    """Yield the properties of the test's report, and so of a JUnit file."""
     measured = _measured(floor, runs)
     yield "rlprof", _in_words(floor, runs)
     if measured.sps is not None:

@@ -61,9 +61,9 @@ class TraceArrival:
 
     pid: int
     number: int
-    """Of the window, within its process."""
+    """Number of the window, within its process."""
     descriptor: int
-    """Of the trace; who takes the arrival closes it."""
+    """Descriptor of the trace; who takes the arrival closes it."""
 
 
 class AgentServer:

@@ -27,7 +27,7 @@ MAX_SAMPLERS = calibrated(
 """More processes than these have only their stack probe."""
 
 DESCRIPTORS_KEPT = 64
-"""Of those that rlprof may open these are not for samplers: mailboxes and connections need some, too."""
+"""Descriptors, of those that rlprof may open, that are not for samplers: mailboxes and connections need some, too."""
 
 PUT_OFF_US = 500_000
 """How long a process has to live before it gets a sampler, where those before it ended too soon."""

@@ -41,7 +41,7 @@ GRACE_US = 300_000
 """How long the scan leaves a new process to its agent before it is sampled without one."""
 
 RECENT: Final = 16
-"""Of so many processes half have to be short-lived for the next to be expected so."""
+"""Processes of which half have to be short-lived for the next to be expected so."""
 
 SHORT_LIFE_US: Final = calibrated(
     1_000_000,

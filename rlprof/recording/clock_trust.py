@@ -40,7 +40,7 @@ _NOWHERE: Final = (0.0, 0.0)
 
 
 class ClockTrust:
-    """Of the main thread of one process."""
+    """Trust in the clock of the main thread of one process."""
 
     def __init__(self, callers: Callable[[int], Iterable[int]]) -> None:
         """``callers`` gives the nodes above a node."""

@@ -24,7 +24,7 @@ class NodeTime(NamedTuple):
 
 @dataclass
 class ThreadWindow:
-    """What was seen of one thread in one window. Times in µs, by node."""
+    """Record of one thread in one window. Times in µs, by node."""
 
     busy: dict[int, int] = field(default_factory=dict)
     """The clock's busy time of whole stacks."""
@@ -45,7 +45,7 @@ class ThreadWindow:
     bare_wall_us: int = 0
     """Wall time of the thread when no clock was attached to it at all."""
     eye_before: Mapping[int, float] = field(default_factory=dict)
-    """What the eye saw last, where it is not due yet: a thread that gets a tenth of a core is looked at
+    """CPU time that the eye saw last, where it is not due yet: a thread that gets a tenth of a core is looked at
     less than once in a window."""
 
     @property

@@ -15,7 +15,7 @@ _WORST_FIRST: Final = (
     layout.CUSTOM_READ_ONLY,
     layout.CUSTOM_NOT_IMPORTED,
 )
-"""Of several processes the one that came furthest says most: modules are imported in some only."""
+"""States, the worst first: of several processes the one that came furthest says most: modules are imported in some only."""
 
 
 def counting_notes(told: AgentsTold, settings: RecordingSettings) -> list[Note]:

@@ -35,7 +35,7 @@ output back (200 ms at the finest rate)."""
 
 
 class _Totals(NamedTuple):
-    """What had been counted of one process when it was last looked at."""
+    """Totals that had been counted of one process when it was last looked at."""
 
     amounts: dict[str, int]
     pss_asked_us: int

@@ -20,7 +20,7 @@ _LOCAL: Final = (
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
-"""What ``git rev-parse --local-env-vars`` prints, without what configures git."""
+"""Variables that ``git rev-parse --local-env-vars`` prints, without what configures git."""
 
 
 def without_repository(environment: Mapping[str, str]) -> dict[str, str]:

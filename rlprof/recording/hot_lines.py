@@ -17,7 +17,7 @@ FIRST_US: Final = 30_000
 """CPU time in a line, and in what it calls, from which on it is hot."""
 
 _LEAST_SHARE: Final = 0.01
-"""Of all CPU time, that it must have too: of less nothing is told."""
+"""Least share of all CPU time that it must have too: of less nothing is told."""
 
 _READING_S: Final = 0.05
 """CPU time in a window for reading and parsing files, of which one is read in any case: the target's signals wait for it."""

@@ -100,7 +100,7 @@ class MailboxReader:
 
     @property
     def custom_state(self) -> int:
-        """What became of the target of ``--steps-from``."""
+        """State of the target of ``--steps-from``."""
         return self._cells[layout.CELL_CUSTOM_STATE]
 
     @property
@@ -110,7 +110,7 @@ class MailboxReader:
 
     @property
     def torch_state(self) -> int:
-        """What became of the windows of torch's profiler."""
+        """State of the windows of torch's profiler."""
         return self._cells[layout.CELL_TORCH_STATE]
 
     @property

@@ -22,7 +22,7 @@ MAX_LINE = 1 << 16
 """Output without a line end is matched in pieces of this size."""
 
 _GONE = (errno.EPIPE, errno.ECONNRESET)
-"""What writing says where nobody reads any more."""
+"""Errors of writing where nobody reads any more."""
 
 
 class OutputTap:
@@ -37,7 +37,7 @@ class OutputTap:
         self._never_blocks = stat.S_ISREG(os.fstat(ours).st_mode)
         self._unwritten = b""
         self.lost_bytes = 0
-        """What the target wrote and ours did not take, on a full disk for example."""
+        """Bytes that the target wrote and ours did not take, on a full disk for example."""
         self.lost_because = ""
         self._pattern: re.Pattern[bytes] | None = pattern
         self._line = b""

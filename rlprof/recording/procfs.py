@@ -82,9 +82,9 @@ class ProcessStatus(NamedTuple):
     peak_rss_bytes: int
     """The most that was ever resident, by the kernel's own count."""
     voluntary_switches: int
-    """Of the main thread: it gave its CPU away, to wait."""
+    """Switches of the main thread: it gave its CPU away, to wait."""
     involuntary_switches: int
-    """Of the main thread: the kernel took its CPU for another."""
+    """Switches of the main thread: the kernel took its CPU for another."""
 
 
 def read_status(pid: int) -> ProcessStatus | None:
@@ -201,7 +201,7 @@ def ancestors(pid: int) -> list[int]:
 
 
 def threads(pid: int) -> list[int]:
-    """Of a live process; empty when it is gone."""
+    """Return the ids of the threads of a live process; empty when it is gone."""
     try:
         return list(map(int, os.listdir(f"/proc/{pid}/task")))  # noqa: PTH208 - called several times a second
     except OSError:

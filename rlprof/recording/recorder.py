@@ -70,7 +70,7 @@ class RunEnd:
     exit_signal: int | None
     """The signal that ended the target."""
     failure: RlprofError | None
-    """What ended the recording early; the target was not touched by it."""
+    """Error that ended the recording early; the target was not touched by it."""
     was_told_to_end: bool
     """True if a signal came for it, which it may have met before it could die of it."""
 

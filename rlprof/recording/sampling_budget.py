@@ -13,11 +13,11 @@ FINE_FOR_US: Final = 4_000_000
 """A process is sampled finer at first while cores are free: short runs get samples enough."""
 
 SAMPLER_SHARE: Final = 0.003
-"""Of a core, that the sampler of a settled process may take. With 2 to 3 ‰ of the stack probe and as much of
+"""Share of a core that the sampler of a settled process may take. With 2 to 3 ‰ of the stack probe and as much of
 the recorder that is below 1 %."""
 
 ALL_SAMPLERS_SHARE: Final = 0.005
-"""Of all cores, that all samplers of a settled run may take together."""
+"""Share of all cores that all samplers of a settled run may take together."""
 
 MOST_CROWDED: Final = 10
 """Processes per core from which on the rate of the first seconds falls no further: 10 Hz."""

@@ -39,7 +39,7 @@ class RecordingSettings:
     """The options of ``rlprof run`` that concern recording."""
 
     command: tuple[str, ...]
-    """What to start, the interpreter included."""
+    """Command to start, the interpreter included."""
     script: str
     """How the run is called: the script, module or program."""
     run_file: Path

@@ -16,7 +16,7 @@ _PAGEABLE: Final = "pageable"
 
 
 class _Site(NamedTuple):
-    """What names a place, in the order of ``SyncSite``."""
+    """Fields that name a place, in the order of ``SyncSite``."""
 
     file: str
     function: str

@@ -9,7 +9,7 @@ from rlprof.model.recording import NO_PARENT, Frame, Note
 from rlprof.units import count
 
 MAX_NODES: Final = 60_000
-"""Of a run: each takes 230 bytes here, and 1.4 KB and 70 µs of its report. A search in plain Python has ever new stacks;
+"""Most nodes of a run: each takes 230 bytes here, and 1.4 KB and 70 µs of its report. A search in plain Python has ever new stacks;
 of further ones the nearest caller that is known stands for the rest."""
 MAX_KNOWN: Final = 100_000
 """Stacks whose node is remembered, before that begins anew."""

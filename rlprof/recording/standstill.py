@@ -18,7 +18,7 @@ SHORT_GAP_S: Final = 0.5
 """After SIGCONT; shorter ones are not worth a mark."""
 
 STILL_SHARE: Final = 0.01
-"""Of a gap: with less CPU time of all processes together the run stood still."""
+"""Share of a gap: with less CPU time of all processes together the run stood still."""
 
 LEEWAY: Final = 1.5
 """By which a run may have used more right before a gap than earlier."""

@@ -59,7 +59,7 @@ _LOOKED_AT = 512
 _Started = TypeVar("_Started")
 
 SAME_SIGNAL_S = 0.05
-"""What was sent to our group comes to us, too, within this time; and again where it was sent to us as well (as
+"""Seconds within which what was sent to our group comes to us, too; and again where it was sent to us as well (as
 ``timeout`` does)."""
 
 

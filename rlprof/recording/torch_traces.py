@@ -96,7 +96,7 @@ _REMARKS: Final = {
         "torch 2.1 and newer have it.",
     ),
 }
-"""What states of an agent tell the user."""
+"""Notes that tell the user the states of an agent."""
 
 
 class _Packing(NamedTuple):

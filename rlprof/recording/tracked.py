@@ -39,7 +39,7 @@ SILENT_US = 1_000_000
 process that sleeps from the start. Its time is then the scheduler's, its stack not known."""
 
 BUSY_SHARE = 0.1
-"""Of a window, from which on a thread counts as busy."""
+"""Share of a window, from which on a thread counts as busy."""
 
 _AGENT_FOLDER = str(INJECT_DIR) + "/"
 _COUNTED_FOLDER = _AGENT_FOLDER + "rlprof_agent/counted/"
@@ -52,13 +52,13 @@ _TORN_FRAME = Frame("", INVALID_FUNCTION, 0)
 
 @dataclass
 class ProcessWindow:
-    """What one process adds to a window of the run file."""
+    """Data that one process adds to a window of the run file."""
 
     samples: list[tuple[int, int, NodeTime]] = field(default_factory=list)
     """(thread, node, time)."""
     clocks: list[ThreadClock] = field(default_factory=list)
     counts: dict[str, float] = field(default_factory=dict)
-    """What the process counted, by name."""
+    """Counts of the process, by name."""
     memory: list[MemoryGrowth] = field(default_factory=list)
     eye: Mapping[int, float] = field(default_factory=dict)
     """CPU time (µs) of the main thread by node, as the eye saw it."""

@@ -19,7 +19,7 @@ from rlprof.syntax.pure import Pure, pure_around
 _MOST_COST: Final = 0.0007
 """CPU time of looks over that of the process: under a thousandth."""
 _FREE_US: Final = 5_000
-"""What they may cost at the beginning."""
+"""CPU time that they may cost at the beginning."""
 _MOST_AT_ONCE: Final = 6
 """Lines that an agent is asked for in one window, before it is known what they cost."""
 
@@ -45,7 +45,7 @@ class ValuePlan:
         """The time from which on a line is to be looked at again."""
         self._seen: dict[tuple[str, str, int, str], list[SeenValue]] = {}
         self._prints: dict[tuple[int, Frame, str], str] = {}
-        """What the contents of an operand were told by last, by process, line and text."""
+        """Prints that the contents of an operand were told by last, by process, line and text."""
         self._compared: dict[Frame, dict[str, dict[str, int]]] = {}
         """How often they were the ``same`` as at the look before, and how often ``other``, by line and text."""
         self._changing: set[tuple[str, str, str]] = set()

@@ -29,7 +29,7 @@ class Sender(Enum):
 
 
 _SI_KERNEL: Final = 0x80
-"""Of ``sigaction(2)``; the module ``signal`` does not have it."""
+"""Constant of ``sigaction(2)``; the module ``signal`` does not have it."""
 
 _CLOSED = 128
 """Above the number of any signal: tells, with the place of a stream added, that nobody reads it any more."""

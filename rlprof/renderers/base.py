@@ -13,7 +13,7 @@ class Renderer:
     """One output format. It never opens a file, prints, samples or detects."""
 
     name: str
-    """What ``--format`` takes."""
+    """Name that ``--format`` takes."""
     suffixes: tuple[str, ...]
     """File endings that mean this format, with the dot."""
     render: Callable[[Report, Mapping[str, str]], str | bytes]

@@ -23,7 +23,7 @@ _NOT_KNOWN: Final = (
     re.compile(r"\bimport(?:\s*\(|\.meta).*"),
     re.compile(r"^(?:await|for await)\b.*", re.MULTILINE),
 )
-"""What is left of module syntax once the known forms are gone."""
+"""Remains of module syntax once the known forms are gone."""
 _RENAMED: Final = re.compile(r"([\w$]+)\s+as\s+([\w$]+)")
 _ENDS_A_SCRIPT: Final = ("</script", "<!--", "]]>")
 """In HTML, and in the CDATA section of an SVG."""

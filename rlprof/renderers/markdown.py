@@ -26,10 +26,10 @@ from rlprof.report.wording.run import (
 )
 
 MOST_CHARACTERS: Final = 60_000
-"""Of a document: GitHub refuses comments of more than 65 536."""
+"""Most characters of a document: GitHub refuses comments of more than 65 536."""
 
 _ROOM_FOR_REMARKS: Final = 300
-"""Of those characters, for the sentence that says what was left out."""
+"""Part of those characters, for the sentence that says what was left out."""
 
 PAGES: Final = "https://github.com/rlprof/rlprof/blob/main/docs"
 

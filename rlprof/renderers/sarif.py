@@ -27,7 +27,7 @@ HOME: Final = "https://github.com/rlprof/rlprof"
 PAGES: Final = f"{HOME}/blob/main/docs"
 
 WORTH_A_WARNING: Final = 0.05
-"""Of the time, saved for sure: what saves less, or may save nothing, is a note."""
+"""Share of the time, saved for sure: what saves less, or may save nothing, is a note."""
 
 _ROOT_ID: Final = "%SRCROOT%"
 _RELATIVE_LINK: Final = re.compile(r"\]\((?!https?://|#)(?P<up>\.\./)?")
@@ -35,7 +35,7 @@ _MOST_RELATED: Final = 10
 _TEXT_LIMIT: Final = 1_000
 
 LEVELS: Final = {"info": "note", "warning": "warning", "error": "error"}
-"""Of remarks."""
+"""Levels of remarks."""
 
 _CERTAINTY: Final = {
     Confidence.MEASURED: "measured",

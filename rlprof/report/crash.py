@@ -22,7 +22,7 @@ _BEFORE_THE_END_US: Final = 2_000_000
 by a pool, or by an exception as its pipe is closed."""
 
 _LEAST_STEADY_US: Final = 10_000_000
-"""Of a phase in which no steady rate is known, from which on it says where time goes."""
+"""Least length of a phase in which no steady rate is known, from which on it says where time goes."""
 
 
 def crash_of(recording: Recording, profile: Profile) -> Crash | None:

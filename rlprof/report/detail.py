@@ -15,7 +15,7 @@ from rlprof.model.recording import Node, Recording, Samples, Window
 from rlprof.report.findings import Found
 
 LINES_AROUND: Final = 4
-"""Of source, above and below the line that a finding names: a call with its loop, as a rule."""
+"""Lines of source, above and below the line that a finding names: a call with its loop, as a rule."""
 
 
 def build_detail(recording: Recording, found: Found) -> Detail:

@@ -23,7 +23,7 @@ from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is known of a run once it has been looked into."""
+    """Facts known of a run once it has been looked into."""
 
     at_pace: Recording
     """Without what windows of torch's profiler slowed down."""
@@ -31,7 +31,7 @@ class Found:
     priced: Priced
     windows: tuple[WindowView, ...]
     notes: tuple[Note, ...]
-    """Of detectors that were left out, or failed."""
+    """Notes on detectors that were left out, or failed."""
     crash: Crash | None
     """With nothing steady before it there are no findings: they would be of its start-up."""
 

@@ -136,7 +136,7 @@ def _window_row(it: WindowView, profile: Profile, *, is_left_out: bool) -> Torch
 
 
 def _idle(view: TraceView) -> tuple[tuple[str, float], ...]:
-    """Of the busiest device, so that its causes and its busy share add up to the trace."""
+    """Return the idle shares of the busiest device, so that its causes and its busy share add up to the trace."""
     busiest = view.busiest
     if busiest is None or not view.has_device or not view.wall.length:
         return ()

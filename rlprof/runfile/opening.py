@@ -49,7 +49,7 @@ _ROWS_AT_ONCE: Final = 64
 _NUMBERS: Final = frozenset({int, float, type(None)})
 
 _OPERATIONS_A_CALL: Final = 100_000
-"""Of SQLite's machine, between two looks at how many were made."""
+"""Operations of SQLite's machine, between two looks at how many were made."""
 _OPERATIONS_A_BYTE: Final = 2
 """Reading a row takes one for each column and two more, and no row is shorter than that."""
 

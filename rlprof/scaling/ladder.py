@@ -42,7 +42,7 @@ class LadderRun:
     """Part of the usable cores that the run itself kept busy (0 to 1)."""
     bound_by_cpus: bool = False
     bound: str = ""
-    """What held up the steady steps, as its profile says; empty when it cannot tell."""
+    """Cause that held up the steady steps, as its profile says; empty when it cannot tell."""
 
     @property
     def failed(self) -> bool:

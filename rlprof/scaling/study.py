@@ -14,7 +14,7 @@ from rlprof.scaling.ladder import LadderRun, Rung, rungs_of
 from rlprof.units import count, percent
 
 STILL_GROWS: Final = 1.5
-"""What twice the workers must bring, by the law, for the rate to count as bounded by nothing yet."""
+"""Factor that twice the workers must bring, by the law, for the rate to count as bounded by nothing yet."""
 
 CORES_USED: Final = 0.8
 """Part of the cores' time that the training has, from which on more workers find none free."""
@@ -55,12 +55,12 @@ class Study:
     enough: Rung | None
     """The fewest workers whose rate the spread cannot tell from the best."""
     bound: str
-    """What bounds the rate at the best count, a part of a sentence; empty without one."""
+    """Cause that bounds the rate at the best count, a part of a sentence; empty without one."""
     notes: tuple[Note, ...]
 
     @property
     def profile_bound(self) -> str:
-        """What the profile of the best count's last run says to that; empty when it cannot tell."""
+        """Cause by the profile of the best count's last run; empty when it cannot tell."""
         return "" if self.best is None else self.best.runs[-1].bound
 
     @property

@@ -30,7 +30,7 @@ CAP: Final = 5
 _CURVE_POINTS: Final = 80
 _GRID_LINES: Final = 5
 _LINE_CHARACTERS: Final = 100
-"""Of a line of text: what fits the picture at 12 px."""
+"""Characters of a line of text: what fits the picture at 12 px."""
 
 _STYLE: Final = """
 svg { --page: #fdfdfc; --ink: #1d2129; --quiet: #5c6370; --line: #d3d7de; --points: #0b57b7;

@@ -15,7 +15,7 @@ from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name
 
 
 class Access(Enum):
-    """What the program waits for; the first of several on a line counts."""
+    """Access that the program waits for; the first of several on a line counts."""
 
     REMOTE = "requests to servers"
     """HTTP and databases over a network."""

@@ -20,7 +20,7 @@ _INNER_SCOPE: Final = re.compile(r"(\.<locals>)?\.?<(listcomp|setcomp|dictcomp|g
 _SEPARATOR: Final = re.compile(r"[/\\]")
 
 _RLPROF: Final = re.compile(r"[/\\]rlprof[/\\](agent[/\\].*|__init__)\.py$|[/\\]sitecustomize\.py$")
-"""What rlprof brings along, also from a checkout: its time is that of the line that called it."""
+"""Files that rlprof brings along, also from a checkout: their time is that of the line that called them."""
 
 MAX_TEXT: Final = 200
 """Characters kept of a source line: a page cannot show more, and a generated one may be 1 MB."""

@@ -33,13 +33,13 @@ _METHODS: Final[Mapping[str, Sink]] = {
     "executemany": Sink.SYNCS,
     "tofile": Sink.FILES,
 }
-"""Of the classes below."""
+"""Methods of the classes below."""
 _CLASSES: Final = frozenset(
     {"TextIOWrapper", "BufferedWriter", "BufferedRandom", "BufferedRWPair", "FileIO", "_IOBase"}
     | {"_TemporaryFileWrapper", "GzipFile", "BZ2File", "LZMAFile", "StreamWriter", "StreamReaderWriter"}
     | {"writer", "DictWriter", "Connection", "Cursor", "ndarray"}
 )  # fmt: skip
-"""Of ``io``, ``tempfile``, ``gzip``, ``bz2``, ``lzma``, ``codecs``, ``csv``, ``sqlite3`` and ``numpy``."""
+"""Classes of ``io``, ``tempfile``, ``gzip``, ``bz2``, ``lzma``, ``codecs``, ``csv``, ``sqlite3`` and ``numpy``."""
 _IN_MEMORY: Final = ("io.StringIO", "io.BytesIO")
 
 _PRINTS: Final = frozenset({"print", "pprint", "pp"})

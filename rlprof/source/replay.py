@@ -23,7 +23,7 @@ _MAKERS: Final = frozenset(
     | {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
 )
 _BY_ROW: Final = frozenset({"cat", "stack"})
-"""Of torch: a tensor for each transition costs several times what an array or a tuple does."""
+"""Functions of torch: a tensor for each transition costs several times what an array or a tuple does."""
 
 _GENERATOR: Final = re.compile(r"(^|_)(random|rng|rand|generator)$", re.IGNORECASE)
 _MEMORY: Final = re.compile(
@@ -36,7 +36,7 @@ _COMPREHENSIONS: Final = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.Dic
 _DRAWS: Final = frozenset(
     {"sample", "choice", "choices", "permutation", "randperm", "randint", "integers", "randrange"}
 )
-"""What is called where something is drawn: most functions need not be looked at."""
+"""Names of what is called where something is drawn: most functions need not be looked at."""
 
 _ANY_DRAWS: Final = _DRAWS | {"random", "randbelow", "rand", "uniform"}
 """The same with what draws numbers, of which places in a container may be reckoned."""
@@ -44,7 +44,7 @@ _ANY_DRAWS: Final = _DRAWS | {"random", "randbelow", "rand", "uniform"}
 _WHOLE_NUMBERS: Final = frozenset({"integers", "randint", "randrange"})
 
 _ACTS: Final = frozenset({"step", "reset", "backward", "act", "send", "recv"})
-"""What a loop that only puts a batch together does not do."""
+"""Calls that a loop which only puts a batch together does not make."""
 
 _RECKONING: Final = frozenset(
     {"len", "int", "float", "round", "abs", "min", "max", "floor", "ceil"}

@@ -15,7 +15,7 @@ _is_launcher: Final = packages_of(lambda library: library.is_launcher)
 
 _CONSOLE_SCRIPT: Final = re.compile(r"[/\\](bin[/\\][^/\\.]+|Scripts[/\\][^/\\]+)$")
 _CONSOLE_SCRIPT_LINES: Final = 12
-"""What pip and uv write to start an entry point has at most ten lines."""
+"""Lines, at most, of a script that starts an entry point: what pip and uv write has at most ten."""
 
 _OF_A_PROJECT: Final = 0.01
 """Part of the time below a project's code from which on it began there: less is a torn stack."""

@@ -41,7 +41,7 @@ class TensorOfList(NamedTuple):
     """One such statement."""
 
     name: str
-    """What is made into a tensor, as written."""
+    """Value that is made into a tensor, as written."""
     is_alone: bool
     """True if nothing else is called on its lines that takes time."""
     is_seen: bool = False

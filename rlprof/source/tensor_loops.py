@@ -41,7 +41,7 @@ _PLAIN: Final = _READS | frozenset(
 
 
 class Kind(NamedTuple):
-    """What is taken apart."""
+    """Kind of what is taken apart."""
 
     package: str
     called_by: frozenset[str]
@@ -51,10 +51,10 @@ class Kind(NamedTuple):
 
 
 TENSORS: Final = Kind("torch", TORCH | FUNCTIONAL, float("inf"))
-"""Of torch, told by the source or seen."""
+"""Tensors of torch, told by the source or seen."""
 
 ARRAYS: Final = Kind("numpy", frozenset({"np", "numpy", "math"}), 64)
-"""Of numpy, where they were seen: a call on 64 numbers takes half as long again as one on a few."""
+"""Arrays of numpy, where they were seen: a call on 64 numbers takes half as long again as one on a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class TensorLoop:
     """One such loop."""
 
     tensor: str
-    """What is taken apart, as written."""
+    """Value that is taken apart, as written."""
     line: int
-    """Of the ``for`` or ``while``."""
+    """Line of the ``for`` or ``while``."""
     goes_backwards: bool
     """From the last turn to the first, each of which needs the one after: advantages, returns."""
     of_numbers: bool
@@ -168,7 +168,7 @@ def _body(module: SourceModule, loop: Loop) -> list[Statement]:
 
 
 class _Turns:
-    """What a loop does turn by turn."""
+    """Work that a loop does turn by turn."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class _Turns:
                     self._tensors = self._tensors.and_also(made)
         taken = (ast.unparse(it.value) for it in self._walk() if self._takes(it))
         self.tensor = next((it for it in bound.values() if it), "") or next(taken, "")
-        """What is taken apart; empty where no tensor is."""
+        """Value that is taken apart; empty where no tensor is."""
         owner, dot, last = self.tensor.rpartition(".")
         self._shape = shapes.get(f"{dot}{last}" if owner else last)
         self.need_each_other = bool(carried(body) - _counted(loop))

@@ -28,7 +28,7 @@ _PARTS_SHOWN: Final = 3
 
 
 class Value:
-    """What one name stood for, as it was seen last, and how that changed."""
+    """Value that one name stood for, as it was seen last, and how that changed."""
 
     def __init__(self, seen: Sequence[SeenValue]) -> None:
         """``seen`` in the order of time, at least one."""
@@ -46,7 +46,7 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """Of an array or a tensor."""
+        """Shape of an array or a tensor."""
         return _shape(self.fields)
 
     @property
@@ -115,7 +115,7 @@ class Value:
 
     @property
     def calls_again(self) -> tuple[int, int]:
-        """Of the calls of its function that were looked at, how many had inputs that another one had, and how many there were."""
+        """Calls of its function that were looked at: how many had inputs that another one had, and how many there were."""
         calls, once = (
             max(whole_number(it.fields.get(field, "")) or 0 for it in self._seen)
             for field in ("calls", "once")

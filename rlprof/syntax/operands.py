@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rlprof.syntax.module import SourceModule
 
 MOST_OPERANDS: Final = 24
-"""Of one statement: further ones are in a literal that goes on for pages."""
+"""Most operands of one statement: further ones are in a literal that goes on for pages."""
 _MOST_STEPS: Final = 6
 _BUILT_IN: Final = frozenset((name,) for name in dir(builtins))
 _MOST_TEXT: Final = 100

@@ -45,7 +45,7 @@ class Pure(NamedTuple):
     """A computation whose result could be kept for as long as its inputs stay as they are."""
 
     inputs: tuple[Operand, ...]
-    """What it depends on: arguments, attributes of them, names of the file."""
+    """Operands that it depends on: arguments, attributes of them, names of the file."""
     lines: range
     function: str = ""
     """The qualified name of the function that it is; empty for a statement or a part of one."""
@@ -132,7 +132,7 @@ def _reads_only(
 
 
 class _NotPureError(Exception):
-    """What was read does more than compute."""
+    """Code that was read does more than compute."""
 
 
 @lru_cache(maxsize=4096)
@@ -154,9 +154,9 @@ class _Reading:
         self._own: set[str] = set()
         """Variables that it assigns."""
         self._made: set[str] = set()
-        """Of these the ones that hold what it has made itself, by each of their assignments."""
+        """Variables among these that hold what it has made itself, by each of their assignments."""
         self._wholly_made: set[str] = set()
-        """Of these again the ones whose elements are new, too."""
+        """Variables among these, again, whose elements are new, too."""
         self._around: set[str] = set()
         """Variables of a comprehension or a loop around the value: they change from one turn to the next."""
         self._inputs: dict[Operand, None] = {}

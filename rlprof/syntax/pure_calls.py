@@ -19,7 +19,7 @@ _DO_MORE: Final = re.compile(
     r"get_\w+|set_\w+|is_\w+enabled|shuffle|stats|optimize|io|count|cycle|lru_cache|cache|cached_property|insort\w*|copyto|put\w*|"
     r"fill_diagonal|place|at|empty|empty_like|printoptions|seterr|errstate)\b|_$"
 )
-"""What draws at random, keeps something, asks for it, changes what it is given, or gives memory as it lies."""
+"""Functions that draw at random, keep something, ask for it, change what they are given, or give memory as it lies."""
 
 _WRITES_BY: Final = frozenset(("out", "inplace", "training", "dropout_p", "max_norm", "copy"))
 """Keywords of functions that compute otherwise."""

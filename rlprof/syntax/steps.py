@@ -16,7 +16,7 @@ _MOST_ROUNDS: Final = 8
 """Assignments that one value goes through before it is an action."""
 _MOST_CALLS: Final = 20
 _MOST_STATEMENTS: Final = 1_000
-"""Of a function, or a class, in which steps are looked for: a program has written longer ones, and reading them takes seconds."""
+"""Most statements of a function, or a class, in which steps are looked for: a program has written longer ones, and reading them takes seconds."""
 
 
 class StepCall(NamedTuple):
@@ -149,13 +149,13 @@ def _is_acted_on(call: ast.Call, around: Iterable[_Assignment], seen: set[str], 
 class _Assignment(NamedTuple):
     target: str
     whole: str
-    """What is changed when an item of it is assigned to."""
+    """Container that is changed when an item of it is assigned to."""
     mentions: frozenset[str]
     """Names, attributes and items in the value."""
     calls: tuple[tuple[str, str], ...]
     """Owner and name of the methods that the value calls."""
     converted: str
-    """What the value is made of, by functions of imported modules alone: those of the program's own may be its policy."""
+    """Name of what the value is made of, by functions of imported modules alone: those of the program's own may be its policy."""
 
 
 def _read(statements: Iterable[Statement], imported: Collection[str]) -> list[_Assignment]:

@@ -25,7 +25,7 @@ class NotATraceError(Exception):
 class Repair(NamedTuple):
     document: object
     damage: tuple[str, ...]
-    """What was wrong, in words."""
+    """Faults, in words."""
 
 
 def repaired(data: bytes) -> Repair:

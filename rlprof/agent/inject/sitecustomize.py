@@ -5,7 +5,7 @@ import os
 import sys
 
 _LOADED = "_rlprof_sitecustomize"
-"""Of ``sys``, while they run: where those are from that were loaded."""
+"""Attribute of ``sys``, while they run: where those are from that were loaded."""
 
 
 def _shows_every_import() -> bool:

@@ -32,7 +32,7 @@ _CONVERTS: Final = (
         *("argmax", "argmin", "index", "dumps"),
     }
 )
-"""Of what stands on a line, what converts, or goes with it."""
+"""Names on a line that convert, or go with what converts."""
 
 LARGE: Final = calibrated(
     64,

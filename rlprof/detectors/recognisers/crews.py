@@ -48,7 +48,7 @@ _CARRIERS: Final = ("multiprocessing/connection.py", "multiprocessing/queues.py"
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What one thread did in the steady phase: its own work, and getting data about (µs)."""
+    """Time of one thread in the steady phase: its own work, and getting data about (µs)."""
 
     own_cpu_us: int = 0
     own_busy_us: int = 0

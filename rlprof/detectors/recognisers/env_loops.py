@@ -52,12 +52,12 @@ _MAKES_TENSORS: Final = frozenset(
         "full",
     }
 )
-"""What takes data to a policy, or gathers what it said."""
+"""Functions that take data to a policy, or gather what it said."""
 
 _ANY_LOOP: Final = re.compile(
     r"\bin\b[^\n]*?(env|games|worlds|simulators|obs|states)", re.IGNORECASE
 )
-"""What a text with such a loop contains: most files need not be walked."""
+"""Text that every file with such a loop contains: most files need not be walked."""
 
 _CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
 
@@ -73,7 +73,7 @@ class EnvLoop:
     """A loop or comprehension that runs once for each environment."""
 
     first_line: int
-    """Of its body."""
+    """First line of its body."""
     last_line: int
     iterable: ast.expr
     targets: frozenset[str]
@@ -83,7 +83,7 @@ class EnvLoop:
     calls: frozenset[tuple[int, int]]
     """(line, column) of the calls that are made once for each environment, not around the loop."""
     length: int | None = None
-    """Of what it goes through, where that was seen: then nothing but that says that it is such a loop."""
+    """Length of what it goes through, where that was seen: then nothing but that says that it is such a loop."""
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -15,7 +15,7 @@ _TAKES: Final = frozenset({"clear", "pop", "popleft", "popitem", "remove", "disc
 _BOUNDS: Final = frozenset({"maxlen", "maxsize", "capacity"})
 """Keyword arguments of constructors that limit what is kept: ``deque(maxlen=...)``."""
 _MAKES: Final = frozenset({"list", "set", "deque", "dict", "defaultdict", "OrderedDict", "Counter"})
-"""What makes a container of Python's. ``append`` and ``add`` of other objects may do anything, and a
+"""Makers of Python's containers. ``append`` and ``add`` of other objects may do anything, and a
 replay buffer bounds itself."""
 _SETS_UP: Final = frozenset({"__init__", "__new__", "__post_init__", "setup", "build"})
 """Methods that run once: what they assign is not emptied by it."""
@@ -27,7 +27,7 @@ class Addition(NamedTuple):
     container: str
     """As written: ``self.losses``."""
     value: str
-    """What it adds, as written; empty where that cannot be told."""
+    """Value that it adds, as written; empty where that cannot be told."""
     line: int
     function: str
     """Qualified name; ``<module>`` at module level."""
@@ -69,7 +69,7 @@ def additions(module: SourceModule) -> list[Addition]:
 
 
 class _Scopes:
-    """Which names are a function's own: those that it assigns, or gets as arguments."""
+    """Names that are a function's own: those that it assigns, or gets as arguments."""
 
     def __init__(self, module: SourceModule) -> None:
         self._own: dict[str, set[str]] = defaultdict(set)

@@ -92,7 +92,7 @@ class _LogCall:
 
     @property
     def arguments(self) -> Sequence[ast.expr]:
-        """What it is given to say."""
+        """Expressions that it is given to say."""
         return self.wrapper.uses(self.node) if self.wrapper else _message_arguments(self.node)
 
 

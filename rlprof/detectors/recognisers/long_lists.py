@@ -35,7 +35,7 @@ _EXTREMES: Final = frozenset({"max", "min"})
 class OnList(NamedTuple):
     call: SlowCall
     seen: str
-    """What it is done to, in words."""
+    """Words for the value that it is done to."""
     is_operator: bool
     """True if it is done by ``in``."""
 

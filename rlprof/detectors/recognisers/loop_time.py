@@ -15,12 +15,12 @@ from rlprof.source.values import Values
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
-"""Of the critical time: twice what a report lists."""
+"""Least share of the critical time: twice what a report lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopTime:
-    """Of the steady phase, in the loops of one kind."""
+    """Time of the steady phase, in the loops of one kind."""
 
     profile: Profile
     kind: Kind
@@ -45,7 +45,7 @@ class LoopTime:
 
     @property
     def evidence(self) -> str:
-        """What share of the time it is, and how much in each step."""
+        """Share of the time that it is, and how much in each step."""
         share = percent(self.time.total_us / self.profile.critical.wall_us)
         each = of_each_step(self.time.total_us, self.profile.steady_steps)
         return f"{share} of the steady time is spent in that loop{each}"

@@ -84,7 +84,7 @@ class _OnLine(NamedTuple):
 
 
 class _Lines:
-    """What the user's lines write, each looked at once."""
+    """Output that the user's lines write, each looked at once."""
 
     def __init__(self, lines: UserLines, values: Values) -> None:
         self._lines = lines

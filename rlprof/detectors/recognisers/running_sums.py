@@ -14,9 +14,9 @@ from rlprof.syntax.module import PARSED_FILES, called_name, parse, variables_ass
 @dataclass(frozen=True, slots=True)
 class RunningSum:
     container: str
-    """What is summed up, as written: ``self.weights``."""
+    """Container that is summed up, as written: ``self.weights``."""
     line: int
-    """Of the loop."""
+    """Line of the loop."""
     last_line: int
 
 

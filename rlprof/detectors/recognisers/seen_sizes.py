@@ -18,7 +18,7 @@ from rlprof.source.values import Value, value_of
 from rlprof.syntax.module import SourceModule, Statement, called_name
 
 _OF_BOUNDS: Final = frozenset({"arange", "linspace", "eye", "identity", "tri", "indices"})
-"""What makes an array of more numbers than it is given."""
+"""Functions that make an array of more numbers than they are given."""
 
 
 class SeenSizes(NamedTuple):

@@ -34,7 +34,7 @@ class _OnLine(NamedTuple):
 
     call: SlowCall
     seen: str
-    """What it is, or works on, in words."""
+    """Words for what it is, or works on."""
     is_alone: bool
     """True if nothing else is called there."""
 
@@ -55,7 +55,7 @@ class Spent:
     called: Counter[str] = field(default_factory=Counter)
     """µs by what was called, as far as it is written in Python."""
     seen: dict[Line, str] = field(default_factory=dict)
-    """What a line works on, in words."""
+    """Words for what a line works on."""
 
 
 class SlowCalls:

@@ -16,7 +16,7 @@ class UnreadText(NamedTuple):
     texts: tuple[ast.expr, ...]
     """Expressions that make them."""
     where: str
-    """What holds them, as a reader would say it."""
+    """Holder of them, as a reader would say it."""
 
 
 def unread_texts(modules: Mapping[str, SourceModule]) -> dict[str, list[UnreadText]]:
@@ -84,7 +84,7 @@ def _parts(value: ast.expr) -> Iterator[tuple[int, ast.expr, int]]:
 
 
 class _Results:
-    """What the program's own calls make of results, by the name of what is called."""
+    """Uses that the program's own calls make of results, by the name of what is called."""
 
     def __init__(self, modules: Iterable[SourceModule]) -> None:
         self._uses: dict[str, list[tuple[ast.expr | None, frozenset[str]]]] = defaultdict(list)

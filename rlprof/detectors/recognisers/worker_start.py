@@ -20,11 +20,11 @@ REMADE_ROUNDS: Final = 2.5
 that died and was replaced, or one pool for training and one for evaluation, stay below it."""
 
 MIN_SHARE_ONCE: Final = 0.25
-"""Of the run. Workers that are started once are paid once: with three times as much training after
+"""Least share of the run. Workers that are started once are paid once: with three times as much training after
 it, that is not what takes long."""
 
 MIN_SHARE_REMADE: Final = 0.05
-"""Of the run, where workers are made again and again: a longer training pays it more often."""
+"""Least share of the run, where workers are made again and again: a longer training pays it more often."""
 
 MIN_US: Final = 200_000
 """Nobody waits for less; two workers that import numpy alone take as much."""

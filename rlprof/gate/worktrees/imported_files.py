@@ -143,7 +143,7 @@ INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 class Copy(NamedTuple):
     place: Path
-    """Of what it is a copy of, relative to the root of the side's own tree."""
+    """Path of what it is a copy of, relative to the root of the side's own tree."""
     module: Path
     """Its place in the topmost package."""
     content: bytes

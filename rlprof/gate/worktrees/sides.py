@@ -153,7 +153,7 @@ for it in importlib.metadata.distributions():
         found[it.metadata["Name"]] = told["url"]
 print(json.dumps(found))
 """
-"""What is installed editable, and from where: https://packaging.python.org/en/latest/specifications/direct-url/"""
+"""Program that prints what is installed editable, and from where: https://packaging.python.org/en/latest/specifications/direct-url/"""
 
 
 def refuse_installed_base(head: Program, worktree: Path) -> None:

@@ -21,15 +21,15 @@ _LINK_TO_A_COMMIT: Final = "160000 "
 """The mode of submodules in an index."""
 
 _POINTER: Final = b"version https://git-lfs.github.com/spec/"
-"""What a file of git-lfs begins with that was not fetched."""
+"""Beginning of a file of git-lfs that was not fetched."""
 
 _FEW: Final = 100
-"""Of the files of git-lfs: they are fetched all, or none."""
+"""Files of git-lfs that are looked at: they are fetched all, or none."""
 
 _NAME: Final = "base"
 _SHORTEST: Final = len(_NAME)
 _LONGEST: Final = 120
-"""Of the folder's name; file systems allow 255."""
+"""Longest length of the folder's name; file systems allow 255."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Repository:
     """The one that head lies in."""
 
     root: Path
-    """Of the working tree."""
+    """Root of the working tree."""
     git_folder: Path
     """The one that all worktrees share."""
     inside: Path

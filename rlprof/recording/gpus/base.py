@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class GpuFacts:
-    """What does not change of one GPU while a run lasts."""
+    """Facts of one GPU that do not change while a run lasts."""
 
     name: str
     uuid: str = ""
@@ -40,7 +40,7 @@ class GpuState:
     """One GPU at one moment."""
 
     levels: Mapping[str, float]
-    """Of the whole GPU, by the names of ``model/gauges.py``; what is not told is left out."""
+    """Levels of the whole GPU, by the names of ``model/gauges.py``; what is not told is left out."""
     process_bytes: Mapping[int, int] = field(default_factory=dict)
     """Memory on it by pid, in the numbering of the driver."""
 

@@ -68,7 +68,7 @@ class GpuReader:
     ) -> None:
         """``clock`` (seconds) measures what reading costs."""
         self.notes: list[Note] = []
-        """What was lost on the way."""
+        """Notes on what was lost on the way."""
         self._library = library
         self._clock = clock
         self._longest_ago = deque(indices)

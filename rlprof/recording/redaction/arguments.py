@@ -27,7 +27,7 @@ _SWITCHED_OFF: Final = re.compile(r"(?i)(?:disable|no|skip|without)[_\-].*")
 _EMPTY_OPTION: Final = re.compile(r"--?[A-Za-z][\w.\-]*=")
 _ASSIGNMENT: Final = re.compile(r"[+~]{0,2}[\w.\-@]+=(?!=?$).*", re.DOTALL)
 _OTHER_OPTION: Final = re.compile(r"--[a-z]+(?:[-_.][a-z]+)*(?:=.*)?", re.DOTALL)
-"""What no program takes for the value of the option before it."""
+"""Text that no program takes for the value of the option before it."""
 _BARE_NAME: Final = re.compile(r"\w[\w\-]*")
 _HEADER: Final = re.compile(r"(?P<name>[\w.\-]+):")
 _SIGNS: Final = frozenset({":", "=", "=="})

@@ -117,7 +117,7 @@ def _named_in_call(call: ast.Call) -> Given:
 
 
 def _in_command(elements: Iterable[ast.expr]) -> Iterator[ast.expr]:
-    """Of a list that reads like a command line: ``["prog", "--api-key", "…"]``."""
+    """Yield the secret elements of a list that reads like a command line: ``["prog", "--api-key", "…"]``."""
     elements = list(elements)
     if not any(map(_is_option, elements)):
         return

@@ -35,7 +35,7 @@ _STRING: Final = re.compile(
 _IN_COMMAND: Final = re.compile(
     r"(?<![\w.\-])(?P<name>--[\w.\-]+(?=[ =])|[A-Z][A-Z0-9_]+(?==))[ =]+(?P<value>[^\s\"'{}\\]{4,})"
 )
-"""Of a string that is a command: ``--api-key …``, ``WANDB_API_KEY=…``."""
+"""Names and values in a string that is a command: ``--api-key …``, ``WANDB_API_KEY=…``."""
 _NAMED: Final = re.compile(
     r"""(?:(?<![\w.\-\\])|(?<=\\[nrt]))(?P<name>[\w.\-]+)(?:\\*["'])?(?P<sign>\s*[:=]\s*)
     (?:(?P<quote>\\*["'])(?P<quoted>[^"'\n]+?)(?P=quote) | (?P<word>(?:[^\s"'{}\\]|\\[^nrt"'\\]){4,}))""",
@@ -48,7 +48,7 @@ _NAMED_LINE: Final = re.compile(
 )
 """As of YAML: nothing else is in the line, so it is no sentence about a token."""
 _LONG_LINE: Final = re.compile(r"[^\n]{500,}")
-"""Of a text in which strings are only looked for, from each quote on to the end of the line: that takes the square of its
+"""Line of a text in which strings are only looked for, from each quote on to the end of the line: that takes the square of its
 length. None that a person wrote is so long."""
 _UNIT: Final = re.compile(
     r"\\(?:N\{[^}]*\}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|\{\{|\}\}|.)|\{\{|\}\}|.",

@@ -20,7 +20,7 @@ class ClockStack(NamedTuple):
 
 
 class ClockTime:
-    """What one distinct stack gathered: busy and idle time (µs), its number of ticks, and how much
+    """Sums that one distinct stack gathered: busy and idle time (µs), its number of ticks, and how much
     the process's resident memory rose and fell (bytes) up to those ticks.
     """
 

@@ -20,13 +20,13 @@ from rlprof.renderers.chrome.events import Clock, Event, Numbers, complete, thre
 from rlprof.report.thread_stacks import ThreadStacks, frame_title
 
 THINNEST: Final = (0.01, 0.02, 0.05, 0.1, 0.2)
-"""Of a slice: the first is a few ms, less than a sample; the others are for runs of very many stacks."""
+"""Parts of a slice: the first is a few ms, less than a sample; the others are for runs of very many stacks."""
 
 MOST_BOXES: Final = 250_000
 """About 45 MB of a file, before joining."""
 
 MOSTLY: Final = 0.5
-"""Of a slice. A sample counts for the slice in which it ends, so that slices have a tenth too much or too
+"""Part of a slice. A sample counts for the slice in which it ends, so that slices have a tenth too much or too
 little of a thread that was there all along; with less than this it came or went."""
 
 

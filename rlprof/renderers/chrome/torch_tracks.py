@@ -29,7 +29,7 @@ _OF_A_GPU: Final = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_an
 class _File(msgspec.Struct):
     rows: list[msgspec.Raw] = msgspec.field(name="traceEvents")
     base_ns: int | float = msgspec.field(default=0, name="baseTimeNanoseconds")
-    """What times are since, in newer traces; in older ones they are since 1970."""
+    """Moment that times are since, in newer traces; in older ones they are since 1970."""
 
 
 _FILE: Final = msgspec.json.Decoder(_File)

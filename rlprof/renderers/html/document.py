@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 View: TypeAlias = dict[str, Any]
-"""What a template shows of one thing, by its own names."""
+"""Data that a template shows of one thing, by its own names."""
 
 _LONGEST_TEXT: Final = 1_000
 """Characters of any text on the page; what is longer is data, or hostile."""

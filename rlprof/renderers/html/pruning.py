@@ -13,7 +13,7 @@ from rlprof.profile.flame import IMPORT_LABEL
 from rlprof.syntax.origin import is_import_machinery
 
 MOST_NODES: Final = 30_000
-"""Of the tree, the heaviest: 240 kB of the page."""
+"""Most nodes of the tree, the heaviest: 240 kB of the page."""
 
 MOST_CELLS: Final = 150_000
 """Times by slice, thread and node: a run file holds 120 000 rows at most."""
@@ -51,7 +51,7 @@ class PageTree:
     finding_nodes: tuple[tuple[int, tuple[int, ...]], ...]
     """(rank, nodes), as in ``Detail``, of the nodes that were kept."""
     pruned_share: float
-    """Of the wall time: what was moved to a caller because its own node was left out."""
+    """Share of the wall time: what was moved to a caller because its own node was left out."""
 
 
 def page_tree(

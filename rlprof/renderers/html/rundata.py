@@ -86,7 +86,7 @@ def time_unit_us(run_us: int) -> int:
 
 
 def _node_columns(nodes: Sequence[KeptNode], strings: Strings, cwd: str) -> dict[str, list[int]]:
-    """Of a parent, how far back it is; 0 for roots."""
+    """Return the columns of nodes; a parent is told by how far back it is, 0 for roots."""
     return {
         "nodes.parent": [
             0 if node.parent == NO_PARENT else number - node.parent

@@ -27,7 +27,7 @@ from rlprof.renderers.json_report import document
 from rlprof.renderers.json_report.values import as_json_text, filled, notes_of, seconds
 
 _MOST_DIGITS: Final = 2
-"""Of the number of columns: each line begins with a multiple of them."""
+"""Most digits of the number of columns: each line begins with a multiple of them."""
 
 
 def _render(report: Report, options: Mapping[str, str]) -> str:

@@ -35,14 +35,14 @@ from rlprof.renderers.svg.shapes import (
 from rlprof.resources import asset
 
 LINE_CHARACTERS: Final = 130
-"""Of a header line: fits the window of a small laptop at 12 px."""
+"""Characters of a header line: that fits the window of a small laptop at 12 px."""
 MAX_BYTES: Final = 1_000_000
-"""What mail and chat programs show without asking, whatever the size of the run."""
+"""Size that mail and chat programs show without asking, whatever the size of the run."""
 MOST_BOXES: Final = 7_000
 """Those and their names are about 600 kB."""
 
 _FEWER: Final = 0.7
-"""Of the boxes remain in each further attempt to stay below ``MAX_BYTES``."""
+"""Part of the boxes that remains in each further attempt to stay below ``MAX_BYTES``."""
 _PACKAGE_LEGEND: Final = (
     ("yours j0", "your code"),
     ("library j0", "libraries"),
@@ -64,7 +64,7 @@ _CHANGE_LEGEND: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What a file shows. Texts may be anyone's: they are made printable and escaped here."""
+    """Content of a file. Texts may be anyone's: they are made printable and escaped here."""
 
     title: str
     subtitle: str
@@ -72,7 +72,7 @@ class Drawing:
     """As ``Flame.frames``: preorder, the root first."""
     metric: str = "wall"
     alerts: tuple[str, ...] = ()
-    """What the reader must know: what was not seen."""
+    """Facts that the reader must know: what was not seen."""
     cwd: str = ""
     """Files below it are named from it."""
     pruned_share: float = 0.0

@@ -31,13 +31,13 @@ MOST_SHAPES: Final = 1_200
 KINDS: Final = ("root", "process", "thread", "yours", "library", "stdlib", "runtime")
 SHADES: Final = 6
 CHANGE_LEVELS: Final = (0.005, 0.02)
-"""Of the base's time per step: where a stronger colour begins, as in ``colours.js``."""
+"""Shares of the base's time per step: where a stronger colour begins, as in ``colours.js``."""
 
 _MOSTLY_WAITING: Final = 0.5
 
 
 class Change(NamedTuple):
-    """What a box costs more than before, as a share of the base's time per step."""
+    """Growth of a box's cost, as a share of the base's time per step."""
 
     change: float
     noise: float
@@ -45,12 +45,12 @@ class Change(NamedTuple):
     is_clear: bool
     """True if it is more than noise: rounded figures cannot tell."""
     words: str = ""
-    """What the tooltip says in place of the box's times."""
+    """Words of the tooltip in place of the box's times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """What to draw."""
+    """Frames to draw."""
 
     frames: tuple[FlameFrame, ...]
     metric: str

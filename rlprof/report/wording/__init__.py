@@ -29,13 +29,13 @@ CERTAINTY: Final = {
 }
 
 LEVELS: Final = ("error", "warning", "info")
-"""Of notes, the gravest first."""
+"""Levels of notes, the gravest first."""
 
 _FIRST_FIXES: Final = 3
 """As many of the first findings as one sentence adds up."""
 
 _LEAST_TIMES: Final = 1.05
-"""What rounds to no more than the rate now is not called a gain."""
+"""Least factor that is called a gain: a smaller one rounds to no more than the rate now."""
 
 _MOST_TIMES: Final = 25.0
 """Above it, less than 4 % of the time is left: a part that no price knows to within a factor of two."""
@@ -44,7 +44,7 @@ _ONE_LINE: Final = 0.6
 """Part of a hot spot on its heaviest line from which that line is its name, as in the detector."""
 
 NO_ADVICE: Final = "Nothing was steady before that, so there is no advice."
-"""Of a run that crashed."""
+"""Sentence for a run that crashed."""
 
 _COUNT_STEPS: Final = (
     "Steps per second are not known: nothing counted steps. Call rlprof.step(n) where the "
@@ -157,7 +157,7 @@ def gravest_first(notes: Iterable[Note]) -> list[Note]:
 
 
 def known_causes(report: Report) -> list[PricedFinding]:
-    """Of lost steady time."""
+    """Return the known causes of lost steady time."""
     return [it for it in all_known(report) if it.finding.phase is not PhaseKind.START_UP]
 
 
@@ -178,7 +178,7 @@ def is_spread_out(priced: PricedFinding) -> bool:
 
 
 def share_of_spot(priced: PricedFinding) -> str:
-    """Of the critical time, what the lines of a hot spot take together."""
+    """Return the share of the critical time that the lines of a hot spot take together."""
     found = priced.finding
     heaviest = found.locations[0].share if found.locations else 0.0
     return percent(max(found.seen_share, heaviest))
@@ -228,7 +228,7 @@ def price_after(priced: PricedFinding, report: Report) -> str:
 
 
 class Timed(Protocol):
-    """What has a rate of steps: a throughput, a run."""
+    """Object that has a rate of steps: a throughput, a run."""
 
     @property
     def unit(self) -> str: ...

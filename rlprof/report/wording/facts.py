@@ -63,7 +63,7 @@ WINDOW_FATES: Final = {
     "lost": "lost: the process ended in it",
     "unreadable": "not readable",
 }
-"""Of windows of torch's profiler that were not read."""
+"""Fates of windows of torch's profiler that were not read."""
 
 _NAME_LIMIT: Final = 40
 

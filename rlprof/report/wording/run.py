@@ -20,13 +20,13 @@ from rlprof.report import wording
 from rlprof.report.wording.facts import WINDOW_FATES, counter_name, counter_value
 
 LEAST_PART: Final = 0.005
-"""Of the critical time, from which on a part of training is shown."""
+"""Share of the critical time, from which on a part of training is shown."""
 
 LEAST_QUEUED: Final = 0.05
-"""Of the time, from which on waits for a core are told beside each part, too."""
+"""Share of the time, from which on waits for a core are told beside each part, too."""
 
 LEAST_CORES: Final = 0.05
-"""Of a core, from which on a role is named."""
+"""Part of a core, from which on a role is named."""
 
 LEAST_NATIVE: Final = calibrated(
     0.1,
@@ -38,11 +38,11 @@ LEAST_NATIVE: Final = calibrated(
 Python threads, and the kernel's two clocks differ."""
 
 LEAST_WAIT: Final = 0.1
-"""Of the steady phase, from which on a wait is shown."""
+"""Share of the steady phase, from which on a wait is shown."""
 MOST_WAITS: Final = 8
 
 LEAST_THROTTLED: Final = 0.05
-"""Of the steady phase, from which on a GPU's lowered clock is told."""
+"""Share of the steady phase, from which on a GPU's lowered clock is told."""
 
 _AFTER: Final = "after the last step"
 """The phase ``shutdown``: a last update may be in it."""

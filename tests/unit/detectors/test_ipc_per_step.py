@@ -4,7 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from rlprof.detectors.ipc_per_step import DETECTOR, MIN_MESSAGES, OUTWEIGHS, crowding
+from rlprof.detectors.ipc_per_step import (
+    DETECTOR,
+    IN_BATCHES,
+    MIN_MESSAGES,
+    OUTWEIGHS,
+    crowding,
+)
 from rlprof.model.activity import HostLoad
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
@@ -197,3 +203,53 @@ def test_a_crowded_host_slows_down_one_process_too(got_s, queued_s, expected):
     load = HostLoad(round(got_s * 1e6), round(queued_s * 1e6), 20e6, cores=2.0)
 
     assert crowding(load, 10_000_000).high == pytest.approx(expected, rel=0.05)
+
+
+ACTOR = Script(
+    "actor.py",
+    """
+    def act(env, queue):
+        while True:
+            queue.put(env.step())
+
+    def learn(queue):
+        while True:
+            update(queue.get())
+    """,
+)
+PUT = (ACTOR.at("queue.put", "act"), f"{STDLIB}/multiprocessing/queues.py:94 Queue.put")
+GET = (ACTOR.at("update(queue", "learn"), f"{STDLIB}/multiprocessing/queues.py:103 Queue.get")
+UPDATE = "learner.py:3 update"
+
+
+def a_stream(*, messages: float = 100_000, size: int = 200, answers: float = 0.0) -> RunBuilder:
+    """Ten seconds of a learner and an actor, which makes 100 000 steps and sends ``messages``."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "2"}).process("main")
+    run.counts("ipc_messages", answers)
+    run.spends(4.0, *GET).spends(6.0, UPDATE)
+    run.process("actor", steps=100_000)
+    run.counts("ipc_messages", messages).counts("ipc_bytes", size * messages)
+    return run.spends(3.0, *PUT).spends(7.0, STEP)
+
+
+def test_steps_that_are_sent_one_by_one_to_somebody_who_does_not_answer():
+    (finding,) = detect(DETECTOR, a_stream(), ACTOR)
+
+    assert finding.title.startswith("each step is sent to another process by itself (actor.py:")
+    assert lines_of(finding) == [ACTOR.line("queue.put")]
+    assert finding.evidence[1].endswith("1 per environment step, and no answers")
+    assert finding.savings[0].removable == IN_BATCHES
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        a_stream(messages=5_000),
+        a_stream(size=100_000),
+        a_stream(answers=100_000),
+        a_stream(messages=0),
+    ],
+    ids=["a message for many steps", "long messages", "each is answered", "none counted"],
+)
+def test_silent_on_streams_that(run: RunBuilder):
+    assert detect(DETECTOR, run, ACTOR) == []

@@ -162,7 +162,7 @@ def test_scikit_learn_is_told_where_it_mostly_checks(checking: float, times: int
 INV = f"{SITE}/numpy/linalg/_linalg.py:669 inv"
 
 
-@pytest.mark.parametrize(("shape", "times"), [("60,60", 1), ("3,3", 0), (None, 1)])
+@pytest.mark.parametrize(("shape", "times"), [("12,12", 1), ("3,3", 0), (None, 1)])
 def test_inverses_of_small_matrices_have_no_cheaper_way(shape: str | None, times: int):
     place = MARKET.at("self.inverse", "Market.step")
     run = a_training(4.0, place, INV)

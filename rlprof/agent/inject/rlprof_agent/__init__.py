@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _agent: Optional[Agent] = None
 _custom_state = 0
-"""What became of the target of ``--steps-from``; a forked child inherits it."""
+"""State of the target of ``--steps-from``; a forked child inherits it."""
 
 
 class Agent:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     SizeOf = Callable[[Any], int]
 
 MOST_AT_ONCE = 1 << 40
-"""What one call may count for: no program makes so many steps, and a cell has 63 bits."""
+"""Most that one call may count for: no program makes so many steps, and a cell has 63 bits."""
 
 _FIRST_THREAD = get_ident()
 _counters: dict[str, Counter] = {}
@@ -50,7 +50,7 @@ class Counter:
         self.calls = [0]
         """All calls, with those inside of others."""
         self.sizes: dict[int, int] = {}
-        """What one call of an object counts for, by its ``id``, while it lives."""
+        """Amount that one call of an object counts for, by its ``id``, while it lives."""
         self.on_first: Optional[Callable[[], None]] = None
         """Called with the first count of each object."""
         self._kept: dict[int, Any] = {}

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 MOST_CODES = 10_000
 MOST_BYTES = 16 << 20
-"""Of their constants. A program may make ever new code, and put its data there."""
+"""Most bytes of their constants. A program may make ever new code, and put its data there."""
 _MOST_CONSTANTS = 2_000
-"""Of one code, which count one by one. Beyond, it is taken for data."""
+"""Most constants of one code, which count one by one. Beyond, it is taken for data."""
 
 
 class HeldCodes:
@@ -39,7 +39,7 @@ class HeldCodes:
 
 
 def _bytes_of(code: CodeType) -> int:
-    """Of all constants, also in those that hold others: tuples, sets, and the code of functions within."""
+    """Return the bytes of all constants, also in those that hold others: tuples, sets, and the code of functions within."""
     held, total = [*code.co_consts], 0
     for count, constant in enumerate(held):
         if count >= _MOST_CONSTANTS:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SIG_BLOCK, _SIG_SETMASK = 0, 2
 _SET_SIZE = 128
-"""Of a ``sigset_t``, in bytes."""
+"""Size of a ``sigset_t``, in bytes."""
 
 _MOST_SIGNALS = 31
 """Those without a place in a queue; real-time ones are not held."""
@@ -34,7 +34,7 @@ _SIGURG = 23
 _HELD = sum(1 << (number - 1) for number in range(1, _MOST_SIGNALS + 1) if number != _SIGURG)
 
 _EXECS = ("execv", "execve")
-"""Of ``os``: all its others call these."""
+"""Functions of ``os``: all its others call these."""
 
 _coming: dict[int, Any] = {}
 """Timers by the signals that are to come again."""

@@ -21,7 +21,7 @@ _FOR_ALL_THREADS = ("_settraceallthreads", "_setprofileallthreads")
 """Behind functions that ``threading`` has from Python 3.12 on."""
 
 _MOST_TOOLS = 6
-"""Of ``sys.monitoring``."""
+"""Most tools of ``sys.monitoring``."""
 
 _probe: list[ProbeGetter] = []
 

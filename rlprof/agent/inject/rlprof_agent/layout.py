@@ -74,11 +74,11 @@ CELL_INTERVAL_US = 8
 CELL_UNNAMED = 9
 """Where counters count that found no room in the table of names."""
 CELL_CUSTOM_STATE = 10
-"""What became of the target of ``--steps-from`` in this process."""
+"""State of the target of ``--steps-from`` in this process."""
 CELL_NO_WAIT = 11
 """1: children forked from here do not wait for a sampler. The recorder's."""
 CELL_TORCH_STATE = 12
-"""What became of the windows of torch's profiler in this process."""
+"""State of the windows of torch's profiler in this process."""
 CELL_WINDOWS = 13
 """The first cell of the first window; see ``window_cell``."""
 CELL_SITES_USED = 28
@@ -142,7 +142,7 @@ WINDOW_STACKS = 2
 WINDOW_ROLLOUT = 3
 """Begins where a burst of updates is about to end, so that what comes between bursts is in it."""
 WINDOW_TIMED = 4
-"""Of a program without an optimizer: begins anywhere, lasts for a fixed time."""
+"""Window of a program without an optimizer: begins anywhere, lasts for a fixed time."""
 
 WINDOW_NONE = 0
 WINDOW_OPEN = 1

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LINE, PART = "\n", "\x1f"
-"""What stands between paths or descriptions, and between the steps or fields of one."""
+"""Separators between paths or descriptions, and between the steps or fields of one."""
 _MOST_TEXT = 200
 
 # Not from ``types``, which would be one more in ``sys.modules``.

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from .mailbox import Mailbox
 
 _LIBRARY = "/torch/"
-"""Of the path of torch's own files: what they read is the doing of who called them."""
+"""Part of the path of torch's own files: what they read is the doing of who called them."""
 
 _ON_THE_CPU_ANYWAY = ("/torch/optim/", "/torch/utils/data/")
-"""What these read stays on the CPU wherever the training is: step counts, orders of samples."""
+"""Files whose reads stay on the CPU wherever the training is: step counts, orders of samples."""
 
 
 class SyncSites:
@@ -32,7 +32,7 @@ class SyncSites:
         """Those seen."""
         self._in_library: set[int] = set()
         self._stays_here: set[int] = set()
-        """Of those in the library, the ones whose reads are on the CPU anyway."""
+        """Ids of those in the library whose reads are on the CPU anyway."""
         self.renew(None)
 
     def renew(self, mailbox: Optional[Mailbox]) -> None:
@@ -100,5 +100,5 @@ class SyncSites:
 
 
 def _private_cells() -> memoryview:
-    """Of a process without a recorder."""
+    """Return the cells of a process without a recorder."""
     return memoryview(bytearray(8 * layout.CELLS_PER_SITE * layout.MAX_SITES)).cast("q")

@@ -21,7 +21,7 @@ _ENTRIES = ("_prepare_profiler", "_enable_profiler")
 """Names in ``torch.autograd.profiler`` through which every profiler of Python code starts."""
 
 _OWN_PART = 0.5
-"""Of the recorded time, that the program would have needed anyway: updates take up to twice as long."""
+"""Part of the recorded time that the program would have needed anyway: updates take up to twice as long."""
 
 
 def another_profiler_is_on() -> bool:

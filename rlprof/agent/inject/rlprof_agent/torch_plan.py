@@ -43,7 +43,7 @@ ROOM = 1.25
 """Times what an update took that must be affordable before a window begins."""
 
 ROLLOUT_NS = 50 * _MS
-"""Of a rollout, that must be affordable before its window begins."""
+"""Time of a rollout that must be affordable before its window begins."""
 
 ALWAYS_UPDATES = 3
 ALWAYS_S = (0, 0.5, 1)
@@ -77,7 +77,7 @@ class WindowPlan:
         self._has_stacks = False
         self._spent_ns = 0
         self._start_ns = 0
-        """Of the cheapest start so far: the first may load a library."""
+        """Time of the cheapest start so far: the first may load a library."""
         self._after = 0.0
         """Stopping and exporting, as a multiple of the recorded time."""
         self._update_ns = 0.0

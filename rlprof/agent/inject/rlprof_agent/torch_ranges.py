@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NO_END = b'"finished": '
-"""What torch's exporter writes about a range that was open at the end, and about no other."""
+"""Text that torch's exporter writes about a range that was open at the end, and about no other."""
 
 _PIECE = 1 << 20
 

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST_ELEMENTS = 4
-"""Of a container, compared with the first."""
+"""Most elements of a container compared with the first."""
 _MOST_BASES = 8
 _MOST_PARAMETERS = 100
-"""Of a network, and modules in it; each takes 1 to 2 µs."""
+"""Most parameters of a network, and modules in it; each takes 1 to 2 µs."""
 
 # By identity, for ``==`` asks the metaclass.
 _SIZED = frozenset(map(id, (str, bytes, bytearray, range, set, frozenset)))
@@ -133,7 +133,7 @@ def _object(value: Any, kind: type, prefix: str) -> list[str]:
 
 
 def _learning(network: Any) -> list[str]:
-    """Of a network of torch's whether an optimizer moves it; where none does, whether it is given gradients all the same, and how
+    """Tell of a network of torch's whether an optimizer moves it; where none does, whether it is given gradients all the same, and how
     often its parameters were changed by anything else.
     """
     if not optimized.are_known() or not torch_is_plain():

@@ -58,7 +58,7 @@ _KEEPS_SNAPSHOT = sys.version_info < (3, 13)
 """True if ``f_locals`` of a function stays in its frame, and with it every value, until the next one."""
 
 _MOST_KEYS = 1_000
-"""Of a dictionary that is looked up in, each of which takes some 20 ns to check."""
+"""Most keys of a dictionary that is looked up in, each of which takes some 20 ns to check."""
 _SHORT = 0xFFFFFFFF
 """Bits that are compared."""
 _PATIENCE = 100

@@ -38,13 +38,13 @@ _LETTERS, _EACH_ARRAY = 256, 5
 _MOST_DEPTH = 4
 
 _NUMBERS = frozenset(map(id, (int, bool, float, complex, type(None), type(Ellipsis))))
-"""What ``marshal`` writes, in time that grows with its length alone. Their hashes will not do: -1 and -2 have the same, each NaN one of its own."""
+"""Types whose values ``marshal`` writes in time that grows with their length alone. Their hashes will not do: -1 and -2 have the same, each NaN its own."""
 _WITHOUT_REFERENCES = 2
 """The version of its format in which the same contents are the same bytes."""
 _TEXTS = frozenset(map(id, (str, bytes)))
 _SETS = frozenset(map(id, (set, frozenset)))
 _KINDS = frozenset("biufcmMSU")
-"""Of numpy's element types: those without objects."""
+"""Kinds of numpy's element types: those without objects."""
 
 
 def print_of(value: Any) -> Optional[int]:

@@ -53,7 +53,7 @@ class CountedMethods:
         self._hooked: Any = (None, None)
         self._turns: Optional[PartTime] = None
         self._made: dict[Any, dict[int, Any]] = {}
-        """What counts in the place of a method, by the way."""
+        """Functions that count in the place of a method, by the way."""
 
     def install(self) -> None:
         for each in _with_subclasses(self._base):

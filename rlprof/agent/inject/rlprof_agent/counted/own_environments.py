@@ -41,7 +41,7 @@ NAME = "steps:recognised"
 
 _CO_GENERATORS = 32 | 128 | 512
 _MOST_PARTS = 6
-"""Of a result: observation, reward, terminated, truncated, information, and one more."""
+"""Most parts of a result: observation, reward, terminated, truncated, information, and one more."""
 _LOCAL = "<locals>"
 
 _NUMBERS = ("int", "float")
@@ -56,7 +56,7 @@ _MOST_KEPT, _MOST_OTHERS = 64, 4
 _found: list[OwnEnvironment] = []
 _calls = [0]
 _turns: Optional[PartTime] = None
-"""Of all that are counted; None before the first."""
+"""Turns of all that are counted; None before the first."""
 _is_aside = False
 
 

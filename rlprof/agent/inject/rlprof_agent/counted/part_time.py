@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from ..counters import Counter
 
 MOST_COST, FIRST_COST = 0.01, 0.04
-"""Of the program's own CPU time, and of the first of it: a short run has few turns to tell its pace by."""
+"""Largest share of the program's own CPU time, and of the first of it: a short run has few turns to tell its pace by."""
 FIRST_NS = 30_000_000_000
 LOOKING = 4.0
 """How many times what a call costs without a look at where it comes from it costs with one: 0.25 to 0.41 µs for 0.08 to 0.11 µs, Python 3.11."""
 _ONE_LOOKS = 4
-"""Of so many turns that are counted."""
+"""Counted turns of which one looks."""
 _ON_AVERAGE = (LOOKING + _ONE_LOOKS - 1) / _ONE_LOOKS
 _MOST_TURNS = 200
 """One of so many at least is counted."""
@@ -34,7 +34,7 @@ _OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
 was changed a thousand times are looked up without a cache (MAX_VERSIONS_PER_CLASS in typeobject.c).
 """
 _OF_THE_LAST = 0.2
-"""What the last turn weighs in a mean."""
+"""Weight of the last turn in a mean."""
 _TRIALS, _CALLS = 3, 200
 
 AWAY, BRIEF, LOOKS = range(3)
@@ -79,7 +79,7 @@ class PartTime:
         self._seen = (0, 0)
         self._own_ns = 0
         self._cost = 0.0
-        """What counting takes of a turn that is counted."""
+        """Part that counting takes of a turn that is counted."""
         self._changes = 0
         self._put_ns = 0.0
         """CPU time to change the way."""
