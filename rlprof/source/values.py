@@ -257,6 +257,19 @@ class Values:
                     found.setdefault(operand, []).extend(own)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 
+    def attribute(self, file: str, name: str) -> Value | None:
+        """The attribute of that name as it was seen anywhere in a file; None where objects were seen to have it of several types."""
+        found = [
+            look
+            for (named, _), operands in self._at.items()
+            if named == file
+            for operand, looks in operands.items()
+            if operand.endswith(f".{name}")
+            for look in looks
+        ]
+        agree = len({look.fields.get("type") for look in found}) == 1
+        return Value(sorted(found, key=_time)) if agree else None
+
     def changes(self, file: str, function: str, operand: str) -> bool:
         """Tell whether an operand had other contents than before at some look: a variable in ``function``, an attribute anywhere in the file."""
         return any(

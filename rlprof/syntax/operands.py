@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.syntax.module import SourceModule
+from rlprof.syntax.module import SourceModule, Statement
 
 MOST_OPERANDS: Final = 24
 """Most operands of one statement: further ones are in a literal that goes on for pages."""
@@ -44,7 +44,21 @@ def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
     function = module.function_at(line) if statements else None
     if function is not None:
         found |= dict.fromkeys(_searched(module, function.first_line))
+    for statement in statements:
+        found |= dict.fromkeys(_searched_by_methods(module, statement))
     return tuple(found)[:MOST_OPERANDS]
+
+
+def _searched_by_methods(module: SourceModule, statement: Statement) -> Iterator[Operand]:
+    """Yield what the methods of the file search that ``statement`` calls: a short one may have no line where Python looks for signals."""
+    for node in statement.walk():
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if steps := steps_to(owner):
+                named = [it for it in module.functions if it.node.name == name and it.class_name]
+                for operand in _searched(module, named[0].first_line) if len(named) == 1 else ():
+                    if operand.steps[0] == "self" and len(steps) < _MOST_STEPS - 1:
+                        text = f"{ast.unparse(owner)}{operand.text.removeprefix('self')}"
+                        yield Operand(text, (*steps, *operand.steps[1:]))
 
 
 @lru_cache(maxsize=1024)

@@ -16,8 +16,8 @@ from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name
-from rlprof.source.values import Values, value_of
-from rlprof.syntax.module import called_name
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.module import Statement, called_name
 from rlprof.syntax.origin import Origin, origin
 
 LEAST_BESIDE_OTHERS: Final = 0.3
@@ -180,10 +180,22 @@ class SlowCalls:
                     seen = f"{ast.unparse(call.func)}: {name}"
                     yield _OnLine(_IN_C[name], seen, is_alone=len(calls) == 1)
             # Python looks for signals at other lines of a loop than the one that searches.
-            elsewhere = self._values.within(frame.file, frame.function)
+            elsewhere = {
+                **self._attributes(frame.file, statement),
+                **self._values.within(frame.file, frame.function),
+            }
             long = done_to_a_long_list(statement, {**elsewhere, **known})
             if long is not None:
                 yield _OnLine(long.call, long.seen, is_alone=len(calls) + long.is_operator == 1)
+
+    def _attributes(self, file: str, statement: Statement) -> dict[str, Value]:
+        """Return the attributes that a statement uses, as they were seen at any line of the file."""
+        found = {
+            ast.unparse(node): self._values.attribute(file, node.attr)
+            for node in statement.walk()
+            if isinstance(node, ast.Attribute)
+        }
+        return {text: value for text, value in found.items() if value is not None}
 
 
 def _is_slow(frame: Frame) -> bool:

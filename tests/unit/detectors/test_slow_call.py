@@ -242,6 +242,20 @@ def test_a_list_that_was_seen_at_another_line_of_the_function_is_known():
     assert len(found(run.sees(other, self__seen=LIST.format(500)))) == 1
 
 
+@pytest.mark.parametrize(
+    ("others", "times"),
+    [({}, 1), ({"shop__seen": "type=set length=500"}, 0)],
+    ids=["by that name alone", "another object has a set of that name"],
+)
+def test_a_list_that_was_seen_as_an_attribute_of_another_name_for_the_object(
+    others: dict[str, str], times: int
+):
+    searching, calling = MARKET.at("if row.key in", "Market.step"), STEP
+    run = a_training(4.0, searching)
+
+    assert len(found(run.sees(calling, first__seen=LIST.format(500), **others))) == times
+
+
 def test_each_row_says_what_and_what_instead():
     for library in LIBRARIES:
         rows = [it for functions in library.slow_calls.values() for it in functions.values()]

@@ -71,3 +71,28 @@ def test_a_long_literal_is_cut():
 
 def test_nothing_where_there_is_no_statement():
     assert names("x = 1\n\n\n", 3) == []
+
+
+SEARCHED = """
+class Seen:
+    def has(self, key):
+        return key in self.keys
+
+class Agent:
+    def act(self, key):
+        if self.seen.has(key):
+            return None
+        return self.other.get(key)
+"""
+
+
+def test_what_a_method_searches_goes_with_its_calls():
+    """Python may look for signals nowhere in a short method."""
+    assert "self.seen.keys" in names(SEARCHED, 8)
+    assert not [it for it in names(SEARCHED, 10) if it.endswith(".keys")]
+
+
+def test_a_method_of_several_classes_is_not_known_by_its_name():
+    another = SEARCHED + "\nclass Set:\n    def has(self, key):\n        return key in self.rows\n"
+
+    assert not [it for it in names(another, 8) if it.endswith((".keys", ".rows"))]
