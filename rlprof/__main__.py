@@ -20,6 +20,7 @@ def main() -> None:
     """Run the command line."""
     by_default = _die_of_interrupts()
     _leave_tracing_to_the_target()
+    _hand_down_no_locale_of_ours()
     with suppress(OSError):  # The working directory is gone.
         _stay_clear_of_others()
     try:
@@ -50,6 +51,15 @@ def _leave_tracing_to_the_target() -> None:
     import _tracemalloc  # Built in, so that nothing hides it.
 
     _tracemalloc.stop()
+
+
+def _hand_down_no_locale_of_ours() -> None:
+    """Take out the LC_CTYPE that our own Python has set where the locale was C (PEP 538): the target's children would obey it."""
+    with suppress(OSError):
+        with open("/proc/self/environ", "rb") as file:
+            given = file.read().split(b"\0")
+        if not any(it.startswith(b"LC_CTYPE=") for it in given):
+            os.environ.pop("LC_CTYPE", None)
 
 
 def _stay_clear_of_others() -> None:

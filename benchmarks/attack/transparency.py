@@ -119,6 +119,14 @@ VARIANTS: Mapping[str, tuple[str, Start]] = {
             told="Be no Python and count descriptors.",
         ),
     ),
+    "no-locale": (
+        "",
+        Start(
+            'unset LC_ALL LC_CTYPE LANG; exec "$@"',
+            target=("sh", "-c", r"env | grep ^LC_; printf '\303\251' | wc -m"),
+            told="Have no locale, as under cron: Python sets one for itself.",
+        ),
+    ),
     "optimised-python": (
         "",
         Start(
