@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
+import pydoc
 import sys
 import traceback
 import weakref
@@ -43,6 +44,10 @@ def test_it_looks_like_it(floor):
     assert inspect.signature(floor) == inspect.signature(math.floor)
     assert (floor.__doc__, floor.__name__) == (math.floor.__doc__, "floor")
     assert copy.copy(floor) is floor
+
+
+def test_help_shows_the_text_of_the_other(floor):
+    assert pydoc.render_doc(floor).endswith(pydoc.render_doc(math.floor).partition("\n")[2])
 
 
 def test_it_may_be_held_weakly(floor):

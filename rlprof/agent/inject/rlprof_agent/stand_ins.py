@@ -89,6 +89,10 @@ class MethodStandIn(StandIn):
 
 
 _act, _set_act = (getattr(vars(MethodStandIn)["_act"], name) for name in ("__get__", "__set__"))
+_doc = property(lambda stand_in: _real(stand_in).__doc__)
+for _kind in (StandIn, StaysInPlace, MethodStandIn):
+    # ``help`` goes past ``__getattribute__``, to the text of the class.
+    _kind.__doc__ = _doc  # type: ignore[assignment]
 
 
 def after(act: Callable[[], Any], real: Any) -> Any:
