@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import resource
-import signal
 import sys
 import traceback
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlprof.cli.command import command_of, script_name
+from rlprof.cli.ending import CutShortError, Ending, die_of
 from rlprof.cli.hurried import say_in_time
 from rlprof.cli.last_resort import not_begun, train_without
 from rlprof.cli.loading import load_report
@@ -144,6 +141,7 @@ def run(
         steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
     )
     run_file = None
+    ending = Ending()
     try:
         _import_what_records()
         from rlprof.cli.run_files import give_back, new_run_file
@@ -153,20 +151,18 @@ def run(
             say_in_time(f"rlprof: recording into {run_file}; the report follows at the end\n")
         # With a pattern its output goes through us.
         streams = {0, 1} if sps_pattern is None else {0}
-        outcome = _record(settings(run_file=run_file), only_the_targets | streams)
+        outcome = _record(settings(run_file=run_file), only_the_targets | streams, ending)
     except OutputError as error:
         if run_file is not None:
             give_back(run_file)
         train_without(command, error)
     # Whatever happens from here on, the training's own exit code is what we end with.
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        if signal.getsignal(signum) is signal.SIG_DFL:
-            signal.signal(signum, signal.default_int_handler)
     try:
-        _after(outcome, run_file, is_default_place=output is None, show_report=report)
+        with ending.report():
+            _after(outcome, run_file, is_default_place=output is None, show_report=report)
     except RlprofError as error:
         say_in_time(f"rlprof: no report: {error.message}\n  {error.hint}\n  {error.see}\n")
-    except (KeyboardInterrupt, OSError):
+    except (CutShortError, KeyboardInterrupt, OSError):
         pass  # Nobody wants to read it, or stderr takes no more.
     except (MemoryError, SystemError):  # The second is what C code makes of the first at times.
         if report:
@@ -179,8 +175,9 @@ def run(
             f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "
             f"program. The recording is in {run_file}.\n"
         )
+    ending.close()
     if outcome.exit_signal is not None:
-        _die_of(outcome.exit_signal)
+        die_of(outcome.exit_signal)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -193,26 +190,18 @@ def _import_what_records() -> None:
         raise not_begun(error) from error
 
 
-def _record(settings: RecordingSettings, only_the_targets: frozenset[int]) -> RunEnd:
-    """Of what the target was given we hold stderr alone once it runs, for the report."""
+def _record(
+    settings: RecordingSettings, only_the_targets: frozenset[int], ending: Ending
+) -> RunEnd:
     from rlprof.recording.descriptors import let_go_of
     from rlprof.recording.recorder import record
 
-    return record(settings, when_started=partial(let_go_of, only_the_targets))
+    def when_started() -> None:
+        ending.begin()
+        # Of what the target was given we hold stderr alone once it runs, for the report.
+        let_go_of(only_the_targets)
 
-
-def _die_of(signum: int) -> None:
-    """End as the target ended: a shell's loop stops when a command dies of Ctrl-C, and goes on at any code."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    with suppress(OSError, ValueError):
-        # One image of memory is enough.
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    with suppress(OSError, ValueError):
-        if signum != signal.SIGKILL:
-            signal.signal(signum, signal.SIG_DFL)
-        os.kill(os.getpid(), signum)
+    return record(settings, when_started)
 
 
 def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_report: bool) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.live_processes import DEADLINE_S, cli
+from tests.live_processes import DEADLINE_S, cli, wait_until
 
 ENDS_WITH_7 = "import sys; sys.exit(7)"
 
@@ -77,3 +79,35 @@ def test_no_memory_for_the_report_is_no_bug(write, tmp_path, options, told, erro
     assert told in answer.stderr
     assert bool(told) == bool(answer.stderr)
     assert "Traceback" not in answer.stderr
+
+
+SAYS_WHEN_IT_ENDS = """
+import os, sys
+print(os.getpid(), flush=True)
+sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "signum"),
+    [("--report", signal.SIGTERM), ("--report", signal.SIGINT), ("--no-report", signal.SIGHUP)],
+)
+def test_a_signal_that_comes_after_the_end(write, tmp_path, option, signum):
+    """At whatever moment: between the end of the recording and that of rlprof's own Python."""
+    script = write(SAYS_WHEN_IT_ENDS)
+    for late_s in (0.02, 0.05, 0.1, 0.3):
+        run = subprocess.Popen(
+            cli("run", option, script),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        pid = int(run.stdout.readline())
+        wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), "the end of the program")
+        # Not a wait for something to have happened: each moment is another case.
+        time.sleep(late_s)
+        run.send_signal(signum)
+        run.communicate(timeout=DEADLINE_S)
+
+        assert run.returncode == 7, late_s
