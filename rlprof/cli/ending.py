@@ -11,7 +11,10 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
-_ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+from rlprof.recording.target import FORWARDED
+
+_CUT_SHORT: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals by which somebody asks for the end: others, such as a scheduler's SIGUSR1, were meant for the training."""
 
 
 class CutShortError(BaseException):
@@ -23,16 +26,18 @@ class CutShortError(BaseException):
 
 
 class Ending:
-    """Handles the signals that end a program, except for those that come while it is recorded: they are the training's.
+    """Handles the signals that are passed on to a training, before it has begun and once it has ended.
 
-    Before the training has begun they end rlprof. Once it has ended they cut its report short, and no more: a launcher that
+    Before, they end rlprof. Afterwards they cut its report short at most: a launcher that
     ends its ranks when one says that it is finished must not take a good training for a killed one.
     """
 
     def __init__(self) -> None:
         self._has_begun = False
         self._can_be_cut_short = False
-        self._handled = [signum for signum in _ENDING if signal.getsignal(signum) is signal.SIG_DFL]
+        self._handled = [
+            signum for signum in FORWARDED if signal.getsignal(signum) is signal.SIG_DFL
+        ]
         for signum in self._handled:
             signal.signal(signum, self._heed)
 
@@ -58,7 +63,7 @@ class Ending:
         if not self._has_begun:
             signal.signal(signum, signal.SIG_DFL)
             os.kill(os.getpid(), signum)
-        elif self._can_be_cut_short:
+        elif self._can_be_cut_short and signum in _CUT_SHORT:
             raise CutShortError
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlprof.cli.command import command_of, script_name
-from rlprof.cli.ending import CutShortError, Ending, die_of
 from rlprof.cli.hurried import say_in_time
 from rlprof.cli.last_resort import not_begun, train_without
 from rlprof.cli.loading import load_report
@@ -24,6 +23,7 @@ from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
 
 if TYPE_CHECKING:
+    from rlprof.cli.ending import Ending
     from rlprof.model.report import Report
     from rlprof.recording.recorder import RunEnd
 
@@ -141,11 +141,12 @@ def run(
         steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
     )
     run_file = None
-    ending = Ending()
     try:
         _import_what_records()
+        from rlprof.cli.ending import CutShortError, Ending, die_of
         from rlprof.cli.run_files import give_back, new_run_file
 
+        ending = Ending()
         run_file = new_run_file(output, name, force=force)
         if report:
             say_in_time(f"rlprof: recording into {run_file}; the report follows at the end\n")
@@ -184,6 +185,7 @@ def run(
 def _import_what_records() -> None:
     """Raises OutputError where the caller's PYTHONPATH hides what it needs."""
     try:
+        import rlprof.cli.ending
         import rlprof.cli.run_files
         import rlprof.recording.recorder  # noqa: F401 - later ones find both
     except (Exception, SystemExit) as error:

@@ -90,7 +90,7 @@ sys.exit(7)
 
 @pytest.mark.parametrize(
     ("option", "signum"),
-    [("--report", signal.SIGTERM), ("--report", signal.SIGINT), ("--no-report", signal.SIGHUP)],
+    [("--report", signal.SIGTERM), ("--report", signal.SIGINT), ("--no-report", signal.SIGUSR1)],
 )
 def test_a_signal_that_comes_after_the_end(write, tmp_path, option, signum):
     """At whatever moment: between the end of the recording and that of rlprof's own Python."""

@@ -444,6 +444,25 @@ def test_a_decorated_target_of_steps_from_counts_as_it_is_looked_up():
     assert counts() == {"steps:custom": 1}
 
 
+@pytest.mark.parametrize("arguments", ["self, action", "*arguments"])
+def test_a_decorators_function_finds_again_what_it_keeps_on_itself(gymnasium, arguments):
+    namespace = {"Env": gymnasium.Env}
+    exec(
+        "def told(function):\n"
+        f"    def wrapper({arguments}):\n"
+        "        wrapper.calls = getattr(wrapper, 'calls', 0) + 1\n"
+        f"        return function({arguments})\n"
+        "    return wrapper\n"
+        "class Maze(Env):\n"
+        "    step = told(lambda self, action: action)\n",
+        namespace,
+    )
+    maze = namespace["Maze"]
+
+    assert [maze().step(4), maze().step(5)] == [4, 5]
+    assert maze.step.calls == 2
+
+
 @pytest.mark.parametrize("arguments", ["action", "action, *, repeat=1"])
 def test_a_class_that_is_made_anew_finds_its_super(gymnasium, arguments):
     """As attrs and dataclasses with slots make it: they mend the cell of ``super()`` in what stands in the class."""
@@ -515,6 +534,31 @@ def test_an_environment_can_be_copied_and_forgotten(gymnasium):
     gc.collect()
 
     assert len(steps.sizes) == 0
+
+
+def test_environments_that_are_gone_leave_nothing(gymnasium):
+    steps, maze = counters.counter("steps:gymnasium.env"), a_maze(gymnasium)
+    at_once = [maze() for _ in range(300)]
+    for env in at_once:
+        env.step(1)
+    del env
+    at_once.clear()
+    gc.collect()
+    last = maze()
+    last.step(1)
+
+    assert len(steps.sizes) == len(steps._kept) == 1
+
+
+def test_no_step_of_python_is_made_when_an_environment_or_its_class_is_gone(gymnasium):
+    """Python would run signal handlers there, and swallow what they raise: a time limit, or Ctrl-C."""
+    steps = counters.counter("steps:gymnasium.env")
+    env = a_maze(gymnasium)()
+    env.step(1)
+    watching = [*steps._kept.values(), *gymnasium_envs._env_methods[0]._classes.values()]
+
+    assert len(watching) > 1
+    assert {type(it.__callback__) for it in watching} == {functools.partial}
 
 
 def test_a_method_of_any_kind_that_is_no_function_is_left_alone():

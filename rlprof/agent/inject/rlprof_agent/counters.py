@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from _functools import partial  # type: ignore[import-not-found]
 from _thread import get_ident
 from _weakref import ref
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 1 << 40
 """Most that one call may count for: no program makes so many steps, and a cell has 63 bits."""
+
+_FEW = 64
+"""References to what is gone that may stay."""
 
 _FIRST_THREAD = get_ident()
 _counters: dict[str, Counter] = {}
@@ -54,6 +58,7 @@ class Counter:
         self.on_first: Optional[Callable[[], None]] = None
         """Called with the first count of each object."""
         self._kept: dict[int, Any] = {}
+        """Weak references by ``id`` of what has a size, and some of what is gone."""
         self._of_classes: dict[int, tuple[int, type]] = {}
         """The same for all objects of a class that cannot be watched, as one with slots; by its ``id``, for the program may have
         classes that cannot be hashed. Each is kept, so that its number is nobody else's.
@@ -98,17 +103,16 @@ class Counter:
 
     def _keep(self, owner: Any, size: int) -> None:
         number = id(owner)
-
-        def forget(_: Any) -> None:
-            self.sizes.pop(number, None)
-            self._kept.pop(number, None)
-
         try:
-            self._kept[number] = ref(owner, forget)
+            # In C: Python runs signal handlers in a callback of its own, and swallows what they raise.
+            kept = ref(owner, partial(self.sizes.pop, number))
         except TypeError:
             # Cannot be watched, so its number may be another's tomorrow.
             self._of_classes[id(type(owner))] = size, type(owner)
             return
+        if len(self._kept) > 2 * len(self.sizes) + _FEW:
+            self._kept = {each: self._kept.get(each) for each in list(self.sizes)}
+        self._kept[number] = kept
         self.sizes[number] = size
 
     def __reduce__(self) -> Any:

@@ -93,7 +93,7 @@ def in_place_of(original: Any, wrapper: Any) -> Any:
         wrapper.__defaults__ = original.__defaults__
     # They need no names themselves. Compilers (torch.jit, numba) look there for those that they read in the source.
     wrapper = dressed(wrapper, original, getattr(original, "__globals__", None))
-    if not getattr(original, "__dict__", None):
+    if wrapper.__dict__ is not getattr(original, "__dict__", None):
         # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
         wrapper._torchdynamo_inline = original
     return wrapper
@@ -257,8 +257,8 @@ def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None)
         if hasattr(original, name):
             setattr(wrapper, name, getattr(original, name))
     own = getattr(original, "__dict__", None)
-    if own:
-        # One and the same: a decorator goes on to write there.
+    if own or (own is not None and _knows_itself(original)):
+        # One and the same: a decorator, or the function itself, goes on to write there.
         wrapper.__dict__ = own
     else:
         wrapper.__wrapped__ = original
@@ -272,6 +272,18 @@ def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None)
         except (TypeError, ValueError):
             pass  # One of C code that does not tell.
     return wrapper
+
+
+def _knows_itself(function: Any) -> bool:
+    """Tell whether a function has a name for itself, as that of a decorator which counts its calls has."""
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            if cell.cell_contents is function:
+                return True
+        except ValueError:
+            pass  # Not filled yet.
+    names = getattr(function, "__globals__", None)
+    return type(names) is dict and names.get(function.__name__) is function
 
 
 def _closure_of(wrapper: Any, original: Any) -> tuple[Any, ...]:

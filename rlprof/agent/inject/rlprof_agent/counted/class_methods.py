@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _functools import partial  # type: ignore[import-not-found]
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import ref
 
@@ -132,12 +133,8 @@ class CountedMethods:
             self._keep(owner)
 
     def _keep(self, owner: type) -> None:
-        number, classes = id(owner), self._classes
-
-        def forget(_: Any) -> None:
-            classes.pop(number, None)
-
-        classes[number] = ref(owner, forget)
+        # In C, as in ``Counter``.
+        self._classes[id(owner)] = ref(owner, partial(self._classes.pop, id(owner)))
 
     def _living(self) -> list[type]:
         owners = [kept() for kept in list(self._classes.values())]
