@@ -84,6 +84,20 @@ def full_disk_of_default_place(arena: Arena) -> str:
     return f"it trained; told: {ended.complaint}"
 
 
+def nearly_full_disk(arena: Arena) -> str:
+    """The program saves more than half of what the disk holds, beside the recording."""
+    small = arena.folder / "small"
+    kib = arena.random.choice([400, 2_000, 12_000])
+    arena.mount_small(small, kib)
+    saving = f"import time; time.sleep(1.5); open('saved', 'wb').write(bytes({kib} * 700)); print('saved')"
+    ended = arena.run(
+        arena.rlprof("run", "--no-report", "--", sys.executable, "-c", saving), cwd=small
+    )
+    if ended.code or ended.out != b"saved\n":
+        raise Failed(f"the checkpoint could not be saved: {ended.complaint}")
+    return f"its checkpoint of {0.7 * kib:.0f} KiB was saved"
+
+
 def full_tmpdir(arena: Arena) -> str:
     """Leave no room in TMPDIR; the run file lies elsewhere and has room."""
     arena.mount_small(arena.tmp, 4)
@@ -242,6 +256,7 @@ _TOLD = {
     full_disk: ("A file system of a few KiB for the run file.", True),
     full_disk_at_once: ("A file system with room for nothing.", False),
     full_disk_of_default_place: ("A full file system as working folder.", False),
+    nearly_full_disk: ("A checkpoint that fits on the disk, were there no recording.", True),
     full_tmpdir: ("A full TMPDIR.", False),
     missing_tmpdir: ("A TMPDIR that does not exist.", False),
     read_only_folder: ("A working folder that is mounted read-only.", True),

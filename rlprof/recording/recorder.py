@@ -26,6 +26,7 @@ from rlprof.recording.census import AgentsTold, Census
 from rlprof.recording.clock import RunClock
 from rlprof.recording.counting_notes import counting_notes
 from rlprof.recording.descriptors import occupy_closed_streams
+from rlprof.recording.disk_room import expect_room
 from rlprof.recording.escort import Escort
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
@@ -143,6 +144,7 @@ class Recorder:
         )
         lines = HotLines(self._stacks)
         self._steps = StepPlan(lines) if settings.recognises_steps else None
+        expect_room(settings.run_file)
         info = run_info(settings, started_unix_s=started_unix_s, gpus=self._gpus)
         self._store = WindowStore(
             RunWriter(settings.run_file, info),

@@ -18,6 +18,7 @@ from rlprof.model.recording import (
     Window,
 )
 from rlprof.recording.census import Census, summarise
+from rlprof.recording.disk_room import expect_room
 from rlprof.recording.gauges import GaugeReader
 from rlprof.recording.gpus.reader import GpuReader
 from rlprof.recording.guard import PartGuard
@@ -35,6 +36,9 @@ from rlprof.recording.timeline import (
 from rlprof.recording.tracked import ProcessWindow, TrackedProcess
 from rlprof.recording.value_plan import ValuePlan
 from rlprof.runfile.writer import RunWriter, SampleRow
+
+ROOM_WINDOWS = 4
+"""The disk's room is asked for after so many windows, about once a second: a network file system answers in a millisecond."""
 
 FIRST_SOURCES = 60
 """After so many windows, after twice as many and so on sources are kept, so that a killed rlprof leaves them
@@ -124,6 +128,8 @@ class WindowStore:
         self._let_go(census)
         self._windows.append(window)
         self._closed += 1
+        if not self._closed % ROOM_WINDOWS:
+            self._guard(lambda: expect_room(self._writer.path))
         if self._closed == self._next_sources:
             self._next_sources *= 2
             self._guard(lambda: self._keep_sources(MEANWHILE_S))

@@ -6,12 +6,14 @@ import re
 import pytest
 
 from rlprof.model.recording import RunInfo
+from rlprof.recording import disk_room
 from rlprof.recording.census import Census
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
 from rlprof.runfile.reader import read_run
+from rlprof.runfile.schema import journals
 from rlprof.runfile.writer import RunWriter
 from tests.factories import a_run
 
@@ -62,3 +64,15 @@ def test_a_rate_printed_on_either_stream_is_kept(recorded):
     recorded.prints_in_a_second(stdout=b"sps 640\n", stderr=b"sps 600\n")
 
     assert recorded.rates() == [(0, 640), (1, 600), (2, 620)]
+
+
+def test_a_disk_that_fills_up_is_left_to_the_program(recorded, monkeypatch):
+    """The recording ends, and what it has is whole."""
+    for number in range(8):
+        recorded.prints_in_a_second(b"sps 640\n")
+        if number == 3:
+            monkeypatch.setattr(disk_room, "_free_bytes", lambda _: 1 << 20)
+
+    assert recorded.store.failure.slug == "disk-nearly-full"
+    assert len(read_run(recorded.run_file).windows) == 8
+    assert not any(it.exists() for it in journals(recorded.run_file))
