@@ -10,6 +10,7 @@ from dataclasses import replace
 from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Note
 from rlprof.recording import procfs
+from rlprof.recording.process_room import most_beside_the_training
 from rlprof.recording.samplers.austin import Austin, AustinProcess
 from rlprof.recording.sampling_budget import FINE_FOR_US, SamplingBudget
 from rlprof.recording.timeline import SETTLED_US
@@ -90,11 +91,16 @@ class Attacher:
         """Say why processes went without a sampler, where the reason lies in none of them."""
         if not self._was_full or self._most == MAX_SAMPLERS:
             return []
+        by_files = self._most == _most_by_files()
+        slug = "few-descriptors" if by_files else "few-processes"
+        limit = (
+            "open files (ulimit -n)" if by_files else "processes (ulimit -u, or the container's)"
+        )
         return [
             Note(
                 "warning",
-                "few-descriptors",
-                f"The limit on open files (ulimit -n) left room for {self._most} samplers at once: further "
+                slug,
+                f"The limit on {limit} left room for {self._most} samplers at once: further "
                 "processes had their stack probe only.",
             )
         ]
@@ -312,6 +318,11 @@ class Attacher:
 
 
 def _most_samplers() -> int:
+    by_processes = most_beside_the_training()
+    return min(_most_by_files(), MAX_SAMPLERS if by_processes is None else by_processes)
+
+
+def _most_by_files() -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return MAX_SAMPLERS
