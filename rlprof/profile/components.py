@@ -155,15 +155,18 @@ def _stepped(nodes: Sequence[Node], sources: Mapping[str, str]) -> frozenset[int
     found: set[int] = set()
     methods: dict[tuple[str, int], frozenset[str]] = {}
     for number, parent, frame in nodes:
-        if parent == NO_PARENT or nodes[parent].frame.file not in sources:
+        # First: what imports torch is a hundred of its files, which take seconds to read.
+        if parent == NO_PARENT or origin_of_file(frame.file) is not Origin.YOURS:
             continue
         caller = nodes[parent].frame
+        if caller.file not in sources:
+            continue
         line = (caller.file, caller.line)
         if line not in methods:
             module = parse(sources[caller.file])
             calls = step_calls(module, caller.line) if module else ()
             methods[line] = frozenset(it.method for it in calls if caller.line in it.lines)
-        if _name(frame) in methods[line] and origin_of_file(frame.file) is Origin.YOURS:
+        if _name(frame) in methods[line]:
             found.add(number)
     return frozenset(found)
 

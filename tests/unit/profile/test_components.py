@@ -7,6 +7,7 @@ import pytest
 from rlprof.model.activity import Component
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Counter, Recording
+from rlprof.profile import components
 from rlprof.profile.build import build_profile
 from rlprof.profile.components import classify_components
 from tests.factories import RunBuilder, a_run
@@ -168,6 +169,24 @@ def test_an_environment_of_any_name_is_told_by_its_use_or_its_methods(calling, c
     run.spends(1.0, *step).spends(1.0, *step, "scene.py:4 sample_rays")
 
     assert components_of(run.recording()) == ["other", "environment", "environment"]
+
+
+def test_what_a_library_does_by_itself_is_not_read(monkeypatch):
+    """What ``import torch`` goes through is a hundred files, which take seconds to read."""
+    read = []
+    monkeypatch.setattr(components, "parse", read.append)
+    importing = f"{SITE}/torch/__init__.py:9 <module>"
+    recording = (
+        a_run().process("main").spends(1.0, "train.py:1 main", importing, LINEAR).recording()
+    )
+
+    components_of(
+        replace(
+            recording, sources={file: "x = 1" for file in ("train.py", importing.partition(":")[0])}
+        )
+    )
+
+    assert read == []
 
 
 def in_go(piece: str) -> str:
