@@ -28,6 +28,7 @@ class ControlGroups:
 
     cpu: tuple[Path, ...]
     memory: tuple[Path, ...]
+    pids: tuple[Path, ...] = ()
 
     @classmethod
     def ours(cls, root: Path = ROOT, membership: Path = MEMBERSHIP) -> ControlGroups:
@@ -36,6 +37,9 @@ class ControlGroups:
             cpu=tuple(it for it in _folders("cpu", root, membership) if _quota(it) is not None),
             memory=tuple(
                 it for it in _folders("memory", root, membership) if _headroom(it) is not None
+            ),
+            pids=tuple(
+                it for it in _folders("pids", root, membership) if _further_tasks(it) is not None
             ),
         )
 
@@ -54,6 +58,12 @@ class ControlGroups:
         """Return what the memory limits leave: the least on the way up; None where there is no limit."""
         return min(
             (room for it in self.memory if (room := _headroom(it)) is not None), default=None
+        )
+
+    def further_tasks(self) -> int | None:
+        """Processes and threads that may be started yet: the least on the way up; None where there is no limit."""
+        return min(
+            (left for it in self.pids if (left := _further_tasks(it)) is not None), default=None
         )
 
 
@@ -116,3 +126,12 @@ def _headroom(folder: Path) -> int | None:
         return None
     # Version 1 has the group's own figure first, then that of the whole tree below it.
     return max(0, int(limit) - used + (int(cache[-1]) if cache else 0))
+
+
+def _further_tasks(folder: Path) -> int | None:
+    try:
+        # "max" where there is no limit.
+        limit, current = (int((folder / name).read_text()) for name in ("pids.max", "pids.current"))
+    except (OSError, ValueError):
+        return None
+    return max(0, limit - current)

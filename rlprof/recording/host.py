@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from rlprof.recording import procfs
 from rlprof.recording.cgroups import ControlGroups
 from rlprof.recording.git_environment import without_repository
 from rlprof.recording.gpus.reader import GpuReader
+
+GIT_S = 1.0
+"""For an answer of git: the training waits for it."""
 
 _SOME_TOTAL = re.compile(rb"some .*total=(\d+)")
 _AVAILABLE = re.compile(rb"MemAvailable:\s+(\d+) kB")
@@ -98,19 +102,30 @@ def git_state(folder: Path) -> str | None:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
+    """Return what git says, without a program that the repository names (``core.fsmonitor``), and nothing written anywhere."""
+    environment = without_repository(os.environ)
+    quiet = {name: value for name, value in environment.items() if not name.startswith("GIT_TRACE")}
     try:
-        answer = subprocess.run(
-            ["git", "--no-optional-locks", *arguments],
+        process = subprocess.Popen(
+            ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments],
             cwd=folder,
-            env=without_repository(os.environ),
-            capture_output=True,
+            env=quiet,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
-            timeout=2,
-            check=True,
+            start_new_session=True,
         )
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return None
-    return answer.stdout.strip()
+    with process:
+        try:
+            told, _ = process.communicate(timeout=GIT_S)
+        except subprocess.TimeoutExpired:
+            # With filters that it has started.
+            os.killpg(process.pid, signal.SIGKILL)
+            return None
+    return told.strip() if process.returncode == 0 else None
 
 
 def _cpu_model() -> str:

@@ -13,6 +13,7 @@ class Mounted:
     def __init__(self, tmp_path: Path, membership: str) -> None:
         self.root = tmp_path / "cgroup"
         self.membership = tmp_path / "membership"
+        tmp_path.mkdir(exist_ok=True)
         self.membership.write_text(membership)
 
     def group(self, path: str, **files: str) -> Mounted:
@@ -88,3 +89,15 @@ def test_no_groups_at_all(tmp_path):
 
     assert groups == ControlGroups((), ())
     assert groups.cpu_quota() is None
+
+
+def test_processes_that_may_be_started_yet(tmp_path):
+    groups = (
+        Mounted(tmp_path, "0::/jobs/train\n")
+        .group("jobs", pids__max="400\n", pids__current="180\n")
+        .group("jobs/train", pids__max="max\n", pids__current="30\n")
+        .ours()
+    )
+
+    assert groups.further_tasks() == 220
+    assert Mounted(tmp_path / "other", "0::/\n").ours().further_tasks() is None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rlprof.recording import host
 from rlprof.recording.host import git_state
 from tests.git_repository import GitRepository
+from tests.live_processes import processes_with, wait_until
 
 
 def test_a_hook_of_another_repository_changes_no_commit(tmp_path, monkeypatch):
@@ -16,3 +18,29 @@ def test_a_hook_of_another_repository_changes_no_commit(tmp_path, monkeypatch):
 
     assert git_state(ours.folder) == head.strip()
     assert git_state(tmp_path) is None
+
+
+def test_git_starts_no_program_of_the_repositorys_and_writes_nothing(tmp_path, monkeypatch):
+    repository = GitRepository.new(tmp_path / "ours")
+    repository.commit("print(1)\n", "train.py")
+    hook = tmp_path / "monitor"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    hook.chmod(0o755)
+    repository.git("config", "core.fsmonitor", str(hook))
+    monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
+
+    assert git_state(repository.folder)
+    assert not (tmp_path / "ran").exists()
+    assert not (tmp_path / "trace").exists()
+
+
+def test_what_git_has_started_ends_with_it_when_it_takes_too_long(tmp_path, monkeypatch):
+    repository = GitRepository.new(tmp_path / "ours")
+    repository.commit("print(1)\n", "train.py")
+    repository.git("config", "filter.slow.clean", f"sleep 60; touch {tmp_path}/lived; cat")
+    (repository.folder / ".gitattributes").write_text("*.py filter=slow\n")
+    (repository.folder / "train.py").write_text("print(2)\n")
+    monkeypatch.setattr(host, "GIT_S", 0.2)
+
+    assert git_state(repository.folder) is None
+    wait_until(lambda: not processes_with(f"{tmp_path}/lived"), "the end of the filter")
