@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from rlprof.recording import host
 from rlprof.recording.host import git_state
 from tests.git_repository import GitRepository
@@ -35,12 +37,11 @@ def test_git_starts_no_program_of_the_repositorys_and_writes_nothing(tmp_path, m
 
 
 def test_what_git_has_started_ends_with_it_when_it_takes_too_long(tmp_path, monkeypatch):
-    repository = GitRepository.new(tmp_path / "ours")
-    repository.commit("print(1)\n", "train.py")
-    repository.git("config", "filter.slow.clean", f"sleep 60; touch {tmp_path}/lived; cat")
-    (repository.folder / ".gitattributes").write_text("*.py filter=slow\n")
-    (repository.folder / "train.py").write_text("print(2)\n")
+    git = tmp_path / "git"
+    git.write_text(f"#!/bin/sh\nsh -c 'sleep 60; : {tmp_path}/filter' &\nwait\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(host, "GIT_S", 0.2)
 
-    assert git_state(repository.folder) is None
-    wait_until(lambda: not processes_with(f"{tmp_path}/lived"), "the end of the filter")
+    assert git_state(tmp_path) is None
+    wait_until(lambda: not processes_with(f"{tmp_path}/filter"), "the end of the filter")
