@@ -7,6 +7,7 @@ from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import ref
 
 from .. import foreign_errors
+from ..plain_reads import names_of
 from .calls import (
     counter_of,
     counting,
@@ -75,7 +76,7 @@ class CountedMethods:
 
     def _put_in(self, owner: type, way: int) -> None:
         for name in self._names:
-            now = owner.__dict__.get(name)
+            now = names_of(owner).get(name)
             if not is_method(now) or _flags(now) & _CO_COROUTINE:
                 continue
             is_ours = is_counting(now)
@@ -103,14 +104,14 @@ class CountedMethods:
         """Give every class its own methods back, where nobody has replaced ours."""
         for owner in self._living():
             for name in self._names:
-                ours = owner.__dict__.get(name)
+                ours = names_of(owner).get(name)
                 if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
                     type.__setattr__(owner, name, given_back(ours))
         self._classes.clear()
         if self._turns is not None:
             self._turns.leave()
         hook, original = self._hooked
-        if self._base.__dict__.get(_HOOK) is hook:
+        if names_of(self._base).get(_HOOK) is hook:
             if original is None:
                 delattr(self._base, _HOOK)
             else:
@@ -118,7 +119,7 @@ class CountedMethods:
 
     def _count_in(self, owner: type) -> None:
         for name in self._names:
-            original: Any = owner.__dict__.get(name)
+            original: Any = names_of(owner).get(name)
             if not is_method(original):
                 continue
             if is_counting(original):
@@ -143,7 +144,7 @@ class CountedMethods:
     def _watch_subclasses(self) -> None:
         base: Any = self._base
         count_in = self._count_in
-        original = base.__dict__.get(_HOOK)
+        original = names_of(base).get(_HOOK)
 
         # The name is Python's own; it stands outside of a class here since it is set on one later.
         def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807

@@ -19,6 +19,7 @@ from ..plain_reads import (
     names_of,
     plain,
     qualname_of,
+    torch_is_plain,
 )
 from .calls import (
     counting_in_brief,
@@ -91,7 +92,7 @@ class OwnEnvironment:
         wanted = {LOOKS: self.counted, BRIEF: self.in_brief}.get(way, self.original)
         if _is_aside or (self.is_judged and not self.size):
             wanted = self.original
-        now = self._owner.__dict__.get(self._name)
+        now = names_of(self._owner).get(self._name)
         if now is not wanted and any(now is each for each in ours):
             if now is not self.original:
                 given_back(now)
@@ -224,7 +225,7 @@ def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int
         return len(each) if each and all(_count(one, plain, of_numpy) == 1 for one in each) else 0
     if kind == "numpy.ndarray":
         return _rows(value.shape) if value.dtype.name.startswith(of_numpy) else 0
-    if kind == "torch.Tensor":
+    if kind == "torch.Tensor" and torch_is_plain():
         return _rows(value.shape) if str(value.dtype)[6:].startswith(of_numpy) else 0
     package, _, name = kind.rpartition(".")
     return int(package == "numpy" and name.startswith(of_numpy)) or int(kind in plain)
