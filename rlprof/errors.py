@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeVar
 
+from rlprof.names import printable
+
 EXIT_OK: Final = 0
 EXIT_ERROR: Final = 1
 EXIT_USAGE: Final = 2
@@ -27,6 +29,8 @@ EXIT_NOT_MEASURED: Final = 4
 EXIT_LAUNCH_FAILED: Final = 70
 """The target could not be started (``EX_SOFTWARE`` of sysexits.h)."""
 
+_LONGEST_LINE: Final = 4_000
+"""Characters of a message's line: a path has as many at most."""
 
 _Kind = TypeVar("_Kind", bound="RlprofError")
 
@@ -40,8 +44,9 @@ class RlprofError(Exception):
     exit_code = EXIT_ERROR
 
     def __init__(self, message: str, *, slug: str, hint: str) -> None:
-        super().__init__(message)
-        self.message = message
+        # With a name of the user's in it, which a terminal must not obey.
+        self.message = "\n".join(printable(line, _LONGEST_LINE) for line in message.split("\n"))
+        super().__init__(self.message)
         self.slug = slug
         self.hint = hint
 

@@ -171,6 +171,11 @@ def run(
                 "rlprof: no report: no memory is left for it, by a limit (ulimit -a) or on this host. The "
                 f"recording is in {run_file}.\n"
             )
+    except ImportError as error:
+        say_in_time(
+            f"rlprof: no report: {error}; was rlprof replaced while it recorded? The recording is in {run_file}: "
+            "`rlprof report` shows it\n"
+        )
     except (Exception, SystemExit):
         say_in_time(
             f"{traceback.format_exc()}\nrlprof: no report: this is a bug in rlprof, not in your "

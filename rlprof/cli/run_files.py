@@ -22,6 +22,12 @@ from rlprof.runfile.schema import HEAD_BYTES, is_head_of_run_file, journals
 FOLDER_MODE = 0o700
 """Of the folder of recordings: command lines and sources are their user's."""
 
+_LEFT_OUT: Final = {
+    ".gitignore": "*\n",
+    "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n# Recordings of rlprof: bford.info/cachedir\n",
+}
+"""Files by which git, and tar and backups where they are asked to, leave a folder out."""
+
 _FIRST_BYTE: Final = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
 """The lock of a run file, as ``struct flock``. SQLite locks other bytes, and unlocks all that are its process's;
 so this is a lock of the open file (OFD).
@@ -70,7 +76,7 @@ def point_latest_at(run_file: Path) -> None:
 def _default_names(script: str) -> Iterator[Path]:
     folder = LATEST.parent
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    _keep_out_of_git(folder)
+    _keep_out_of_copies(folder)
     now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
     stem = re.sub(r"[^\w.-]+", "_", script.removesuffix(".py"))[:60] or "run"
     yield folder / f"{now}-{stem}.rlprof"
@@ -79,6 +85,12 @@ def _default_names(script: str) -> Iterator[Path]:
 
 
 def _named(path: Path, *, force: bool) -> Path:
+    if path.name in ("", "-"):
+        raise UsageError(
+            f"-o {path} names no file, and a run file cannot go to a pipe",
+            slug="bad-run-file-name",
+            hint="give a name: -o baseline.rlprof",
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     is_there = os.path.lexists(path)
     if is_there and not force:
@@ -155,8 +167,8 @@ def _is_ours(fd: int, path: Path) -> bool:
         return False
 
 
-def _keep_out_of_git(folder: Path) -> None:
-    """The folder is ours, and recordings are large: nobody means to commit them."""
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n")
+def _keep_out_of_copies(folder: Path) -> None:
+    """The folder is ours, and recordings are large and change: nobody means to commit them, or to save them with the code."""
+    for name, text in _LEFT_OUT.items():
+        if not (folder / name).exists():
+            (folder / name).write_text(text)

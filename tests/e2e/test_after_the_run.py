@@ -60,6 +60,22 @@ def test_a_bug_in_the_report(write, tmp_path):
     assert "a bug in rlprof, not in your program" in answer.stderr
 
 
+def test_rlprof_replaced_while_it_recorded(write, tmp_path):
+    program = BROKEN_REPORT.format(error="ModuleNotFoundError('No module named rlprof.report')")
+
+    answer = subprocess.run(
+        [sys.executable, "-c", program, "run", write(ENDS_WITH_7)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+    )
+
+    assert answer.returncode == 7
+    assert "was rlprof replaced while it recorded?" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "told"), [([], "rlprof: no report: no memory is left"), (["--no-report"], "")]
 )

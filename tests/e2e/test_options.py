@@ -242,6 +242,9 @@ def test_the_default_place_and_its_link_to_the_latest(write, tmp_path):
     assert read_run(tmp_path / ".rlprof" / "latest").run.id in {read_run(p).run.id for p in runs}
     assert not (tmp_path / ".rlprof" / "latest").readlink().is_absolute()
     assert (tmp_path / ".rlprof" / ".gitignore").read_text() == "*\n", "git leaves them alone"
+    assert (
+        (tmp_path / ".rlprof" / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d")
+    )
 
 
 @pytest.mark.parametrize(

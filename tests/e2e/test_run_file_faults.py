@@ -32,10 +32,10 @@ sys.exit(5)
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system that is full after 200 kB."""
+    """A file system that holds 16 MiB."""
     folder = tmp_path / "small"
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(folder)]
     if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("a tmpfs cannot be mounted here (root and CAP_SYS_ADMIN are needed)")
     yield folder
@@ -43,28 +43,31 @@ def small_disk(tmp_path):
 
 
 def test_a_disk_that_fills_up(write, start, small_disk):
-    running = start(write(TRAIN), run_file=small_disk / "run.rlprof", report=True)
+    """What is left is the program's, and what was recorded until then is whole."""
+    filling = f"open({str(small_disk / 'saved')!r}, 'wb').write(bytes(15 << 20))\n"
+    running = start(write(filling + TRAIN), run_file=small_disk / "run.rlprof", report=True)
 
     result = running.finish()
 
     assert (result.code, result.out) == (5, b"trained\n")
-    assert f"cannot write the run file {result.run_file}" in result.err
+    assert "free, which are left to your program" in result.err
     assert "The training was not touched" in result.err
     assert "Traceback" not in result.err
     recording = result.recording
     assert not recording.run.complete
     assert recording.windows
+    assert not list(small_disk.glob("run.rlprof-*"))
 
 
-def test_a_disk_that_is_full_from_the_start(write, start, small_disk):
-    (small_disk / "filler").write_bytes(bytes(200 * 1024))
+def test_a_disk_that_is_nearly_full_from_the_start(write, start, small_disk):
+    (small_disk / "filler").write_bytes(bytes(15 << 20))
     running = start(write(TRAIN), run_file=small_disk / "run.rlprof")
 
     result = running.finish()
 
     assert (result.code, result.out) == (5, b"trained\n")
     assert "The training runs without rlprof" in result.err
-    assert "rlprof explain run-file-not-written" in result.err
+    assert "rlprof explain disk-nearly-full" in result.err
     assert not result.run_file.exists()
 
 
@@ -90,6 +93,14 @@ def test_a_path_below_a_file(write, start, tmp_path):
     assert "The training runs without rlprof" in result.err
     assert str(tmp_path / "file") in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("name", ["-", "."])
+def test_a_run_file_without_a_name(write, rlprof_run, name):
+    refused = rlprof_run(write("print('ran')"), run_file=name)
+
+    assert (refused.code, refused.out) == (2, b"")
+    assert "names no file" in refused.err
 
 
 def test_an_existing_run_file_is_kept_unless_forced(write, rlprof_run, tmp_path):

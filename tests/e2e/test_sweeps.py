@@ -63,7 +63,9 @@ def test_all_runs_of_a_sweep_train_and_are_recorded(write, tmp_path):
     assert sorted(int(each.run.command[-1]) for each in recordings) == list(range(RUNS))
     assert all(each.run.complete for each in recordings)
     assert read_run(tmp_path / ".rlprof" / "latest").run.complete
-    assert len(list((tmp_path / ".rlprof").iterdir())) == RUNS + 2  # And latest, and .gitignore.
+    assert (
+        len(list((tmp_path / ".rlprof").iterdir())) == RUNS + 3
+    )  # And latest, .gitignore and CACHEDIR.TAG.
 
 
 def test_recordings_are_for_their_user_alone(write, tmp_path):
