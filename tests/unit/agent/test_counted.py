@@ -6,6 +6,7 @@ import asyncio
 import copy
 import functools
 import gc
+import importlib
 import inspect
 import pickle
 import threading
@@ -767,7 +768,7 @@ def test_native_environments_of_pufferlib():
 
 
 def test_updates_and_batches_of_torch():
-    before, after = [], []
+    before, after = {}, {}
 
     class Iterator:
         def __next__(self):
@@ -781,16 +782,14 @@ def test_updates_and_batches_of_torch():
             return next(self.left)
 
     torch_training.count_updates(
-        SimpleNamespace(
-            register_optimizer_step_pre_hook=before.append,
-            register_optimizer_step_post_hook=after.append,
-        )
+        SimpleNamespace(_global_optimizer_pre_hooks=before, _global_optimizer_post_hooks=after)
     )
     torch_training.count_batches(SimpleNamespace(_BaseDataLoaderIter=Iterator))
 
-    before[0]("optimizer", (), {})
+    ((begin_update,), (end_update,)) = before.values(), after.values()
+    begin_update("optimizer", (), {})
     assert torch_syncs.stays_here == [True]
-    after[0]("optimizer", (), {})
+    end_update("optimizer", (), {})
     assert torch_syncs.stays_here == [False]
     batches = SingleProcess(3)
     for _ in range(3):
@@ -799,6 +798,25 @@ def test_updates_and_batches_of_torch():
         next(batches)
 
     assert counts() == {"updates": 1, "batches": 3}
+
+
+def test_hooks_of_the_program_have_the_numbers_that_they_would_have():
+    """They are saved with a module."""
+    torch = pytest.importorskip("torch", reason="torch is missing (pip install torch)")
+    from torch.utils.hooks import RemovableHandle
+
+    before = RemovableHandle.next_id
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)])
+    module = importlib.import_module("torch.optim.optimizer")
+    torch_training.count_updates(module)
+    try:
+        optimizer.step()
+
+        assert RemovableHandle.next_id == before
+        assert counts() == {"updates": 1}
+    finally:
+        module._global_optimizer_pre_hooks.clear()
+        module._global_optimizer_post_hooks.clear()
 
 
 def test_what_bars_of_tqdm_are_told():

@@ -12,9 +12,15 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+_OURS = "rlprof"
+"""Key among hooks, where torch has numbers."""
+
 
 def count_updates(module: ModuleType) -> None:
-    """By torch's own hooks for all optimizers; there are none before torch 2.1."""
+    """By torch's own hooks for all optimizers; there are none before torch 2.1.
+
+    Not by its functions: each takes a number that the program's next hook would have, which is saved with its module.
+    """
     updates = counter("updates")
     stays_here = torch_syncs.stays_here
     agent = current_agent()
@@ -29,15 +35,15 @@ def count_updates(module: ModuleType) -> None:
         optimized.note(optimizer)
         torch_windows.updated()
 
-    register = getattr(module, "register_optimizer_step_post_hook", None)
-    if register is None:
+    before = getattr(module, "_global_optimizer_pre_hooks", None)
+    after = getattr(module, "_global_optimizer_post_hooks", None)
+    if before is None or after is None:
         if wants_windows:
             torch_windows.are_impossible(agent)
         return
     for hook in (begin_update, end_update):
         dynamo.replace_in_graphs(hook, dynamo.hook_in_graphs)
-    module.register_optimizer_step_pre_hook(begin_update)
-    register(end_update)
+    before[_OURS], after[_OURS] = begin_update, end_update
     if wants_windows:
         torch_windows.watch(agent)
 
