@@ -145,6 +145,7 @@ def run(
         _import_what_records()
         from rlprof.cli.ending import CutShortError, Ending, die_of
         from rlprof.cli.run_files import give_back, new_run_file
+        from rlprof.recording.own_words import take_out
 
         ending = Ending()
         run_file = new_run_file(output, name, force=force)
@@ -152,6 +153,7 @@ def run(
             say_in_time(f"rlprof: recording into {run_file}; the report follows at the end\n")
         # With a pattern its output goes through us.
         streams = {0, 1} if sps_pattern is None else {0}
+        take_out(target.words)
         outcome = _record(settings(run_file=run_file), only_the_targets | streams, ending)
     except OutputError as error:
         if run_file is not None:

@@ -17,6 +17,7 @@ from tests.live_processes import (
     children_with,
     cli,
     is_alive,
+    processes_with,
     wait_until,
 )
 
@@ -217,3 +218,17 @@ def _stop(running: Running) -> None:
 
 def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_a_pattern_finds_the_training_alone(write, start):
+    """As ``pkill -f train.py`` looks for it: what is found gets a signal, and passed on it would come twice."""
+    script = write(COUNTS_SIGNALS.format(leave=""))
+    running = start(script)
+    running.wait_line("ready")
+
+    (found,) = processes_with(str(script))
+    os.kill(found, signal.SIGTERM)
+    result = running.finish()
+
+    assert found != running.pid
+    assert "caught ['SIGTERM']" in result.out.decode()
