@@ -34,6 +34,26 @@ SLEEPS: Final = frozenset({"sleep", "sched_yield"})
 _CHEAP: Final = POLLS | CLOCKS | SLEEPS | {"any", "all", "len", "item", "bool", "int", "float"}
 """Calls that a loop may make and still do nothing but wait."""
 
+_ASKING: Final = _CHEAP | {
+    "list",
+    "tuple",
+    "set",
+    "sorted",
+    "range",
+    "enumerate",
+    "zip",
+    "items",
+    "keys",
+    "values",
+    "TimeoutError",
+    "RuntimeError",
+}
+"""The same of a loop that goes through those who have not answered."""
+_FILLS: Final = frozenset(
+    {"add", "append", "discard", "extend", "pop", "popleft", "remove", "update"}
+)
+"""Methods that change how many elements there are."""
+
 SHORT_S: Final = 0.05
 """Time-out of a wait, in seconds, below which a loop around it asks again and again."""
 
@@ -158,30 +178,54 @@ def _leaves(loop: ast.While) -> bool:
 
 
 def _gathers(loop: ast.While) -> bool:
-    """Tell whether a loop goes on until questions have been answered: ``while missing: if conn.poll(): missing.remove(conn)``."""
-    wanted = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
-    answered = (
+    """Tell whether a loop goes on until questions have been answered, and does nothing else:
+    ``while missing: if conn.poll(): missing.remove(conn)``. One that works at each turn, too, naps to keep its pace.
+    """
+    answers = [
         node for node in ast.walk(loop) if isinstance(node, ast.If) and _has_question(node.test)
-    )
-    changed = {name for answer in answered for inner in answer.body for name in _changed_by(inner)}
-    return not wanted.isdisjoint(changed)
+    ]
+    answering = {
+        id(inner) for answer in answers for part in answer.body for inner in ast.walk(part)
+    }
+    asking = (node for node in ast.walk(loop) if id(node) not in answering)
+    if any(isinstance(node, ast.Call) and called_name(node) not in _ASKING for node in asking):
+        return False
+    changed = {name for answer in answers for part in answer.body for name in _changed_by(part)}
+    return not changed.isdisjoint(_counted_in(loop.test))
 
 
 def _has_question(test: ast.expr) -> bool:
     return any(isinstance(node, ast.Call) and called_name(node) in POLLS for node in ast.walk(test))
 
 
+def _counted_in(test: ast.expr) -> Iterator[str]:
+    """Yield the variables that a test looks at, themselves or their length."""
+    match test:
+        case ast.Name(id=name) | ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]):
+            yield name
+        case ast.Compare():
+            for part in (test.left, *test.comparators):
+                yield from _counted_in(part)
+        case ast.BoolOp():
+            for part in test.values:
+                yield from _counted_in(part)
+        case ast.UnaryOp(op=ast.Not()):
+            yield from _counted_in(test.operand)
+
+
 def _changed_by(statement: ast.stmt) -> Iterator[str]:
-    """Yield the variables that are assigned, written to, or whose methods are called."""
+    """Yield the variables that get or lose elements, or are counted up or down. What is only assigned may be a flag that ends a
+    loop of another purpose.
+    """
     for node in ast.walk(statement):
         match node:
-            case (
-                ast.Name(id=name, ctx=ast.Store())
-                | ast.Subscript(value=ast.Name(id=name), ctx=ast.Store())
-            ):
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
                 yield name
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+            case ast.AugAssign(target=ast.Name(id=name)):
                 yield name
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)):
+                if method in _FILLS:
+                    yield name
 
 
 def _naps(loop: ast.While) -> Iterator[ast.stmt]:

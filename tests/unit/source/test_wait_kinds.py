@@ -143,6 +143,8 @@ GATHERS = """
     [
         ("missing", "missing.remove(number)", WaitKind.POLL),
         ("len(answers) < 3", "answers[number] = conns[number].recv()", WaitKind.POLL),
+        ("not len(answers) >= 3", "answers.append(conns[number].recv())", WaitKind.POLL),
+        ("left > 0", "left -= 1", WaitKind.POLL),
         ("running", "answers[number] = conns[number].recv()", WaitKind.SLEEP),
         ("True", "missing.remove(number)", WaitKind.SLEEP),
     ],
@@ -151,6 +153,34 @@ def test_a_nap_until_questions_have_been_answered_polls(test, answer, kind):
     script = a_script(GATHERS.format(test=test, answer=answer))
 
     assert kind_at_the_end_of(script.at("time.sleep", "gather"), script=script) is kind
+
+
+CONTROLS = """
+    def control(robot, policy, stop, commands, log):
+        running = True
+        while {test}:
+            {work}
+            if {question}:
+                {answer}
+            time.sleep(0.02)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "work", "question", "answer"),
+    [
+        ("running", "robot.send(policy(robot.read()))", "stop.is_set()", "running = False"),
+        ("robot.is_up", "pass", "commands.poll()", "robot.apply(commands.recv())"),
+        ("len(log) < 9", "robot.send(0)", "commands.poll()", "log.append(commands.recv())"),
+    ],
+    ids=["a flag", "a method of another kind", "works at each turn"],
+)
+def test_a_nap_that_keeps_the_pace_of_a_control_loop_is_asleep(test, work, question, answer):
+    script = a_script(CONTROLS.format(test=test, work=work, question=question, answer=answer))
+
+    kind = kind_at_the_end_of(script.at("time.sleep", "control"), script=script)
+
+    assert kind is WaitKind.SLEEP
 
 
 def test_a_question_that_only_goes_round_again_polls_and_the_work_beside_it_does_not():
