@@ -21,6 +21,7 @@ from rlprof.libraries.base import Transport
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
 from rlprof.model.calibration import calibrated
+from rlprof.model.calltree import sum_costs
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder, Saving
 from rlprof.model.profile import Profile
@@ -153,9 +154,16 @@ def _of_a_stream(profile: Profile) -> Iterable[Finding]:
     stream, steps, whole = find_stream(profile), profile.steady_steps, profile.critical.wall_us
     if stream is None or not steps or stream.messages < MIN_MESSAGES * steps:
         return
-    us = sum(profile.steady.self_cost(node).wall_us for node in stream.nodes)
+    spent = sum_costs(profile.steady.self_cost(node) for node in stream.nodes)
+    # Who waits for room in a queue, or for somebody's next message, waits for the other one's work.
+    most = most_transport_us({IPC_MESSAGES: stream.messages, IPC_BYTES: stream.bytes})
+    us = min(spent.busy_us, most)
     if us < MIN_STREAM * whole:
         return
+    removable = Range(
+        IN_BATCHES.low * us / spent.wall_us,
+        IN_BATCHES.high * min(spent.wall_us, most) / spent.wall_us,
+    )
     locations = _locations(stream.nodes, profile)
     place = (
         f" ({short_place(Line(locations[0].file, locations[0].line, locations[0].function))})"
@@ -163,11 +171,11 @@ def _of_a_stream(profile: Profile) -> Iterable[Finding]:
         else ""
     )
     yield Finding(
-        title=f"each step is sent to another process by itself{place}",
-        savings=(Saving(stream.nodes, IN_BATCHES),),
+        title=f"each step is sent by itself{place}",
+        savings=(Saving(stream.nodes, removable),),
         locations=locations,
         evidence=(
-            f"{percent(us / whole)} of the time is spent on messages{of_each_step(us, steps)}",
+            f"{percent(us / whole)} of the time is spent on messages to another process{of_each_step(us, steps)}",
             f"{count(round(stream.messages))} messages of {size(stream.bytes_each)} in the steady phase, "
             f"{count(float(f'{stream.messages / steps:.2g}'))} per environment step, and no answers",
         ),

@@ -235,7 +235,7 @@ def a_stream(*, messages: float = 100_000, size: int = 200, answers: float = 0.0
 def test_steps_that_are_sent_one_by_one_to_somebody_who_does_not_answer():
     (finding,) = detect(DETECTOR, a_stream(), ACTOR)
 
-    assert finding.title.startswith("each step is sent to another process by itself (actor.py:")
+    assert finding.title == f"each step is sent by itself (actor.py:{ACTOR.line('queue.put')})"
     assert lines_of(finding) == [ACTOR.line("queue.put")]
     assert finding.evidence[1].endswith("1 per environment step, and no answers")
     assert finding.savings[0].removable == IN_BATCHES
@@ -253,3 +253,37 @@ def test_steps_that_are_sent_one_by_one_to_somebody_who_does_not_answer():
 )
 def test_silent_on_streams_that(run: RunBuilder):
     assert detect(DETECTOR, run, ACTOR) == []
+
+
+FULL = (*PUT, f"{STDLIB}/multiprocessing/synchronize.py:95 SemLock.acquire")
+
+
+def a_full_queue(*, messages: float, putting_s: float) -> RunBuilder:
+    """Ten seconds of an actor that waits for eight of them until a learner, which waits for its GPU, has taken something."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "8"}).process("main")
+    run.counts("ipc_messages", 0.0).spends(1.0, UPDATE)
+    run.spends(9.0, UPDATE, f"{SITE}/torch/cuda/__init__.py:9 synchronize", idle=True)
+    run.process("actor", steps=messages)
+    run.counts("ipc_messages", messages).counts("ipc_bytes", 200 * messages)
+    run.spends(8.0, *FULL, idle=True).spends(putting_s, *PUT)
+    return run.spends(2.0 - putting_s, STEP)
+
+
+def test_who_waits_for_room_in_a_queue_waits_for_the_other_ones_work():
+    assert detect(DETECTOR, a_full_queue(messages=1_000, putting_s=0.0), ACTOR) == []
+
+
+def test_stacks_of_who_falls_asleep_while_it_sends_are_no_more_than_its_messages_can_take():
+    assert detect(DETECTOR, a_full_queue(messages=1_000, putting_s=1.5), ACTOR) == []
+
+
+def test_of_waits_it_claims_no_more_than_its_messages_may_take_at_most():
+    run = a_full_queue(messages=20_000, putting_s=1.0)
+
+    (finding,) = detect(DETECTOR, run, ACTOR)
+
+    removable = finding.savings[0].removable
+    assert finding.evidence[0].startswith("10 % of the time is spent on messages")
+    # A second of the wait is the learner's work. 150 µs and 200 bytes are of each message.
+    assert removable.low == pytest.approx(IN_BATCHES.low * 1 / 8)
+    assert removable.high == pytest.approx(IN_BATCHES.high * 3 / 8, rel=0.01)
