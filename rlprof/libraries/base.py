@@ -67,7 +67,11 @@ class SlowCall(NamedTuple):
     """Files, as a regular expression, that check what is given: where calls work on so much that most of their time is
     elsewhere, nothing is told. Empty: always told."""
     answered_by: str = ""
-    """Its function that answers these calls in another process, whose time goes, too."""
+    """Its function that answers these calls in another process, whose time goes, too. Of the calls only what they work goes
+    then: they may wait for what somebody else puts there."""
+    but_for: str = ""
+    """Methods, as a regular expression of ``type.method``, that are something else: they wait for others. The type is empty where no
+    look has told."""
     from_numbers: int = 0
     """Numbers in the array that they are given, from which on there is a cheaper way; where no look has told, it is taken to be large."""
 

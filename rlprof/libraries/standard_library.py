@@ -39,11 +39,12 @@ _COMPRESSED: Final = SlowCall(
     Range(0.6, 1.0),
 )
 _PROXY: Final = SlowCall(
-    "a manager's process is asked for single values",
+    "a manager is asked for single values",
     "Each use of a manager's dictionary, list or value is a message to its process and an answer. Work on a copy of your own and exchange whole "
     "updates now and then (Queue, Pipe); keep arrays of numbers in shared memory (multiprocessing.shared_memory, torch's share_memory_).",
     Range(0.7, 1.0),
     answered_by="serve_client",
+    but_for=r"Queue\]\.|\.(acquire|join|put|wait)$",
 )
 _DATES: Final = SlowCall(
     "dates are parsed in a loop",
@@ -161,7 +162,9 @@ LIBRARY: Final = Library(
         ),
         r"python3\.\d+t?/json/\w+\.py$": {ANY: _JSON},
         r"python3\.\d+t?/(gzip|bz2|lzma)\.py$": {ANY: _COMPRESSED},
-        r"multiprocessing/managers\.py$": dict.fromkeys(("_callmethod", "serve_client"), _PROXY),
+        r"multiprocessing/managers\.py$": dict.fromkeys(
+            ("_callmethod", "serve_client", "get", "set", "__getattr__", "__setattr__"), _PROXY
+        ),
         r"python3\.\d+t?/_strptime\.py$": {ANY: _DATES},
     },
     slow_in_c={

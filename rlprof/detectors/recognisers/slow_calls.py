@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.answered_calls import AnsweredCalls
 from rlprof.detectors.recognisers.long_lists import done_to_a_long_list
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES, functions_of
@@ -62,6 +63,7 @@ class SlowCalls:
     """Finds them, and the time that they take."""
 
     def __init__(self, profile: Profile) -> None:
+        self._profile = profile
         self._tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._values = Values(profile.values)
@@ -81,12 +83,11 @@ class SlowCalls:
     def _look_at_calls(self) -> None:
         """Take in the calls that are written in Python, which have frames of their own."""
         tree = self._tree
+        asking: dict[SlowCall, dict[int, Line]] = defaultdict(dict)
         for top in tree.topmost(_is_slow):
             call = _slow_call(tree.frame(top))
-            if call is None:
-                continue
-            if last_name(tree.frame(top).function) == call.answered_by:
-                self.spent[call].nodes[call.removable].update(tree.subtree(top))
+            # Who answers is taken in with those who ask.
+            if call is None or last_name(tree.frame(top).function) == call.answered_by:
                 continue
             owner = self._caller(top)
             # A library that calls another one is not the user's to change.
@@ -96,12 +97,42 @@ class SlowCalls:
                 or not self.lines.is_repeated(owner)
             ):
                 continue
-            if not self._is_small(top, call) or self._has_little(owner, top, call):
+            if (
+                not self._is_small(top, call)
+                or self._has_little(owner, top, call)
+                or self._is_something_else(owner, top, call)
+            ):
+                continue
+            line = self.lines.line(self._named(owner))
+            if call.answered_by:
+                asking[call][top] = line
                 continue
             spent, us = self.spent[call], tree.total_cost(top).wall_us
             spent.nodes[call.removable].update(tree.subtree(top))
-            spent.weights[self.lines.line(self._named(owner))] += us
+            spent.weights[line] += us
             spent.called[last_name(tree.frame(top).function)] += us
+        for call, tops in asking.items():
+            self._look_at_answers(call, tops)
+
+    def _look_at_answers(self, call: SlowCall, asking: Mapping[int, Line]) -> None:
+        """Take in calls that another process answers."""
+        tree, spent = self._tree, self.spent[call]
+        nodes = {node for top in asking for node in tree.subtree(top)}
+        answered = AnsweredCalls(self._profile, call, nodes)
+        spent.nodes[answered.removable].update(nodes)
+        if answered.answering:
+            spent.nodes[answered.removable_of_answers].update(answered.answering)
+        for top, line in asking.items():
+            us = tree.total_cost(top).busy_us * answered.part_of_work
+            spent.weights[line] += us
+            spent.called[self._entry_name(top)] += round(us)
+
+    def _entry_name(self, top: int) -> str:
+        """The function that the user's line calls: ``top``, or what a library has generated around it."""
+        owner, entry = self._caller(top), top
+        while self._tree.nodes[entry].parent != owner:
+            entry = self._tree.nodes[entry].parent
+        return last_name(self._tree.frame(entry).function)
 
     def _is_small(self, top: int, call: SlowCall) -> bool:
         """Tell whether most of a call is spent on what does not depend on how much it works on."""
@@ -127,6 +158,20 @@ class SlowCalls:
         ]
         sizes = [value.numbers for value in given if value is not None and value.is_array]
         return bool(sizes) and all((size or 0) < call.from_numbers for size in sizes)
+
+    def _is_something_else(self, owner: int, top: int, call: SlowCall) -> bool:
+        """Tell whether it is one of the methods that ``call`` leaves out."""
+        frame, name = self._tree.frame(owner), self._entry_name(top)
+        types = {
+            value.type
+            for statement in self.lines.statements(frame)
+            for called in statement.walk()
+            if isinstance(called, ast.Attribute) and called.attr == name
+            if (value := value_of(called.value, self._values.of(frame.file, statement)))
+        }
+        return bool(call.but_for) and any(
+            re.search(call.but_for, f"{type_}.{name}") for type_ in types or {""}
+        )
 
     def _caller(self, top: int) -> int:
         """Who calls it, but for what a library has generated in between."""

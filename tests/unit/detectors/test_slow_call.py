@@ -6,6 +6,7 @@ from rlprof.detectors.recognisers.slow_calls import LEAST_BESIDE_OTHERS
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.pandas import LIBRARY as PANDAS
+from rlprof.libraries.standard_library import _PROXY
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, claimed_s, detect, lines_of, profile_of
@@ -143,6 +144,85 @@ def test_what_a_library_generates_is_no_line_of_the_users():
     )
 
     assert lines_of(finding) == [MARKET.line("row =")]
+
+
+GENERATED = "<string>:2 __getitem__"
+ASK = f"{STDLIB}/multiprocessing/managers.py:820 BaseProxy._callmethod"
+HEAR = f"{STDLIB}/multiprocessing/connection.py:395 Connection._recv"
+SERVE = f"{STDLIB}/multiprocessing/managers.py:230 Server.serve_client"
+
+
+def a_manager(asking_s: float, *, waiting_s: float, messages: float = 40_000) -> RunBuilder:
+    """Ten seconds, in which a manager is asked, with two seconds of its own work and one of an object that it keeps."""
+    run = a_run(steady_s=10.0).process("main", steps=1000).counts("ipc_messages", messages)
+    run.spends(asking_s, STEP, ROW, GENERATED, ASK)
+    run.spends(waiting_s, STEP, ROW, GENERATED, ASK, HEAR, idle=True)
+    run.spends(10.0 - asking_s - waiting_s, STEP)
+    run.process("manager").spends(2.0, SERVE).spends(1.0, SERVE, "sim.py:3 Sim.step")
+    return run.spends(7.0, SERVE, HEAR, idle=True)
+
+
+def test_of_a_manager_it_claims_what_is_worked_on_and_no_waits_but_those_for_its_answers():
+    (finding,) = found(a_manager(2.0, waiting_s=6.0))
+
+    removable = finding.savings[0].removable
+    whole = _PROXY.removable
+    assert (
+        finding.title == f"a manager is asked for single values (market.py:{MARKET.line('row =')})"
+    )
+    assert finding.evidence[0].startswith("20 % of the steady time is spent on it")
+    assert finding.evidence[1] == "called: __getitem__"
+    # Three seconds of the waits are the manager's work, two of which are its own.
+    assert removable.low == pytest.approx(whole.low * 2 / 5)
+    assert removable.high == pytest.approx(whole.high * (2 + 2) / 5)
+    assert finding.savings[1].removable == whole
+
+
+def test_who_waits_until_somebody_fills_a_managers_queue_waits_for_his_work():
+    assert found(a_manager(0.0, waiting_s=8.0)) == []
+    assert found(a_manager(0.2, waiting_s=8.0)) == []
+
+
+def test_stacks_of_who_falls_asleep_as_it_asks_are_no_more_than_its_messages_can_take():
+    assert found(a_manager(2.0, waiting_s=6.0, messages=1_000)) == []
+
+
+def test_objects_that_a_manager_keeps_do_their_own_work():
+    profile = profile_of(a_manager(2.0, waiting_s=8.0), MARKET)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    # All but the second of the object's, for which the main process waits, too.
+    assert claimed_s(profile, finding) == 9.0
+
+
+@pytest.mark.parametrize(
+    ("called", "kind", "times"),
+    [
+        ("get", "AutoProxy[Queue]", 0),
+        ("get", "DictProxy", 1),
+        ("get", "", 1),
+        ("put", "", 0),
+        ("wait", "", 0),
+    ],
+)
+def test_queues_and_barriers_of_a_manager_hold_no_values(called: str, kind: str, times: int):
+    asking = Script("ask.py", f"def ask(shared):\n    while True:\n        shared.{called}(3)\n")
+    line = asking.at("shared.", "ask")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, line)
+    run.spends(6.0, line, f"<string>:2 {called}", ASK)
+    if kind:
+        run.sees(line, shared=f"type=multiprocessing.managers.{kind}")
+
+    assert len(detect(DETECTOR, run, asking)) == times
+
+
+@pytest.mark.parametrize("method", ["ValueProxy.get", "NamespaceProxy.__getattr__"])
+def test_values_of_a_manager_are_asked_for_by_methods_of_its_module(method: str):
+    proxy = f"{STDLIB}/multiprocessing/managers.py:1150 {method}"
+
+    (finding,) = found(a_training(4.0, ROW, proxy, ASK))
+
+    assert finding.evidence[1] == f"called: {method.rpartition('.')[2]}"
 
 
 PREDICT = f"{SITE}/sklearn/linear_model/_base.py:300 LinearModel.predict"
