@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import inspect
 import io
 import json
+import lzma
+import math
 import multiprocessing
+import pickle
 import statistics
 import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -41,6 +46,13 @@ def pandas_tables() -> Iterator[Replacement]:
     table.to_csv(text)
     yield a_call("pandas: a row", lambda: table.iloc[7], lambda: array[7])
     yield a_call("pandas: a cell", lambda: table["b"].iloc[7], lambda: array[7, 1])
+    mask, series, own = array[:, 0] > 0.5, table["b"].copy(), array.copy()
+    yield a_call("pandas: half of the rows by a mask", lambda: table.loc[mask], lambda: array[mask])
+    yield a_call(
+        "pandas: a cell written",
+        lambda: series.__setitem__(7, 0.5),
+        lambda: own.__setitem__((7, 1), 0.5),
+    )
     yield a_call(
         "pandas: 30 rows", lambda: table.iloc[100:130].to_numpy(), lambda: array[100:130].copy()
     )
@@ -73,8 +85,8 @@ def lists() -> Iterator[Replacement]:
 
 
 def matrices() -> Iterator[Replacement]:
-    for size in (32, 64, 256):
-        gram, x = np.eye(size), _RNG.random(size)
+    for size in (10, 24, 32, 64, 256):
+        gram, x, others = np.eye(size), _RNG.random(size), _RNG.random((size, size))
         inverse = np.eye(size)
 
         def step(inverse: Any = inverse, x: Any = x) -> None:
@@ -91,6 +103,16 @@ def matrices() -> Iterator[Replacement]:
             lambda it=gram, x=x: np.linalg.inv(it) @ x,
             lambda it=gram, x=x: np.linalg.solve(it, x),
         )
+        yield a_call(
+            f"{size} × {size} inverted to multiply a matrix",
+            lambda it=gram, x=others: np.linalg.inv(it) @ x,
+            lambda it=gram, x=others: np.linalg.solve(it, x),
+        )
+        yield a_call(
+            f"pinv of {size} × {size} to multiply",
+            lambda it=gram, x=x: np.linalg.pinv(it) @ x,
+            lambda it=gram, x=x: np.linalg.lstsq(it, x)[0],
+        )
 
 
 def whole_arrays() -> Iterator[Replacement]:
@@ -106,6 +128,18 @@ def whole_arrays() -> Iterator[Replacement]:
             f"np.apply_along_axis on {size} rows",
             lambda it=rows: np.apply_along_axis(lambda row: row - row.mean(), 1, it),
             lambda it=rows: it - it.mean(axis=1, keepdims=True),
+        )
+        kernel = np.ones(5) / 5
+        yield a_call(
+            f"np.apply_along_axis on {size} rows, of a function of one row",
+            lambda it=rows, k=kernel: np.apply_along_axis(np.convolve, 1, it, k, "same"),
+            lambda it=rows, k=kernel: np.array([np.convolve(row, k, "same") for row in it]),
+        )
+        erf = np.vectorize(math.erf)
+        yield a_call(
+            f"np.vectorize on {size}, of a function of one number",
+            lambda it=numbers, f=erf: f(it),
+            lambda it=numbers: np.array([math.erf(number) for number in it.tolist()]),
         )
     for shape in ((3, 3), (8, 8)):
         board = np.zeros(shape, int)
@@ -153,10 +187,14 @@ def made_again() -> Iterator[Replacement]:
 def distributions() -> Iterator[Replacement]:
     if not find_spec("scipy"):
         return
-    from scipy.stats import norm
+    from scipy.special import gammainc
+    from scipy.stats import gamma, multivariate_normal, norm
 
-    for size in (1, 8, 256):
+    for size in (1, 8, 256, 100_000):
         x, mean = _RNG.random(size), _RNG.random(size)
+        yield a_call(
+            f"gamma.cdf of {size}", lambda x=x: gamma.cdf(x, 2.0), lambda x=x: gammainc(2.0, x)
+        )
         yield a_call(
             f"norm.logpdf of {size}",
             lambda x=x, m=mean: norm.logpdf(x, m, 0.3),
@@ -166,6 +204,23 @@ def distributions() -> Iterator[Replacement]:
             f"norm.rvs of {size}",
             lambda m=mean, n=size: norm.rvs(m, 0.3, n),
             lambda m=mean, n=size: m + 0.3 * _RNG.standard_normal(n),
+        )
+
+    mean, cov = np.zeros(6), np.eye(6)
+    half = np.linalg.cholesky(cov)
+    for rows in (1, 64, 4_096):
+        inputs = _RNG.random((rows, 6))
+        yield a_call(
+            f"multivariate_normal.logpdf of {rows} × 6",
+            lambda x=inputs: multivariate_normal.logpdf(x, mean, cov),
+            lambda x=inputs: (
+                -np.square(np.linalg.solve(half, x.T)).sum(0) / 2 - np.log(np.diag(half)).sum()
+            ),
+        )
+        yield a_call(
+            f"multivariate_normal.rvs of {rows} × 6",
+            lambda n=rows: multivariate_normal.rvs(mean, cov, n),
+            lambda n=rows: _RNG.standard_normal((n, 6)) @ half.T,
         )
 
 
@@ -211,6 +266,11 @@ def standard_library() -> Iterator[Replacement]:
                 "info": it.info,
             },
         )
+        yield a_call(
+            f"astuple with a list of {size}",
+            lambda it=moment: astuple(it),
+            lambda it=moment: (it.seen, it.action, it.reward, it.info),
+        )
     yield a_call(
         "inspect.stack()[1]",
         lambda: inspect.stack()[1].function,
@@ -254,6 +314,20 @@ def texts() -> Iterator[Replacement]:
         lambda: zlib.compress(frame.tobytes(), 1),
     )
     yield a_call("a frame decompressed", lambda: zlib.decompress(packed), frame.tobytes)
+    for module in (gzip, bz2, lzma):
+        yield a_call(
+            f"a frame compressed by {module.__name__}",
+            lambda m=module: m.compress(frame.tobytes()),
+            frame.tobytes,
+        )
+    table = {str(number): {"gain": number / 2, "text": "x" * 10} for number in range(200)}
+    as_json, as_pickle = json.dumps(table), pickle.dumps(table)
+    yield a_call(
+        "JSON of a dictionary written", lambda: json.dumps(table), lambda: pickle.dumps(table)
+    )
+    yield a_call(
+        "JSON of a dictionary read", lambda: json.loads(as_json), lambda: pickle.loads(as_pickle)
+    )
     if find_spec("yaml"):
         import yaml
 

@@ -62,10 +62,14 @@ class SlowCall(NamedTuple):
     instead: str
     """Advice on what to do instead, in whole sentences."""
     removable: Range
-    """Part of their time that goes then; ``benchmarks/replacements.py`` has a case for each."""
+    """Part of their time that goes then. ``benchmarks/replaced_calls.py`` measures most of them; what is made or read once costs
+    next to nothing then, and has no case there."""
     checks: str = ""
     """Files, as a regular expression, that check what is given: where calls work on so much that most of their time is
     elsewhere, nothing is told. Empty: always told."""
+    works: str = ""
+    """Files that do what would have to be done anyhow: where so much of the time is in them that less goes than ``removable``
+    says, nothing is told."""
     answered_by: str = ""
     """Its function that answers these calls in another process, whose time goes, too. Of the calls only what they work goes
     then: they may wait for what somebody else puts there."""
@@ -73,7 +77,9 @@ class SlowCall(NamedTuple):
     """Methods, as a regular expression of ``type.method``, that are something else: they wait for others. The type is empty where no
     look has told."""
     from_numbers: int = 0
-    """Numbers in the array that they are given, from which on there is a cheaper way; where no look has told, it is taken to be large."""
+    """Numbers in the matrix that they are given, from which on there is a cheaper way; nothing is told where no look has."""
+    up_to_numbers: int = 0
+    """Most numbers in an array that they are given, so that there is a cheaper way; where no look has told, it takes ``works`` to tell."""
 
 
 class StepSource(NamedTuple):

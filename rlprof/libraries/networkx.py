@@ -8,9 +8,10 @@ from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
 from rlprof.model.finding import Range
 
 _CALLED: Final = SlowCall(
-    "NetworkX goes through a graph again and again",
-    "Where the graph stays, compute it for all nodes once and keep the table, or keep results by their arguments (functools.lru_cache); where it changes, scipy.sparse.csgraph does the same in C.",
-    Range(0.5, 0.99),
+    "NetworkX walks a graph again and again",
+    "Where the graph stays, compute it for all nodes once and keep the table, or keep results by their arguments (functools.lru_cache).",
+    # Of a graph that changes there is nothing to keep.
+    Range(0.0, 0.99),
 )
 
 LIBRARY: Final = Library(

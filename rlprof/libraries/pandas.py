@@ -10,7 +10,9 @@ from rlprof.model.finding import Range
 _LOOKED_UP: Final = SlowCall(
     "a pandas table is looked up in a loop",
     "Take what is needed out of the table once, before the loop (values = table[columns].to_numpy()), and index the array.",
-    Range(0.9, 0.995),
+    Range(0.85, 0.995),
+    # Rows that a mask or a list picks are copied in any case.
+    works=r"core/(array_algos|indexers)/",
 )
 _DATES: Final = SlowCall(
     "dates are parsed in a loop",
@@ -23,21 +25,22 @@ _READ: Final = SlowCall(
     Range(0.5, 1.0),
 )
 
+_LOOK_UPS: Final = ("__getitem__", "__getattr__", "iterrows", "itertuples", "xs")
+
 LIBRARY: Final = Library(
     name="pandas",
     packages=("pandas",),
     samples=(
         "core/frame.py",
         "core/indexing.py",
+        "core/series.py",
         "core/tools/datetimes.py",
         "io/parsers/readers.py",
     ),
     slow_calls={
         r"core/indexing\.py$": {ANY: _LOOKED_UP},
-        r"core/(frame|series|generic)\.py$": dict.fromkeys(
-            ("__getitem__", "__setitem__", "__getattr__", "iterrows", "itertuples", "xs"),
-            _LOOKED_UP,
-        ),
+        r"core/(frame|generic)\.py$": dict.fromkeys(_LOOK_UPS, _LOOKED_UP),
+        r"core/series\.py$": dict.fromkeys((*_LOOK_UPS, "__setitem__"), _LOOKED_UP),
         r"core/tools/datetimes\.py$": {ANY: _DATES},
         r"io/(parsers/readers|parquet|pickle|feather_format)\.py$": {ANY: _READ},
     },

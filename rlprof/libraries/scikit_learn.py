@@ -8,7 +8,7 @@ from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
 from rlprof.model.finding import Range
 
 _FEW_ROWS: Final = SlowCall(
-    "scikit-learn is asked for a few rows at a time",
+    "scikit-learn is asked for a few rows",
     "Ask for all rows and all actions at once, or compute it in numpy: of a linear model x @ model.coef_ + model.intercept_. "
     "sklearn.set_config(assume_finite=True, skip_parameter_validation=True) leaves some of the checks out.",
     Range(0.6, 0.98),

@@ -9,7 +9,7 @@ from rlprof.model.activity import WaitKind
 from rlprof.model.finding import Range
 
 _STATISTICS: Final = SlowCall(
-    "the statistics module computes with fractions",
+    "statistics computes with fractions",
     "Keep a running sum, or take numpy's mean and std of an array; statistics.fmean is faster, too.",
     Range(0.7, 0.99),
 )
@@ -29,9 +29,9 @@ _STACK: Final = SlowCall(
     Range(0.95, 1.0),
 )
 _JSON: Final = SlowCall(
-    "data are written as JSON, or read from it, in a loop",
+    "JSON is written or read in a loop",
     "Arrays travel and rest as bytes (array.tobytes(), np.frombuffer), other data by pickle; what is a setting is read once.",
-    Range(0.6, 1.0),
+    Range(0.5, 1.0),
 )
 _COMPRESSED: Final = SlowCall(
     "data are compressed while it trains",

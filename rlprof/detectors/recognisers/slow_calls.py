@@ -7,10 +7,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.answered_calls import AnsweredCalls
 from rlprof.detectors.recognisers.long_lists import done_to_a_long_list
+from rlprof.detectors.recognisers.transport import below
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES, functions_of
 from rlprof.model.finding import Range
@@ -98,8 +100,8 @@ class SlowCalls:
             ):
                 continue
             if (
-                not self._is_small(top, call)
-                or self._has_little(owner, top, call)
+                not self._is_overhead(top, call)
+                or not self._fits(owner, top, call)
                 or self._is_something_else(owner, top, call)
             ):
                 continue
@@ -134,30 +136,38 @@ class SlowCalls:
             entry = self._tree.nodes[entry].parent
         return last_name(self._tree.frame(entry).function)
 
-    def _is_small(self, top: int, call: SlowCall) -> bool:
-        """Tell whether most of a call is spent on what does not depend on how much it works on."""
-        if not call.checks:
-            return True
-        tree, checks = self._tree, re.compile(call.checks)
-        checking: set[int] = set()
-        for node in tree.subtree(top):
-            if tree.nodes[node].parent in checking or checks.search(tree.frame(node).file):
-                checking.add(node)
-        us = sum(tree.self_cost(it).wall_us for it in checking)
-        return us > _MOSTLY * tree.total_cost(top).wall_us
+    def _is_overhead(self, top: int, call: SlowCall) -> bool:
+        """Tell whether enough of a call is spent on what does not depend on how much it works on."""
+        us = self._tree.total_cost(top).wall_us
+        if call.checks and self._within_us(top, call.checks) <= _MOSTLY * us:
+            return False
+        return not call.works or us - self._within_us(top, call.works) >= call.removable.low * us
 
-    def _has_little(self, owner: int, top: int, call: SlowCall) -> bool:
-        """Tell whether what it is called with was seen to be too small for there to be a cheaper way."""
+    def _within_us(self, top: int, files: str) -> int:
+        """Time of a call in ``files``, and in what they call."""
+        called = [self._tree.nodes[node] for node in sorted(self._tree.subtree(top))]
+        found = below(called, (node.id for node in called if re.search(files, node.frame.file)))
+        return sum(self._tree.self_cost(node).wall_us for node in found)
+
+    def _fits(self, owner: int, top: int, call: SlowCall) -> bool:
+        """Tell whether what it is called with was seen to be of a size for which there is a cheaper way."""
+        if not call.from_numbers and not call.up_to_numbers:
+            return True
         frame, name = self._tree.frame(owner), last_name(self._tree.frame(top).function)
-        given = [
-            value_of(argument, self._values.of(frame.file, statement))
+        seen = [
+            value
             for statement in self.lines.statements(frame)
             for called in statement.walk()
             if isinstance(called, ast.Call) and called_name(called) == name
-            for argument in called.args
+            for argument in (*called.args, *(keyword.value for keyword in called.keywords))
+            for operand in _by_element(argument)
+            if (value := value_of(operand, self._values.of(frame.file, statement))) is not None
         ]
-        sizes = [value.numbers for value in given if value is not None and value.is_array]
-        return bool(sizes) and all((size or 0) < call.from_numbers for size in sizes)
+        if call.from_numbers:
+            shapes = [value.shape for value in seen if value.shape]
+            return any(prod(shape[-2:]) >= call.from_numbers for shape in shapes)
+        sizes = [value.numbers for value in seen if value.numbers is not None]
+        return max(sizes) <= call.up_to_numbers if sizes else bool(call.works)
 
     def _is_something_else(self, owner: int, top: int, call: SlowCall) -> bool:
         """Tell whether it is one of the methods that ``call`` leaves out."""
@@ -241,6 +251,15 @@ class SlowCalls:
             if isinstance(node, ast.Attribute)
         }
         return {text: value for text, value in found.items() if value is not None}
+
+
+def _by_element(argument: ast.expr) -> Iterator[ast.expr]:
+    """Yield an argument, or the parts of arithmetic that has the shape of its largest part."""
+    if isinstance(argument, ast.BinOp) and not isinstance(argument.op, ast.MatMult):
+        yield from _by_element(argument.left)
+        yield from _by_element(argument.right)
+    else:
+        yield argument
 
 
 def _is_slow(frame: Frame) -> bool:
