@@ -68,6 +68,25 @@ def test_silent_for(network: str):
     assert found(a_training(network=network)) == []
 
 
+@pytest.mark.parametrize(
+    "seen",
+    [f"{NETWORK} dtype=torch.float32", "type=torch.Tensor dtype=torch.float64 shape=3 device=cuda"],
+    ids=["another network in single precision", "tensors on a GPU"],
+)
+def test_silent_where_torch_has_other_work_too(seen: str):
+    run = a_training().sees("env.py:3 step", other=seen)
+
+    assert found(run) == []
+
+
+def test_a_network_that_is_not_trained_and_tensors_of_the_cpu_say_nothing_else():
+    target = NETWORK.replace("optimized=1", "optimized=0")
+    run = a_training().sees("env.py:3 step", target=target)
+    run.sees(BACK, loss="type=torch.Tensor dtype=torch.float64 shape= device=cpu")
+
+    assert len(found(run)) == 1
+
+
 def test_silent_just_under_its_threshold():
     assert found(a_training(10 * MIN_SHARE_ON_CPU * 0.9)) == []
     assert len(found(a_training(10 * MIN_SHARE_ON_CPU * 1.1))) == 1
