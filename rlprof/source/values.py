@@ -257,8 +257,10 @@ class Values:
                     found.setdefault(operand, []).extend(own)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 
-    def attribute(self, file: str, name: str) -> Value | None:
-        """The attribute of that name as it was seen anywhere in a file; None where objects were seen to have it of several types."""
+    def attribute(self, file: str, class_name: str, name: str) -> Value | None:
+        """The attribute of that name of objects of a class, as it was seen anywhere in a file; None where they were seen to have it of
+        several types.
+        """
         found = [
             look
             for (named, _), operands in self._at.items()
@@ -266,6 +268,7 @@ class Values:
             for operand, looks in operands.items()
             if operand.endswith(f".{name}")
             for look in looks
+            if _is_of(class_name, look, operands.get(operand.removesuffix(f".{name}"), ()))
         ]
         agree = len({look.fields.get("type") for look in found}) == 1
         return Value(sorted(found, key=_time)) if agree else None
@@ -284,6 +287,22 @@ class Values:
 def value_of(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:
     """Return what is known of ``expression``; None where it is more than a name, or was not seen."""
     return known.get(ast.unparse(expression))
+
+
+def _is_of(class_name: str, look: SeenValue, owners: Sequence[SeenValue]) -> bool:
+    """Tell whether an attribute was seen of an object of a class of the look's file, or of one derived from it; ``owners`` are the looks at
+    the object.
+    """
+
+    def is_it(fields: Mapping[str, str]) -> bool:
+        own = fields.get("type", "").rpartition(".")[2] == class_name
+        bases = (base.rpartition(".")[2] for base in fields.get("bases", "").split(","))
+        return (own and fields.get("file", look.file) == look.file) or class_name in bases
+
+    is_own = look.operand.rpartition(".")[0] == "self"
+    if is_own and look.function.startswith(f"{class_name}."):
+        return True
+    return bool(owners) and all(is_it(owner.fields) for owner in owners)
 
 
 def _time(seen: SeenValue) -> int:

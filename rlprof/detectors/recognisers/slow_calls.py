@@ -236,21 +236,32 @@ class SlowCalls:
                     yield _OnLine(_IN_C[name], seen, is_alone=len(calls) == 1)
             # Python looks for signals at other lines of a loop than the one that searches.
             elsewhere = {
-                **self._attributes(frame.file, statement),
+                **self._attributes(frame.file, statement, known),
                 **self._values.within(frame.file, frame.function),
             }
             long = done_to_a_long_list(statement, {**elsewhere, **known})
             if long is not None:
                 yield _OnLine(long.call, long.seen, is_alone=len(calls) + long.is_operator == 1)
 
-    def _attributes(self, file: str, statement: Statement) -> dict[str, Value]:
-        """Return the attributes that a statement uses, as they were seen at any line of the file."""
+    def _attributes(
+        self, file: str, statement: Statement, known: Mapping[str, Value]
+    ) -> dict[str, Value]:
+        """Return the attributes that a statement uses, as objects of the same class were seen to have them at any line of the file."""
         found = {
-            ast.unparse(node): self._values.attribute(file, node.attr)
+            ast.unparse(node): self._values.attribute(file, class_name, node.attr)
             for node in statement.walk()
             if isinstance(node, ast.Attribute)
+            if (class_name := _class_of(node.value, statement, known))
         }
         return {text: value for text, value in found.items() if value is not None}
+
+
+def _class_of(owner: ast.expr, statement: Statement, known: Mapping[str, Value]) -> str:
+    """The class of an object; empty where it is not known."""
+    if isinstance(owner, ast.Name) and owner.id == "self" and statement.function is not None:
+        return statement.function.class_name
+    value = value_of(owner, known)
+    return last_name(value.type) if value is not None else ""
 
 
 def _by_element(argument: ast.expr) -> Iterator[ast.expr]:

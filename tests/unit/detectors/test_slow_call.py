@@ -420,18 +420,43 @@ def test_a_list_that_was_seen_at_another_line_of_the_function_is_known():
     assert len(found(run.sees(other, self__seen=LIST.format(500)))) == 1
 
 
+A_MARKET = "type=__main__.Market bases=__main__.Base file=market.py"
+
+
 @pytest.mark.parametrize(
-    ("others", "times"),
-    [({}, 1), ({"shop__seen": "type=set length=500"}, 0)],
-    ids=["by that name alone", "another object has a set of that name"],
-)
+    ("operands", "times"),
+    [
+        ({"first": A_MARKET, "first__seen": LIST.format(500)}, 1),
+        ({"first": A_MARKET.replace("Market", "Sub").replace("Base", "Market"), "first__seen": LIST.format(500)}, 1),
+        ({"first": A_MARKET.replace("Market", "Shop"), "first__seen": LIST.format(500)}, 0),
+        ({"first": A_MARKET.replace("file=", "file=other/"), "first__seen": LIST.format(500)}, 0),
+        ({"first__seen": LIST.format(500)}, 0),
+        (
+            {
+                "first": A_MARKET,
+                "first__seen": LIST.format(500),
+                "second": A_MARKET,
+                "second__seen": "type=set length=500",
+            },
+            0,
+        ),
+    ],
+    ids=["an object of the class", "of a derived one", "of another class", "of another file's", "nobody knows of what", "others have a set"],
+)  # fmt: skip
 def test_a_list_that_was_seen_as_an_attribute_of_another_name_for_the_object(
-    others: dict[str, str], times: int
+    operands: dict[str, str], times: int
 ):
     searching, calling = MARKET.at("if row.key in", "Market.step"), STEP
-    run = a_training(4.0, searching)
 
-    assert len(found(run.sees(calling, first__seen=LIST.format(500), **others))) == times
+    assert len(found(a_training(4.0, searching).sees(calling, **operands))) == times
+
+
+@pytest.mark.parametrize(("function", "times"), [("Market.__init__", 1), ("Shop.__init__", 0)])
+def test_a_list_that_was_seen_in_another_method(function: str, times: int):
+    searching = MARKET.at("if row.key in", "Market.step")
+    making = MARKET.at("self.tree = make_tree", function)
+
+    assert len(found(a_training(4.0, searching).sees(making, self__seen=LIST.format(500)))) == times
 
 
 def test_each_row_says_what_and_what_instead():
