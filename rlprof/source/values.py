@@ -257,18 +257,23 @@ class Values:
                     found.setdefault(operand, []).extend(own)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 
-    def attribute(self, file: str, class_name: str, name: str) -> Value | None:
+    def attribute(
+        self, file: str, class_name: str, name: str, methods: Collection[int]
+    ) -> Value | None:
         """The attribute of that name of objects of a class, as it was seen anywhere in a file; None where they were seen to have it of
-        several types.
+        several types. ``methods`` are the lines on which ``self`` is one of them.
         """
         found = [
             look
-            for (named, _), operands in self._at.items()
+            for (named, line), operands in self._at.items()
             if named == file
             for operand, looks in operands.items()
             if operand.endswith(f".{name}")
+            and (
+                (operand == f"self.{name}" and line in methods)
+                or _are_of(class_name, file, operands.get(operand.removesuffix(f".{name}"), ()))
+            )
             for look in looks
-            if _is_of(class_name, look, operands.get(operand.removesuffix(f".{name}"), ()))
         ]
         agree = len({look.fields.get("type") for look in found}) == 1
         return Value(sorted(found, key=_time)) if agree else None
@@ -289,20 +294,15 @@ def value_of(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:
     return known.get(ast.unparse(expression))
 
 
-def _is_of(class_name: str, look: SeenValue, owners: Sequence[SeenValue]) -> bool:
-    """Tell whether an attribute was seen of an object of a class of the look's file, or of one derived from it; ``owners`` are the looks at
-    the object.
-    """
+def _are_of(class_name: str, file: str, looks: Sequence[SeenValue]) -> bool:
+    """Tell whether ``looks`` are at objects of a class of ``file``, or of one derived from it."""
 
     def is_it(fields: Mapping[str, str]) -> bool:
         own = fields.get("type", "").rpartition(".")[2] == class_name
         bases = (base.rpartition(".")[2] for base in fields.get("bases", "").split(","))
-        return (own and fields.get("file", look.file) == look.file) or class_name in bases
+        return (own and fields.get("file", file) == file) or class_name in bases
 
-    is_own = look.operand.rpartition(".")[0] == "self"
-    if is_own and look.function.startswith(f"{class_name}."):
-        return True
-    return bool(owners) and all(is_it(owner.fields) for owner in owners)
+    return bool(looks) and all(is_it(look.fields) for look in looks)
 
 
 def _time(seen: SeenValue) -> int:

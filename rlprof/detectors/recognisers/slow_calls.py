@@ -247,8 +247,14 @@ class SlowCalls:
         self, file: str, statement: Statement, known: Mapping[str, Value]
     ) -> dict[str, Value]:
         """Return the attributes that a statement uses, as objects of the same class were seen to have them at any line of the file."""
+        module = self.lines.module(file)
+        methods: dict[str, set[int]] = defaultdict(set)
+        for function in module.functions if module else ():
+            methods[function.class_name].update(range(function.first_line, function.last_line + 1))
         found = {
-            ast.unparse(node): self._values.attribute(file, class_name, node.attr)
+            ast.unparse(node): self._values.attribute(
+                file, class_name, node.attr, methods[class_name]
+            )
             for node in statement.walk()
             if isinstance(node, ast.Attribute)
             if (class_name := _class_of(node.value, statement, known))
