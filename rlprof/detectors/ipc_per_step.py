@@ -327,8 +327,8 @@ def _title(crews: Sequence[_Parts]) -> str:
     moved = sum(parts.transport_us for parts in crews)
     times = f"{count(float(f'{moved / own:.2g}'))} times" if own else "far more than"
     return (
-        f"messages to and from {workers} environment worker{'s' if workers > 1 else ''} cost "
-        f"{times} the steps that they are for"
+        f"messages of {workers} environment worker{'s' if workers > 1 else ''} cost "
+        f"{times} their steps"
     )
 
 

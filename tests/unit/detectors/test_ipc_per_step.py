@@ -89,7 +89,7 @@ def test_finds_pipes_that_outweigh_a_cheap_environment():
 
     (finding,) = found(run)
 
-    assert finding.title.startswith("messages to and from 4 environment workers cost 11 times")
+    assert finding.title == "messages of 4 environment workers cost 11 times their steps"
     assert TRAIN.line("conn.send(action)") in lines_of(finding)
     assert "12 % of their CPU time in their own work" in finding.evidence[0]
     assert "SyncVectorEnv" in finding.fix

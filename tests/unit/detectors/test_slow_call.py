@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.recognisers.long_lists import MOVED, SEARCHED
 from rlprof.detectors.recognisers.slow_calls import LEAST_BESIDE_OTHERS
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
@@ -471,7 +472,7 @@ def test_a_list_that_was_seen_in_another_method(line: str, function: str, times:
 def test_each_row_says_what_and_what_instead():
     for library in LIBRARIES:
         rows = [it for functions in library.slow_calls.values() for it in functions.values()]
-        for call in (*rows, *library.slow_in_c.values()):
+        for call in (*rows, *library.slow_in_c.values(), SEARCHED, MOVED):
             assert call.done[0].islower() or call.done.startswith(("JSON", "NetworkX", "SymPy"))
             assert len(f"{call.done} (train.py:123)") < 60
             assert call.instead.endswith(".")
