@@ -41,7 +41,6 @@ REMOVABLE: Final = calibrated(
 )
 """Part of the time in torch that single precision saves on a CPU."""
 
-
 _DOUBLE: Final = "torch.float64"
 _CPU: Final = "cpu"
 
