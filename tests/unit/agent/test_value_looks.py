@@ -16,6 +16,7 @@ from rlprof.agent.inject.rlprof_agent import optimized
 from rlprof.agent.inject.rlprof_agent.counted.calls import counting
 from rlprof.agent.inject.rlprof_agent.plain_reads import LINE, PART
 from rlprof.agent.inject.rlprof_agent.value_looks import look, may_look
+from rlprof.agent.inject.rlprof_agent.value_prints import MOST_LEAVES
 
 
 def steps(text: str) -> str:
@@ -24,7 +25,7 @@ def steps(text: str) -> str:
 
 
 def seen(frame: FrameType, *names: str) -> list[dict[str, str]]:
-    told = look(frame, LINE.join(map(steps, names))).split(LINE)
+    told = look(frame, LINE.join(map(steps, names)), [MOST_LEAVES]).split(LINE)
     return [dict(field.split("=", 1) for field in one.split(PART) if field) for one in told]
 
 
@@ -138,6 +139,19 @@ def test_an_optimizer_that_is_given_other_parameters_moves_those(optimizer_steps
     optimized.note(optimizer)
 
     assert learning(other) == {"optimized": "1"}
+
+
+def test_what_steps_as_an_optimizer_and_cannot_be_referred_to_raises_nothing(optimizer_steps):
+    class Fixed:
+        __slots__ = ("param_groups",)
+
+    fixed, network = Fixed(), Network()
+    fixed.param_groups = [{"params": list(network.parameters())}]
+    optimizer_steps(network)
+
+    optimized.note(fixed)
+
+    assert learning(network) == {}, "what else it moves is not known"
 
 
 def test_nothing_is_told_of_parameters_once_they_are_too_many(optimizer_steps, monkeypatch):
@@ -392,8 +406,8 @@ def test_asks_neither_metaclasses_nor_keys_nor_names():
     )
     OddClass.calls.clear()
 
-    held = look(frame, item("held", "i0", "i1", "i2", "i3")).split(LINE)
-    keyed = look(frame, item("keyed", "sk", "i1")).split(LINE)
+    held = look(frame, item("held", "i0", "i1", "i2", "i3"), [MOST_LEAVES]).split(LINE)
+    keyed = look(frame, item("keyed", "sk", "i1"), [MOST_LEAVES]).split(LINE)
     calls = OddClass.calls.copy()
 
     assert calls == []
@@ -406,7 +420,7 @@ def test_asks_neither_metaclasses_nor_keys_nor_names():
 def test_looks_up_in_a_dictionary_of_plain_keys():
     frame = frame_with(keyed={"k": [1], 1: "a"})
 
-    told = look(frame, item("keyed", "sk", "i1")).split(LINE)
+    told = look(frame, item("keyed", "sk", "i1"), [MOST_LEAVES]).split(LINE)
 
     assert [one.split(PART)[0] for one in told] == ["type=list", "type=str"]
 

@@ -32,7 +32,7 @@ from .plain_reads import (
     own_attribute,
 )
 from .value_descriptions import described, function_fields
-from .value_prints import print_of
+from .value_prints import MOST_LEAVES, print_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ _PATIENCE = 100
 """Samples in which frames may be that do not come."""
 _MOST_AT_ONCE = 4
 """Looks of one stack, each of which takes some 10 µs for a name."""
+_MOST_SPENT = MOST_LEAVES // 4
+"""Leaves that a look has compared after which the others of its stack wait for another sample."""
 
 
 def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
@@ -82,17 +84,19 @@ def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
     return True
 
 
-def look(frame: FrameType, paths: str) -> str:
-    """Return what ``paths`` lead to in ``frame``, as descriptions in their order."""
+def look(frame: FrameType, paths: str, leaves: list[int]) -> str:
+    """Return what ``paths`` lead to in ``frame``, as descriptions in their order; ``leaves`` is how many may be compared."""
     names = frame.f_locals
     try:
-        return LINE.join([_followed(path.split(PART), names, frame) for path in paths.split(LINE)])
+        return LINE.join(
+            [_followed(path.split(PART), names, frame, leaves) for path in paths.split(LINE)]
+        )
     finally:
         if _KEEPS_SNAPSHOT and frame.f_code.co_flags & _CO_OPTIMIZED:
             names.clear()
 
 
-def _followed(steps: list[str], names: Any, frame: FrameType) -> str:
+def _followed(steps: list[str], names: Any, frame: FrameType, leaves: list[int]) -> str:
     """The description of what is at the end of ``steps``, or of how the program would get on from there."""
     is_compared = steps[0][0] == PRINT
     value, computed = _at_the_end([steps[0].lstrip(PRINT), *steps[1:]], names, frame)
@@ -100,7 +104,7 @@ def _followed(steps: list[str], names: Any, frame: FrameType) -> str:
         return computed
     try:
         fields = described(value)
-        contents = print_of(value) if is_compared else None
+        contents = print_of(value, leaves) if is_compared else None
     except BaseException as error:
         foreign_errors.pass_on(error)
         return ""  # It is not what it seems, as a tensor that has no shape.
@@ -215,8 +219,8 @@ class ValueLooks:
             self._want_nothing()
         if stack in self._in_vain or not self.wanted:
             return
-        frame, left = innermost, _MOST_AT_ONCE
-        while frame is not None and left:
+        frame, left, spent = innermost, _MOST_AT_ONCE, 0
+        while frame is not None and left and spent <= _MOST_SPENT:
             number = numbers.get((id(frame.f_code), frame.f_lasti), -1)
             paths = self.wanted.get(number)
             if paths is not None and may_look(frame, innermost):
@@ -228,10 +232,12 @@ class ValueLooks:
                     self._count(number, frame, paths)
                     frame = frame.f_back
                     continue
-                told = look(frame, paths).encode("utf-8", "backslashreplace")
+                leaves = [MOST_LEAVES]
+                told = look(frame, paths, leaves).encode("utf-8", "backslashreplace")
                 if len(told) <= layout.MAX_NAME:
                     head = layout.LOOK.pack(layout.TAG_LOOK, number, len(told))
                     self._mailbox.write(head + told)
+                spent += MOST_LEAVES - leaves[0]
             frame = frame.f_back
         if left == _MOST_AT_ONCE:
             self._in_vain.add(stack)
