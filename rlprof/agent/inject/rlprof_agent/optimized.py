@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _weakref
 
+from . import foreign_errors
 from .plain_reads import MISSING, in_classes, own_attribute
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -30,7 +31,9 @@ def note(optimizer: Any) -> None:
     if lists is None:
         _unknown[0] = True
         return
-    now = tuple([len(params) for params in lists] + [id(params[0]) for params in lists if params])
+    # Not ``params[0]``: another thread may empty a list meanwhile.
+    firsts = [id(each) for params in lists for each in params[:1]]
+    now = tuple([len(params) for params in lists] + firsts)
     noted = _noted.get(id(optimizer))
     if noted is not None and noted[0]() is optimizer and noted[1] == now:
         return
@@ -39,7 +42,14 @@ def note(optimizer: Any) -> None:
         for key, (reference, _) in list(_noted.items()):
             if reference() is None:
                 _noted.pop(key, None)
-    _noted[id(optimizer)] = (_weakref.ref(optimizer), now)
+    try:
+        reference = _weakref.ref(optimizer)
+    except TypeError as error:
+        if foreign_errors.trim(error):
+            raise
+        _unknown[0] = True  # It is no optimizer of torch's, though it steps as one.
+        return
+    _noted[id(optimizer)] = (reference, now)
     if len(_parameters) <= _MOST:
         _parameters.update([id(parameter) for params in lists for parameter in params])
 

@@ -112,11 +112,11 @@ def is_class(kind: type, module: str, name: str) -> bool:
     return found is not None and members_of(found).get(name) is kind
 
 
-def torch_is_plain(calls: str = "function") -> bool:
-    """Tell whether no mode of the program's would be called, nor a trace take part: to read a tensor's shape, or by ``dispatch`` for more."""
+def torch_is_plain() -> bool:
+    """Tell whether no mode of the program's would be called, nor a trace take part, where a tensor's shape is read."""
     torch = loaded("torch._C")
     members = members_of(torch) if torch is not None else {}
-    count, trace = members.get("_len_torch_%s_stack" % calls), members.get("_get_tracing_state")
+    count, trace = members.get("_len_torch_function_stack"), members.get("_get_tracing_state")
     return count is not None and count() == 0 and (trace is None or trace() is None)
 
 
