@@ -14,9 +14,9 @@ _COMPUTE: Final = re.compile(
 
 _DO_MORE: Final = re.compile(
     r"\.(random|rand\w*|normal|bernoulli|multinomial|poisson|\w*dropout\w*|rrelu\w*|gumbel_softmax|fractional_\w+|kmeans\w*|"
-    r"batch_norm|instance_norm|scaled_dot_product_attention|save\w*|load\w*|memmap|fromfile|genfromtxt|nn\.(?!functional)\w+|"
-    r"optim|autograd|cuda|distributed|distributions|multiprocessing|utils|hub|jit|compile|profiler|seed|initial_seed|Generator|"
-    r"get_\w+|set_\w+|is_\w+enabled|shuffle|stats|optimize|io|count|cycle|lru_cache|cache|cached_property|insort\w*|copyto|put\w*|"
+    r"batch_norm|instance_norm|scaled_dot_product_attention|save\w*|load\w*|\w*memmap|from_?file|fromregex|genfromtxt|nn\.(?!functional)\w+|"
+    r"optim|autograd|cuda|distributed|distributions|multiprocessing|utils|hub|jit|compile|profiler|\w*seed|\w*Generator|\w*binomial|"
+    r"get_\w+|set_\w+|use_\w+|ops|library|setitem|delitem|methodcaller|call|is_\w+enabled|shuffle|stats|optimize|io|count|cycle|lru_cache|cache|cached_property|insort\w*|copyto|put\w*|"
     r"fill_diagonal|place|at|empty|empty_like|printoptions|seterr|errstate)\b|_$"
 )
 """Functions that draw at random, keep something, ask for it, change what they are given, or give memory as it lies."""
@@ -25,7 +25,7 @@ _WRITES_BY: Final = frozenset(("out", "inplace", "training", "dropout_p", "max_n
 """Keywords of functions that compute otherwise."""
 
 _WRITES_TO_FIRST: Final = re.compile(
-    r"(.*\.)?(shuffle|fill_diagonal|copyto|put|put_along_axis|place|putmask|heappush|heappop|heapify|heapreplace|heappushpop|insort\w*)"
+    r"(.*\.)?(shuffle|fill_diagonal|copyto|put|put_along_axis|place|putmask|at|heappush|heappop|heapify|heapreplace|heappushpop|insort\w*)"
 )
 
 _ON_HEAPS: Final = re.compile(r"heapq\.(heappush|heappop|heapify|heapreplace|heappushpop)")
@@ -101,8 +101,15 @@ def is_changing_method(name: str) -> bool:
     return _CHANGING_METHODS.fullmatch(name) is not None
 
 
-def gives_a_view(call: ast.Call) -> bool:
-    """Tell whether it is a method that hardly works, or a built-in function of numbers."""
+def is_in_place(name: str) -> bool:
+    """Tell whether a method of this name does, torch's ``add_`` among them."""
+    return is_changing_method(name) or (name.endswith("_") and not name.startswith("_"))
+
+
+def hardly_works(call: ast.Call) -> bool:
+    """Tell whether it is a method that gives the same numbers in another shape, or a built-in function, whose work the numbers
+    that it is given tell.
+    """
     if isinstance(call.func, ast.Attribute):
         return _VIEWS.fullmatch(call.func.attr) is not None
     return isinstance(call.func, ast.Name) and is_built_in(call.func.id)
@@ -110,7 +117,7 @@ def gives_a_view(call: ast.Call) -> bool:
 
 def writes_by_keyword(call: ast.Call) -> bool:
     """Tell whether a keyword may have it write to what is there, or draw at random."""
-    return any(it.arg is None or it.arg in _WRITES_BY for it in call.keywords)
+    return any(keyword.arg is None or keyword.arg in _WRITES_BY for keyword in call.keywords)
 
 
 def written_by(call: ast.Call) -> Iterator[ast.expr]:
@@ -119,24 +126,25 @@ def written_by(call: ast.Call) -> Iterator[ast.expr]:
         yield call.func.value
     if call.args and _WRITES_TO_FIRST.fullmatch(ast.unparse(call.func)):
         yield call.args[0]
-    yield from (it.value for it in call.keywords if it.arg == "out")
+    yield from (keyword.value for keyword in call.keywords if keyword.arg == "out")
 
 
-def is_in_place(name: str) -> bool:
-    """The same, by torch's ``add_`` too."""
-    return is_changing_method(name) or (name.endswith("_") and not name.startswith("_"))
+def worked_on(value: ast.expr) -> ast.expr:
+    """Return what ``value`` is another shape of: ``rows`` of ``rows.reshape(-1)``."""
+    while (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and hardly_works(value)
+    ):
+        value = value.func.value
+    return value
 
 
 def is_made_to_be_written(value: ast.expr) -> bool:
     """Tell whether the expression makes a container, a copy, or an array of one number or of a list: one does so in order to write to it,
     or to convert what comes anew each time.
     """
-    while (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and gives_a_view(value)
-    ):
-        value = value.func.value
+    value = worked_on(value)
     if isinstance(value, ast.Call):
         return _MAKE_TO_BE_WRITTEN.fullmatch(ast.unparse(value.func)) is not None
     return isinstance(value, _DISPLAYS)
@@ -155,10 +163,10 @@ def makes(value: ast.expr, made: Collection[str]) -> bool:
             if _MAKE.fullmatch(ast.unparse(function)):
                 return True
             # torch.from_numpy(table) shares the memory of ``table``, and table.view() too.
-            parts = [*value.args, *(it.value for it in value.keywords)]
+            parts = [*value.args, *(keyword.value for keyword in value.keywords)]
             if isinstance(function, ast.Attribute) and is_computing_method(function.attr):
                 parts.append(function.value)
-            return bool(parts) and all(makes(it, made) for it in parts)
+            return bool(parts) and all(makes(part, made) for part in parts)
     return isinstance(
         value, (ast.Constant, ast.JoinedStr, ast.Compare, ast.BinOp, ast.UnaryOp, *_DISPLAYS)
     )
@@ -170,11 +178,11 @@ def makes_all(value: ast.expr | None) -> bool:
         case ast.Constant() | ast.UnaryOp() | ast.Compare():
             return True
         case ast.List(elts=parts) | ast.Set(elts=parts):
-            return all(makes_all(it) for it in parts)
+            return all(makes_all(each) for each in parts)
         case ast.ListComp(elt=part) | ast.BinOp(left=part):
             return makes_all(part)
         case ast.Dict(values=parts):
-            return all(makes_all(it) for it in parts)
+            return all(makes_all(each) for each in parts)
         case ast.Call(func=ast.Attribute() as function):
             return _MAKE.fullmatch(ast.unparse(function)) is not None and function.attr != "copy"
     return False

@@ -6,9 +6,19 @@ import ast
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Final
 
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, variables_assigned
-from rlprof.syntax.pure_calls import is_made_to_be_written, makes, makes_all, written_by
+from rlprof.syntax.pure_calls import (
+    is_made_to_be_written,
+    makes,
+    makes_all,
+    worked_on,
+    written_by,
+)
+
+_MOST_NAMES: Final = 3
+"""Names on the way from one to what it stands for."""
 
 
 def made_by(
@@ -43,21 +53,21 @@ def _assignments(node: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr | N
     """Yield targets with their values; None for what a loop goes through, and for parts of a value."""
     for inner in ast.walk(node):
         match inner:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    match target, value:
-                        case ast.Tuple(elts=parts), ast.Tuple(elts=values) if len(parts) == len(
-                            values
-                        ):
-                            yield from zip(parts, values, strict=True)
-                        case ast.Tuple(), _:
-                            yield target, None
-                        case _:
-                            yield target, value
-            case ast.AnnAssign(target=target, value=value):
-                yield target, value
+            case ast.Assign() | ast.AnnAssign():
+                yield from _assigned_by(inner)
             case ast.For(target=target) | ast.comprehension(target=target):
                 yield target, None
+
+
+def _assigned_by(node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        match target, node.value:
+            case ast.Tuple(elts=parts), ast.Tuple(elts=values) if len(parts) == len(values):
+                yield from zip(parts, values, strict=True)
+            case ast.Tuple(), _:
+                yield target, None
+            case _:
+                yield target, node.value
 
 
 def result_is_kept(module: SourceModule, node: ast.FunctionDef) -> bool:
@@ -71,10 +81,10 @@ def result_is_kept(module: SourceModule, node: ast.FunctionDef) -> bool:
         if value is not None and is_made_to_be_written(value)
     }
     hands_out = any(
-        isinstance(it, ast.Return)
-        and it.value is not None
-        and (is_made_to_be_written(it.value) or ast.unparse(it.value) in filled)
-        for it in ast.walk(node)
+        isinstance(inner, ast.Return)
+        and inner.value is not None
+        and (is_made_to_be_written(inner.value) or ast.unparse(inner.value) in filled)
+        for inner in ast.walk(node)
     )
     return bool(targets) or not hands_out
 
@@ -107,9 +117,13 @@ def _assigned_by_calls(module: SourceModule) -> Mapping[str, Sequence[_Assigned]
 
 
 def is_changed(module: SourceModule, function: Function | None, target: ast.expr) -> bool:
-    """Tell whether what ``target`` names is changed in place: a variable in its function, an attribute anywhere in the file."""
-    places = _changed(module).get(ast.unparse(target), ())
-    return function in places if isinstance(target, ast.Name) else bool(places)
+    """Tell whether what ``target`` names is changed in place: a variable in its function, an attribute anywhere in the file, whosever
+    it is there.
+    """
+    changed = _changed(module)
+    if isinstance(target, ast.Attribute):
+        return any(text.endswith(f".{target.attr}") for text in changed)
+    return function in changed.get(ast.unparse(target), ())
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -122,8 +136,8 @@ def _changed(module: SourceModule) -> Mapping[str, Collection[Function | None]]:
             case ast.AugAssign(target=target):
                 targets.append(target)
             case ast.Assign(targets=several) | ast.Delete(targets=several):
-                parts = [part for it in several for part in ast.walk(it)]
-                targets += (it for it in parts if isinstance(it, ast.Subscript))
+                parts = [part for each in several for part in ast.walk(each)]
+                targets += (part for part in parts if isinstance(part, ast.Subscript))
         for node in statement.walk():
             if isinstance(node, ast.Call):
                 targets += written_by(node)
@@ -131,10 +145,36 @@ def _changed(module: SourceModule) -> Mapping[str, Collection[Function | None]]:
                 targets.append(node.value)  # torch counts no change through it.
         for changed in targets:
             found[_whole(changed)].add(statement.function)
+    _follow_names(module, found)
     return found
 
 
+def _follow_names(module: SourceModule, changed: dict[str, set[Function | None]]) -> None:
+    """Add what has another name where that is changed: ``board = self.board; board[0] = 1``."""
+    named = [
+        (variable, _whole(value), statement.function)
+        for statement in module.statements
+        for target, value in _named_by(statement.node)
+        for variable in variables_assigned(target)
+    ]
+    for _ in range(_MOST_NAMES):
+        for variable, whole, function in named:
+            if function in changed.get(variable, ()):
+                changed[whole].add(function)
+
+
+def _named_by(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+    match node:
+        case ast.For(target=target, iter=ast.Call(args=values)):
+            yield from ((target, value) for value in values)
+        case ast.For(target=target, iter=value):
+            yield target, value
+        case ast.Assign() | ast.AnnAssign():
+            yield from ((target, value) for target, value in _assigned_by(node) if value)
+
+
 def _whole(node: ast.expr) -> str:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return ast.unparse(node)
+    """What ``node`` is a part of, or another shape of: ``self.board`` of ``self.board[0].reshape(-1)``."""
+    while isinstance(node, ast.Subscript) or worked_on(node) is not node:
+        node = node.value if isinstance(node, ast.Subscript) else worked_on(node)
+    return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""

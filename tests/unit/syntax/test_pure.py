@@ -4,8 +4,9 @@ from textwrap import dedent
 
 import pytest
 
+from rlprof.model.recording import Frame
 from rlprof.syntax.module import SourceModule, parse
-from rlprof.syntax.pure import Pure, pure_around
+from rlprof.syntax.pure import Pure, pure_around, pure_at
 
 HEAD = """\
 import copy, random
@@ -102,10 +103,21 @@ def test_the_shape_of_an_array_is_the_array():
         "rows = list(self.rows)\n    rows[0][0] = 1\n    return rows[0][0] + x",
         "rows = [row for row in self.rows]\n    rows[0][0] = 1\n    return sum(rows[0])",
         "return torch.get_rng_state()",
+        "torch.manual_seed(x)\n    return torch.arange(x)",
+        "return torch.binomial(x, x)",
+        "return round(x) + abs(x)",
+        "return max(x)",
+        "return np.random.Generator(x)",
+        "operator.setitem(x, 0, 1)\n    return x",
     ],
 )
 def test_what_does_more_than_compute_is_no_pure_function(body: str):
-    assert around(f"def work(self, x):  #\n    {body}\n") is None
+    text = (
+        f"import operator\ndef work(self, x):  #\n    {body}\n"
+        "def round(number):\n    return number * random.random()\nmax = random.choice\n"
+    )
+
+    assert around(text) is None
 
 
 @pytest.mark.parametrize(
@@ -147,6 +159,13 @@ def test_a_statement_is_pure_by_itself(line: str, inputs: list[str]):
         ("batch = torch.zeros(4, 84).to(self.device)", "pass"),
         ("state = torch.get_rng_state()", "pass"),
         ("out = self.net(data)", "pass"),
+        ("self.kept = data.mean(0)", "kept = self.kept; kept[0] = 1"),
+        (
+            "self.kept = np.repeat(data, 8)",
+            "kept = self.kept.reshape(8, 8); low = kept; low[0] = 1",
+        ),
+        ("self.kept = np.repeat(data, 8)", "other.kept[0] = 1"),
+        ("self.kept = np.repeat(data, 8)", "for row in self.kept: row[0] = 1"),
     ],
 )
 def test_a_statement_that_changes_something_or_whose_result_is_written_to_is_none(
@@ -157,6 +176,58 @@ def test_a_statement_that_changes_something_or_whose_result_is_written_to_is_non
     )
 
     assert around(text) is None
+
+
+def test_what_is_kept_by_itself_is_not_told():
+    text = """
+        def train(links):
+            table = None
+            for _ in range(SIDE):
+                if table is None:
+                    table = np.sort(links)  #
+    """
+
+    assert around(text) is None
+
+
+def test_in_the_frame_of_a_comprehension_nothing_is_told():
+    module = read("""
+        class Maze:
+            def near(self, goal):
+                return sum(abs(x - goal) for x in self.free)
+    """)
+    line = len(HEAD.splitlines()) + 4
+
+    def told(function: str) -> list[str]:
+        return [pure.function for pure in pure_at(module, Frame("maze.py", function, line))]
+
+    assert told("Maze.near")[:1] == ["Maze.near"]
+    assert told("near")[:1] == ["Maze.near"], "as Python before 3.11 has it"
+    for inner in ("Maze.near.<locals>.<genexpr>", "<listcomp>", "Maze.near.<locals>.<lambda>"):
+        assert told(inner) == []
+
+
+def test_calls_of_a_line_of_very_many_are_not_read():
+    calls = ", ".join(f"np.sin(x * {number})" for number in range(400))
+    module = read(f"def seen(x):\n    yield np.array([{calls}])\n")
+
+    assert pure_around(module, len(HEAD.splitlines()) + 2) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = data.mean(0); self.net(3)",
+        "yield other @ (seen - data.mean(0))",
+        "self.kept = np.repeat(data, 8).reshape(8, 8)\n        kept = self.kept; kept[0] = 1",
+        "return np.repeat(data, 8).reshape(8, 8)\nboard = A().learn([], [], [])\nboard[0] = 1",
+    ],
+)
+def test_a_call_is_not_told_where_the_line_may_do_more_or_its_result_is_written_to(text: str):
+    head = "class A:\n    def learn(self, data, seen, other):\n        self.turns = 1\n        "
+    module = read(head + text)
+
+    assert pure_around(module, len(HEAD.splitlines()) + 4) == []
 
 
 @pytest.mark.parametrize(
