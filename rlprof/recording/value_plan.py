@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.model.recording import Frame, SeenValue
 from rlprof.recording.hot_lines import FIRST_US, HotLines
@@ -14,7 +14,7 @@ from rlprof.recording.seen_inputs import SeenInputs
 from rlprof.recording.step_plan import StepPlan
 from rlprof.recording.tracked import ProcessWindow
 from rlprof.syntax.operands import MOST_OPERANDS, Operand, operands
-from rlprof.syntax.pure import Pure, pure_around
+from rlprof.syntax.pure import Pure, pure_at
 
 _MOST_COST: Final = 0.0007
 """CPU time of looks over that of the process: under a thousandth."""
@@ -36,6 +36,14 @@ _MOST_KEPT: Final = 8
 """Different descriptions of one name; what comes later takes the place of the last."""
 
 
+class _Place(NamedTuple):
+    """A pure function, or a statement with such work, by the frames that are in it."""
+
+    file: str
+    function: str
+    lines: range
+
+
 class ValuePlan:
     def __init__(self, lines: HotLines, steps: StepPlan | None = None) -> None:
         """``steps``: which calls to have counted; None for none."""
@@ -50,12 +58,14 @@ class ValuePlan:
         """How often they were the ``same`` as at the look before, and how often ``other``, by line and text."""
         self._changing: set[tuple[str, str, str]] = set()
         """Operands that were not the same at some line, by file, function and text."""
+        self._untold: set[tuple[str, str, str]] = set()
+        """Operands of which agents cannot tell the contents."""
         self._inputs: dict[tuple[str, str], SeenInputs] = {}
         """Those of pure functions, by file and qualified name."""
-        self._entered: Counter[tuple[str, str] | Frame] = Counter()
-        """Windows in which a process was at some times in a function, or at a line, and at others not: of those where something is
-        compared.
-        """
+        self._places: dict[Frame, dict[str, _Place]] = {}
+        """Where pure work was looked at: its function as ``entered``, its statement as ``reached``."""
+        self._partly: dict[_Place, Counter[int]] = {}
+        """Windows in which a process was there at some times and at others not, by process."""
 
     def follow(
         self, process: int, mailbox: MailboxReader, window: ProcessWindow, now_us: int
@@ -65,7 +75,7 @@ class ValuePlan:
             self._keep(process, told, now_us)
             self._next_look_us[told.frame] = self._again(told) * self._lines.spent_us(told.frame)
         ways = self._lines.add(process, window.eye)
-        self._note_calls(ways)
+        self._note_calls(process, ways)
         if self._steps is not None:
             self._steps.heard(process, mailbox.looks.take_counted(), now_us)
             self._steps.counted(process, window.counts)
@@ -88,14 +98,15 @@ class ValuePlan:
     def _seen_at(self, key: tuple[str, str, int, str]) -> Iterator[SeenValue]:
         *earlier, last = self._seen[key]
         yield from earlier
-        counts = dict(self._compared.get(Frame(*key[:3]), {}).get(key[3], {}))
-        if counts:
-            counts["entered"] = self._entered[key[:2]]
-            counts["reached"] = self._entered[Frame(*key[:3])]
-            called = self._pure_function(Frame(*key[:3]))
-            inputs = self._inputs.get((key[0], called.function)) if called else None
-            if inputs is not None:
-                counts |= {"calls": inputs.calls, "once": inputs.once}
+        frame = Frame(*key[:3])
+        counts = dict(self._compared.get(frame, {}).get(key[3], {}))
+        called = self._pure_function(frame) if counts else None
+        inputs = self._inputs.get((frame.file, called.function)) if called else None
+        if called and inputs is not None and not self._is_untold(frame, called):
+            counts |= {"calls": inputs.calls, "once": inputs.once}
+        for field, place in self._places.get(frame, {}).items():
+            # Not all together: each of three workers may be in one long call.
+            counts[field] = max(self._partly[place].values(), default=0)
         yield last._replace(
             fields={**last.fields, **{name: str(count) for name, count in counts.items()}}
         )
@@ -106,7 +117,9 @@ class ValuePlan:
 
     def _due(self, present: Iterable[Frame]) -> list[tuple[Frame, Sequence[Operand]]]:
         spent_us, next_us = self._lines.spent_us, self._next_look_us
-        due = [it for it in present if self._lines.is_hot(it, next_us.get(it, FIRST_US))]
+        due = [
+            frame for frame in present if self._lines.is_hot(frame, next_us.get(frame, FIRST_US))
+        ]
         asked = [
             (frame, names)
             for frame in due
@@ -114,11 +127,11 @@ class ValuePlan:
         ]
         # Lines that nobody has looked at yet come first, then those that may compute the same each time.
         asked.sort(
-            key=lambda it: (
-                it[0] in next_us,
-                not any(map(is_to_compare, it[1])),
-                -spent_us(it[0]),
-                it[0],
+            key=lambda look: (
+                look[0] in next_us,
+                not any(map(is_to_compare, look[1])),
+                -spent_us(look[0]),
+                look[0],
             )
         )
         return asked
@@ -127,57 +140,81 @@ class ValuePlan:
         module = self._lines.module(frame)
         found: Sequence[Operand] = operands(module, frame.line) if module else ()
         inputs = self._inputs_to_compare(frame)
-        found = [*to_compare(inputs), *(it for it in found if it not in inputs)][:MOST_OPERANDS]
-        keyed = [it for it in found if any(step.startswith("s") for step in it.steps[1:])]
+        others = (operand for operand in found if operand not in inputs)
+        found = [*to_compare(inputs), *others][:MOST_OPERANDS]
+        keyed = [
+            operand for operand in found if any(step.startswith("s") for step in operand.steps[1:])
+        ]
         if not keyed:
             return found
         # A key may be a secret: what is hidden in the source is not asked for.
         hidden = self._lines.module_without_secrets(frame)
-        told = {it.text for it in operands(hidden, frame.line)} if hidden else set()
-        return [it for it in found if it not in keyed or it.text in told]
+        told = {operand.text for operand in operands(hidden, frame.line)} if hidden else set()
+        return [operand for operand in found if operand not in keyed or operand.text in told]
 
     def _again(self, told: LookTold) -> float:
         """Times the time of a line now, from which on it is looked at again."""
-        if not any("print" in it for it in told.values.values()):
+        if not any("print" in described for described in told.values.values()):
             return _AGAIN
         called = self._pure_function(told.frame)
         return _COUNTED_AGAIN if called and self._changes(told.frame, called) else _COMPARED_AGAIN
 
     def _changes(self, frame: Frame, pure: Pure) -> bool:
         """Tell whether an input was not the same at some look."""
-        return any((*frame[:2], it.text) in self._changing for it in pure.inputs)
+        return any((*frame[:2], operand.text) in self._changing for operand in pure.inputs)
+
+    def _is_untold(self, frame: Frame, pure: Pure) -> bool:
+        """Tell whether nobody can tell if it has the inputs of another time: one of them was not to be compared at some look."""
+        return any((*frame[:2], operand.text) in self._untold for operand in pure.inputs)
 
     def _inputs_to_compare(self, frame: Frame) -> Sequence[Operand]:
         """Return what pure work at ``frame`` depends on: of what may be the same each time, else of a function that may be called with the same
         again.
         """
-        module = self._lines.module(frame)
-        for pure in pure_around(module, frame.line) if module else ():
-            if not self._changes(frame, pure):
+        for pure in self._pure(frame):
+            if not self._changes(frame, pure) and not self._is_untold(frame, pure):
                 return pure.inputs
         called = self._pure_function(frame)
-        seen = self._inputs.get((frame.file, called.function)) if called else None
-        return () if called is None or (seen and seen.are_all_new) else called.inputs
+        if called is None or self._is_untold(frame, called):
+            return ()
+        seen = self._inputs.get((frame.file, called.function))
+        return () if seen and seen.are_all_new else called.inputs
+
+    def _pure(self, frame: Frame) -> Sequence[Pure]:
+        module = self._lines.module(frame)
+        return pure_at(module, frame) if module else ()
 
     def _pure_function(self, frame: Frame) -> Pure | None:
         """The one that ``frame`` is in, if its arguments can be told anywhere in it."""
-        module = self._lines.module(frame)
-        found = pure_around(module, frame.line) if module else ()
-        return next((it for it in found if it.keeps_arguments), None)
+        return next((pure for pure in self._pure(frame) if pure.keeps_arguments), None)
 
     def _note_inputs(self, process: int, told: LookTold) -> None:
         called = self._pure_function(told.frame)
         if called is None:
             return
-        prints = [told.values.get(it.text, {}).get("print") for it in called.inputs]
-        if prints and None not in prints:
+        prints = [told.values.get(operand.text, {}).get("print") for operand in called.inputs]
+        # An empty one is of what cannot be compared.
+        if prints and all(prints):
             seen = self._inputs.setdefault((told.frame.file, called.function), SeenInputs())
             seen.add(process, tuple(prints))
 
+    def _note_places(self, frame: Frame) -> None:
+        """From now on count the calls of pure work that was looked at."""
+        if frame in self._places:
+            return
+        places: dict[str, _Place] = {}
+        for pure in self._pure(frame):
+            field = "entered" if pure.function else "reached"
+            places.setdefault(field, _Place(frame.file, frame.function, pure.lines))
+        self._places[frame] = places
+        for place in places.values():
+            self._partly.setdefault(place, Counter())
+
     def _keep(self, process: int, told: LookTold, now_us: int) -> None:
+        self._note_places(told.frame)
         self._note_inputs(process, told)
         for text, described in told.values.items():
-            fields = {name: it for name, it in described.items() if name != "print"}
+            fields = {name: value for name, value in described.items() if name != "print"}
             if "print" in described:
                 self._compare(process, told.frame, text, described["print"])
             seen = self._seen.setdefault((*told.frame, text), [])
@@ -187,20 +224,31 @@ class ValuePlan:
             value = SeenValue(process, *told.frame, text, now_us, now_us, 1, fields)
             seen[_MOST_KEPT - 1 :] = [value]
 
-    def _note_calls(self, ways: Collection[Sequence[Frame]]) -> None:
+    def _note_calls(self, process: int, ways: Collection[Sequence[Frame]]) -> None:
         """A call that lasts for windows is met in each stack of them."""
-        functions = {(frame.file, frame.function) for frame in self._compared}
-        met: Counter[tuple[str, str] | Frame] = Counter()
-        for way in ways:
-            met.update(functions.intersection((frame.file, frame.function) for frame in way))
-            met.update(self._compared.keys() & set(way))
-        self._entered.update(place for place, stacks in met.items() if stacks < len(ways))
+        known: dict[tuple[str, str], list[_Place]] = {}
+        for place in self._partly:
+            known.setdefault((place.file, place.function), []).append(place)
+        met: Counter[_Place] = Counter()
+        for way in ways if known else ():
+            met.update(
+                {
+                    place
+                    for frame in way
+                    for place in known.get((frame.file, frame.function), ())
+                    if frame.line in place.lines
+                }
+            )
+        for place, stacks in met.items():
+            self._partly[place][process] += stacks < len(ways)
 
     def _compare(self, process: int, frame: Frame, text: str, now: str) -> None:
         before = self._prints.get((process, frame, text))
         self._prints[process, frame, text] = now
         counts = self._compared.setdefault(frame, {}).setdefault(text, {"same": 0, "other": 0})
-        if now and before is None:
+        if not now:
+            self._untold.add((*frame[:2], text))
+        elif before is None:
             return
         if now and before == now:
             counts["same"] += 1
