@@ -205,7 +205,7 @@ class RunBuilder:
         self._sync_sites += sites
         return self
 
-    def sees(self, line: str, **operands: str | Sequence[str]) -> RunBuilder:
+    def sees(self, line: str, /, **operands: str | Sequence[str]) -> RunBuilder:
         """Looks at the values of a line, by operand with ``__`` for a dot: fields as ``name=value``, parted by
         spaces, or several of these, one for each look.
         """

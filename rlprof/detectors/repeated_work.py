@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,8 +14,9 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.source.values import Value, Values
+from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.origin import installed_package
-from rlprof.syntax.pure import Pure, pure_around
+from rlprof.syntax.pure import Pure, only_computes_at, pure_at
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
@@ -27,7 +29,7 @@ OF_A_PART: Final = Range(0.3, 1.0)
 """The same of a line that does more."""
 
 AROUND: Final = Range(0.0, 0.5)
-"""The same of what the line that calls it does itself: much of it is the call."""
+"""The same of a line that does nothing but call it."""
 
 LOOKS: Final = 3
 """Comparisons of each input."""
@@ -36,13 +38,16 @@ LOOKS_AT_NUMBERS: Final = 5
 """The same of a variable that is a number, a truth value or a text: one of few values is the same now and then by chance."""
 
 ENTERED: Final = 3
-"""Windows of the recording in which it was entered or left: one long call has two."""
+"""Windows of the recording in which one process entered or left it: one long call has two."""
 
 CALLS: Final = 8
 """Looks at a function's inputs, from which on those that came again are counted."""
 
 LEAST_AGAIN: Final = 0.3
 """Part of the calls with inputs that were given before, from which on results are worth keeping."""
+
+MOST_IN_A_KEY: Final = 1_000
+"""Numbers of an input, from which on to look its result up may take longer than to compute it: ``tobytes`` of 10 000 takes 20 µs, their mean 8."""
 
 LARGER: Final = 20
 """Numbers that the part which is the same works on, for each of the others on its line."""
@@ -56,6 +61,10 @@ _KEEP_EACH: Final = (
     "Where the inputs are few, compute all results once, before the loop."
 )
 _SHOWN: Final = 4
+_LONGEST_TITLE: Final = 59
+_OF_A_CALL: Final = (ast.Call, ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.Starred, ast.keyword, ast.expr_context)  # fmt: skip
+_COMPUTING: Final = frozenset(("", "numpy", "scipy", "torch"))
+"""Packages whose functions pure work may pass through, besides those of Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +76,10 @@ class _Work:
     """By how they are written."""
     enclosing: str
     """The function that it is in."""
+    windows: int
+    """Those of the recording in which one process entered or left it."""
     again: tuple[int, int] | None = None
     """Calls that had inputs of another one, and calls that were looked at; None where the inputs are the same each time."""
-
-    @property
-    def is_called_again(self) -> bool:
-        """True if it was seen to begin or to end often enough; what has no inputs is not looked at."""
-        field = "entered" if self.pure.function else "reached"
-        seen = [value.windows(field) for value in self.inputs.values()]
-        return not seen or max(seen) >= ENTERED
 
 
 @dataclass
@@ -91,26 +95,20 @@ def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     search = _Search(profile)
     for repeated in search.found():
-        time = calls_time(
-            profile.steady, ((it, search.place(it, repeated.work)) for it in repeated.nodes)
-        )
+        calls = ((node, search.place(node, repeated.work)) for node in repeated.nodes)
+        time = calls_time(profile.steady, calls)
         if whole and time.total_us >= MIN_SHARE * whole:
             yield _finding(profile, search.lines, repeated, time)
 
 
 def _finding(profile: Profile, lines: UserLines, repeated: _Repeated, time: LineTime) -> Finding:
-    tree, whole, pure = profile.steady, profile.critical.wall_us, repeated.work.pure
-    callers = {tree.nodes[it].parent for it in repeated.nodes if pure.function} - {NO_PARENT}
-    again = repeated.work.again
-    savings = (
-        Saving(time.nodes, _removable(repeated.work)),
-        Saving(frozenset(callers if not again else ()), AROUND),
-    )
+    whole, pure, again = profile.critical.wall_us, repeated.work.pure, repeated.work.again
+    callers = frozenset(() if again else _callers(lines, repeated))
+    savings = (Saving(time.nodes, _removable(repeated.work)), Saving(callers, AROUND))
     told = [f"{text} ({value.in_words()})" for text, value in repeated.inputs.items()]
-    how = "for inputs that it had before" if again else "again and again"
     return Finding(
-        title=f"{_what(repeated.work, time)} is computed {how} ({short_place(time.heaviest)})",
-        savings=tuple(it for it in savings if it.nodes),
+        title=_title(repeated.work, time),
+        savings=tuple(saving for saving in savings if saving.nodes),
         locations=lines.shown_locations(time.weights, whole),
         evidence=(
             f"{percent(time.total_us / whole)} of the steady time is spent {'on the line' if pure.is_part else 'in it'}"
@@ -120,6 +118,28 @@ def _finding(profile: Profile, lines: UserLines, repeated: _Repeated, time: Line
         ),
         fix=_KEEP_EACH if again else _KEEP,
         confidence=Confidence.BOUNDED if pure.is_part else Confidence.MEASURED,
+    )
+
+
+def _callers(lines: UserLines, repeated: _Repeated) -> Iterator[int]:
+    """Yield the callers of a function that do nothing else on their line: what they take themselves is the call."""
+    name = last_name(repeated.work.pure.function)
+    for node in repeated.nodes if name else ():
+        caller = lines.tree.nodes[node].parent
+        if caller != NO_PARENT and lines.owner(caller) == caller:
+            statements = lines.statements(lines.tree.frame(caller))
+            if len(statements) == 1 and _only_calls(statements[0], name):
+                yield caller
+
+
+def _only_calls(statement: Statement, name: str) -> bool:
+    nodes = list(statement.walk())
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return (
+        isinstance(statement.node, ast.Assign | ast.AnnAssign | ast.Return | ast.Expr)
+        and all(isinstance(node, _OF_A_CALL) for node in nodes)
+        and len(calls) == 1
+        and called_name(calls[0]) == name
     )
 
 
@@ -135,18 +155,24 @@ def _inputs_in_words(told: Sequence[str], again: tuple[int, int] | None) -> str:
 
 def _removable(work: _Work) -> Range:
     if work.again is None:
-        return OF_A_PART if work.pure.is_part else REMOVABLE
+        # Windows tell of half as many calls, the first of which stays.
+        least = 1 - 1 / ((work.windows + 1) // 2)
+        whole = OF_A_PART if work.pure.is_part else REMOVABLE
+        return Range(min(whole.low, least), whole.high)
     part = Range.of_share(work.again[0] / work.again[1], work.again[1])
+    is_key = all(map(_is_a_key, filter(_is_new_at_times, work.inputs.values())))
     # Calls that nobody looked at may have had the same inputs, too.
-    return Range(REMOVABLE.low * part.low, REMOVABLE.high)
+    return Range(REMOVABLE.low * part.low if is_key else 0.0, REMOVABLE.high)
 
 
-def _what(work: _Work, time: LineTime) -> str:
-    if work.pure.function:
-        return last_name(work.pure.function)
-    return (
-        f"part of a line of {last_name(time.heaviest.function)}" if work.pure.is_part else "a value"
-    )
+def _title(work: _Work, time: LineTime) -> str:
+    """The longest that fits."""
+    how = "again for old inputs" if work.again else "again and again"
+    other = "part of a line" if work.pure.is_part else "a value"
+    names = [name for name in (last_name(work.pure.function), other) if name]
+    places = (f" ({short_place(time.heaviest)})", "")
+    titles = [f"{name} is computed {how}{place}" for place in places for name in names]
+    return next((title for title in titles if len(title) <= _LONGEST_TITLE), titles[-1])
 
 
 class _Search:
@@ -162,58 +188,134 @@ class _Search:
         """Each with the nodes of its calls, none of them below another one's."""
         found: dict[tuple[str, str, bool], _Repeated] = {}
         inside: set[int] = set()
+        refused: set[tuple[str, str, bool]] = set()
         for node in self._tree.hot_nodes() if self._values else ():
             if self._tree.nodes[node].parent in inside:
                 inside.add(node)
                 continue
             frame = self._tree.frame(node)
             work = self._work(frame) if self.lines.is_yours(frame) else None
-            if work is not None and self.lines.is_repeated(node):
-                inside.add(node)
-                key = (frame.file, work.pure.function or f"in {work.enclosing}", work.pure.is_part)
-                group = found.setdefault(key, _Repeated(work))
-                group.nodes.add(node)
-                group.inputs |= work.inputs
-        return found.values()
+            if work is None or not self.lines.is_repeated(node):
+                continue
+            key = (frame.file, work.pure.function or f"in {work.enclosing}", work.pure.is_part)
+            if self._does_more(node, work.pure):
+                refused.add(key)
+                continue
+            inside.add(node)
+            group = found.setdefault(key, _Repeated(work))
+            group.nodes.add(node)
+            group.inputs |= work.inputs
+        return [group for key, group in found.items() if key not in refused]
 
     def place(self, node: int, work: _Work) -> Line:
         """Where a function is called, if that is a line of the user's; else where the work is."""
         caller = self.lines.owner(self._tree.nodes[node].parent)
         return self.lines.line(caller if work.pure.function and caller != NO_PARENT else node)
 
+    def _does_more(self, node: int, pure: Pure) -> bool:
+        """Tell whether something was seen to be called that was not read: a method that a class of another file has in place of the one
+        that was.
+        """
+        own = self._tree.frame(node)
+        module = self.lines.module(own.file)
+        for below in self._tree.subtree(node):
+            frame = self._tree.frame(below)
+            is_own = frame.file == own.file and (
+                frame.line in pure.lines
+                or (module is not None and only_computes_at(module, frame.line))
+            )
+            if self.lines.owner(below) == below and not is_own:
+                return True
+            if installed_package(frame.file) not in _COMPUTING:
+                return True
+        return False
+
     def _work(self, frame: Frame) -> _Work | None:
         if frame not in self._known:
             module = self.lines.module(frame.file) if self._values.has(frame.file) else None
-            around = pure_around(module, frame.line) if module else ()
-            read = (self._read(frame, pure) for pure in around)
-            called = (self._read_calls(frame, pure) for pure in around)
-            self._known[frame] = next((it for it in (*read, *called) if it is not None), None)
+            around = [
+                (pure, inputs)
+                for pure in (pure_at(module, frame) if module else ())
+                if (inputs := self._inputs(frame, pure)) is not None
+            ]
+            read = (self._read(frame, pure, inputs) for pure, inputs in around)
+            called = (self._read_calls(frame, pure, inputs) for pure, inputs in around)
+            works = (work for work in (*read, *called) if work is not None)
+            self._known[frame] = next((work for work in works if work.windows >= ENTERED), None)
         return self._known[frame]
 
-    def _read(self, frame: Frame, pure: Pure) -> _Work | None:
+    def _inputs(self, frame: Frame, pure: Pure) -> Mapping[str, Value] | None:
+        """What pure work was seen to depend on; None where one input was not, or a method may be another one than was read."""
+        known = self._values.between(frame.file, pure.lines, frame.function)
+        inputs = {
+            operand.text: value for operand in pure.inputs if (value := known.get(operand.text))
+        }
+        is_known = len(inputs) == len(pure.inputs) and not self._is_overridden(frame, pure)
+        return inputs if is_known else None
+
+    def _is_overridden(self, frame: Frame, pure: Pure) -> bool:
+        """Tell whether methods of its object are called, and that is of a class in another file which has methods of these names, too."""
+        own = self._values.within(frame.file, frame.function).get("self")
+        module = self.lines.module(frame.file)
+        if own is None or module is None or own.file in ("", frame.file):
+            return False
+        derived = self.lines.module(own.file)
+        called = {
+            node.func.attr
+            for statement in module.statements
+            if statement.first_line in pure.lines
+            for node in statement.walk()
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        methods = _methods(module)
+        if methods.isdisjoint(called):
+            return False
+        # Any of them: one that is called may call further ones.
+        return derived is None or not methods.isdisjoint(_methods(derived))
+
+    def _windows(self, frame: Frame, pure: Pure) -> int:
+        field = "entered" if pure.function else "reached"
+        known = self._values.between(frame.file, pure.lines, frame.function)
+        return max((value.windows(field) for value in known.values()), default=0)
+
+    def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> _Work | None:
         """The work, if its inputs were compared often enough and never changed."""
-        known = self._values.between(frame.file, pure.lines)
-        inputs = {it.text: value for it in pure.inputs if (value := known.get(it.text))}
-        is_same = len(inputs) == len(pure.inputs) and all(
+        is_same = all(
             value.unchanged_looks >= _fewest_looks(text, value)
             and not self._values.changes(frame.file, frame.function, text)
             for text, value in inputs.items()
         )
-        if not is_same or (pure.is_part and not _is_most(inputs, known)):
+        around = self._values.between(frame.file, pure.lines)
+        if not is_same or (pure.is_part and not _is_most(inputs, around)):
             return None
-        work = _Work(pure, inputs, frame.function)
-        return work if work.is_called_again else None
+        return _Work(pure, inputs, frame.function, self._windows(frame, pure))
 
-    def _read_calls(self, frame: Frame, pure: Pure) -> _Work | None:
-        """A function that was called with inputs that it had before."""
-        known = self._values.between(frame.file, pure.lines)
-        inputs = {it.text: value for it in pure.inputs if (value := known.get(it.text))}
-        if not pure.keeps_arguments or len(inputs) < len(pure.inputs):
-            return None
-        again, calls = max((it.calls_again for it in inputs.values()), default=(0, 0))
-        work = _Work(pure, inputs, frame.function, (again, calls))
+    def _read_calls(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> _Work | None:
+        """A function that was called with inputs that it had before, if they are short enough to look its result up by them."""
+        again, calls = max((value.calls_again for value in inputs.values()), default=(0, 0))
         is_again = calls >= CALLS and again >= LEAST_AGAIN * calls
-        return work if is_again and work.is_called_again else None
+        if not pure.keeps_arguments or not is_again:
+            return None
+        if any(value.leaves > MOST_IN_A_KEY for value in filter(_is_new_at_times, inputs.values())):
+            return None
+        return _Work(pure, inputs, frame.function, self._windows(frame, pure), (again, calls))
+
+
+def _methods(module: SourceModule) -> set[str]:
+    return {
+        function.node.name
+        for function in module.functions
+        if function.class_name and not function.node.name.startswith("__")
+    }
+
+
+def _is_new_at_times(value: Value) -> bool:
+    return not value.unchanged_looks
+
+
+def _is_a_key(value: Value) -> bool:
+    """Tell whether a result can be looked up by it as it is, or by the bytes of an array; a container has to be made into a tuple first."""
+    return value.is_plain or value.is_array or (value.type == "tuple" and not value.holds_objects)
 
 
 def _fewest_looks(text: str, value: Value) -> int:
@@ -231,8 +333,8 @@ def _is_most(inputs: Mapping[str, Value], known: Mapping[str, Value]) -> bool:
         ):
             continue  # The calls on the line were read.
         size = value.numbers or value.length
-        if size is None:
-            return False  # A network, an environment, a function of the user's: anything may take its time there.
+        if size is None or value.holds_objects or not value.is_on_cpu:
+            return False  # A network, a function of the user's, a wait for the GPU: anything may take its time there.
         own, other = (own + size, other) if text in inputs else (own, other + size)
     return own >= LARGER * other
 

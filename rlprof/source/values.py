@@ -170,6 +170,19 @@ class Value:
         return self.length if self.items.startswith(_NUMBERS) else None
 
     @property
+    def leaves(self) -> int:
+        """Numbers, texts or objects in it, where all that it holds is like the first."""
+        if (numbers := self.numbers) is not None:
+            return numbers
+        first = _size(_without(self.fields, "first."))
+        return (self.length or 0) * (1 if first is None else first)
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """False for a tensor on another device, or a container of such: to read it may be a wait for it."""
+        return all(self.fields.get(name, "cpu") == "cpu" for name in ("device", "first.device"))
+
+    @property
     def is_one_row(self) -> bool:
         """True if it is an array without a batch dimension, or with a batch of one; or a list of numbers."""
         shape = self.shape
@@ -240,12 +253,14 @@ class Values:
         """Return what is known of the operands of a statement, by their text."""
         return self.between(file, range(statement.first_line, statement.last_line + 1))
 
-    def between(self, file: str, lines: range) -> Mapping[str, Value]:
-        """The same of all statements on ``lines``."""
+    def between(self, file: str, lines: range, function: str = "") -> Mapping[str, Value]:
+        """The same of all statements on ``lines``, as frames of ``function`` have them: those of comprehensions have variables of their own."""
         found: dict[str, list[SeenValue]] = {}
         for line in lines:
             for operand, seen in self._at.get((file, line), {}).items():
-                found.setdefault(operand, []).extend(seen)
+                own = [look for look in seen if not function or look.function == function]
+                if own:
+                    found.setdefault(operand, []).extend(own)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 
     def within(self, file: str, function: str) -> Mapping[str, Value]:
@@ -307,6 +322,15 @@ def _are_of(class_name: str, file: str, looks: Sequence[SeenValue]) -> bool:
 
 def _time(seen: SeenValue) -> int:
     return seen.last_us
+
+
+def _without(fields: Mapping[str, str], prefix: str) -> Mapping[str, str]:
+    """Return the fields that have the prefix, without it."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in fields.items()
+        if name.startswith(prefix)
+    }
 
 
 def _shape(fields: Mapping[str, str], prefix: str = "") -> tuple[int, ...] | None:

@@ -2,10 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.repeated_work import AROUND, DETECTOR, MIN_SHARE, OF_A_PART, REMOVABLE
+from rlprof.detectors.repeated_work import (
+    AROUND,
+    DETECTOR,
+    MIN_SHARE,
+    MOST_IN_A_KEY,
+    OF_A_PART,
+    REMOVABLE,
+)
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import Script, detect, lines_of
+from tests.profile_factory import SITE, Script, detect, lines_of
 
 MAZE = Script(
     "maze.py",
@@ -69,7 +76,25 @@ def test_names_the_call_of_a_function_whose_inputs_never_change():
         "the same at each look: self.heights (array of 64 × 64 float64), self.scale (float)",
         "it calls nothing that does more than compute",
     )
-    assert [it.removable for it in finding.savings] == [REMOVABLE, AROUND]
+    assert [saving.removable for saving in finding.savings] == [REMOVABLE]
+
+
+def test_a_line_that_does_nothing_but_call_it_is_priced_with_it():
+    text = MAZE.text.replace("self.features(), mask)", "near, mask)")
+    near = "        near = self.features()\n        return self.policy"
+    script = Script(MAZE.file, text.replace("        return self.policy", near))
+    above = (script.at("agent.act(world", "train"), script.at("near = self", "Agent.act"))
+
+    (finding,) = detect(DETECTOR, a_training(3.0, SAME, *above), script)
+
+    assert [saving.removable for saving in finding.savings] == [REMOVABLE, AROUND]
+
+
+def test_few_windows_tell_of_few_calls():
+    (finding,) = found(a_training(compared="same=5 other=0 entered=3 reached=3"))
+
+    assert finding.savings[0].removable.low == 0.5
+    assert finding.savings[0].removable.high == REMOVABLE.high
 
 
 def test_names_a_statement_in_a_function_that_does_more():
@@ -83,7 +108,16 @@ def test_names_a_statement_in_a_function_that_does_more():
     assert finding.title == f"a value is computed again and again (maze.py:{mask})"
 
 
-@pytest.mark.parametrize(("seen", "is_told"), [("shape=16", True), ("shape=4096,16", False)])
+@pytest.mark.parametrize(
+    ("seen", "is_told"),
+    [
+        ("type=numpy.ndarray shape=16 dtype=f8", True),
+        ("type=numpy.ndarray shape=4096,16 dtype=f8", False),
+        ("type=torch.Tensor shape=16 dtype=torch.float32 device=cpu", True),
+        ("type=torch.Tensor shape=16 dtype=torch.float32 device=cuda", False),
+        ("type=list length=3 first.type=torch.Tensor first.shape=4096", False),
+    ],
+)
 def test_names_a_line_of_which_a_large_part_is_the_same(seen: str, is_told: bool):
     text = MAZE.text + (
         "class Scaled:\n    def of(self, seen):\n        return (seen - self.data.mean(0)) / 2\n"
@@ -94,10 +128,11 @@ def test_names_a_line_of_which_a_large_part_is_the_same(seen: str, is_told: bool
     run = a_run(steady_s=10.0).process("main", steps=1000)
     run.spends(2.0, script.at("Scaled().of", "<module>"), place).spends(8.0, TRAIN, CALL)
     run.sees(place, self__data=looks("type=numpy.ndarray shape=5000,16 dtype=f8", SAME))
-    run.sees(place, seen=looks(f"type=numpy.ndarray {seen} dtype=f8", OTHER))
+    run.sees(place, seen=looks(seen, OTHER))
 
     found = detect(DETECTOR, run, script)
-    assert [it.savings[0].removable for it in found] == [OF_A_PART] * is_told
+    assert [finding.savings[0].removable for finding in found] == [OF_A_PART] * is_told
+    assert all(finding.title.startswith("part of a line is computed") for finding in found)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +149,103 @@ def test_names_a_line_of_which_a_large_part_is_the_same(seen: str, is_told: bool
 )
 def test_is_silent(run: RunBuilder):
     assert found(run) == []
+
+
+def test_a_generator_within_one_long_call_is_not_many_calls():
+    run = a_training(compared=ONE_CALL)
+    inner = STEEP.replace("Agent.features", "Agent.features.<locals>.<genexpr>")
+    run.spends(1.0, TRAIN, CALL, STEEP, inner)
+    run.sees(inner, self__heights=looks(HEIGHTS, SAME), self__scale=looks("type=float", SAME))
+
+    assert found(run) == []
+
+
+TABLE = Script(
+    "tables.py",
+    """
+    import numpy as np
+
+    def build():
+        total = 0
+        for n in range(10_000):
+            total += n * n
+        return total
+
+    def train(env):
+        for t in range(1000):
+            table = build()
+            env.step(t, table)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("windows", "is_told"), [("entered=9 reached=9", True), ("entered=2 reached=2", False)]
+)
+def test_work_on_constants_has_to_begin_and_end_too(windows: str, is_told: bool):
+    adds, step = TABLE.at("total += n", "build"), TABLE.at("env.step", "train")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(3.0, TABLE.at("table = build", "train"), adds).spends(7.0, step)
+    run.sees(adds, n=looks("type=int", windows)).sees(step, t="type=int")
+
+    told = detect(DETECTOR, run, TABLE)
+    assert len(told) == is_told
+    assert all(finding.evidence[1] == "it works on constants alone" for finding in told)
+
+
+BASE = Script(
+    "base.py",
+    """
+    class Task:
+        def value(self):
+            return self.scale * self.reward()
+
+        def reward(self):
+            return sum(range(1000))
+
+    def train(task):
+        for _ in range(1000):
+            task.value()
+    """,
+)
+VALUE = BASE.at("return self.scale", "Task.value")
+MINE = Script("mine.py", "class Mine(Task):\n    def reward(self):\n        return ask()\n")
+
+
+@pytest.mark.parametrize(
+    ("below", "seen", "is_told"),
+    [
+        (BASE.at("return sum", "Task.reward"), "type=base.Task file=base.py", True),
+        (BASE.at("return sum", "Task.reward"), "type=mine.Mine file=mine.py", False),
+        (BASE.at("return sum", "Task.reward"), "type=far.Mine file=far.py", False),
+        (MINE.at("return ask", "Mine.reward"), "type=base.Task", False),
+        (f"{SITE}/tasks/far.py:3 Far.reward", "type=base.Task", False),
+        (f"{SITE}/numpy/core/fromnumeric.py:3 sum", "type=base.Task", True),
+    ],
+)
+def test_a_method_of_a_class_in_another_file_was_not_read(below: str, seen: str, is_told: bool):
+    train = BASE.at("task.value()", "train")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, train, VALUE, below).spends(4.0, train)
+    run.sees(VALUE, self__scale=looks("type=float", SAME), self=seen)
+
+    told = detect(DETECTOR, run, BASE, MINE)
+    assert len(told) == is_told
+
+
+@pytest.mark.parametrize("file", ["maze.py", "the_agent_with_the_long_name_of_its_own.py"])
+@pytest.mark.parametrize("name", ["features", "features_of_all_that_is_to_be_seen_from_here"])
+def test_titles_are_short(name: str, file: str):
+    script = Script(file, MAZE.text.replace("features", name))
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    steep = script.at("steep = np", f"Agent.{name}")
+    run.spends(3.0, script.at("agent.act(w", "train"), script.at("return self.p", "act"), steep)
+    run.sees(steep, self__heights=looks(HEIGHTS, SAME), self__scale=looks("type=float", SAME))
+
+    (finding,) = detect(DETECTOR, run, script)
+
+    assert len(finding.title) < 60
+    assert (name in finding.title) == (name == "features")
 
 
 SEARCH = Script(
@@ -158,7 +290,7 @@ def test_a_function_is_told_that_is_called_with_inputs_that_it_had_before():
     (finding,) = detect(DETECTOR, a_search(calls=20, once=6), SEARCH)
 
     place = f"search.py:{SEARCH.line('maze.left')}"
-    assert finding.title == f"far is computed for inputs that it had before ({place})"
+    assert finding.title == f"far is computed again for old inputs ({place})"
     assert finding.evidence[1].startswith(
         "14 of 20 calls that were looked at had the inputs of another one: here (tuple of 2"
     )
@@ -173,3 +305,24 @@ def test_a_function_is_told_that_is_called_with_inputs_that_it_had_before():
 )
 def test_silent_for_calls_that_are(calls: int, once: int):
     assert detect(DETECTOR, a_search(calls, once), SEARCH) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_told", "is_bounded"),
+    [
+        ("type=tuple length=2 first.type=int", True, True),
+        ("type=numpy.ndarray shape=8,8 dtype=f8", True, True),
+        ("type=list length=8 first.type=list first.length=8", True, False),
+        ("type=dict length=100 first.type=float", True, False),
+        (f"type=numpy.ndarray shape={MOST_IN_A_KEY + 1} dtype=f8", False, False),
+        ("type=list length=84 first.type=list first.length=84", False, False),
+    ],
+)
+def test_a_result_is_looked_up_by_short_inputs(seen: str, is_told: bool, is_bounded: bool):
+    run = a_search(calls=20, once=6)
+    run.sees(FAR, here=looks(seen, "same=2 other=7 entered=9 reached=9 calls=20 once=6"))
+
+    told = detect(DETECTOR, run, SEARCH)
+
+    assert len(told) == is_told
+    assert [finding.savings[0].removable.low > 0 for finding in told] == [is_bounded] * is_told
