@@ -4,6 +4,7 @@ import gc
 import sys
 import weakref
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from types import FrameType, SimpleNamespace
 from typing import Any, ClassVar
@@ -14,8 +15,9 @@ import torch
 
 from rlprof.agent.inject.rlprof_agent import optimized
 from rlprof.agent.inject.rlprof_agent.counted.calls import counting
+from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.plain_reads import LINE, PART
-from rlprof.agent.inject.rlprof_agent.value_looks import look, may_look
+from rlprof.agent.inject.rlprof_agent.value_looks import PRINT, ValueLooks, look, may_look
 from rlprof.agent.inject.rlprof_agent.value_prints import MOST_LEAVES
 
 
@@ -498,3 +500,24 @@ def test_what_cannot_be_described_costs_itself_alone():
     nested = torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
 
     assert seen(frame_with(nested=nested, other=3), "it.nested", "it.other")[1] == {"type": "int"}
+
+
+@pytest.mark.parametrize(("count", "left"), [(3, 0), (1_000, 1)])
+def test_after_a_large_value_the_others_of_its_stack_wait(count: int, left: int):
+    looks = ValueLooks(Mailbox(10_000))
+
+    def sample(inner: FrameType) -> None:
+        frames = [inner, inner.f_back]
+        numbers = {(id(it.f_code), it.f_lasti): number for number, it in enumerate(frames) if it}
+        looks.wanted = {0: f"{PRINT}rows", 1: f"{PRINT}rows{LINE}told"}
+        looks.take(0, inner, numbers)
+
+    def works(rows: list[list[int]], told: Callable[[], None]) -> None:
+        told()
+
+    def steps(rows: list[list[int]], told: Callable[[], None]) -> None:
+        works(rows, told)
+
+    steps([[1, 2]] * count, lambda: sample(sys._getframe(1)))
+
+    assert len(looks.wanted) == left

@@ -97,6 +97,20 @@ def test_one_cell_of_a_large_array_makes_another(cell: tuple[int, int]):
     assert print_of(grid) != before
 
 
+def test_what_moves_in_a_large_array_makes_another():
+    grid = np.zeros((500, 1111))
+    grid[0, 0] = 1.0
+    prints = {print_of(grid)}
+    for cell in [(0, 1), (0, 512), (100, 0), (499, 1110), (499, 1109)]:
+        grid[:] = 0.0
+        grid[cell] = 1.0
+        prints.add(print_of(grid))
+    rows = np.arange(999_900.0).reshape(900, 1111)[:, :500].copy()
+    prints.update((print_of(rows), print_of(rows[::-1].copy()), print_of(rows[:, ::-1].copy())))
+
+    assert len(prints) == 9
+
+
 def test_one_letter_of_a_long_text_makes_another():
     assert print_of("a" * 50_000) != print_of("a" * 25_001 + "b" + "a" * 24_998)
 
