@@ -120,18 +120,20 @@ def _of_array(value: Any, kind: type, left: list[int]) -> Optional[int]:
     if left[0] < 0:
         return None  # Whole or not at all: one cell of a million may be what changes.
     # A copy, for numpy lets other threads run while it adds up, and one may free what is not ours.
-    return hash((value.shape, value.dtype.str, *_short(value.tobytes(), kind)))
+    return hash((value.shape, value.dtype.str, *_short(value.tobytes(), known)))
 
 
-def _short(whole: bytes, array: Any) -> tuple[bytes, ...]:
+def _short(whole: bytes, numpy: dict[str, Any]) -> tuple[bytes, ...]:
     """Return ``whole``, or in a quarter of the time sums of its rows and of its columns, laid out as a table: of the changes of one or two
     numbers none leaves both as they were.
     """
-    count = len(whole) // (8 * _COLUMNS)
-    if len(whole) < _ADDED_UP:
+    add = numpy.get("add")
+    if len(whole) < _ADDED_UP or type(add) is not numpy.get("ufunc"):
         return (whole,)
-    table = array((count, _COLUMNS), "u8", whole)
-    return table.sum(0).tobytes(), table.sum(1).tobytes(), whole[8 * _COLUMNS * count :]
+    count = len(whole) // (8 * _COLUMNS)
+    table = numpy["ndarray"]((count, _COLUMNS), "u8", whole)
+    sums = [add.reduce(table, axis).tobytes() for axis in (0, 1)]
+    return (*sums, whole[8 * _COLUMNS * count :])
 
 
 def _has_own_memory(array: Any) -> bool:
