@@ -31,7 +31,7 @@ _MOST_DEPTH = 4
 
 _NUMBERS = frozenset(map(id, (int, bool, float, complex, type(None), type(Ellipsis))))
 """Types whose hashes will not do: -1 and -2 have the same, each NaN its own."""
-_PACKED = {id(int): "%dq", id(float): "%dd", id(bool): "%d?"}
+_PACKED = ((int, "q"), (float, "d"), (bool, "?"))
 _FLOAT = Struct("d").pack
 _TEXTS = frozenset(map(id, (str, bytes)))
 _SETS = frozenset(map(id, (set, frozenset)))
@@ -80,10 +80,10 @@ def _of_parts(kind: type, parts: Any, depth: int, left: list[int]) -> Optional[i
     left[0] -= _EACH_CONTAINER + len(parts) // _PACKED_AT_ONCE
     if left[0] < 0:
         return None
-    kinds = set(map(id, map(type, parts)))
-    packed = _packed(parts, *kinds) if len(kinds) == 1 else b""
+    parts = tuple(parts)  # Which no other thread changes.
+    packed = _packed(parts)
     if packed:
-        return hash((id(kind), *kinds, packed))
+        return hash((id(kind), packed))
     left[0] -= len(parts)
     prints: list[Optional[int]] = [id(kind)]
     for part in parts:
@@ -95,10 +95,17 @@ def _of_parts(kind: type, parts: Any, depth: int, left: list[int]) -> Optional[i
     return hash(tuple(prints))
 
 
-def _packed(parts: Any, kind: int) -> bytes:
-    """Return all ``parts``, of that one type; nothing where they are no numbers of 64 bits."""
-    is_short = kind != id(int) or max(map(int.bit_length, parts)) < 64
-    return Struct(_PACKED[kind] % len(parts)).pack(*parts) if kind in _PACKED and is_short else b""
+def _packed(parts: tuple[Any, ...]) -> bytes:
+    """Return all ``parts`` with the type that they have; nothing where they are no numbers of one type, of 64 bits."""
+    kind = type(parts[0]) if parts else tuple
+    for packed, code in _PACKED:
+        # One by one: to hash the types would ask their metaclasses, and audit hooks hear of each ``id``.
+        if kind is packed and all(type(part) is kind for part in parts):
+            is_short = kind is not int or max(map(int.bit_length, parts)) < 64
+            return (
+                code.encode() + Struct("%d" % len(parts) + code).pack(*parts) if is_short else b""
+            )
+    return b""
 
 
 def _of_array(value: Any, kind: type, left: list[int]) -> Optional[int]:
@@ -127,7 +134,7 @@ def _short(whole: bytes, numpy: dict[str, Any]) -> tuple[bytes, ...]:
     """Return ``whole``, or in a quarter of the time sums of its rows and of its columns, laid out as a table: of the changes of one or two
     numbers none leaves both as they were.
     """
-    add = numpy.get("add")
+    add: Any = numpy.get("add")
     if len(whole) < _ADDED_UP or type(add) is not numpy.get("ufunc"):
         return (whole,)
     count = len(whole) // (8 * _COLUMNS)
