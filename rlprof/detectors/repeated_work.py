@@ -63,8 +63,8 @@ _KEEP_EACH: Final = (
 _SHOWN: Final = 4
 _LONGEST_TITLE: Final = 59
 _OF_A_CALL: Final = (ast.Call, ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.Starred, ast.keyword, ast.expr_context)  # fmt: skip
-_COMPUTING: Final = frozenset(("", "numpy", "scipy", "torch"))
-"""Packages whose functions pure work may pass through, besides those of Python."""
+_COMPUTING: Final = frozenset(("", "numpy", "scipy", "torch", "rlprof"))
+"""Packages whose functions pure work may pass through, besides those of Python: ours is the probe."""
 
 
 @dataclass(frozen=True, slots=True)

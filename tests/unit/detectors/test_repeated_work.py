@@ -221,6 +221,7 @@ MINE = Script("mine.py", "class Mine(Task):\n    def reward(self):\n        retu
         (MINE.at("return ask", "Mine.reward"), "type=base.Task", False),
         (f"{SITE}/tasks/far.py:3 Far.reward", "type=base.Task", False),
         (f"{SITE}/numpy/core/fromnumeric.py:3 sum", "type=base.Task", True),
+        (f"{SITE}/rlprof/agent/inject/rlprof_agent/value_looks.py:3 look", "type=base.Task", True),
     ],
 )
 def test_a_method_of_a_class_in_another_file_was_not_read(below: str, seen: str, is_told: bool):
