@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from rlprof.agent.inject.rlprof_agent import aside
 from rlprof.agent.inject.rlprof_agent.counted import own_environments
@@ -245,6 +246,20 @@ def test_instructions_are_told_by_line():
 
 class Many:
     num_envs = 7
+
+
+def test_a_mode_of_torch_hears_nothing_of_a_step_that_is_looked_at():
+    heard = []
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            heard.append(function)
+            return function(*args, **(kwargs or {}))
+
+    result = (torch.zeros(5, 4), torch.zeros(5), torch.zeros(5, dtype=torch.bool))
+    with Mode():
+        assert steps_of(object(), result) == 5
+    assert heard == []
 
 
 @pytest.mark.parametrize(

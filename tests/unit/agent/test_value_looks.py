@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from rlprof.agent.inject.rlprof_agent import optimized
 from rlprof.agent.inject.rlprof_agent.counted.calls import counting
@@ -76,6 +77,31 @@ class Slotted:
 )  # fmt: skip
 def test_describes(value: object, told: dict[str, str]):
     assert seen(frame_with(value=value), "it.value") == [told]
+
+
+class Heard(TorchFunctionMode):
+    """What a mode of the program's is told of; ``torch.set_default_device`` has one on for good."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[object] = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        self.calls.append(function)
+        return function(*args, **(kwargs or {}))
+
+
+def test_a_mode_of_torch_hears_of_no_look(optimizer_steps):
+    network = Network()
+    optimizer_steps(network)
+    frame = frame_with(x=torch.zeros(2, 3), net=network)
+
+    with Heard() as mode:
+        tensor, learning = seen(frame, "it.x", "it.net")
+
+    assert mode.calls == []
+    assert (tensor["shape"], tensor["device"]) == ("2,3", "cpu")
+    assert learning["optimized"] == "1"
 
 
 def test_tells_functions_and_classes_by_where_they_are_defined():

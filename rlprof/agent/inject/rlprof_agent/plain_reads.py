@@ -112,12 +112,17 @@ def is_class(kind: type, module: str, name: str) -> bool:
     return found is not None and members_of(found).get(name) is kind
 
 
-def torch_is_plain() -> bool:
-    """Tell whether no mode of the program's would be called, nor a trace take part, where a tensor's shape is read."""
+def beside_torch_modes() -> Any:
+    """A context in which no mode of torch hears of what is read of a tensor, as ``set_default_device`` has one on for good; None before
+    torch 2.0, and where a trace takes part.
+    """
     torch = loaded("torch._C")
     members = members_of(torch) if torch is not None else {}
-    count, trace = members.get("_len_torch_function_stack"), members.get("_get_tracing_state")
-    return count is not None and count() == 0 and (trace is None or trace() is None)
+    trace = members.get("_get_tracing_state")
+    # Since there are two of these, the first is for modes, too.
+    if "DisableTorchFunctionSubclass" not in members or (trace is not None and trace() is not None):
+        return None
+    return members["DisableTorchFunction"]()
 
 
 def name_of(kind: type) -> str:

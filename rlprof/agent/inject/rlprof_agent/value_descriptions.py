@@ -18,6 +18,7 @@ from .plain_reads import (
     MethodDescriptorType,
     MethodType,
     ModuleType,
+    beside_torch_modes,
     classes_of,
     in_classes,
     is_class,
@@ -33,7 +34,6 @@ from .plain_reads import (
     qualname_of,
     registered,
     text_of,
-    torch_is_plain,
 )
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -103,15 +103,19 @@ def _elements(container: Any, kind: type) -> list[str]:
 def _array(value: Any, kind: type, prefix: str) -> list[str]:
     """Shape and element type of an array of numpy's or torch's, whose own code reads them."""
     if is_class(kind, "numpy", "ndarray"):
-        shape, dtype, device = value.shape, value.dtype.kind + str(value.dtype.itemsize), ""
-    elif (is_class(kind, "torch", "Tensor") or _is_parameter(kind)) and torch_is_plain():
-        shape, dtype, device = value.shape, str(value.dtype), value.device.type
-    else:
+        return _shaped(prefix, value.shape, value.dtype.kind + str(value.dtype.itemsize))
+    beside = (
+        beside_torch_modes() if is_class(kind, "torch", "Tensor") or _is_parameter(kind) else None
+    )
+    if beside is None:
         return []
-    fields = ["shape=" + ",".join(map(str, shape)), "dtype=" + dtype]
-    if device:
-        fields += ["device=" + device, "grad=%d" % value.requires_grad]
-    return [prefix + field for field in fields]
+    with beside:
+        device, gradient = "device=" + value.device.type, "grad=%d" % value.requires_grad
+        return [*_shaped(prefix, value.shape, str(value.dtype)), prefix + device, prefix + gradient]
+
+
+def _shaped(prefix: str, shape: Any, dtype: str) -> list[str]:
+    return [prefix + "shape=" + ",".join(map(str, shape)), prefix + "dtype=" + dtype]
 
 
 def _is_parameter(kind: type) -> bool:
@@ -136,8 +140,14 @@ def _learning(network: Any) -> list[str]:
     """Tell of a network of torch's whether an optimizer moves it; where none does, whether it is given gradients all the same, and how
     often its parameters were changed by anything else.
     """
-    if not optimized.are_known() or not torch_is_plain():
+    beside = beside_torch_modes() if optimized.are_known() else None
+    if beside is None:
         return []
+    with beside:
+        return _learning_beside(network)
+
+
+def _learning_beside(network: Any) -> list[str]:
     parameters: list[Any] = []
     modules = [network]
     for module in modules:  # Those within it are added on the way.

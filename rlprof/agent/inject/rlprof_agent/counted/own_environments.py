@@ -13,13 +13,13 @@ from types import FunctionType
 from .. import aside, foreign_errors
 from ..counters import Counter, counter, stated
 from ..plain_reads import (
+    beside_torch_modes,
     classes_of,
     is_made_by_a_program,
     module_of,
     names_of,
     plain,
     qualname_of,
-    torch_is_plain,
 )
 from .calls import (
     counting_in_brief,
@@ -225,8 +225,9 @@ def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int
         return len(each) if each and all(_count(one, plain, of_numpy) == 1 for one in each) else 0
     if kind == "numpy.ndarray":
         return _rows(value.shape) if value.dtype.name.startswith(of_numpy) else 0
-    if kind == "torch.Tensor" and torch_is_plain():
-        return _rows(value.shape) if str(value.dtype)[6:].startswith(of_numpy) else 0
+    if kind == "torch.Tensor" and (beside := beside_torch_modes()) is not None:
+        with beside:
+            return _rows(value.shape) if str(value.dtype)[6:].startswith(of_numpy) else 0
     package, _, name = kind.rpartition(".")
     return int(package == "numpy" and name.startswith(of_numpy)) or int(kind in plain)
 
