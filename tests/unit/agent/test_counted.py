@@ -9,6 +9,8 @@ import gc
 import importlib
 import inspect
 import pickle
+import subprocess
+import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -601,6 +603,45 @@ def test_counted_functions_of_a_pickled_by_value_class_need_no_rlprof():
     assert type(twin).__module__ == "types"
     twin.cell[0] += twin.measure(object()) + twin.size_of(object())
     assert counter.cell[0] == 0
+
+
+LOADS = """
+import pickle, sys
+sys.modules.update(rlprof=None, rlprof_agent=None)
+made = pickle.load(sys.stdin.buffer)
+import torch
+parameter = torch.zeros(1, requires_grad=True)
+parameter.grad = torch.ones(1)
+made([parameter], lr=1.0).step()
+print(parameter.item())
+"""
+
+
+def test_a_pickled_by_value_class_of_optimizers_needs_no_rlprof():
+    """As Stable-Baselines3 saves a model with one of the program's own."""
+    torch = pytest.importorskip("torch", reason="torch is missing (pip install torch)")
+    cloudpickle = pytest.importorskip(
+        "cloudpickle", reason="it is missing (pip install cloudpickle)"
+    )
+    module = importlib.import_module("torch.optim.optimizer")
+    hooks = (module._global_optimizer_pre_hooks, module._global_optimizer_post_hooks)
+
+    class Clipped(torch.optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    torch_training.count_updates(module)
+    try:
+        Clipped([torch.zeros(1, requires_grad=True)]).step()
+        saved = cloudpickle.dumps(Clipped)
+    finally:
+        for each in hooks:
+            each.clear()
+
+    command = [sys.executable, "-c", LOADS]
+    loaded = subprocess.run(command, input=saved, capture_output=True, timeout=60, check=False)
+    assert (loaded.stdout, loaded.stderr) == (b"-1.0\n", b"")
+    assert counts() == {"updates": 1}
 
 
 # The other libraries

@@ -94,10 +94,6 @@ def replace_in_graphs(function: Any, stand_in: Any) -> None:
     function._torchdynamo_inline = stand_in
 
 
-def hook_in_graphs(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-    """Stands in for hooks around an optimizer's step."""
-
-
 def _codes_in(code: Any) -> Iterator[CodeType]:
     """Yield ``code``, unless it is none, and those of the functions that it defines."""
     if hasattr(code, "co_consts"):

@@ -16,6 +16,25 @@ _OURS = "rlprof"
 """Key among hooks, where torch has numbers."""
 
 
+class _ForTheAgent:
+    """What a hook does besides counting. Pickled with it, as cloudpickle sends a program's own class of optimizers by value, it does nothing:
+    where it is loaded there may be no agent.
+    """
+
+    __slots__ = ("_act",)
+
+    def __init__(self, act: Any) -> None:
+        self._act = act
+
+    def __call__(self, *arguments: Any) -> None:
+        self._act(*arguments)
+
+    def __reduce__(self) -> Any:
+        from contextlib import nullcontext
+
+        return getattr, (nullcontext(), "__exit__")
+
+
 def count_updates(module: ModuleType) -> None:
     """By torch's own hooks for all optimizers; there are none before torch 2.1.
 
@@ -23,6 +42,7 @@ def count_updates(module: ModuleType) -> None:
     """
     updates = counter("updates")
     stays_here = torch_syncs.stays_here
+    note, updated = _ForTheAgent(optimized.note), _ForTheAgent(torch_windows.updated)
     agent = current_agent()
     wants_windows = agent is not None and torch_windows.are_wanted()
 
@@ -32,8 +52,11 @@ def count_updates(module: ModuleType) -> None:
     def end_update(optimizer: Any, _args: Any, _kwargs: Any) -> None:
         stays_here[0] = False
         updates.cell[0] += 1
-        optimized.note(optimizer)
-        torch_windows.updated()
+        note(optimizer)
+        updated()
+
+    def in_graphs(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        pass
 
     before = getattr(module, "_global_optimizer_pre_hooks", None)
     after = getattr(module, "_global_optimizer_post_hooks", None)
@@ -42,7 +65,7 @@ def count_updates(module: ModuleType) -> None:
             torch_windows.are_impossible(agent)
         return
     for hook in (begin_update, end_update):
-        dynamo.replace_in_graphs(hook, dynamo.hook_in_graphs)
+        dynamo.replace_in_graphs(hook, in_graphs)
     before[_OURS], after[_OURS] = begin_update, end_update
     if wants_windows:
         torch_windows.watch(agent)
