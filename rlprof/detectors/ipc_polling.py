@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.libraries.known import library_of
@@ -86,6 +86,14 @@ class _Polling:
     """That part."""
     busy_part: float = 0.0
     """Part of it that is not asleep."""
+
+
+class _HeldUp(NamedTuple):
+    """Waits of other threads for one that sleeps between its questions."""
+
+    nodes: frozenset[int] = frozenset()
+    part: float = 0.0
+    """Part of the waits that the naps explain, at most."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -186,6 +194,11 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
     tree = profile.steady
     if found.questions:
         yield Saving(frozenset(found.questions), FEWER_QUESTIONS)
+    held_up = _held_up(profile, found)
+    if held_up.nodes:
+        yield Saving(
+            held_up.nodes, Range(NO_DELAY.low * held_up.part, NO_DELAY.high * held_up.part)
+        )
     nodes = frozenset(found.loops)
     wall = sum(tree.self_cost(node).wall_us for node in nodes)
     if not wall:
@@ -196,6 +209,36 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
         return
     delay = _delay(profile, nodes)
     yield Saving(nodes, Range(NO_DELAY.low * delay, NO_DELAY.high * delay))
+
+
+def _held_up(profile: Profile, found: _Polling) -> _HeldUp:
+    """Waits of those who bound the run for a thread that sleeps between its questions, where there are free cores."""
+    worst = found.worst
+    if worst is None or worst.is_critical or not found.loops:
+        return _HeldUp()
+    if profile.load.saturated or _may_wait_for_outside(profile):
+        return _HeldUp()
+    critical = {activity.thread for activity in profile.activities if activity.is_critical}
+    waits = [
+        wait
+        for wait in profile.waits
+        if wait.thread in critical and {process for process, _ in wait.on} == {worst.process}
+    ]
+    unexplained_us = max((wait.wall_us * (1 - _worked(wait)) for wait in waits), default=0.0)
+    if not unexplained_us:
+        return _HeldUp()
+    naps_us = sum(
+        wait.wall_us * (1 - found.busy_part) * (1 - _worked(wait))
+        for wait in profile.waits
+        if _is_its(wait, found)
+    )
+    nodes = frozenset(node for wait in waits for node in wait.nodes)
+    return _HeldUp(nodes, min(1.0, naps_us / unexplained_us))
+
+
+def _worked(wait: Wait) -> float:
+    """Part of a wait in which somebody worked whom it may be for."""
+    return min(1.0, max((part for _, part in wait.on), default=0.0))
 
 
 def _delay(profile: Profile, loops: Collection[int]) -> float:
@@ -316,12 +359,12 @@ def _verdict(profile: Profile, found: _Polling) -> str:
             f"the loops take {percent(burnt / max(1, load.got_us))} of the run's CPU time, but other programs "
             "fill the cores too and would get most of it: record again on a quiet machine"
         )
-    worked = max(
-        (part for wait in profile.waits if _is_its(wait, found) for _, part in wait.on), default=0.0
-    )
+    worked = max((_worked(wait) for wait in profile.waits if _is_its(wait, found)), default=0.0)
     if not worked:
         return "there are free cores, so asking takes nothing from others"
     working = f"there are free cores, and what it waits for is at work for {percent(worked)} of that time: "
+    if _held_up(profile, found).nodes:
+        return f"{working}for the rest it sleeps on, and those who bound the run wait for it"
     if _delay(profile, found.loops) > LONG_NAPS:
         return f"{working}for the rest it sleeps on"
     return f"{working}asking costs no more than waiting would"

@@ -4,7 +4,7 @@ import pytest
 
 from rlprof.detectors.ipc_polling import DETECTOR, MIN_POLLING, MIN_QUESTIONS
 from rlprof.discovery import discover_detectors
-from rlprof.model.finding import Finding
+from rlprof.model.finding import Finding, Range
 from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, profile_of, ranked
@@ -149,6 +149,28 @@ def test_naps_in_which_nobody_works_are_a_delay():
 
     # 7 of the 8 s are not the worker's work.
     assert 0.1 < priced.saved_share.low < 0.65 < priced.saved_share.high
+
+
+def rounds(working_s: float, *asked_stack: str) -> RunBuilder:
+    """Main naps until two actors have answered; they wait for it in turn, and bound the run as they make the steps."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "4"}).process("main")
+    run.spends(working_s, SEND).spends(10.0 - working_s, *NAP, idle=True)
+    for name in ("actor 1", "actor 2"):
+        run.process(name, steps=500).spends(4.0, STEP).spends(6.0, *asked_stack, idle=True)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("working_s", "low", "high"), [(0.5, 0.1, 0.5), (5.5, 0.0, 0.1)], ids=["naps", "works"]
+)
+def test_who_waits_for_somebody_that_naps_is_held_up(working_s: float, low: float, high: float):
+    found = [
+        it for it in ranked(rounds(working_s, REST), TRAIN) if it.finding.detector == DETECTOR.id
+    ]
+    (saved,) = [it.saved_share for it in found] or [Range(0.0, 0.0)]
+
+    assert low <= saved.low
+    assert saved.high == pytest.approx(high, abs=0.1)
 
 
 def test_naps_for_somebody_who_sleeps_himself_cost_nothing():
