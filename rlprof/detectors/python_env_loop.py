@@ -76,6 +76,20 @@ operations."""
 MOSTLY_PLAIN: Final = 0.7
 """Part of an environment's time in plain Python from which arrays could take its place."""
 
+_OF_ENVIRONMENTS: Final = (
+    "the policy is asked for one environment",
+    "the policy",
+    "Stack the observations and ask the policy once for all environments: "
+    "policy(torch.as_tensor(np.stack(observations))), then .tolist() the actions.",
+)
+"""Beginning of the title, what it is, and what to do."""
+_OF_ROWS: Final = (
+    "a network is asked for one row",
+    "the network",
+    "Stack the rows and ask the network once for all of them: network(torch.as_tensor(np.stack(rows))), then "
+    "work on the answers as one tensor.",
+)
+
 _is_network: Final = files_of(
     lambda library: EVERYTHING if library.is_framework else library.policy
 )
@@ -258,13 +272,17 @@ def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Fin
     claim, whole = search.policy, profile.critical.wall_us
     count = _environments(claim, profile, parameters)
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
+    # A step is one pass where the loop is over environments; of other rows it may be all of them.
+    is_of_environments = any(loop.length is None for loop, _ in claim.loops)
+    pass_us = each if is_of_environments or not count else each / count
+    place = short_place(heaviest_line(claim.weights))
+    asked, what, fix = _OF_ENVIRONMENTS if is_of_environments else _OF_ROWS
     return Finding(
-        title=f"the policy is asked for one environment at a time ({short_place(heaviest_line(claim.weights))})",
-        savings=(Saving(frozenset(claim.nodes), _removed_by_a_batch(count, each)),),
+        title=f"{asked} at a time ({place})",
+        savings=(Saving(frozenset(claim.nodes), _removed_by_a_batch(count, pass_us)),),
         locations=search.lines.locations(claim.weights, whole),
-        evidence=tuple(_evidence(claim, "the policy", count, each, whole)),
-        fix="Stack the observations and ask the policy once for all environments: "
-        "policy(torch.as_tensor(np.stack(observations))), then .tolist() the actions.",
+        evidence=tuple(_evidence(claim, what, count, each, whole)),
+        fix=fix,
         confidence=Confidence.MEASURED if count else Confidence.BOUNDED,
     )
 
@@ -308,9 +326,10 @@ def _evidence(
 ) -> Iterable[str]:
     of_each = f", {duration(each_us)} a step" if each_us else ""
     yield f"{percent(claim.wall_us / whole)} of the steady time is in {what}{of_each}"
+    names_environments = any(loop.length is None for loop, _ in claim.loops)
     lines = sorted({loop.first_line for loop, _ in claim.loops})
     where = f"in the loop{'s' if len(lines) > 1 else ''} from line {', '.join(map(str, lines))}"
-    yield f"{where}, over {count} environments" if count else f"{where}, over the environments"
+    yield f"{where}, over {count if count else 'the'} {'environments' if names_environments else 'rows'}"
 
 
 DETECTOR: Final = Detector(

@@ -88,17 +88,47 @@ def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Sta
     callee = value_of(call.func, known)
     if callee is None or not callee.is_network:
         return False
-    targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
-    given = [_made_of(it) for it in call.args]
-    rows = [it for it in given if (value := value_of(it, known)) and value.is_one_row]
-    written = {ast.unparse(it) for it in targets}
-    return bool(rows) and not any(ast.unparse(it) in written for it in rows)
+    written = {ast.unparse(target) for target in _targets(statement)}
+    answer = _answer(call, known, statement)
+    rows = [row for given in call.args if (row := _row(given, known, answer)) is not None]
+    return bool(rows) and not any(ast.unparse(row) in written for row in rows)
 
 
-def _made_of(given: ast.expr) -> ast.expr:
-    """Return what a tensor is made of that is given: ``torch.from_numpy(row).float()[None]`` is a ``row`` still."""
+def _row(given: ast.expr, known: Mapping[str, Value], answer: Value | None) -> ast.expr | None:
+    """Return what ``given`` is made of, if that is one row: as it was seen, else by how the batch of one is made of it."""
+    made_of, is_made_one = _made_of(given)
+    value = value_of(made_of, known)
+    if value is not None:
+        return made_of if value.is_one_row else None
+    # Of a sequence, or an image, the answer would have more than a row.
+    is_row = is_made_one and (answer is None or answer.is_one_row)
+    return made_of if is_row else None
+
+
+def _answer(call: ast.Call, known: Mapping[str, Value], statement: Statement) -> Value | None:
+    """Return what the network answered, where a variable holds it as it came."""
+    assigned = _targets(statement) if getattr(statement.node, "value", None) is call else []
+    return value_of(assigned[0], known) if len(assigned) == 1 else None
+
+
+def _targets(statement: Statement) -> list[ast.expr]:
+    return statement.node.targets if isinstance(statement.node, ast.Assign) else []
+
+
+def _made_of(given: ast.expr) -> tuple[ast.expr, bool]:
+    """Return what a tensor is made of that is given, and whether it is made a batch of one on the way:
+    ``torch.from_numpy(row).float()[None]`` is a ``row`` still.
+    """
+    is_made_one = False
     while True:
         match given:
+            case ast.Call(
+                ast.Attribute(
+                    attr="from_numpy" | "as_tensor" | "tensor" | "FloatTensor" | "Tensor"
+                ),
+                [ast.List(elts=[first])],
+            ):
+                given, is_made_one = first, True
             case ast.Call(
                 ast.Attribute(
                     attr="from_numpy" | "as_tensor" | "tensor" | "FloatTensor" | "Tensor"
@@ -106,13 +136,25 @@ def _made_of(given: ast.expr) -> ast.expr:
                 [first, *_],
             ):
                 given = first
+            case (
+                ast.Call(ast.Attribute(attr="expand_dims"), [owner, ast.Constant(0)])
+                | ast.Call(ast.Attribute(owner, "unsqueeze"), [ast.Constant(0)])
+                | ast.Call(
+                    ast.Attribute(owner, "unsqueeze"),
+                    keywords=[ast.keyword("dim", ast.Constant(0))],
+                )
+                | ast.Call(
+                    ast.Attribute(owner, "reshape" | "view"),
+                    [ast.Constant(1), ast.UnaryOp(ast.USub(), ast.Constant(1))],
+                )
+                | ast.Subscript(owner, ast.Constant(None))
+            ):
+                given, is_made_one = owner, True
             case ast.Call(
                 ast.Attribute(
                     owner, "float" | "double" | "to" | "unsqueeze" | "astype" | "cpu" | "cuda"
                 )
             ):
                 given = owner
-            case ast.Subscript(owner, ast.Constant(None)):
-                given = owner
             case _:
-                return given
+                return given, is_made_one

@@ -304,7 +304,8 @@ def test_a_network_asked_row_by_row_in_a_loop_over_objects_is_one_whatever_the_n
     (finding,) = found(a_flock(), FLOCK)
 
     assert lines_of(finding) == [FLOCK.line("drone.tick")]
-    assert finding.evidence[1] == "in the loop from line 11, over 16 environments"
+    assert finding.title.startswith("a network is asked for one row at a time (flock.py:")
+    assert finding.evidence[1] == "in the loop from line 11, over 16 rows"
     assert claimed_s(profile_of(a_flock(), FLOCK), finding) == 6.0
 
 
@@ -354,7 +355,41 @@ def test_a_row_is_one_whatever_makes_a_tensor_of_it(given: str):
     )
 
     (finding,) = found(run, script)
-    assert "over 6 environments" in finding.evidence[1]
+    assert "over 6 rows" in finding.evidence[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "answer", "times"),
+    [
+        ("torch.as_tensor(t.after).unsqueeze(0)", "1,3", 1),
+        ("torch.as_tensor(t.after).float()[None]", "1,3", 1),
+        ("torch.from_numpy(t.after).reshape(1, -1)", "1,3", 1),
+        ("torch.tensor([t.after])", "1,3", 1),
+        ("torch.as_tensor(t.after).unsqueeze(0)", "1,20,3", 0),
+        ("torch.as_tensor(t.after).unsqueeze(1)", "8,3", 0),
+        ("torch.as_tensor(t.after)", "1,3", 0),
+    ],
+)
+def test_a_batch_of_one_that_is_made_at_the_call(given: str, answer: str, times: int):
+    """Looks see nothing of a field of a named tuple, which is computed."""
+    script = Script(
+        "targets.py",
+        f"""
+        def targets(layers, drawn):
+            for t in drawn:
+                q = layers({given})
+        """,
+    )
+    line = script.at("layers(", "targets")
+    run = a_training().spends(6.0, line, FORWARD).spends(4.0, "world.py:3 move")
+    run.sees(
+        line,
+        layers=NETWORK,
+        q=f"type=torch.Tensor shape={answer} dtype=torch.float32 device=cpu",
+        drawn="type=list length=32 first.type=memory.Transition first.bases=tuple",
+    )
+
+    assert len(found(run, script)) == times
 
 
 def test_what_works_on_the_answer_for_one_row_belongs_to_it():
