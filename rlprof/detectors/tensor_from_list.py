@@ -11,7 +11,12 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
-from rlprof.source.tensor_lists import TensorOfList, tensor_of_seen_list, tensors_of_lists
+from rlprof.source.tensor_lists import (
+    TensorOfList,
+    stacked_list,
+    tensor_of_seen_list,
+    tensors_of_lists,
+)
 from rlprof.source.values import Values
 from rlprof.units import of_each_step, percent
 
@@ -30,62 +35,126 @@ REMOVABLE: Final = calibrated(
 MIN_SHARE_BESIDE: Final = 0.05
 """Least share of the critical time, of a line that calls something else, too, while the list itself was not seen."""
 
+STACKED: Final = calibrated(
+    Range(0.5, 0.98),
+    unit="part of the lines' time",
+    source="torch 2.13 on one thread: 2 048 tensors of 4 take 220 µs, about what writing them row by row takes, so only where it is "
+    "done more than once is there time to be seen: half goes of two times, nearly all of many",
+    date="2026-11-25",
+)
+"""Part of putting a long list of tensors together that goes where it is done once."""
+
+MIN_SHARE_STACKED: Final = 0.06
+"""Least share of the critical time: once for each rollout it takes less than the steps that the list is of."""
+
 BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""
 
 
+class _Found:
+    """The lines of one kind, their time, and what they are given."""
+
+    def __init__(self) -> None:
+        self.alone: set[int] = set()
+        self.shared: set[int] = set()
+        """Nodes of lines that call something else, too."""
+        self.weights: dict[Line, float] = defaultdict(float)
+        self.seen: dict[Line, TensorOfList] = {}
+
+    def add(self, node: int, us: int, line: Line, made: TensorOfList) -> None:
+        (self.alone if made.is_alone else self.shared).add(node)
+        self.weights[line] += us
+        self.seen[line] = made
+
+    @property
+    def wall_us(self) -> float:
+        return sum(self.weights.values())
+
+
 def detect(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    whole = profile.critical.wall_us
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    made, stacked = _find(profile, lines)
+    if whole and made.wall_us >= MIN_SHARE * whole:
+        yield _finding(
+            profile,
+            lines,
+            made,
+            title="a tensor is made of a list, item by item",
+            removable=REMOVABLE,
+            fix="Make one array first, torch.as_tensor(np.array(items)), or write into an array made once "
+            "(buffer[t] = observation) and use torch.from_numpy(buffer).",
+            confidence=Confidence.MEASURED,
+        )
+    if whole and stacked.wall_us >= MIN_SHARE_STACKED * whole:
+        yield _finding(
+            profile,
+            lines,
+            stacked,
+            title="long lists of tensors are put together often",
+            removable=STACKED,
+            fix="Put each list together once, when it is complete, and index the tensor where a part is needed "
+            "(in every minibatch, say). Or write rows into an array made once, buffer[t] = row, and use torch.from_numpy(buffer).",
+            confidence=Confidence.BOUNDED,
+        )
+
+
+def _find(profile: Profile, lines: UserLines) -> tuple[_Found, _Found]:
+    """Return the lines that make tensors of lists, and those that put long lists of tensors together."""
+    tree, whole, values = profile.steady, profile.critical.wall_us, Values(profile.values)
     known = {
-        file: statements
-        for file, text in profile.sources.items()
-        if (statements := tensors_of_lists(text))
+        file: found for file, text in profile.sources.items() if (found := tensors_of_lists(text))
     }
-    values = Values(profile.values)
-    alone: set[int] = set()
-    shared: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
-    seen: dict[Line, TensorOfList] = {}
+    made, stacked = _Found(), _Found()
     for node in tree.hot_nodes():
         frame = tree.frame(node)
         # It is done in C: the line's own time.
         us = tree.self_cost(node).wall_us
         if not us or not lines.is_yours(frame):
             continue
-        made = known.get(frame.file, {}).get(frame.line)
-        for statement in lines.statements(frame) if values.has(frame.file) else ():
-            told = tensor_of_seen_list(statement, values.of(frame.file, statement))
-            if told is not None:
-                is_alone = told.is_alone and len(lines.statements(frame)) == 1
-                made = told._replace(is_alone=is_alone)
-        if made is None:
+        told = known.get(frame.file, {}).get(frame.line)
+        statements = lines.statements(frame) if values.has(frame.file) else ()
+        for statement in statements:
+            at = values.of(frame.file, statement)
+            seen = tensor_of_seen_list(statement, at) or stacked_list(statement, at)
+            if seen is not None:
+                told = seen._replace(is_alone=seen.is_alone and len(statements) == 1)
+        if told is None:
             continue
-        if not made.is_alone and not made.is_seen and values and us < MIN_SHARE_BESIDE * whole:
+        if not told.is_alone and not told.is_seen and values and us < MIN_SHARE_BESIDE * whole:
             continue
-        (alone if made.is_alone else shared).add(node)
-        weights[lines.line(node)] += us
-        seen[lines.line(node)] = made
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
-        return
-    heaviest = heaviest_line(weights)
-    each = of_each_step(total, profile.steady_steps)
-    yield Finding(
-        title=f"a tensor is made of a list, item by item ({short_place(heaviest)})",
+        (stacked if told.is_stacked else made).add(node, us, lines.line(node), told)
+    return made, stacked
+
+
+def _finding(
+    profile: Profile,
+    lines: UserLines,
+    found: _Found,
+    *,
+    title: str,
+    removable: Range,
+    fix: str,
+    confidence: Confidence,
+) -> Finding:
+    whole, heaviest = profile.critical.wall_us, heaviest_line(found.weights)
+    each = of_each_step(found.wall_us, profile.steady_steps)
+    beside = Range(min(removable.low, BESIDE_OTHERS.low), BESIDE_OTHERS.high)
+    several = "those lines themselves" if len(found.weights) > 1 else "that line itself"
+    return Finding(
+        title=f"{title} ({short_place(heaviest)})",
         savings=tuple(
-            Saving(frozenset(nodes), removable)
-            for nodes, removable in ((alone, REMOVABLE), (shared, BESIDE_OTHERS))
+            Saving(frozenset(nodes), part)
+            for nodes, part in ((found.alone, removable), (found.shared, beside))
             if nodes
         ),
-        locations=lines.shown_locations(weights, whole),
+        locations=lines.shown_locations(found.weights, whole),
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent on that line itself{each}",
-            f"it is given a list: {seen[heaviest].name}",
+            f"{percent(found.wall_us / whole)} of the steady time is spent on {several}{each}",
+            f"it is given a list: {found.seen[heaviest].name}",
         ),
-        fix="Make one array first, torch.as_tensor(np.array(items)), or write into an array made once "
-        "(buffer[t] = observation) and use torch.from_numpy(buffer).",
-        confidence=Confidence.MEASURED,
+        fix=fix,
+        confidence=confidence,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -33,6 +33,11 @@ _CHEAP: Final = frozenset(
 )
 """Calls on such a line that take a microsecond, whatever the list."""
 
+_STACKS: Final = frozenset({"stack", "cat", "concat", "concatenate", "vstack", "hstack"})
+
+LONG: Final = 64
+"""Tensors in a list from which on putting it together takes more than a call: some 0.1 µs each."""
+
 FEW: Final = 4
 """Items of a list that is written out, up to which making an array first gains nothing."""
 
@@ -46,6 +51,8 @@ class TensorOfList(NamedTuple):
     """True if nothing else is called on its lines that takes time."""
     is_seen: bool = False
     """True if a look has told that it is a list."""
+    is_stacked: bool = False
+    """True if it is a long list of tensors that are put together."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -106,9 +113,35 @@ def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> Ten
     return None
 
 
+def stacked_list(statement: Statement, known: Mapping[str, Value]) -> TensorOfList | None:
+    """Return the long list of tensors that a statement was seen to put together; None where there is none."""
+    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    stacks = {
+        id(call): given
+        for call in calls
+        if call.args
+        and (callee := value_of(call.func, known)) is not None
+        and _is_torchs(callee, _STACKS)
+        and (given := value_of(call.args[0], known)) is not None
+        and given.type in _LISTS
+        and given.items == "torch.Tensor"
+        and (given.length or 0) >= LONG
+    }
+    if not stacks:
+        return None
+    others = {called_name(call) for call in calls if id(call) not in stacks} - _CHEAP
+    first = next(call for call in calls if id(call) in stacks)
+    what = f"{ast.unparse(first.args[0])[:60]}, a {stacks[id(first)].in_words()}"
+    return TensorOfList(what, not others, is_seen=True, is_stacked=True)
+
+
 def _makes_a_tensor(callee: Value) -> bool:
+    return _is_torchs(callee, _MAKES)
+
+
+def _is_torchs(callee: Value, names: Collection[str]) -> bool:
     name = callee.function or callee.made
-    return name.startswith("torch.") and name.rpartition(".")[2] in _MAKES
+    return name.startswith("torch.") and name.rpartition(".")[2] in names
 
 
 def _is_long_list(argument: ast.expr, lists: frozenset[str]) -> bool:

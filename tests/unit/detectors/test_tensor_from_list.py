@@ -6,7 +6,9 @@ from rlprof.detectors.tensor_from_list import (
     BESIDE_OTHERS,
     DETECTOR,
     MIN_SHARE,
+    MIN_SHARE_STACKED,
     REMOVABLE,
+    STACKED,
     tensors_of_lists,
 )
 from rlprof.model.finding import Finding
@@ -161,3 +163,55 @@ def test_a_list_that_nobody_saw_on_a_line_with_other_calls_has_to_take_long():
         run.sees(line, ponds="type=__main__.Ponds")
 
         assert bool(detect(DETECTOR, run, CALM)) == is_told
+
+
+BUFFER = Script(
+    "buffer.py",
+    """
+    import torch
+
+    class Store:
+        def tensors(self):
+            return (
+                pile(self.seen),
+                pile(self.won),
+            )
+    """,
+)
+PILE = "type=builtin_function_or_method function=torch.stack"
+TENSORS = "type=list length={} first.type=torch.Tensor first.shape=4 first.dtype=torch.float32"
+
+
+def a_stacking(seconds: float, **seen: str) -> list[Finding]:
+    line = BUFFER.at("pile(self.seen)", "Store.tensors")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(seconds, line).spends(10.0 - seconds, "env.py:3 step")
+    return detect(DETECTOR, run.sees(line, **seen), BUFFER)
+
+
+def test_long_lists_of_tensors_that_are_put_together_often():
+    (finding,) = a_stacking(4.0, pile=PILE, self__seen=TENSORS.format(2048))
+
+    assert (
+        finding.title
+        == f"long lists of tensors are put together often (buffer.py:{BUFFER.line('self.seen')})"
+    )
+    assert (
+        finding.evidence[1]
+        == "it is given a list: self.seen, a list of 2048 (tensor of 4 float32 first)"
+    )
+    assert finding.savings[0].removable == STACKED
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pile", "given"),
+    [
+        (10 * MIN_SHARE_STACKED * 0.9, PILE, TENSORS.format(2048)),
+        (4.0, PILE, TENSORS.format(8)),
+        (4.0, PILE, "type=list length=2048 first.type=float"),
+        (4.0, "type=function function=buffer.pile file=buffer.py line=3", TENSORS.format(2048)),
+    ],
+    ids=["once for each rollout", "a few environments", "no tensors", "a function of the user's"],
+)
+def test_silent_for_other_stacks(seconds: float, pile: str, given: str):
+    assert a_stacking(seconds, pile=pile, self__seen=given) == []
