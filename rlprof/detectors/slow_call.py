@@ -45,7 +45,7 @@ def _finding(profile: Profile, lines: UserLines, call: SlowCall, spent: Spent) -
             *([f"seen there: {seen}"] if seen else []),
         ),
         fix=call.instead,
-        confidence=Confidence.MEASURED if called else Confidence.BOUNDED,
+        confidence=Confidence.MEASURED if called and call.removable.low else Confidence.BOUNDED,
     )
 
 

@@ -13,8 +13,8 @@ INVERTED: Final = SlowCall(
     "with y = A @ x). Where the inverse is only multiplied with, take np.linalg.solve. Where the matrix stays, keep the inverse with it.",
     # An inverse that is multiplied with a matrix, or of a matrix that comes anew each time, has no cheaper way.
     Range(0.0, 0.97),
-    # 24 × 24: of smaller ones half of the time is the call.
-    from_numbers=576,
+    # 8 × 8: of smaller ones nearly all of the time is the call, whatever takes its place.
+    from_numbers=64,
 )
 _EACH_NUMBER: Final = SlowCall(
     "np.vectorize is a loop in Python",

@@ -249,8 +249,8 @@ INV = f"{SITE}/numpy/linalg/_linalg.py:669 inv"
 
 @pytest.mark.parametrize(
     ("shape", "times"),
-    [("32,32", 1), ("12,12", 0), ("64,6,6", 0), ("64,32,32", 1), (None, 0)],
-    ids=["large", "small", "many small ones", "many large ones", "not seen"],
+    [("32,32", 1), ("12,12", 1), ("6,6", 0), ("64,6,6", 0), ("64,32,32", 1), (None, 0)],
+    ids=["large", "of a bandit", "small", "many small ones", "many large ones", "not seen"],
 )
 def test_inverses_of_small_matrices_have_no_cheaper_way(shape: str | None, times: int):
     place = MARKET.at("self.inverse", "Market.step")

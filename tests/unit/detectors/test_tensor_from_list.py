@@ -190,7 +190,9 @@ def a_stacking(seconds: float, **seen: str) -> list[Finding]:
 
 
 def test_long_lists_of_tensors_that_are_put_together_often():
-    (finding,) = a_stacking(4.0, pile=PILE, self__seen=TENSORS.format(2048))
+    long = TENSORS.format(2048)
+
+    (finding,) = a_stacking(4.0, pile=PILE, self__seen=long, self__won=long)
 
     assert (
         finding.title
