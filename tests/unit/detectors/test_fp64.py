@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.fp64 import DETECTOR, MIN_SHARE_ON_CPU, REMOVABLE
-from rlprof.model.finding import Finding
+from rlprof.detectors.fp64 import BATCHED, DETECTOR, MANY_ROWS, MIN_SHARE_ON_CPU, REMOVABLE
+from rlprof.model.finding import Finding, Range
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
 
@@ -57,6 +57,16 @@ def test_it_claims_what_torch_does():
 
     assert claimed_s(profile, finding) == 6.0
     assert finding.savings[0].removable == REMOVABLE
+
+
+@pytest.mark.parametrize(("rows", "removable"), [(MANY_ROWS, BATCHED), (MANY_ROWS - 1, REMOVABLE)])
+def test_large_batches_are_arithmetic(rows: int, removable: Range):
+    run = a_training().sees(
+        ASK, batch=f"type=torch.Tensor shape={rows},8 dtype=torch.float64 device=cpu"
+    )
+    (finding,) = found(run)
+
+    assert finding.savings[0].removable == removable
 
 
 @pytest.mark.parametrize(
