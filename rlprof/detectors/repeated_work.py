@@ -9,10 +9,11 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time
+from rlprof.detectors.recognisers.turn_invariants import Invariant, TurnInvariants
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.values import Value, Values
 from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.origin import installed_package
@@ -30,6 +31,9 @@ OF_A_PART: Final = Range(0.3, 1.0)
 
 AROUND: Final = Range(0.0, 0.5)
 """The same of a line that does nothing but call it."""
+
+OF_TURNS: Final = Range(0.5, 0.98)
+"""Part of what is computed anew in each turn of a loop that goes: half of two turns, nearly all of many."""
 
 LOOKS: Final = 3
 """Comparisons of each input."""
@@ -99,6 +103,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
         time = calls_time(profile.steady, calls)
         if whole and time.total_us >= MIN_SHARE * whole:
             yield _finding(profile, search.lines, repeated, time)
+    for invariant in TurnInvariants(profile, search.lines, search.does_more).found():
+        if whole and sum(invariant.weights.values()) >= MIN_SHARE * whole:
+            yield _of_turns(profile, search.lines, invariant)
 
 
 def _finding(profile: Profile, lines: UserLines, repeated: _Repeated, time: LineTime) -> Finding:
@@ -118,6 +125,33 @@ def _finding(profile: Profile, lines: UserLines, repeated: _Repeated, time: Line
         ),
         fix=_KEEP_EACH if again else _KEEP,
         confidence=Confidence.BOUNDED if pure.is_part else Confidence.MEASURED,
+    )
+
+
+def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Finding:
+    whole, total = profile.critical.wall_us, sum(invariant.weights.values())
+    name, line = last_name(invariant.pure.function), heaviest_line(invariant.weights)
+    turns = (
+        min((it for it in invariant.turns if it), default=0) if None not in invariant.turns else 0
+    )
+    nodes = frozenset(below for node in invariant.nodes for below in profile.steady.subtree(node))
+    titles = [
+        f"{name} is computed anew in each turn{place}" for place in (f" ({short_place(line)})", "")
+    ]
+    inputs = ", ".join(operand.text for operand in invariant.pure.inputs[:_SHOWN])
+    callers = " and ".join(sorted(invariant.between))
+    return Finding(
+        title=next((title for title in titles if len(title) <= _LONGEST_TITLE), titles[-1]),
+        savings=(Saving(nodes, Range(1 - 1 / turns, 1 - 1 / turns) if turns > 1 else OF_TURNS),),
+        locations=lines.shown_locations(invariant.weights, whole),
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent in it{of_each_step(total, profile.steady_steps)}",
+            f"it is called by {callers} in each turn of a loop{f' of {turns}' if turns else ''}, and no turn changes what it "
+            f"depends on: {inputs}",
+            "it calls nothing that does more than compute",
+        ),
+        fix=f"Compute it once before the loop, and hand the result to {callers}; or keep it until what it depends on changes.",
+        confidence=Confidence.MEASURED,
     )
 
 
@@ -198,7 +232,7 @@ class _Search:
             if work is None or not self.lines.is_repeated(node):
                 continue
             key = (frame.file, work.pure.function or f"in {work.enclosing}", work.pure.is_part)
-            if self._does_more(node, work.pure):
+            if self.does_more(node, work.pure):
                 refused.add(key)
                 continue
             inside.add(node)
@@ -212,7 +246,7 @@ class _Search:
         caller = self.lines.owner(self._tree.nodes[node].parent)
         return self.lines.line(caller if work.pure.function and caller != NO_PARENT else node)
 
-    def _does_more(self, node: int, pure: Pure) -> bool:
+    def does_more(self, node: int, pure: Pure) -> bool:
         """Tell whether something was seen to be called that was not read: a method that a class of another file has in place of the one
         that was.
         """

@@ -1,0 +1,113 @@
+"""repeated-work: what is computed anew in each turn of a loop, though no turn changes what it depends on."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.repeated_work import DETECTOR, OF_TURNS
+from rlprof.model.finding import Finding, Range
+from tests.factories import a_run
+from tests.profile_factory import Script, detect, lines_of
+
+WORLD = """
+import numpy as np
+
+class Flock:
+    def gaps(self):
+        apart = self.at[None] - self.at[:, None]
+        return np.sqrt((apart ** 2).sum(-1))
+
+    def view(self, i):
+        near = self.gaps()
+        return near[i]
+
+    def gaps_of(self, kind):
+        return np.sqrt((self.at[kind] ** 2).sum(-1))
+
+    def view_of(self, i):
+        near = self.gaps_of(i)
+        return near[i]
+
+    def look(self, i):
+        near = self.gaps()
+        self.seen[i] = near[i]
+        return near[i]
+
+    def step(self, moves):
+        self.at = self.at + moves
+        {loop}
+"""
+
+
+def told(
+    loop: str, method: str = "view", inner: str = "gaps", line: str = "np.sqrt((apart"
+) -> list[Finding]:
+    script = Script("flock.py", WORLD.format(loop=loop))
+    step = script.at(f"{method}(i)", "Flock.step")
+    stack = (
+        "train.py:3 train",
+        step,
+        script.at(f"near = self.{inner}(", f"Flock.{method}"),
+        script.at(line, f"Flock.{inner}"),
+    )
+    run = (
+        a_run(steady_s=10.0)
+        .process("main", steps=1000)
+        .source("train.py", "for _ in range(9):\n    x = 1\n    flock.step(moves)\n")
+    )
+    return detect(DETECTOR, run.spends(4.0, *stack).spends(6.0, "train.py:3 train"), script)
+
+
+def test_is_told_at_the_loop():
+    (finding,) = told("return [self.view(i) for i in range(self.number)]")
+
+    assert finding.title.startswith("gaps is computed anew in each turn (flock.py:")
+    assert len(lines_of(finding)) == 1
+    assert finding.evidence[1] == (
+        "it is called by view in each turn of a loop, and no turn changes what it depends on: self.at"
+    )
+    assert finding.savings[0].removable == OF_TURNS
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "return {i: self.view(i) for i in range(self.number)}",
+        "return np.stack([self.view(i) for i in range(self.number)])",
+        "views = []\n        for i in range(self.number):\n            views.append(self.view(i))",
+        "views = {}\n        for i in range(self.number):\n            views[i] = self.view(i)",
+    ],
+)
+def test_whatever_the_loop(loop: str):
+    assert len(told(loop)) == 1
+
+
+def test_the_number_of_turns_is_the_price():
+    (finding,) = told("return [self.view(i) for i in range(5)]")
+
+    assert finding.savings[0].removable == Range(0.8, 0.8)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(self.number):\n            self.at = self.view(i)",
+        "for i in range(self.number):\n            self.at[i] = self.view(i)",
+        "for i in range(self.number):\n            self.push(self.view(i))",
+        "return [bird.view(i) for i, bird in enumerate(self.birds)]",
+        "return self.view(i)",
+    ],
+    ids=["changes it", "changes a part", "may change it", "another object each turn", "no loop"],
+)
+def test_silent_where_a_turn_may_make_a_difference(loop: str):
+    assert told(loop) == []
+
+
+def test_silent_where_it_is_given_something():
+    loop = "return [self.view_of(i) for i in range(self.number)]"
+
+    assert told(loop, "view_of", "gaps_of", "np.sqrt((self.at[kind]") == []
+
+
+def test_silent_where_who_calls_it_does_more_than_compute():
+    assert told("return [self.look(i) for i in range(self.number)]", "look") == []
