@@ -44,9 +44,20 @@ def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:
     function = module.function_at(line) if statements else None
     if function is not None:
         found |= dict.fromkeys(_searched(module, function.first_line))
-    for statement in statements:
+    # A signal that came in the statement before is heard where the next call is made.
+    for statement in (*statements, *(_before(module, statements[0]) if statements else ())):
         found |= dict.fromkeys(_searched_by_methods(module, statement))
     return tuple(found)[:MOST_OPERANDS]
+
+
+def _before(module: SourceModule, statement: Statement) -> Sequence[Statement]:
+    """Return the statement before, in the same function."""
+    earlier = [
+        other
+        for other in module.statements
+        if other.function is statement.function and other.last_line < statement.first_line
+    ]
+    return earlier[-1:]
 
 
 def _searched_by_methods(module: SourceModule, statement: Statement) -> Iterator[Operand]:

@@ -89,6 +89,11 @@ class Agent:
 def test_what_a_method_searches_goes_with_its_calls():
     """Python may look for signals nowhere in a short method."""
     assert "self.seen.keys" in names(SEARCHED, 8)
+
+
+def test_what_the_statement_before_has_searched_goes_with_a_line():
+    """There the signal is heard that came meanwhile."""
+    assert "self.seen.keys" in names(SEARCHED, 9)
     assert not [it for it in names(SEARCHED, 10) if it.endswith(".keys")]
 
 
