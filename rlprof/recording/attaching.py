@@ -91,17 +91,21 @@ class Attacher:
         """Say why processes went without a sampler, where the reason lies in none of them."""
         if not self._was_full or self._most == MAX_SAMPLERS:
             return []
-        by_files = self._most == _most_by_files()
-        slug = "few-descriptors" if by_files else "few-processes"
-        limit = (
-            "open files (ulimit -n)" if by_files else "processes (ulimit -u, or the container's)"
-        )
+        if self._most == _most_by_files():
+            return [
+                Note(
+                    "warning",
+                    "few-descriptors",
+                    f"The limit on open files (ulimit -n) left room for {self._most} samplers at once: further "
+                    "processes had their stack probe only.",
+                )
+            ]
         return [
             Note(
                 "warning",
-                slug,
-                f"The limit on {limit} left room for {self._most} samplers at once: further "
-                "processes had their stack probe only.",
+                "few-processes",
+                f"The limit on processes (ulimit -u, or the container's) left room for {self._most} samplers at once: "
+                "further processes had their stack probe only.",
             )
         ]
 
