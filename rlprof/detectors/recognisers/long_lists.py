@@ -1,9 +1,9 @@
-"""Tell what goes through a whole list, or moves all of it, at each call."""
+"""Tell what goes through a whole list, moves or copies all of it, at each call."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.libraries.base import SlowCall
@@ -23,12 +23,34 @@ MOVED: Final = SlowCall(
     Range(0.8, 0.99),
 )
 
+COPIED: Final = SlowCall(
+    "a long container is copied each time",
+    "Keep a list of the keys beside it, to which each new one is appended, and pick from that by an index: "
+    "keys[rng.integers(len(keys))]. Of a deque take a list of fixed length that is written in turn.",
+    Range(0.7, 0.99),
+)
+
+_LONG_TO_COPY: Final = 200
+"""Elements, each of which takes 5 to 10 ns to copy."""
 _LONG_TO_SEARCH: Final = 200
 """Elements, each of which takes 10 ns or more to compare."""
 _LONG_TO_MOVE: Final = 5_000
 """Elements, of which a thousand take 0.1 µs to move or less."""
 _MOVES: Final = frozenset({"pop", "insert"})
 _SEARCHES: Final = frozenset({"index", "remove", "count"})
+_COPIES: Final = frozenset({"list", "tuple", "sorted"})
+_VIEWS: Final = frozenset({"keys", "values", "items"})
+_PICKS: Final = frozenset({"choice", "choices", "sample"})
+_CONTAINERS: Final = (
+    "list",
+    "tuple",
+    "dict",
+    "set",
+    "frozenset",
+    "collections.deque",
+    "collections.OrderedDict",
+    "collections.defaultdict",
+)
 _EXTREMES: Final = frozenset({"max", "min"})
 
 
@@ -42,6 +64,9 @@ class OnList(NamedTuple):
 
 def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
     """Return what ``statement`` does to a list that was seen to be long."""
+    for copied in _copied(statement):
+        if seen := _long(copied, known, _CONTAINERS, _LONG_TO_COPY):
+            return OnList(COPIED, seen, is_operator=False)
     for node in statement.walk():
         if isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
@@ -57,6 +82,28 @@ def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnL
             if name in _SEARCHES and not is_of_extreme and (seen := _searched(owner, known)):
                 return OnList(SEARCHED, seen, is_operator=False)
     return None
+
+
+def _copied(statement: Statement) -> Iterator[ast.expr]:
+    """Yield what is copied into a list that is kept in a variable, indexed, or picked from: ``random.choice(list(table.keys()))``."""
+    copies = []
+    match statement.node:
+        case ast.Assign(targets=[ast.Name()], value=value):
+            copies.append(value)
+    for node in statement.walk():
+        match node:
+            case ast.Subscript(value=value):
+                copies.append(value)
+            case ast.Call(args=[value, *_]) if called_name(node) in _PICKS:
+                copies.append(value)
+    for copy in copies:
+        match copy:
+            case ast.Call(
+                func=ast.Name(id=name), args=[ast.Call(func=ast.Attribute(owner, view), args=[])]
+            ) if name in _COPIES and view in _VIEWS:
+                yield owner
+            case ast.Call(func=ast.Name(id=name), args=[owner]) if name in _COPIES:
+                yield owner
 
 
 def _searched(container: ast.expr, known: Mapping[str, Value]) -> str:

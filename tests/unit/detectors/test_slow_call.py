@@ -34,6 +34,10 @@ MARKET = Script(
             self.packed = zlib.compress(pack(row))
             self.inverse = np.linalg.inv(gram)
             rng = np.random.default_rng()
+            self.pick = random.choice(list(self.book.keys()))
+            first = list(self.book)[0]
+            names = tuple(self.book)
+            self.total = sum(list(self.book.values()))
             return row
 
     def train():
@@ -52,6 +56,7 @@ ROW = MARKET.at("row = self.table", "Market.step")
 LOOKED_UP = f"{SITE}/pandas/core/indexing.py:1191 _LocationIndexer.__getitem__"
 INNER = f"{SITE}/pandas/core/internals/managers.py:973 fast_xs"
 LIST = "type=list length={} first.type=tuple"
+BOOK = "type=dict length={} first.type=float"
 IN_C = "type=builtin_function_or_method function=zlib.compress"
 
 
@@ -390,18 +395,29 @@ def test_python_code_that_it_calls_is_its_own():
         ("self.left =", "self__order", LIST.format(500), "a long list is searched"),
         ("old = self.memory", "self__memory", LIST.format(50_000), "all of a long list is moved"),
         ("self.queue.insert", "self__queue", LIST.format(50_000), "all of a long list is moved"),
+        ("self.pick =", "self__book", BOOK.format(500), "a long container is copied"),
+        ("first = list", "self__book", BOOK.format(500), "a long container is copied"),
+        (
+            "names = tuple",
+            "self__book",
+            "type=set length=500 first.type=str",
+            "a long container is copied",
+        ),
     ],
 )
 def test_long_lists(line: str, operand: str, seen: str, words: str):
     (finding,) = on(line, **{operand: seen})
 
     assert finding.title.startswith(words)
-    assert finding.evidence[1].startswith(f"seen there: {operand.replace('__', '.')}: list of ")
+    kind = seen.partition(" ")[0].removeprefix("type=")
+    assert finding.evidence[1].startswith(f"seen there: {operand.replace('__', '.')}: {kind} of ")
 
 
 @pytest.mark.parametrize(
     ("line", "operand", "seen"),
     [
+        ("self.pick =", "self__book", BOOK.format(50)),
+        ("self.total =", "self__book", BOOK.format(500)),
         ("if row.key in", "self__seen", LIST.format(20)),
         ("if row.key in", "self__seen", "type=set length=5000"),
         ("if row.key in", "self__seen", "type=dict length=5000 first.type=int"),
@@ -410,7 +426,17 @@ def test_long_lists(line: str, operand: str, seen: str, words: str):
         ("old = self.memory", "self__memory", "type=collections.deque length=50000"),
         ("if row.key in", "row", LIST.format(500)),
     ],
-    ids=["short", "a set", "a dict", "where the largest is", "short to move", "a deque", "another"],
+    ids=[
+        "few to copy",
+        "copied for all of it",
+        "short",
+        "a set",
+        "a dict",
+        "where the largest is",
+        "short to move",
+        "a deque",
+        "another",
+    ],
 )
 def test_silent_for_other_containers(line: str, operand: str, seen: str):
     assert on(line, **{operand: seen}) == []
