@@ -37,6 +37,7 @@ MARKET = Script(
             self.pick = random.choice(list(self.book.keys()))
             first = list(self.book)[0]
             names = tuple(self.book)
+            drawn = np.random.choice(n, 32, p=odds)
             self.total = sum(list(self.book.values()))
             return row
 
@@ -145,6 +146,14 @@ def test_what_an_object_makes_is_told_where_the_object_is_made():
 
     assert lines_of(finding) == [MARKET.line("other = Market()")]
     assert finding.title.startswith("networks are made again and again")
+
+
+@pytest.mark.parametrize(("number", "times"), [(20_000, 1), (10, 0)])
+def test_draws_from_many_probabilities(number: int, times: int):
+    found = on("drawn =", odds=f"type=numpy.ndarray shape={number} dtype=f8")
+
+    assert len(found) == times
+    assert all(it.title.startswith("choice(p=...) goes through all") for it in found)
 
 
 def test_what_a_library_generates_is_no_line_of_the_users():
