@@ -58,7 +58,7 @@ def _hand_down_no_locale_of_ours() -> None:
     with suppress(OSError):
         with open("/proc/self/environ", "rb") as file:
             given = file.read().split(b"\0")
-        if not any(it.startswith(b"LC_CTYPE=") for it in given):
+        if not any(entry.startswith(b"LC_CTYPE=") for entry in given):
             os.environ.pop("LC_CTYPE", None)
 
 

@@ -132,7 +132,9 @@ def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Findi
     whole, total = profile.critical.wall_us, sum(invariant.weights.values())
     name, line = last_name(invariant.pure.function), heaviest_line(invariant.weights)
     turns = (
-        min((it for it in invariant.turns if it), default=0) if None not in invariant.turns else 0
+        min((number for number in invariant.turns if number), default=0)
+        if None not in invariant.turns
+        else 0
     )
     nodes = frozenset(below for node in invariant.nodes for below in profile.steady.subtree(node))
     titles = [

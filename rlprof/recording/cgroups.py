@@ -63,7 +63,8 @@ class ControlGroups:
     def further_tasks(self) -> int | None:
         """Processes and threads that may be started yet: the least on the way up; None where there is no limit."""
         return min(
-            (left for it in self.pids if (left := _further_tasks(it)) is not None), default=None
+            (left for group in self.pids if (left := _further_tasks(group)) is not None),
+            default=None,
         )
 
 

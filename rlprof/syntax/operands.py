@@ -65,7 +65,11 @@ def _searched_by_methods(module: SourceModule, statement: Statement) -> Iterator
     for node in statement.walk():
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr=name)) if steps := steps_to(owner):
-                named = [it for it in module.functions if it.node.name == name and it.class_name]
+                named = [
+                    function
+                    for function in module.functions
+                    if function.node.name == name and function.class_name
+                ]
                 for operand in _searched(module, named[0].first_line) if len(named) == 1 else ():
                     if operand.steps[0] == "self" and len(steps) < _MOST_STEPS - 1:
                         text = f"{ast.unparse(owner)}{operand.text.removeprefix('self')}"

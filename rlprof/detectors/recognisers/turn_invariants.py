@@ -95,7 +95,7 @@ class TurnInvariants:
         if not _is_called_by_itself(module, between.line, last_name(pure.function)):
             return None
         name = last_name(calling.function)
-        loop = next((it for it in _loops(around, turn.line) if _turns_call(it, name)), None)
+        loop = next((each for each in _loops(around, turn.line) if _turns_call(each, name)), None)
         return None if loop is None else _Read(pure, calling, self._turns(loop, turn))
 
     def _turns(self, loop: ast.For | _Comprehension, turn: Frame) -> int | None:
