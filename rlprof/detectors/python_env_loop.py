@@ -25,7 +25,14 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.container_types import root_name
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import (
+    Line,
+    UserLines,
+    begins_process,
+    heaviest_line,
+    last_name,
+    short_place,
+)
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import Values
 from rlprof.syntax.module import called_name
@@ -216,7 +223,7 @@ class _Search:
         while pending:
             node = pending.pop()
             frame = self.tree.frame(node)
-            if last_name(frame.function) in _STEPS or _learns(frame.file):
+            if last_name(frame.function) in _STEPS or _learns(frame.file) or begins_process(frame):
                 continue
             yield node
             pending += self.tree.children(node)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rlprof.detectors.recognisers.env_loops import TENSOR_MODULES
 from rlprof.model.calltree import CallTree
 from rlprof.source.container_types import root_name
-from rlprof.source.lines import UserLines
+from rlprof.source.lines import UserLines, begins_process
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import Statement, variables_assigned, variables_read
 
@@ -30,10 +30,15 @@ class OneRow:
             asking = list(filter(self._asks, hot))
             answers = self._answers(asking)
             taking = (it for it in hot if self._works_on(answers, it))
-            self._nodes = {
-                node for it in (*asking, *taking) for node in (it, *self._tree.ancestors(it))
-            }
+            self._nodes = {above for it in (*asking, *taking) for above in self._way_up(it)}
         return node in self._nodes
+
+    def _way_up(self, node: int) -> Iterator[int]:
+        """Yield ``node`` and those above it, as far as its process goes: the loop that forked it does not ask."""
+        for above in (node, *self._tree.ancestors(node)):
+            if begins_process(self._tree.frame(above)):
+                return
+            yield above
 
     def _answers(self, asking: Iterable[int]) -> Mapping[tuple[str, str], set[str]]:
         """The variables that hold what a network answered for one row, or what is made of it, by file and function."""

@@ -5,7 +5,16 @@ import pytest
 from rlprof.detectors.python_env_loop import DETECTOR, DISPATCH_US, MIN_SHARE
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of, ranked
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
 
 STEPS = 50_000
 """In ten seconds: 200 µs a step."""
@@ -356,6 +365,35 @@ def test_a_row_is_one_whatever_makes_a_tensor_of_it(given: str):
 
     (finding,) = found(run, script)
     assert "over 6 rows" in finding.evidence[1]
+
+
+def test_the_loop_that_starts_workers_does_not_ask_what_they_ask():
+    """The stack of a forked worker goes on from that of who forked it."""
+    script = Script(
+        "actors.py",
+        """
+        def act(layers, seen):
+            q = layers(torch.as_tensor(seen).unsqueeze(0))
+
+        def main(started):
+            for process in started:
+                process.start()
+        """,
+    )
+    line = script.at("layers(", "act")
+    started = (
+        script.at("process.start()", "main"),
+        f"{STDLIB}/multiprocessing/process.py:121 BaseProcess.start",
+    )
+    forked = f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap"
+    run = a_run(steady_s=10.0).process("actor", steps=1000)
+    run.spends(6.0, *started, forked, line, FORWARD).spends(
+        4.0, *started, forked, "world.py:3 move"
+    )
+    run.sees(line, layers=NETWORK, seen="type=numpy.ndarray shape=6 dtype=f4")
+    run.sees(started[0], started="type=list length=2 first.type=multiprocessing.context.Process")
+
+    assert found(run, script) == []
 
 
 @pytest.mark.parametrize(
