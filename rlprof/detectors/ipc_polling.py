@@ -60,6 +60,9 @@ OUTSIDE: Final = 0.05
 """Part of its time that another thread sleeps for reasons outside of the run, from which on the
 polling may well be a wait for that."""
 
+IDLE: Final = 0.001
+"""Part of its time that a thread works, below which nobody waits for it: a launcher that sleeps until the end."""
+
 
 _QUESTIONS: Final[Mapping[str, frozenset[str]]] = {
     "process.py": frozenset({"is_alive", "exitcode"}),
@@ -277,7 +280,11 @@ def _may_wait_for_outside(profile: Profile) -> bool:
     """Tell whether somebody sleeps, is not seen, or nobody is there who could be waited for."""
     if any(process.fate not in ("sampled", "probe-only") for process in profile.processes):
         return True
-    others = [it for it in profile.activities if it.role not in SERVICES]
+    others = [
+        activity
+        for activity in profile.activities
+        if activity.role not in SERVICES and activity.working_us >= IDLE * activity.wall_us
+    ]
     if len(others) < 2:
         return True
     return any(_asleep_outside(it, profile) >= OUTSIDE * it.wall_us for it in others)

@@ -183,6 +183,17 @@ def test_naps_for_somebody_who_sleeps_himself_cost_nothing():
     assert all(saving.removable.high == 0.0 for saving in finding.savings)
 
 
+def test_a_launcher_that_sleeps_until_the_end_is_nobody_to_wait_for():
+    launcher = Script("launch.py", "def main():\n    time.sleep(1000)\n")
+    run = a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True)
+    run.process("worker").spends(1.0, STEP).spends(9.0, *NAP, idle=True)
+    run.process("launcher").spends(10.0, launcher.at("sleep", "main"), idle=True)
+
+    (finding,) = detect(DETECTOR, run, TRAIN, launcher)
+
+    assert any(saving.removable.high > 0.5 for saving in finding.savings)
+
+
 def test_naps_for_a_process_that_was_not_seen_cost_nothing():
     run = a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True)
     run.process("worker").spends(1.0, STEP).spends(9.0, *NAP, idle=True)
