@@ -26,7 +26,7 @@ def on_timer(signum, frame):
             names = [*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names]
             paths = [*names, *(PART.join(("self", "." + name)) for name in code.co_names)]
             if paths:
-                look(frame, LINE.join(paths))
+                look(frame, LINE.join(paths), [10_000])
                 looks += 1
         frame = frame.f_back
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -268,6 +268,27 @@ def test_a_part_of_the_time_classes_have_their_own_methods(gymnasium):
     methods.put(LOOKS)
     env.step(1)
     assert (counts(), steps.calls) == ({"steps:gymnasium.env": 2}, [6])
+
+
+def test_a_script_that_was_run_and_is_gone_is_not_held(gymnasium):
+    """As a sweep runs it in one process, by ``runpy``: its globals are its buffers."""
+    script = ModuleType("train")
+    script.Env = gymnasium.Env
+    sys.modules["train"] = script
+    exec("class Maze(Env):\n    def step(self, action):\n        return action\n", vars(script))
+    script.Maze().step(1)
+    (methods,) = gymnasium_envs._env_methods
+    for way in (AWAY, LOOKS):
+        methods.put(way)
+    assert methods._made
+
+    maze = weakref.ref(script.Maze)
+    del sys.modules["train"], script
+    methods.put(AWAY)
+    gc.collect()
+
+    assert not methods._made
+    assert maze() is None
 
 
 def test_what_the_program_sets_on_a_counted_method_stays(gymnasium):

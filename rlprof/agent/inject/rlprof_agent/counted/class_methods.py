@@ -73,6 +73,10 @@ class CountedMethods:
         """Count in one of the ways of ``part_time``."""
         for owner in self._living():
             self._put_in(owner, way)
+        for original in list(self._made):
+            # A script that is run again has another one now, and all of its first run would be held by this.
+            if not is_of_a_module(original):
+                self._made.pop(original, None)
 
     def _put_in(self, owner: type, way: int) -> None:
         for name in self._names:
@@ -88,7 +92,7 @@ class CountedMethods:
             type.__setattr__(owner, name, wanted)
 
     def _made_of(self, original: Any) -> dict[int, Any]:
-        """Return what counts in its place; made once for functions that live as long as their module."""
+        """Return what counts in its place; made once for functions of a module, and kept as long as that is there."""
         made = self._made.get(original)
         if made is None:
             counter = self._counter
