@@ -245,7 +245,8 @@ def target_stopped_and_continued(arena: Arena) -> str:
 
 def job_stopped_and_continued(arena: Arena) -> str:
     """Stop and continue all, as batch schedulers do to a job that has to make room."""
-    training = start_training(arena, workers=2)
+    # Long enough not to be over by then: there would be no pause to tell.
+    training = start_training(arena, steps=60_000, workers=2)
     pause(arena, *EARLY_S)
     members = arena.members()
     arena.random.shuffle(members)
