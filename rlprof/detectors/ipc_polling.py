@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.claims import scaled
+from rlprof.detectors.recognisers.naps import NO_DELAY, HeldUp, delay_of, held_up_by, polls, worked
 from rlprof.libraries.known import library_of
-from rlprof.model.activity import Activity, HostLoad, Wait, WaitKind
+from rlprof.model.activity import Activity, HostLoad, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -44,24 +46,8 @@ FEWER_QUESTIONS: Final = calibrated(
 )
 """Part of the questions between steps that goes when they are asked once a second."""
 
-NO_DELAY: Final = calibrated(
-    Range(0.3, 0.95),
-    unit="part of the time asleep",
-    source="a blocking wait wakes up after 50 to 100 µs",
-    date="2026-11-21",
-)
-"""Part of the time asleep between two questions, when nobody works meanwhile, that a blocking wait saves;
-the low is for waits that nobody's work explains."""
-
 LONG_NAPS: Final = 0.1
 """Part of the time of polling in which nobody works, from which on the report says so."""
-
-OUTSIDE: Final = 0.05
-"""Part of its time that another thread sleeps for reasons outside of the run, from which on the
-polling may well be a wait for that."""
-
-IDLE: Final = 0.001
-"""Part of its time that a thread works, below which nobody waits for it: a launcher that sleeps until the end."""
 
 
 _QUESTIONS: Final[Mapping[str, frozenset[str]]] = {
@@ -71,8 +57,6 @@ _QUESTIONS: Final[Mapping[str, frozenset[str]]] = {
     "connection.py": frozenset({"poll"}),
 }
 """Methods of ``multiprocessing`` that ask, by file; those with a system call in each."""
-
-_OUTSIDE_KINDS: Final = frozenset({WaitKind.SLEEP, WaitKind.SOCKET, WaitKind.UNKNOWN})
 
 
 @dataclass(slots=True)
@@ -89,14 +73,6 @@ class _Polling:
     """That part."""
     busy_part: float = 0.0
     """Part of it that is not asleep."""
-
-
-class _HeldUp(NamedTuple):
-    """Waits of other threads for one that sleeps between its questions."""
-
-    nodes: frozenset[int] = frozenset()
-    part: float = 0.0
-    """Part of the waits that the naps explain, at most."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -199,9 +175,7 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
         yield Saving(frozenset(found.questions), FEWER_QUESTIONS)
     held_up = _held_up(profile, found)
     if held_up.nodes:
-        yield Saving(
-            held_up.nodes, Range(NO_DELAY.low * held_up.part, NO_DELAY.high * held_up.part)
-        )
+        yield Saving(held_up.nodes, scaled(NO_DELAY, held_up.part))
     nodes = frozenset(found.loops)
     wall = sum(tree.self_cost(node).wall_us for node in nodes)
     if not wall:
@@ -210,50 +184,13 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
         most = min(1.0, _left_to_save(profile) * profile.critical.wall_us / wall)
         yield Saving(nodes, Range(min(BLOCKING.low, most), min(BLOCKING.high, most)))
         return
-    delay = _delay(profile, nodes)
-    yield Saving(nodes, Range(NO_DELAY.low * delay, NO_DELAY.high * delay))
+    yield Saving(nodes, scaled(NO_DELAY, delay_of(nodes, profile)))
 
 
-def _held_up(profile: Profile, found: _Polling) -> _HeldUp:
-    """Waits of those who bound the run for a thread that sleeps between its questions, where there are free cores."""
-    worst = found.worst
-    if worst is None or worst.is_critical or not found.loops:
-        return _HeldUp()
-    if profile.load.saturated or _may_wait_for_outside(profile):
-        return _HeldUp()
-    critical = {activity.thread for activity in profile.activities if activity.is_critical}
-    waits = [
-        wait
-        for wait in profile.waits
-        if wait.thread in critical and {process for process, _ in wait.on} == {worst.process}
-    ]
-    unexplained_us = max((wait.wall_us * (1 - _worked(wait)) for wait in waits), default=0.0)
-    if not unexplained_us:
-        return _HeldUp()
-    naps_us = sum(
-        wait.wall_us * (1 - found.busy_part) * (1 - _worked(wait))
-        for wait in profile.waits
-        if _is_its(wait, found)
-    )
-    nodes = frozenset(node for wait in waits for node in wait.nodes)
-    return _HeldUp(nodes, min(1.0, naps_us / unexplained_us))
-
-
-def _worked(wait: Wait) -> float:
-    """Part of a wait in which somebody worked whom it may be for."""
-    return min(1.0, max((part for _, part in wait.on), default=0.0))
-
-
-def _delay(profile: Profile, loops: Collection[int]) -> float:
-    """Part of the time of ``loops`` in which they sleep and nobody works, where there are free cores.
-
-    A busy loop only waits then; what it waits for, others' work, is taken out already.
-    """
-    costs = [profile.steady.self_cost(node) for node in loops]
-    wall = sum(cost.wall_us for cost in costs)
-    if not wall or _may_wait_for_outside(profile):
-        return 0.0
-    return sum(cost.idle_us for cost in costs) / wall
+def _held_up(profile: Profile, found: _Polling) -> HeldUp:
+    if found.worst is None or not found.loops:
+        return HeldUp()
+    return held_up_by(found.worst, found.busy_part, profile)
 
 
 def _left_to_save(profile: Profile) -> float:
@@ -274,28 +211,6 @@ def _polled_cpu_us(activity: Activity, profile: Profile) -> int:
 def _is_crowded(load: HostLoad) -> bool:
     """Tell whether the run wants more cores than there are, and others have a good part of them."""
     return not load.saturated and load.got_us + load.queued_us > SATURATED_DEMAND * load.there_is_us
-
-
-def _may_wait_for_outside(profile: Profile) -> bool:
-    """Tell whether somebody sleeps, is not seen, or nobody is there who could be waited for."""
-    if any(process.fate not in ("sampled", "probe-only") for process in profile.processes):
-        return True
-    others = [
-        activity
-        for activity in profile.activities
-        if activity.role not in SERVICES and activity.working_us >= IDLE * activity.wall_us
-    ]
-    if len(others) < 2:
-        return True
-    return any(_asleep_outside(it, profile) >= OUTSIDE * it.wall_us for it in others)
-
-
-def _asleep_outside(activity: Activity, profile: Profile) -> int:
-    return sum(
-        cost.idle_us
-        for node, cost in activity.tree.self_costs()
-        if cost.idle_us and profile.wait_kinds.get(node, WaitKind.UNKNOWN) in _OUTSIDE_KINDS
-    )
 
 
 def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:
@@ -366,20 +281,18 @@ def _verdict(profile: Profile, found: _Polling) -> str:
             f"the loops take {percent(burnt / max(1, load.got_us))} of the run's CPU time, but other programs "
             "fill the cores too and would get most of it: record again on a quiet machine"
         )
-    worked = max((_worked(wait) for wait in profile.waits if _is_its(wait, found)), default=0.0)
-    if not worked:
+    worst = found.worst
+    at_work = max(
+        (worked(wait) for wait in profile.waits if worst and polls(wait, worst)), default=0.0
+    )
+    if not at_work:
         return "there are free cores, so asking takes nothing from others"
-    working = f"there are free cores, and what it waits for is at work for {percent(worked)} of that time: "
+    working = f"there are free cores, and what it waits for is at work for {percent(at_work)} of that time: "
     if _held_up(profile, found).nodes:
         return f"{working}for the rest it sleeps on, and those who bound the run wait for it"
-    if _delay(profile, found.loops) > LONG_NAPS:
+    if delay_of(found.loops, profile) > LONG_NAPS:
         return f"{working}for the rest it sleeps on"
     return f"{working}asking costs no more than waiting would"
-
-
-def _is_its(wait: Wait, found: _Polling) -> bool:
-    worst = found.worst
-    return worst is not None and wait.kind is WaitKind.POLL and wait.thread == worst.thread
 
 
 def _fix(found: _Polling) -> str:
