@@ -21,7 +21,6 @@ from rlprof.libraries.base import Transport
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
 from rlprof.model.calibration import calibrated
-from rlprof.model.calltree import sum_costs
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder, Saving
 from rlprof.model.profile import Profile
@@ -74,15 +73,6 @@ IN_PROCESS_US: Final = calibrated(
 
 MIN_STREAM: Final = 0.05
 """Least part of the critical time in messages that are sent one by one."""
-
-IN_BATCHES: Final = calibrated(
-    Range(0.6, 0.95),
-    unit="part of the messages' time",
-    source="benchmarks/replacements.py: of 32 rows of 225 bytes 0.11 is left through a queue, 0.03 through a pipe, where they are one list; an "
-    "actor-learner lost less to them",
-    date="2026-11-24",
-)
-"""Part that goes where some dozens of steps are one message; pickling and unpickling them stays."""
 
 FEWER_MESSAGES: Final = Range(0.8, 1.4)
 """Model error of what is left with several environments per worker: the messages get longer, and
@@ -154,16 +144,9 @@ def _of_a_stream(profile: Profile) -> Iterable[Finding]:
     stream, steps, whole = find_stream(profile), profile.steady_steps, profile.critical.wall_us
     if stream is None or not steps or stream.messages < MIN_MESSAGES * steps:
         return
-    spent = sum_costs(profile.steady.self_cost(node) for node in stream.nodes)
-    # Who waits for room in a queue, or for somebody's next message, waits for the other one's work.
-    most = most_transport_us({IPC_MESSAGES: stream.messages, IPC_BYTES: stream.bytes})
-    us = min(spent.busy_us, most)
+    us = stream.working_us
     if us < MIN_STREAM * whole:
         return
-    removable = Range(
-        IN_BATCHES.low * us / spent.wall_us,
-        IN_BATCHES.high * min(spent.wall_us, most) / spent.wall_us,
-    )
     locations = _locations(stream.nodes, profile)
     place = (
         f" ({short_place(Line(locations[0].file, locations[0].line, locations[0].function))})"
@@ -172,7 +155,7 @@ def _of_a_stream(profile: Profile) -> Iterable[Finding]:
     )
     yield Finding(
         title=f"each step is sent by itself{place}",
-        savings=(Saving(stream.nodes, removable),),
+        savings=(Saving(stream.nodes, stream.removable),),
         locations=locations,
         evidence=(
             f"{percent(us / whole)} of the time is spent on messages to another process{of_each_step(us, steps)}",

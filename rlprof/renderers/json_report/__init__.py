@@ -23,7 +23,7 @@ from rlprof.model.report import (
     WaitRow,
 )
 from rlprof.renderers.base import Renderer
-from rlprof.renderers.json_report import document
+from rlprof.renderers.json_report import document, usage
 from rlprof.renderers.json_report.values import as_json_text, filled, notes_of, seconds
 
 _MOST_DIGITS: Final = 2
@@ -52,8 +52,8 @@ def report_as_json(report: Report) -> document.ReportDocument:
         resources=None if report.resources is None else _resources(report.resources, rows),
         memory=None if report.memory is None else _memory(report.memory, rows),
         torch_windows=[_torch_window(row) for row in report.torch_windows],
-        compute=None if report.compute is None else filled(document.Compute, report.compute),
-        sync_sites=[filled(document.SyncSite, row) for row in report.sync_sites],
+        compute=None if report.compute is None else filled(usage.Compute, report.compute),
+        sync_sites=[filled(usage.SyncSite, row) for row in report.sync_sites],
         counters_per_step=dict(report.counters_per_step),
         quality=_quality(report),
     )
@@ -172,47 +172,47 @@ def _wait(row: WaitRow) -> document.Wait:
     return document.Wait(row.pid, row.role, row.thread, row.kind, row.share, on)
 
 
-def _resources(resources: Resources, rows: Sequence[ProcessRow]) -> document.Resources:
-    return document.Resources(
+def _resources(resources: Resources, rows: Sequence[ProcessRow]) -> usage.Resources:
+    return usage.Resources(
         cores=resources.cores,
         used_cores=resources.used,
         queued_threads=resources.queued,
         native_cores=resources.native,
         saturated=resources.saturated,
-        by_role=[document.RoleUse(*use) for use in resources.by_role],
+        by_role=[usage.RoleUse(*use) for use in resources.by_role],
         gpus=[_gpu(gpu, rows) for gpu in resources.gpus],
     )
 
 
-def _gpu(gpu: GpuUse, rows: Sequence[ProcessRow]) -> document.Gpu:
+def _gpu(gpu: GpuUse, rows: Sequence[ProcessRow]) -> usage.Gpu:
     processes = [
-        document.GpuProcess(rows[process].pid, rows[process].role, held)
+        usage.GpuProcess(rows[process].pid, rows[process].role, held)
         for process, held in gpu.process_bytes
     ]
-    return filled(document.Gpu, gpu, processes=processes)
+    return filled(usage.Gpu, gpu, processes=processes)
 
 
-def _memory(memory: MemoryView, rows: Sequence[ProcessRow]) -> document.Memory:
+def _memory(memory: MemoryView, rows: Sequence[ProcessRow]) -> usage.Memory:
     return filled(
-        document.Memory,
+        usage.Memory,
         memory,
         shared_counted_once=memory.is_shared_out,
         growth=_trend(memory.trend),
         processes=[
             filled(
-                document.ProcessMemory,
+                usage.ProcessMemory,
                 used,
                 pid=rows[used.process].pid,
                 growth=_trend(used.trend),
             )
             for used in memory.processes
         ],
-        lines=[filled(document.GrownLine, line) for line in memory.lines],
+        lines=[filled(usage.GrownLine, line) for line in memory.lines],
     )
 
 
-def _trend(trend: MemoryTrend | None) -> document.Trend | None:
-    return None if trend is None else filled(document.Trend, trend, steady=trend.is_steady)
+def _trend(trend: MemoryTrend | None) -> usage.Trend | None:
+    return None if trend is None else filled(usage.Trend, trend, steady=trend.is_steady)
 
 
 def _quality(report: Report) -> document.Quality:
@@ -222,16 +222,16 @@ def _quality(report: Report) -> document.Quality:
 # --- torch: windows of its profiler, reads of tensors, operations ---------------------------
 
 
-def _torch_window(row: TorchWindowRow) -> document.TorchWindow:
+def _torch_window(row: TorchWindowRow) -> usage.TorchWindow:
     return filled(
-        document.TorchWindow,
+        usage.TorchWindow,
         row,
         left_out=row.is_left_out,
         kernel_launches=row.launches,
         gpu_busy_share=row.busy_share,
         gpu_idle=dict(row.idle),
-        heaviest_ops=[document.Operation(*op) for op in row.top_ops],
-        heaviest_kernels=[document.Operation(*op) for op in row.top_kernels],
+        heaviest_ops=[usage.Operation(*op) for op in row.top_ops],
+        heaviest_kernels=[usage.Operation(*op) for op in row.top_kernels],
     )
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from rlprof.detectors.ipc_per_step import (
     DETECTOR,
-    IN_BATCHES,
     MIN_MESSAGES,
     OUTWEIGHS,
     crowding,
 )
+from rlprof.detectors.recognisers.streams import IN_BATCHES
 from rlprof.model.activity import HostLoad
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
