@@ -29,7 +29,7 @@ ARTIFACTS: Final = ("diff.html", "diff.svg", "base.rlprof", "head.rlprof")
 
 
 class OnInconclusive(str, Enum):
-    """What runs that vary too much to tell count as."""
+    """Ways to count runs that vary too much to tell."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -155,7 +155,7 @@ def _outputs(request: CheckRequest) -> Iterator[Path]:
 
 
 def misplaced(words: Sequence[str], options: Collection[str] = ALONE_OURS) -> str:
-    """What to do about options that stand behind the script, and so are its own; empty where none does."""
+    """Return what to do about options that stand behind the script, and so are its own; empty where none does."""
     found = [word for word in words if word.partition("=")[0] in options]
     if not found:
         return ""
@@ -215,7 +215,7 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
 def plan_of(
     request: CheckRequest,
 ) -> tuple[CheckPlan, CommitBase | CommandBase | FileBase | None]:
-    """What the gate is to do, and what it holds the program against; None where that is to be saved.
+    """Return what the gate is to do, and what it holds the program against; None where that is to be saved.
 
     Raises ``UsageError``.
     """

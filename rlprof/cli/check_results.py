@@ -106,7 +106,7 @@ def _written(
 
 
 def _repository_root() -> str:
-    """What code scanning takes paths from; the working directory outside a repository."""
+    """Return the folder that code scanning takes paths from; the working directory outside a repository."""
     try:
         found = git(Path.cwd(), "rev-parse", "--show-toplevel")
     except MeasureError:

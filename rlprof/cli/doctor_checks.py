@@ -58,7 +58,7 @@ class Check:
     level: Level
     found: str
     advice: str = ""
-    """What to do about it; empty when nothing needs doing."""
+    """Advice on it; empty when nothing needs doing."""
 
 
 def all_checks(python: str, *, austin: str | None, folder: Path) -> tuple[Check, ...]:
@@ -92,7 +92,7 @@ def check_libc() -> Check:
 
 
 def check_interpreter(python: str, austin: Austin | None) -> Check:
-    """Whether the target's interpreter starts and is one that both instruments can read."""
+    """Check whether the target's interpreter starts and is one that both instruments can read."""
     try:
         facts = _interpreter_facts(python)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -135,7 +135,7 @@ def check_sampler(explicit: str | None) -> tuple[Austin | None, Check]:
 
 
 def check_permissions() -> Check:
-    """Whether the kernel lets one process read another's memory; the trial shows if it truly does."""
+    """Check whether the kernel lets one process read another's memory; the trial shows if it truly does."""
     if _has_ptrace_capability():
         return Check("permissions", Level.OK, "may read any process (CAP_SYS_PTRACE)")
     scope = _yama_scope()
@@ -181,7 +181,7 @@ def _own_status(field: str) -> str:
 
 
 def check_recording(trial: Trial, austin: Austin | None) -> list[Check]:
-    """What a trial recording showed of the agent and of the sampler."""
+    """Tell what a trial recording showed of the agent and of the sampler."""
     checks = [_check_agent(trial)]
     if austin is not None:
         checks.append(_check_attach(trial))
@@ -234,7 +234,7 @@ def check_cores(usable: float) -> Check:
 
 
 def check_terminal() -> Check:
-    """Whether pseudo-terminals can be made: austin flushes at once into these only."""
+    """Check whether pseudo-terminals can be made: austin flushes at once into these only."""
     try:
         ends = os.openpty()
     except OSError as error:
@@ -250,7 +250,7 @@ def check_terminal() -> Check:
 
 
 def check_disk(folder: Path) -> Check:
-    """Whether run files fit into ``folder``, or can be made there at all."""
+    """Check whether run files fit into ``folder``, or can be made there at all."""
     if not os.access(folder, os.W_OK | os.X_OK):
         advice = "name a place for the run file: rlprof run -o PATH …"
         return Check("disk", Level.FAIL, f"{folder} is not writable", advice)

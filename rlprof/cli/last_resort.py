@@ -40,7 +40,7 @@ def train_without(command: Sequence[str], error: OutputError) -> NoReturn:
 
 
 def not_begun(error: BaseException) -> OutputError:
-    """What is told of ``error``, which came before anything was recorded."""
+    """Return what is told of ``error``, which came before anything was recorded."""
     return OutputError(
         f"the recording could not begin: {type(error).__name__}: {error}",
         slug="recording-not-begun",
@@ -49,7 +49,7 @@ def not_begun(error: BaseException) -> OutputError:
 
 
 def is_needed() -> bool:
-    """Whether this is ``rlprof run``, and nothing of a recording has begun: what fails later is seen to there."""
+    """Tell whether this is ``rlprof run``, and nothing of a recording has begun: what fails later is seen to there."""
     return sys.argv[1:2] == ["run"] and "rlprof.recording.recorder" not in sys.modules
 
 

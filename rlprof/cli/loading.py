@@ -24,7 +24,7 @@ class FileKind(Enum):
 
 
 def kind_of(path: Path) -> FileKind:
-    """What ``path`` holds, by its content. What cannot be opened counts as a run file."""
+    """Tell what ``path`` holds, by its content. What cannot be opened counts as a run file."""
     try:
         with open_input(path) as file:
             if file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC:

@@ -137,13 +137,10 @@ def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Findi
         else 0
     )
     nodes = frozenset(below for node in invariant.nodes for below in profile.steady.subtree(node))
-    titles = [
-        f"{name} is computed anew in each turn{place}" for place in (f" ({short_place(line)})", "")
-    ]
     inputs = ", ".join(operand.text for operand in invariant.pure.inputs[:_SHOWN])
     callers = " and ".join(sorted(invariant.between))
     return Finding(
-        title=next((title for title in titles if len(title) <= _LONGEST_TITLE), titles[-1]),
+        title=_with_place([f"{name} is computed anew in each turn"], line),
         savings=(Saving(nodes, Range(1 - 1 / turns, 1 - 1 / turns) if turns > 1 else OF_TURNS),),
         locations=lines.shown_locations(invariant.weights, whole),
         evidence=(
@@ -202,13 +199,17 @@ def _removable(work: _Work) -> Range:
 
 
 def _title(work: _Work, time: LineTime) -> str:
-    """The longest that fits."""
     how = "again for old inputs" if work.again else "again and again"
     other = "part of a line" if work.pure.is_part else "a value"
     names = [name for name in (last_name(work.pure.function), other) if name]
-    places = (f" ({short_place(time.heaviest)})", "")
-    titles = [f"{name} is computed {how}{place}" for place in places for name in names]
-    return next((title for title in titles if len(title) <= _LONGEST_TITLE), titles[-1])
+    return _with_place([f"{name} is computed {how}" for name in names], time.heaviest)
+
+
+def _with_place(titles: Sequence[str], line: Line) -> str:
+    """Return the first that fits, with its place if there is room for it."""
+    places = (f" ({short_place(line)})", "")
+    told = [f"{title}{place}" for place in places for title in titles]
+    return next((title for title in told if len(title) <= _LONGEST_TITLE), told[-1])
 
 
 class _Search:
@@ -281,7 +282,7 @@ class _Search:
         return self._known[frame]
 
     def _inputs(self, frame: Frame, pure: Pure) -> Mapping[str, Value] | None:
-        """What pure work was seen to depend on; None where one input was not, or a method may be another one than was read."""
+        """Return what pure work was seen to depend on; None where one input was not, or a method may be another one than was read."""
         known = self._values.between(frame.file, pure.lines, frame.function)
         inputs = {
             operand.text: value for operand in pure.inputs if (value := known.get(operand.text))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement
 
 MOST_OPERANDS: Final = 24
 """Most operands of one statement: further ones are in a literal that goes on for pages."""
@@ -65,15 +65,22 @@ def _searched_by_methods(module: SourceModule, statement: Statement) -> Iterator
     for node in statement.walk():
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr=name)) if steps := steps_to(owner):
-                named = [
-                    function
-                    for function in module.functions
-                    if function.node.name == name and function.class_name
-                ]
-                for operand in _searched(module, named[0].first_line) if len(named) == 1 else ():
+                method = _methods(module).get(name)
+                for operand in _searched(module, method.first_line) if method else ():
                     if operand.steps[0] == "self" and len(steps) < _MOST_STEPS - 1:
                         text = f"{ast.unparse(owner)}{operand.text.removeprefix('self')}"
                         yield Operand(text, (*steps, *operand.steps[1:]))
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _methods(module: SourceModule) -> Mapping[str, Function | None]:
+    """Return the methods of a file by their names; None for a name that several classes have."""
+    found: dict[str, Function | None] = {}
+    for function in module.functions:
+        if function.class_name:
+            name = function.node.name
+            found[name] = None if name in found else function
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -174,7 +174,7 @@ def _named_by(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _whole(node: ast.expr) -> str:
-    """What ``node`` is a part of, or another shape of: ``self.board`` of ``self.board[0].reshape(-1)``."""
+    """Return what ``node`` is a part of, or another shape of: ``self.board`` of ``self.board[0].reshape(-1)``."""
     while isinstance(node, ast.Subscript) or worked_on(node) is not node:
         node = node.value if isinstance(node, ast.Subscript) else worked_on(node)
     return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""

@@ -127,12 +127,7 @@ def _made_of(given: ast.expr) -> tuple[ast.expr, bool]:
     is_made_one = False
     while True:
         match given:
-            case ast.Call(
-                ast.Attribute(
-                    attr="from_numpy" | "as_tensor" | "tensor" | "FloatTensor" | "Tensor"
-                ),
-                [ast.List(elts=[first])],
-            ):
+            case ast.List(elts=[first]):
                 given, is_made_one = first, True
             case ast.Call(
                 ast.Attribute(

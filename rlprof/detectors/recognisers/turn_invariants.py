@@ -19,7 +19,6 @@ from rlprof.syntax.pure import Pure, pure_at
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _PLAIN: Final = frozenset({"append", "float", "int", "len", "range", "enumerate", "zip", "list"})
 """Calls that a loop may make besides."""
-_OWN: Final = "self."
 
 
 @dataclass(slots=True)
@@ -34,7 +33,7 @@ class Invariant:
     between: set[str] = field(default_factory=set)
     """Methods that a turn calls, and that call it."""
     turns: set[int | None] = field(default_factory=set)
-    """Of the loops; None where nobody knows."""
+    """Number of turns of each loop; None where nobody knows."""
 
 
 class _Read(NamedTuple):
@@ -90,7 +89,7 @@ class TurnInvariants:
         calling = _method(module, between)
         if module is None or around is None or pure is None or calling is None:
             return None
-        if not pure.inputs or not all(operand.text.startswith(_OWN) for operand in pure.inputs):
+        if not pure.inputs or not all(operand.text.startswith("self.") for operand in pure.inputs):
             return None
         if not _is_called_by_itself(module, between.line, last_name(pure.function)):
             return None
@@ -99,7 +98,7 @@ class TurnInvariants:
         return None if loop is None else _Read(pure, calling, self._turns(loop, turn))
 
     def _turns(self, loop: ast.For | _Comprehension, turn: Frame) -> int | None:
-        through = _gone_through(loop)
+        through = loop.iter if isinstance(loop, ast.For) else loop.generators[0].iter
         match through:
             case ast.Call(func=ast.Name(id="range"), args=[number]):
                 return self._parameters.value(number)
@@ -122,7 +121,7 @@ def _is_called_by_itself(module: SourceModule, line: int, name: str) -> bool:
         isinstance(node.func, ast.Attribute)
         and node.func.attr == name
         and isinstance(node.func.value, ast.Name)
-        and f"{node.func.value.id}." == _OWN
+        and node.func.value.id == "self"
         and not node.args
         and not node.keywords
         for statement in module.statements_at(line)
@@ -167,7 +166,3 @@ def _writes_to_an_object(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         return not isinstance(node.value, ast.Name)
     return isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
-
-
-def _gone_through(loop: ast.For | _Comprehension) -> ast.expr:
-    return loop.iter if isinstance(loop, ast.For) else loop.generators[0].iter

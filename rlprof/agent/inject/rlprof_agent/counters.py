@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+
+# The C module, without stubs: ``functools`` would pull in collections.
 from _functools import partial  # type: ignore[import-not-found]
 from _thread import get_ident
 from _weakref import ref

@@ -91,7 +91,7 @@ class MethodStandIn(StandIn):
 _act, _set_act = (getattr(vars(MethodStandIn)["_act"], name) for name in ("__get__", "__set__"))
 _doc = property(lambda stand_in: _real(stand_in).__doc__)
 for _kind in (StandIn, StaysInPlace, MethodStandIn):
-    # ``help`` goes past ``__getattribute__``, to the text of the class.
+    # ``help`` goes past ``__getattribute__``, to the text of the class: typed as a text, it may be a property as well.
     _kind.__doc__ = _doc  # type: ignore[assignment]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# The C module, without stubs, as in ``counters``.
 from _functools import partial  # type: ignore[import-not-found]
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import ref

@@ -17,7 +17,7 @@ _OURS = "rlprof"
 
 
 class _ForTheAgent:
-    """What a hook does besides counting. Pickled with it, as cloudpickle sends a program's own class of optimizers by value, it does nothing:
+    """The part of a hook that does more than count. Pickled with it, as cloudpickle sends a program's own class of optimizers by value, it does nothing:
     where it is loaded there may be no agent.
     """
 
