@@ -39,6 +39,15 @@ def tensors_of_lists() -> Iterator[Replacement]:
             lambda numbers=numbers: torch.tensor(numbers),
             lambda numbers=numbers: torch.as_tensor(np.array(numbers, dtype=np.float32)),
         )
+    for length in (64, 2048):
+        tensors = [torch.randn(4) for _ in range(length)]
+        whole = torch.stack(tensors)
+        yield Replacement(
+            "tensor-from-list",
+            f"{length} tensors of 4 stacked, or stacked before",
+            lambda tensors=tensors: torch.stack(tensors),
+            lambda whole=whole: whole.detach(),
+        )
 
 
 def distributions() -> Iterator[Replacement]:

@@ -11,6 +11,7 @@ import lzma
 import math
 import multiprocessing
 import pickle
+import random
 import statistics
 import sys
 import zlib
@@ -84,8 +85,26 @@ def lists() -> Iterator[Replacement]:
         )
 
 
+def picks() -> Iterator[Replacement]:
+    for size in (200, 5_000):
+        table, keys = dict.fromkeys(range(size)), list(range(size))
+        yield a_call(
+            f"one of {size} keys picked",
+            lambda it=table: random.choice(list(it.keys())),
+            lambda it=keys: random.choice(it),
+        )
+    for size in (1_000, 20_000, 100_000):
+        odds = _RNG.random(size)
+        odds /= odds.sum()
+        yield a_call(
+            f"64 drawn of {size} by their odds",
+            lambda it=odds: np.random.choice(len(it), 64, p=it),
+            lambda it=odds: np.searchsorted(np.cumsum(it), _RNG.random(64)),
+        )
+
+
 def matrices() -> Iterator[Replacement]:
-    for size in (10, 24, 32, 64, 256):
+    for size in (8, 12, 24, 32, 64, 256):
         gram, x, others = np.eye(size), _RNG.random(size), _RNG.random((size, size))
         inverse = np.eye(size)
 
@@ -411,7 +430,8 @@ def streams() -> Iterator[Replacement]:
 
 
 def precisions() -> Iterator[Replacement]:
-    for width, rows in ((64, 1), (64, 32), (128, 256), (256, 128)):
+    shapes = (64, 1), (64, 32), (16, 256), (64, 128), (64, 256), (128, 128), (128, 256), (256, 128)
+    for width, rows in shapes:
         steps = []
         for dtype in (torch.float64, torch.float32):
             trained = network(8, width, 2).to(dtype)
@@ -430,7 +450,7 @@ def precisions() -> Iterator[Replacement]:
 
 
 CASES = (
-    *(pandas_tables, lists, matrices, whole_arrays, generators, made_again),
+    *(pandas_tables, lists, picks, matrices, whole_arrays, generators, made_again),
     *(
         distributions,
         regressors,

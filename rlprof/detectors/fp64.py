@@ -44,7 +44,7 @@ REMOVABLE: Final = calibrated(
 BATCHED: Final = calibrated(
     Range(0.1, 0.62),
     unit="part of torch's time",
-    source="the same, and by hand: of two layers of 64 on 128 rows 0.15, on 256 0.27, of 128 0.27 to 0.42; of 16 on 256 0.06",
+    source="the same: of two layers of 64 on 128 rows 0.23, on 256 0.31, of 128 0.35 to 0.42; of 16 on 256 0.14",
     date="2026-11-25",
 )
 """The same where batches of ``MANY_ROWS`` were seen."""

@@ -38,8 +38,8 @@ MIN_SHARE_BESIDE: Final = 0.05
 STACKED: Final = calibrated(
     Range(0.5, 0.98),
     unit="part of the lines' time",
-    source="torch 2.13 on one thread: 2 048 tensors of 4 take 220 µs, about what writing them row by row takes, so only where it is "
-    "done more than once is there time to be seen: half goes of two times, nearly all of many",
+    source="benchmarks/replacements.py, torch 2.13: 2 048 tensors of 4 take 217 µs, which all times but the first go; half of two times, "
+    "nearly all of many",
     date="2026-11-25",
 )
 """Part of putting a long list of tensors together that goes where it is done once."""
