@@ -37,6 +37,9 @@ _MOSTLY: Final = 0.8
 _LAST: Final = 2
 """Windows from the end within which a hang that somebody put an end to ends."""
 
+_STILL: Final = 4
+"""Quiet windows on either side of a busy one that show it to be an exception: two seconds each."""
+
 _PROGRESS: Final = frozenset({*STEP_SOURCES, UPDATES, BATCHES, IPC_MESSAGES})
 """Counters of what a hang has none of."""
 
@@ -79,9 +82,26 @@ def waited_by_thread(
 def _quiet_stretches(
     recording: Recording, times: Times, kinds: Mapping[int, WaitKind]
 ) -> Iterator[Span]:
-    """Yield the longest stretches in which nobody works: by CPU time, since who looks at the time on a shared
-    machine may queue for long.
+    """Yield the longest stretches in which nobody works.
+
+    One busy window amid ``_STILL`` quiet ones on either side does not end them, as long as nothing moves on in it:
+    on a loaded machine the little that runs in a hang takes long now and then.
     """
+    moved = {it.window for it in recording.counters if it.name in _PROGRESS and it.value > 0}
+    quiet = _quiet_windows(recording, times, kinds) - moved
+    first: int | None = None
+    for i in range(times.windows + 1):
+        around = {i + far for far in range(-_STILL, _STILL + 1)} - {i}
+        is_quiet = i in quiet or (i not in moved and around <= quiet)
+        if is_quiet and first is None:
+            first = i
+        elif not is_quiet and first is not None:
+            yield Span(first, i - 1)
+            first = None
+
+
+def _quiet_windows(recording: Recording, times: Times, kinds: Mapping[int, WaitKind]) -> set[int]:
+    """Windows in which nobody works: by CPU time, since who looks at the time on a shared machine may queue for long."""
     busy, cpu = _sums(recording, times.busy_us), _sums(recording, times.cpu_us)
     polling = [0.0] * times.windows
     if WaitKind.POLL in kinds.values():
@@ -92,24 +112,14 @@ def _quiet_stretches(
     for gauge in recording.gauges:
         if gauge.name == CPU_US:
             of_process[gauge.window] += gauge.value
-    moved = {it.window for it in recording.counters if it.name in _PROGRESS and it.value > 0}
-    first: int | None = None
+    quiet = set()
     for window in recording.windows:
         i = window.id
         works_us = max(cpu[i], of_process[i]) - polling[i]
         queues_us = busy[i] - cpu[i] - polling[i]
-        is_quiet = (
-            works_us <= QUIET * window.length_us
-            and queues_us <= _MOST_QUEUED * window.length_us
-            and i not in moved
-        )
-        if is_quiet and first is None:
-            first = i
-        elif not is_quiet and first is not None:
-            yield Span(first, i - 1)
-            first = None
-    if first is not None:
-        yield Span(first, times.windows - 1)
+        if works_us <= QUIET * window.length_us and queues_us <= _MOST_QUEUED * window.length_us:
+            quiet.add(i)
+    return quiet
 
 
 def _sums(recording: Recording, by_cell: Sequence[int]) -> list[int]:

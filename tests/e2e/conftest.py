@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,11 +38,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
 
 
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """End what a test leaves behind that ended half-way: a stopped job, orphans that wait."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """End what a failed test leaves behind: a stopped job, orphans that wait."""
+    report = yield
     folder = getattr(item, "funcargs", {}).get("tmp_path")
-    if item.session.testsfailed and folder is not None:
+    if report.when == "call" and report.failed and folder is not None:
         _kill_all_with(str(folder))
+    return report
 
 
 def _kill_all_with(text: str) -> None:

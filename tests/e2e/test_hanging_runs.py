@@ -38,7 +38,7 @@ def main():
 main()
 """
 
-ENDED_FROM_OUTSIDE = "threading.Timer(18, os.kill, (os.getpid(), signal.SIGTERM)).start()"
+ENDED_FROM_OUTSIDE = "threading.Timer(20, os.kill, (os.getpid(), signal.SIGTERM)).start()"
 
 SLOWER = """
 import time
@@ -65,7 +65,7 @@ def report_of(run_file: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("dies", "timeout", "before", "code"),
     [
-        pytest.param("os._exit(3)", "timeout=8", "", 0, id="until a time-out"),
+        pytest.param("os._exit(3)", "timeout=14", "", 0, id="until a time-out"),
         pytest.param(
             "os.kill(os.getpid(), signal.SIGKILL)", "", ENDED_FROM_OUTSIDE, 143, id="for ever"
         ),

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from rlprof.model.gauges import CPU_US
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import Recording, Samples, ThreadClock
+from rlprof.model.recording import Gauge, Recording, Samples, ThreadClock
 from rlprof.profile.build import build_profile
 from rlprof.report.build import build_report
 from rlprof.report.wording import unglued
@@ -116,6 +117,20 @@ def test_a_run_that_goes_on_after_a_hang_keeps_its_longer_part():
 )
 def test_what_is_a_hang(changes, is_one):
     assert (build_profile(a_training(GET, **changes)).hang is not None) is is_one
+
+
+@pytest.mark.parametrize(
+    ("busy", "hangs"),
+    [
+        pytest.param([FIRST + 5], True, id="once"),
+        pytest.param(range(FIRST + 5, 40, 4), False, id="every two seconds"),
+    ],
+)
+def test_a_hang_may_be_busy_for_a_moment(busy, hangs):
+    still = a_training(GET, last=FIRST + 12)
+    gauges = tuple(Gauge(window, 0, CPU_US, SECOND / 10) for window in busy)
+
+    assert (build_profile(replace(still, gauges=gauges)).hang is not None) is hangs
 
 
 def test_who_waits_behind_a_socket_may_wait_for_somebody_who_works():
