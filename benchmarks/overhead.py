@@ -10,7 +10,8 @@ rlprof settles after 30 s: runs that are to show its price have to be longer.
 
 The programs need torch, gymnasium, Stable-Baselines3 and TorchRL: `--python` names an interpreter that has them,
 otherwise an environment is made below build/. A program whose packages are not there is left out with the reason.
-`--rlprof PATH` takes another rlprof (an executable, or a checkout) into the same rounds.
+`--rlprof PATH` takes another rlprof (an executable, or a checkout) into the same rounds, `--without PART` this one
+without a part of it.
 """
 
 from __future__ import annotations
@@ -145,8 +146,9 @@ def missing(workload: Workload, python: Path) -> str:
     return answer.stdout.strip()
 
 
-def variants(others: Sequence[Path], *, alone: bool) -> list[Variant]:
-    found = [profiled.bare(), profiled.rlprof(OURS, None)]
+def variants(others: Sequence[Path], without: Sequence[str], *, alone: bool) -> list[Variant]:
+    found = [profiled.bare(), profiled.rlprof(OURS)]
+    found += [profiled.rlprof(f"{OURS} without {it}", options=[f"--no-{it}"]) for it in without]
     found += [profiled.rlprof(f"{OURS} of {place}", place) for place in others]
     if alone:
         return found
@@ -265,12 +267,19 @@ def main() -> None:
     parser.add_argument(
         "--rlprof", type=Path, action="append", default=[], metavar="PATH", help="beside this one"
     )
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        choices=["agent", "probe", "values"],
+        help="rlprof without a part, in the same rounds: what the part costs",
+    )
     parser.add_argument("--alone", action="store_true", help="without py-spy and austin")
     parser.add_argument("--json", type=Path, help="every run, written as they end")
     parser.add_argument("--markdown", type=Path, help="the tables, written as runs end")
     arguments = parser.parse_args()
     python = interpreter(arguments.python)
-    chosen = variants(arguments.rlprof, alone=arguments.alone)
+    chosen = variants(arguments.rlprof, arguments.without, alone=arguments.alone)
     names = [variant.name for variant in chosen if variant.name != BARE]
     results, skipped = [], []
     for key in arguments.only or WORKLOADS:

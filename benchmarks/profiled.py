@@ -168,8 +168,10 @@ def bare() -> Variant:
     return Variant(BARE, lambda command, _: list(command))
 
 
-def rlprof(name: str, place: Path | None) -> Variant:
-    """``rlprof run`` at its defaults: of this checkout, of the one at ``place``, or of the executable there."""
+def rlprof(name: str, place: Path | None = None, options: Sequence[str] = ()) -> Variant:
+    """``rlprof run``, at its defaults but for ``options``: of this checkout, of the one at ``place``, or of the
+    executable there.
+    """
     if place is None:
         start = [sys.executable, "-m", "rlprof"]
     elif place.is_dir():
@@ -178,7 +180,8 @@ def rlprof(name: str, place: Path | None) -> Variant:
         start = [str(place)]
 
     def wrap(command: Sequence[str], folder: Path) -> list[str]:
-        return [*start, "run", "--no-report", "-o", str(folder / "run.rlprof"), "--", *command]
+        written = ["--no-report", "-o", str(folder / "run.rlprof")]
+        return [*start, "run", *written, *options, "--", *command]
 
     return Variant(name, wrap)
 
