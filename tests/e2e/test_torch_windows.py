@@ -172,6 +172,24 @@ print(counts['aten::addmm'], counts['Optimizer.step#Adam.step'])
     assert windows(result) == [("plain", "given-up")]
 
 
+@pytest.mark.parametrize("look", ["sys.getprofile()", "sys.setprofile(None)"])
+def test_a_profile_function_of_torchs_is_not_seen_by_the_program(train, look):
+    body = f"""
+from rlprof_agent import layout, torch_plan, torch_windows
+torch_plan.AT_ONCE_NS = 60_000_000_000
+taken = torch_windows._windows
+while not (taken.is_open and taken._capture.kind == layout.WINDOW_STACKS):
+    update()
+print({look}, taken.is_open)
+train_for(2)
+print(sys.getprofile())
+"""
+    result = train(body, steps=2)
+
+    assert (result.code, result.out) == (0, b"None False\nNone\n")
+    assert ("stacks", "written") in windows(result)
+
+
 IN_RANGES_OF_A_WINDOW = """
 import contextlib
 from torch.profiler import record_function

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sys
 
-from . import aside, foreign_errors, import_rlprof, stand_ins
+from . import aside, foreign_errors, import_rlprof, real, stand_ins
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Any, Callable
+    from typing import Any, Callable, Optional
+
+    from .torch_windows import TorchWindows
 
     ProbeGetter = Callable[[], Any]
 
@@ -49,6 +51,7 @@ def install(probe: ProbeGetter) -> None:
     aside.takes_part(import_rlprof.OnTheWay)
     _watch("settrace")
     _watch("setprofile")
+    stand_ins.replace(sys, "getprofile", stand_ins.after(_end_window, sys.getprofile))
     for name in _FOR_ALL_THREADS:
         real = getattr(sys, name, None)
         if real is not None:
@@ -65,6 +68,7 @@ def _watch(name: str) -> None:
 
     def switch(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or args[0] is None:
+            _end_window()
             try:
                 return real(*args, **kwargs)
             except BaseException as error:
@@ -193,9 +197,20 @@ def _step_aside_for(_instrument: Any) -> None:
 
 def _is_ours() -> bool:
     """Tell whether the profiler that is starting is that of a window of ours."""
-    probe = _probe[0]()
-    windows = None if probe is None else probe.windows
+    windows = _windows()
     return windows is not None and windows.is_open
+
+
+def _end_window() -> None:
+    """End a window of ours: for its stacks torch has a profile function, which the program would see, and put back later."""
+    windows = _windows()
+    if windows is not None and windows.is_open:
+        windows.end()
+
+
+def _windows() -> Optional[TorchWindows]:
+    probe = _probe[0]()
+    return None if probe is None else probe.windows
 
 
 def _nothing_is_on() -> bool:
@@ -203,7 +218,7 @@ def _nothing_is_on() -> bool:
     memory: Any = sys.modules.get("_tracemalloc")
     return (
         sys.gettrace() is None
-        and sys.getprofile() is None
+        and real.sys.getprofile() is None
         and not (memory is not None and memory.is_tracing())
         and not (monitoring and any(map(monitoring.get_tool, range(_MOST_TOOLS))))
     )

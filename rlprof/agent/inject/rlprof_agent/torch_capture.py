@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from _thread import get_ident
 
 from . import foreign_errors, layout, torch_trace
-from .real import time
+from .real import sys, time
 from .torch_quiet import Silence
 from .torch_ranges import OpenRanges
 
