@@ -22,6 +22,7 @@ from rlprof.source.replay import (
     ReplayLine,
     replay_lines_by_file,
 )
+from rlprof.source.tensor_lists import tensor_of_seen_list
 from rlprof.source.values import Values
 from rlprof.units import count, duration, of_each_step, percent
 
@@ -54,6 +55,14 @@ LARGE: Final = calibrated(
 """The same for images, whose bytes are copied anyhow."""
 
 UNKNOWN_SIZE: Final = Range(0.1, 0.95)
+
+ITEM_BY_ITEM: Final = calibrated(
+    Range(0.75, 0.99),
+    unit="part of the lines' time",
+    source="benchmarks/replacements.py, torch 2.13: made of one array first 0.02 to 0.15 is left of it; indexed, less",
+    date="2026-11-25",
+)
+"""The same where a tensor is made of a list of arrays, item by item."""
 
 LOOPED: Final = calibrated(
     Range(0.85, 0.98),
@@ -117,6 +126,11 @@ _DRAWING: Final = frozenset({"sample", "choices", "randrange", "randint", "choic
 _COMPUTES: Final = re.compile(r"[/\\]torch[/\\](nn|optim|autograd|_tensor\.py|_dynamo|utils)")
 
 
+_ONE_ARRAY_FIRST: Final = (
+    " Until then make one array of each list before the tensor, torch.as_tensor(np.array(items))."
+)
+
+
 class _Found:
     """Time of each part of sampling, and where it is."""
 
@@ -128,6 +142,8 @@ class _Found:
         self.drawing_us = 0.0
         """Inside ``random.sample`` and its like."""
         self.of_tensors = False
+        self.listed: dict[str, set[int]] = defaultdict(set)
+        """Nodes of lines that make a list into a tensor, item by item, by that list in words."""
         self._by_file = replay_lines_by_file(profile.sources)
         self._values = Values(profile.values)
         self._slow = SlowCalls(profile).nodes() if self._by_file else frozenset()
@@ -146,6 +162,11 @@ class _Found:
                 us += self.tree.self_cost(inner).wall_us
         self.weights[self.lines.line(node)] += us
         self.of_tensors = self.of_tensors or (line.of_tensors and us > 0)
+        frame = self.tree.frame(node)
+        for statement in self.lines.statements(frame) if us else ():
+            made = tensor_of_seen_list(statement, self._values.of(frame.file, statement))
+            if made is not None:
+                self.listed[made.name].add(node)
         for child in self.tree.children(node):
             if _is_draw(self.tree.frame(child)):
                 self.drawing_us += self.tree.total_cost(child).wall_us
@@ -181,7 +202,10 @@ class _Found:
         return bool(shapes) and all(prod(shape[1:]) < LONG_ROW for shape in shapes)
 
     def us(self, part: Part) -> float:
-        return sum(self.tree.self_cost(node).wall_us for node in self.nodes[part])
+        return self.us_in(self.nodes[part])
+
+    def us_in(self, nodes: Iterable[int]) -> float:
+        return sum(self.tree.self_cost(node).wall_us for node in nodes)
 
 
 def _is_draw(frame: Frame) -> bool:
@@ -206,13 +230,16 @@ def _drawn(profile: Profile) -> Iterable[Finding]:
     total = drawn + gathered + shuffled + looped
     if not whole or total / whole < MIN_SHARE:
         return
-    nodes = frozenset(found.nodes[Part.DRAW] | found.nodes[Part.GATHER])
+    listed = frozenset[int]().union(*found.listed.values())
+    nodes = frozenset(found.nodes[Part.DRAW] | found.nodes[Part.GATHER]) - listed
     savings = []
     if looped:
         removable = LOOPED if found.rows_are_short() else Range(UNKNOWN_SIZE.low, LOOPED.high)
         savings.append(Saving(frozenset(found.nodes[Part.LOOP]), removable))
     if gathered:
-        savings.append(Saving(nodes, _removable(found, gathered)))
+        savings.append(Saving(nodes, _removable(found, gathered - found.us_in(listed))))
+    if listed:
+        savings.append(Saving(listed, ITEM_BY_ITEM))
     if shuffled:
         savings.append(Saving(frozenset(found.nodes[Part.PERMUTATION]), PERMUTED))
     heaviest = heaviest_line(found.weights)
@@ -222,7 +249,8 @@ def _drawn(profile: Profile) -> Iterable[Finding]:
         locations=found.lines.locations(found.weights, whole),
         evidence=tuple(_evidence(found, profile, total)),
         fix="Keep one preallocated array per field (states[i] = state) and draw by "
-        "index: i = rng.integers(size, size=batch_size); states[i], actions[i], rewards[i].",
+        "index: i = rng.integers(size, size=batch_size); states[i], actions[i], rewards[i]."
+        + (_ONE_ARRAY_FIRST if found.listed else ""),
         confidence=Confidence.BOUNDED,
     )
 
@@ -296,7 +324,16 @@ def _evidence(found: _Found, profile: Profile, total_us: float) -> Iterable[str]
     for part in Part:
         us = found.us(part)
         if us >= 0.001 * whole:
-            yield f"{part.value}: {percent(us / whole)}"
+            yield f"{part.value}: {percent(us / whole)}{_of_lists(found, part, whole)}"
+
+
+def _of_lists(found: _Found, part: Part, whole: float) -> str:
+    """The time in which tensors are made of lists, in words that follow the time of the part."""
+    if part is not Part.GATHER or not found.listed:
+        return ""
+    us = {name: found.us_in(nodes) for name, nodes in found.listed.items()}
+    dearest = max(us, key=lambda name: us[name])
+    return f", {percent(sum(us.values()) / whole)} of it item by item, as of {dearest}"
 
 
 DETECTOR: Final = Detector(

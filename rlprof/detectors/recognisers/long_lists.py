@@ -27,7 +27,8 @@ COPIED: Final = SlowCall(
     "a long container is copied each time",
     "Keep a list of the keys beside it, to which each new one is appended, and pick from that by an index: "
     "keys[rng.integers(len(keys))]. Of a deque take a list of fixed length that is written in turn.",
-    Range(0.7, 0.99),
+    # The copy is freed at a later line. Of one program 0.49 was seen at the line, and 0.69 saved (docs/accuracy.md, 2026-11-25).
+    Range(0.8, 1.3),
 )
 
 DRAWN: Final = SlowCall(
@@ -68,58 +69,60 @@ class OnList(NamedTuple):
     call: SlowCall
     seen: str
     """Words for the value that it is done to."""
-    is_operator: bool
-    """True if it is done by ``in``."""
+    calls: int
+    """Of the statement's calls those that do it, or use nothing else than what it gives."""
 
 
 def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
     """Return what ``statement`` does to a list that was seen to be long."""
-    for copied in _copied(statement):
+    for copied, calls in _copied(statement):
         if seen := _long(copied, known, _CONTAINERS, _LONG_TO_COPY):
-            return OnList(COPIED, seen, is_operator=False)
+            return OnList(COPIED, seen, calls)
     for node in statement.walk():
         if isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
                 is_search = isinstance(operator, ast.In | ast.NotIn)
                 if is_search and (seen := _searched(container, known)):
-                    return OnList(SEARCHED, seen, is_operator=True)
+                    return OnList(SEARCHED, seen, calls=0)
         elif (
             isinstance(node, ast.Call)
             and called_name(node) == "choice"
             and (seen := _drawn(node, known))
         ):
-            return OnList(DRAWN, seen, is_operator=False)
+            return OnList(DRAWN, seen, calls=1)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             owner, first, name = node.func.value, node.args[0], called_name(node)
             is_at_the_front = isinstance(first, ast.Constant) and first.value == 0
             is_of_extreme = isinstance(first, ast.Call) and called_name(first) in _EXTREMES
             if name in _MOVES and is_at_the_front and (seen := _moved(owner, known)):
-                return OnList(MOVED, seen, is_operator=False)
+                return OnList(MOVED, seen, calls=1)
             if name in _SEARCHES and not is_of_extreme and (seen := _searched(owner, known)):
-                return OnList(SEARCHED, seen, is_operator=False)
+                return OnList(SEARCHED, seen, calls=1)
     return None
 
 
-def _copied(statement: Statement) -> Iterator[ast.expr]:
-    """Yield what is copied into a list that is kept in a variable, indexed, or picked from: ``random.choice(list(table.keys()))``."""
-    copies = []
+def _copied(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
+    """Yield what is copied into a list that is kept in a variable, indexed, or picked from, with the calls that belong to that:
+    three in ``random.choice(list(table.keys()))``.
+    """
+    copies: list[tuple[ast.expr, int]] = []
     match statement.node:
         case ast.Assign(targets=[ast.Name()], value=value):
-            copies.append(value)
+            copies.append((value, 0))
     for node in statement.walk():
         match node:
             case ast.Subscript(value=value):
-                copies.append(value)
+                copies.append((value, 0))
             case ast.Call(args=[value, *_]) if called_name(node) in _PICKS:
-                copies.append(value)
-    for copy in copies:
+                copies.append((value, 1))
+    for copy, picks in copies:
         match copy:
             case ast.Call(
                 func=ast.Name(id=name), args=[ast.Call(func=ast.Attribute(owner, view), args=[])]
             ) if name in _COPIES and view in _VIEWS:
-                yield owner
+                yield owner, 2 + picks
             case ast.Call(func=ast.Name(id=name), args=[owner]) if name in _COPIES:
-                yield owner
+                yield owner, 1 + picks
 
 
 def _drawn(call: ast.Call, known: Mapping[str, Value]) -> str:

@@ -241,7 +241,7 @@ class SlowCalls:
             }
             long = done_to_a_long_list(statement, {**elsewhere, **known})
             if long is not None:
-                yield _OnLine(long.call, long.seen, is_alone=len(calls) + long.is_operator == 1)
+                yield _OnLine(long.call, long.seen, is_alone=len(calls) == long.calls)
 
     def _attributes(
         self, file: str, statement: Statement, known: Mapping[str, Value]

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from types import FrameType, SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -47,6 +47,11 @@ class Network(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.body = torch.nn.Linear(3, 2)
+
+
+class Batch(NamedTuple):
+    states: list[int]
+    others: dict[str, int]
 
 
 class Slotted:
@@ -268,6 +273,14 @@ def test_finds_what_modules_register_and_what_slots_hold():
     assert weight["shape"] == "2,3"
     assert inside["type"] == "list"
     assert unset == {}
+
+
+def test_finds_what_a_named_tuple_holds():
+    batch = Batch([1, 2, 3], {})
+
+    (states,) = seen(frame_with(batch=batch), "it.batch.states")
+
+    assert (states["type"], states["length"]) == ("list", "3")
 
 
 def test_names_are_looked_up_as_python_does():

@@ -4,6 +4,7 @@ import pytest
 
 from rlprof.detectors.replay_sampling import (
     DETECTOR,
+    ITEM_BY_ITEM,
     LARGE,
     LOOPED,
     MANY_WEIGHTS,
@@ -86,6 +87,28 @@ def test_claims_drawing_and_stacking():
     assert claimed_s(profile_of(run, DQN), finding) == pytest.approx(5.0)
     assert set(lines_of(finding)) == {DQN.line(it) for it in ("random.s", "zip(", "np.stack")}
     assert finding.savings[0].removable == SMALL
+
+
+def test_tells_where_tensors_are_made_of_what_was_drawn_item_by_item():
+    listed = Script(
+        "dqn.py", DQN.text.replace("torch.as_tensor(np.stack(states))", "torch.tensor(states)")
+    )
+    making = listed.at("states = torch.tensor", "learn")
+    run = a_training().spends(0.5, CALL, BATCH, SAMPLE, DRAW).spends(4.5, CALL, making)
+    run.spends(5.0, CALL, LEARN)
+    run.sees(
+        making,
+        torch__tensor="type=builtin_function_or_method function=torch.tensor",
+        states="type=tuple length=64 first.type=numpy.ndarray first.shape=8 first.dtype=f4",
+    )
+
+    (finding,) = found(run, listed)
+
+    assert finding.evidence[-1] == (
+        "arrays are made of what was drawn: 45 %, 45 % of it item by item, as of states, a tuple of 64 (array of 8 float32 first)"
+    )
+    assert [saving.removable for saving in finding.savings] == [SMALL, ITEM_BY_ITEM]
+    assert finding.fix.endswith("torch.as_tensor(np.array(items)).")
 
 
 def test_silent_just_under_its_threshold():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.long_lists import MOVED, SEARCHED
+from rlprof.detectors.recognisers.long_lists import COPIED, MOVED, SEARCHED
 from rlprof.detectors.recognisers.slow_calls import LEAST_BESIDE_OTHERS
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
@@ -420,6 +420,12 @@ def test_long_lists(line: str, operand: str, seen: str, words: str):
     assert finding.title.startswith(words)
     kind = seen.partition(" ")[0].removeprefix("type=")
     assert finding.evidence[1].startswith(f"seen there: {operand.replace('__', '.')}: {kind} of ")
+
+
+def test_a_copy_to_pick_from_is_all_that_its_line_does():
+    (finding,) = on("self.pick =", self__book=BOOK.format(500))
+
+    assert [saving.removable for saving in finding.savings] == [COPIED.removable]
 
 
 @pytest.mark.parametrize(

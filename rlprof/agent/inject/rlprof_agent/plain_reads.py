@@ -112,6 +112,11 @@ def is_class(kind: type, module: str, name: str) -> bool:
     return found is not None and members_of(found).get(name) is kind
 
 
+def is_field_of_named_tuple(found: Any) -> bool:
+    """Tell whether it reads an element of the tuple by its name, which is done in C."""
+    return is_class(type(found), "_collections", "_tuplegetter")
+
+
 def beside_torch_modes() -> Any:
     """A context in which no mode of torch hears of what is read of a tensor, as ``set_default_device`` has one on for good; None before
     torch 2.0, and where a trace takes part.

@@ -26,6 +26,7 @@ from .plain_reads import (
     MemberDescriptorType,
     ModuleType,
     in_classes,
+    is_field_of_named_tuple,
     is_metaclass,
     members_of,
     name_of,
@@ -157,7 +158,7 @@ def _attribute(owner: Any, name: str) -> tuple[Any, str]:
         fields = ["type=property", *function_fields(found.fget)]
         return MISSING, PART.join([*fields, "owner=" + name_of(kind)])
     if found is not MISSING and in_classes(type(found), "__get__") is not MISSING:
-        if type(found) is MemberDescriptorType:
+        if type(found) is MemberDescriptorType or is_field_of_named_tuple(found):
             return own_attribute(owner, name), ""
         return (found if id(type(found)) in FUNCTIONS else MISSING), ""
     value = own_attribute(owner, name)
