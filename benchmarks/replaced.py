@@ -394,9 +394,34 @@ def joins() -> Iterator[Replacement]:
         )
 
 
+def small_arrays_in_a_loop() -> Iterator[Replacement]:
+    for items in (32, 200, 1_000):
+        for numbers in (2, 10, 256):
+            rows = np.random.default_rng(0).random((items, numbers))
+            listed, x = list(rows), rows[0].copy()
+            yield Replacement(
+                "numpy-tiny-ops",
+                f"distances to {items} arrays of {numbers}, in a list",
+                lambda it=listed, x=x: [np.linalg.norm(x - row) for row in it],
+                lambda it=listed, x=x: np.linalg.norm(np.array(it) - x, axis=1),
+            )
+            yield Replacement(
+                "numpy-tiny-ops",
+                f"distances to {items} arrays of {numbers}, rows of one",
+                lambda it=listed, x=x: [np.linalg.norm(x - row) for row in it],
+                lambda it=rows, x=x: np.linalg.norm(it - x, axis=1),
+            )
+            yield Replacement(
+                "numpy-tiny-ops",
+                f"largest of {items} arrays of {numbers}, in a list",
+                lambda it=listed: [row.max() for row in it],
+                lambda it=listed: np.array(it).max(axis=1),
+            )
+
+
 CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
     *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
-    *(copies, joins),
+    *(copies, joins, small_arrays_in_a_loop),
 )
