@@ -285,6 +285,8 @@ def _verdict(profile: Profile, found: _Polling) -> str:
     at_work = max(
         (worked(wait) for wait in profile.waits if worst and polls(wait, worst)), default=0.0
     )
+    if not at_work and delay_of(found.loops, profile) > LONG_NAPS:
+        return "there are free cores, and it sleeps on when what it waits for is there"
     if not at_work:
         return "there are free cores, so asking takes nothing from others"
     working = f"there are free cores, and what it waits for is at work for {percent(at_work)} of that time: "
@@ -298,7 +300,7 @@ def _verdict(profile: Profile, found: _Polling) -> str:
 def _fix(found: _Polling) -> str:
     if found.loops:
         return (
-            "Wait instead of asking: event.wait(timeout), queue.get(timeout=...), or "
+            "Wait instead of asking: event.wait(timeout), condition.wait_for(...), queue.get(timeout=...), or "
             "multiprocessing.connection.wait() on pipes and process sentinels; look at is_alive() only "
             "when the time-out has passed."
         )

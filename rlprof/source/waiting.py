@@ -154,6 +154,10 @@ def _is_waiting(node: ast.stmt) -> bool:
     if isinstance(node, ast.Try):
         handlers = all(_only_waits(handler.body) for handler in node.handlers)
         return handlers and _only_waits(node.body + node.orelse + node.finalbody)
+    if isinstance(node, ast.With):
+        # What is asked for may be changed under a lock alone.
+        names = [_text(item.context_expr) for item in node.items]
+        return all(map(_LOCK.search, names)) and _only_waits(node.body)
     return False
 
 

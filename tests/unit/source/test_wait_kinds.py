@@ -108,6 +108,17 @@ def test_a_line_that_waits_in_c_says_so_by_its_names(line, kind):
             "while time.monotonic() < due:\n        time.sleep(0.001)", WaitKind.SLEEP, id="pacing"
         ),
         pytest.param(
+            "while True:\n        with it.lock:\n            if it.version >= wanted:\n                return\n"
+            "        time.sleep(0.1)",
+            WaitKind.POLL,
+            id="asked for under a lock",
+        ),
+        pytest.param(
+            "while True:\n        with it.lock:\n            it.count(agent)\n        time.sleep(0.1)",
+            None,
+            id="work under a lock at a pace",
+        ),
+        pytest.param(
             "while not done.is_set():\n        agent.act(env)", None, id="a training loop"
         ),
         pytest.param(
