@@ -394,6 +394,27 @@ def joins() -> Iterator[Replacement]:
         )
 
 
+def recurrent_steps() -> Iterator[Replacement]:
+    for kind in (nn.LSTM, nn.GRU):
+        for steps, batch, width in ((16, 8, 32), (64, 32, 48), (128, 32, 128), (64, 128, 128)):
+            before, network = nn.Linear(6, width), kind(width, width)
+            sequence = torch.randn(steps, batch, 6)
+
+            def by_step(before: Any = before, network: Any = network, x: Any = sequence) -> None:
+                state, made = None, []
+                for each in x:
+                    answer, state = network(before(each).unsqueeze(0), state)
+                    made.append(answer)
+                torch.cat(made).sum().backward()
+
+            yield Replacement(
+                "python-loop-over-tensor",
+                f"{steps} steps of an {kind.__name__}, {batch} × {width}, with the backward pass",
+                by_step,
+                lambda it=before, net=network, x=sequence: net(it(x))[0].sum().backward(),
+            )
+
+
 def small_arrays_in_a_loop() -> Iterator[Replacement]:
     for items in (32, 200, 1_000):
         for numbers in (2, 10, 256):
@@ -423,5 +444,5 @@ CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
     *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
-    *(copies, joins, small_arrays_in_a_loop),
+    *(copies, joins, small_arrays_in_a_loop, recurrent_steps),
 )

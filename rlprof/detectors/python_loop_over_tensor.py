@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.loop_time import loop_time
+from rlprof.detectors.recognisers.loop_time import MIN_SHARE, loop_time
+from rlprof.detectors.recognisers.recurrent_loops import RecurrentLoops
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import loops_over_tensors
 from rlprof.device.view import TraceView
@@ -14,8 +15,9 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
+from rlprof.source.lines import short_place
 from rlprof.source.tensor_loops import ARRAYS, TENSORS, TensorLoop
-from rlprof.units import count, duration, percent
+from rlprof.units import count, duration, of_each_step, percent
 
 NUMBERS_REMOVABLE: Final = calibrated(
     Range(0.93, 0.99),
@@ -62,6 +64,7 @@ MIN_TRACE_SHARE: Final = 0.01
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     yield from _over_tensors(profile)
     yield from _over_arrays(profile)
+    yield from _over_steps(profile)
 
 
 def _over_tensors(profile: Profile) -> Iterable[Finding]:
@@ -103,6 +106,35 @@ def _over_arrays(profile: Profile) -> Iterable[Finding]:
         fix="Do it for all at once: np.exp(-(x - y) ** 2), np.where(condition, x, y), x[index]. Where the numbers are "
         "needed in Python, take them out before the loop with tolist(): an item of an array costs several of a list.",
         confidence=Confidence.MEASURED,
+    )
+
+
+def _over_steps(profile: Profile) -> Iterable[Finding]:
+    """Yield loops that ask a recurrent network for one step after the other, in updates."""
+    loops, whole = RecurrentLoops(profile), profile.critical.wall_us
+    forward = loops.us(loops.nodes)
+    if not whole or forward < MIN_SHARE * whole:
+        return
+    heaviest = max(loops.found.values(), key=lambda it: loops.us(frozenset(it.nodes)))
+    backward, least = loops.us(loops.backward), loops.part_of_networks
+    savings = [Saving(frozenset(it.nodes), it.removable) for it in loops.found.values() if it.nodes]
+    if backward:
+        removable = Range(least * heaviest.removable.low, heaviest.removable.high)
+        savings.append(Saving(loops.backward - loops.nodes, removable))
+    yield Finding(
+        title=f"a recurrent network is asked for one time step after the other ({short_place(heaviest.place)})",
+        savings=tuple(savings),
+        locations=loops.lines.shown_locations(loops.weights, whole),
+        evidence=(
+            f"{percent(forward / whole)} of the steady time is spent in that loop"
+            + of_each_step(forward, profile.steady_steps)
+            + f", and {percent(backward / whole)} in the backward pass, which goes through each step as well",
+            f"all steps are there when it begins: {heaviest.sequence}",
+            f"the state: {heaviest.state}",
+        ),
+        fix="Give nn.LSTM or nn.GRU the whole sequence in one call, (time, batch, features), and the layers before and after it all steps at once. "
+        "Where episodes end within the sequence, cut it there, and set the state to zero between two calls.",
+        confidence=Confidence.BOUNDED,
     )
 
 
