@@ -9,10 +9,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from rlprof.source.carried import carried
 from rlprof.source.container_types import root_name
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import Value, Values, value_of
-from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, parse
+from rlprof.syntax.module import (
+    PARSED_FILES,
+    SourceModule,
+    called_name,
+    parse,
+    variables_read,
+)
 
 _ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)
 _PER_ENV: Final = re.compile(
@@ -102,8 +109,23 @@ def find_object_loops(module: SourceModule, file: str, values: Values) -> Iterat
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             known = values.between(file, lines)
             length = next(filter(None, map(_length, _gone_through(node, known))), None)
-            if length is not None:
+            if length is not None and not _asks_for_what_it_carries(node, module, known):
                 yield replace(_loop(node), length=length)
+
+
+def _asks_for_what_it_carries(
+    node: ast.For | _Comprehension, module: SourceModule, known: Mapping[str, Value]
+) -> bool:
+    """Tell whether a network is given what the turn before has left, as a rollout gives it the next observation."""
+    body = range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
+    left = carried([it for it in module.statements if it.first_line in body])
+    return any(
+        isinstance(call, ast.Call)
+        and (callee := value_of(call.func, known)) is not None
+        and callee.is_network
+        and not left.isdisjoint(variables_read(*call.args))
+        for call in ast.walk(node)
+    )
 
 
 def _gone_through(node: ast.For | _Comprehension, known: Mapping[str, Value]) -> Iterator[Value]:
@@ -114,6 +136,7 @@ def _gone_through(node: ast.For | _Comprehension, known: Mapping[str, Value]) ->
         it.value
         for it in ast.walk(node)
         if isinstance(it, ast.Subscript)
+        and isinstance(it.ctx, ast.Load)
         and isinstance(it.slice, ast.Name)
         and it.slice.id in loop.targets
     ]

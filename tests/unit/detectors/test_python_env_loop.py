@@ -458,3 +458,40 @@ def test_what_works_on_the_answer_for_one_row_belongs_to_it():
 
     (finding,) = found(run, script)
     assert claimed_s(profile_of(run, script), finding) == 6.0
+
+
+ROLLOUT = Script(
+    "rollout.py",
+    """
+    import torch
+
+    def collect(env, net, obs, batch, seen):
+        for t in range(len(batch)):
+            logits = net(torch.from_numpy(obs))
+            batch[t] = obs
+            obs = env.step(logits)
+
+    def replayed(net, batch):
+        for t in range(len(batch)):
+            logits = net(torch.from_numpy(batch[t]))
+            keep(logits)
+    """,
+)
+
+
+@pytest.mark.parametrize(("function", "told"), [("collect", False), ("replayed", True)])
+def test_a_rollout_does_not_know_the_next_row_yet(function: str, told: bool):
+    given = {"collect": "obs", "replayed": "batch[t]"}[function]
+    line = ROLLOUT.at(f"logits = net(torch.from_numpy({given}))", function)
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(5.0, line, FORWARD)
+    run.spends(5.0, "env.py:3 step")
+    row = "type=numpy.ndarray shape=8 dtype=f4"
+    run.sees(
+        line,
+        net=NETWORK,
+        batch="type=numpy.ndarray shape=65,8 dtype=f4",
+        obs=row,
+        **{"batch[t]": row},
+    )
+
+    assert bool(detect(DETECTOR, run, ROLLOUT)) is told
