@@ -283,6 +283,32 @@ def network(inputs: int, width: int, layers: int) -> nn.Sequential:
     return nn.Sequential(*parts, nn.Linear(inputs, 4))
 
 
+def checks_for_nan() -> Iterator[Replacement]:
+    """Backward passes in autograd's anomaly mode, and without."""
+    picture = [nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU()]
+    picture += [nn.Conv2d(64, 64, 3, 1), nn.ReLU(), nn.Flatten(), nn.Linear(3136, 512)]
+    for what, learner, inputs in (
+        ("2 layers of 32, 32 rows", network(8, 32, 2), torch.randn(32, 8)),
+        ("2 layers of 64, 128 rows", network(8, 64, 2), torch.randn(128, 8)),
+        ("2 layers of 256, 256 rows", network(8, 256, 2), torch.randn(256, 8)),
+        ("2 layers of 64, 8 192 rows", network(8, 64, 2), torch.randn(8192, 8)),
+        ("3 layers of 1 024, 256 rows", network(8, 1024, 3), torch.randn(256, 8)),
+        ("3 convolutions, 32 pictures", nn.Sequential(*picture), torch.randn(32, 4, 84, 84)),
+    ):
+        loss = learner(inputs).square().mean()
+
+        def backward(is_on: bool, loss: Any = loss) -> None:
+            with torch.autograd.set_detect_anomaly(is_on):
+                loss.backward(retain_graph=True)
+
+        yield Replacement(
+            "debug-modes",
+            f"backward pass of {what}",
+            lambda it=backward: it(True),
+            lambda it=backward: it(False),
+        )
+
+
 def acting() -> Iterator[Replacement]:
     picture = [nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU()]
     picture += [nn.Conv2d(64, 64, 3, 1), nn.ReLU(), nn.Flatten(), nn.Linear(3136, 512)]

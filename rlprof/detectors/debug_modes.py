@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rlprof.detectors.base import Detector, InTrace
+from rlprof.detectors.base import Detector, InSamples, InTrace
+from rlprof.detectors.recognisers.anomaly_mode import AnomalyMode
 from rlprof.device.blocking import is_launch
 from rlprof.device.host import HostThreads
 from rlprof.device.view import TraceView
 from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding
-from rlprof.model.finding import Confidence, Range
-from rlprof.units import count, duration
+from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.source.lines import short_place
+from rlprof.units import count, duration, of_each_step, percent
+
+MIN_SHARE: Final = 0.02
+"""Least share of the critical time that anomaly mode takes: twice what a report lists."""
+
+FEWEST_SAMPLES: Final = 4
+"""Fewest samples in stacks recorded for ops: fewer may be of a moment in which the mode was on."""
 
 LONG_KERNEL_US: Final = 20.0
 """Length of a kernel from which on it cannot end before its launch does, unless the launch waits."""
@@ -38,7 +47,53 @@ CHECKED: Final = 0.5
 _BACKWARD: Final = "autograd::engine::evaluate_function: "
 
 
-def detect(view: TraceView) -> Iterable[DeviceFinding]:
+def detect_in_samples(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    mode = AnomalyMode(profile)
+    stacks = mode.stacks
+    fewest_us = FEWEST_SAMPLES * profile.critical.sample_interval_us
+    if not whole or stacks.total_us < max(1, fewest_us) or mode.least_us < MIN_SHARE * whole:
+        return
+    switch = next(iter(mode.switches), None)
+    is_measured = bool(mode.switches) and mode.backward_us <= stacks.total_us and not mode.is_on_gpu
+    share = min(1.0, (stacks.total_us + mode.backward_us) / whole)
+    at_switch = (
+        ()
+        if switch is None
+        else (Location(switch.file, switch.line, switch.function, share, mode.lines.text(switch)),)
+    )
+    yield Finding(
+        title=f"autograd's anomaly detection is on ({short_place(switch or stacks.heaviest)})",
+        savings=(
+            Saving(stacks.nodes, mode.stacks_removable(whole)),
+            *(Saving(frozenset(nodes), part) for part, nodes in mode.backward.items()),
+        ),
+        locations=(*at_switch, *mode.lines.shown_locations(stacks.weights, whole)),
+        evidence=tuple(_evidence(mode, profile)),
+        fix="Take set_detect_anomaly(True), or the with detect_anomaly(), out now that the NaN is found; to look for "
+        "another, switch it on by an option.",
+        confidence=Confidence.MEASURED if is_measured else Confidence.BOUNDED,
+    )
+
+
+def _evidence(mode: AnomalyMode, profile: Profile) -> Iterator[str]:
+    whole, recorded_us = profile.critical.wall_us, mode.stacks.total_us
+    yield (
+        f"{percent(recorded_us / whole)} of the steady time is spent in format_stack, which torch calls for each op only in "
+        f"this mode{of_each_step(recorded_us, profile.steady_steps)}"
+    )
+    if mode.backward_us:
+        yield (
+            f"{percent(mode.backward_us / whole)} is spent in backward passes, whose gradients are checked for NaN: a part "
+            "of it goes, too"
+        )
+    elif mode.switches:
+        yield "check_nan=False: gradients are not checked"
+    if not mode.switches:
+        yield "no source that was read shows where it is switched on"
+
+
+def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     yield from _blocking_launches(view)
     yield from _anomaly_mode(view)
 
@@ -79,8 +134,9 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
         title="autograd looks for NaN after each op of the backward pass",
         saved_us=Range(0.0, 0.0),
         evidence=(
-            f"{count(inside)} checks for {count(backward)} ops of the backward pass; each is read from the "
-            "GPU, and each op of the forward pass records its stack",
+            f"{count(inside)} checks for {count(backward)} ops of the backward pass; "
+            + ("each is read from the GPU, and " if view.trace.kernels else "")
+            + "each op of the forward pass records its stack",
         ),
         fix="Turn torch.autograd.set_detect_anomaly(True) off when the NaN is found.",
         confidence=Confidence.SUSPECTED,
@@ -90,5 +146,6 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
 DETECTOR: Final = Detector(
     id="debug-modes",
     name="modes for finding errors, left on",
-    in_trace=InTrace(detect),
+    in_samples=InSamples(detect_in_samples),
+    in_trace=InTrace(detect_in_trace),
 )

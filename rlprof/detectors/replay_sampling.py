@@ -1,4 +1,4 @@
-"""Replay buffers of Python objects: each batch is drawn one by one and stacked anew."""
+"""Batches put together from single items: replay buffers of Python objects, and DataLoaders over what lies in memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
 from rlprof.detectors.recognisers.running_sums import RunningSum, running_sums
 from rlprof.detectors.recognisers.slow_calls import SlowCalls
 from rlprof.model.calibration import calibrated
+from rlprof.model.counters import BATCHES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
@@ -216,6 +218,7 @@ def _is_draw(frame: Frame) -> bool:
 def detect(profile: Profile) -> Iterable[Finding]:
     yield from _drawn(profile)
     yield from _searched(profile)
+    yield from _loaded(profile)
 
 
 def _drawn(profile: Profile) -> Iterable[Finding]:
@@ -304,6 +307,30 @@ def _weights(values: Values, file: str, found: RunningSum) -> int | None:
     """How many there are; None where nobody has looked."""
     seen = values.between(file, range(found.line, found.last_line + 1)).get(found.container)
     return None if seen is None else seen.numbers
+
+
+def _loaded(profile: Profile) -> Iterable[Finding]:
+    """Yield a DataLoader without workers that reads item after item of what could be indexed at once."""
+    whole = profile.critical.wall_us
+    loaded = LoadedBatches(profile)
+    total = loaded.total_us
+    if not whole or total < MIN_SHARE * whole or loaded.removable is None:
+        return
+    batches = profile.counts.get(BATCHES, 0.0)
+    each = f", {duration(total / batches)} for each batch" if batches else ""
+    yield Finding(
+        title=f"a DataLoader reads and stacks item by item ({short_place(heaviest_line(loaded.weights))})",
+        savings=(Saving(frozenset(loaded.nodes), loaded.removable),),
+        locations=loaded.lines.shown_locations(loaded.weights, whole),
+        evidence=(
+            f"{percent(total / whole)} of the steady time is spent in it, without workers{each}",
+            f"reading single items: {percent(loaded.items_us / whole)}, stacking them: {percent(loaded.stacked_us / whole)}",
+            "the dataset only indexes what it holds",
+        ),
+        fix="Keep one tensor per field, and index it by a part of a permutation: order = torch.randperm(len(states)); "
+        "for i in order.split(batch_size): states[i], actions[i].",
+        confidence=Confidence.MEASURED,
+    )
 
 
 def _removable(found: _Found, gathered_us: float) -> Range:

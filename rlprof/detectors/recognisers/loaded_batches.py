@@ -1,0 +1,142 @@
+"""Batches that a DataLoader without workers puts together from single items that lie in memory."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import Final
+
+from rlprof.model.calibration import calibrated
+from rlprof.model.finding import Range
+from rlprof.model.profile import Profile
+from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
+from rlprof.source.datasets import GETITEM, only_indexes
+from rlprof.source.lines import Line, UserLines, last_name
+from rlprof.syntax.origin import Origin, installed_package, origin
+
+LOADED_SHORT: Final = calibrated(
+    Range(0.65, 0.98),
+    unit="part of the loader's time",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: batches of 32 to 256 with rows of 4 to 1 024 floats, 0.01 to 0.25 "
+    "is left",
+    date="2026-11-25",
+)
+"""Part that goes where all rows of a batch are indexed at once, of short rows."""
+
+LOADED_LONG: Final = calibrated(
+    Range(0.1, 0.85),
+    unit="part of the loader's time",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: rows of 2 048 floats leave 0.22 to 0.41, of 4 096 0.4 to 0.7, of "
+    "12 288 0.84 and more",
+    date="2026-11-25",
+)
+"""The same of long ones, whose bytes are copied anyhow."""
+
+STACKED_SHORT: Final = calibrated(
+    0.25,
+    unit="times the time beside stacking",
+    source="stacking takes 0.06 to 0.32 times it for rows of up to 1 024 floats, 0.2 to 0.47 of 2 048, 0.3 to 0.7 of 4 096",
+    date="2026-11-25",
+)
+"""Time in ``torch.stack`` over that of the loader's rest, up to which rows are short: to read one takes as long whatever is in it."""
+
+STACKED_LONG: Final = calibrated(
+    0.6,
+    unit="times the time beside stacking",
+    source="0.52 to 1.2 for rows of 12 288 floats, of which indexing all at once saves nothing on one thread; 0.9 to 2 for four pictures "
+    "of 84 x 84",
+    date="2026-11-25",
+)
+"""The same from which on nothing can be promised."""
+
+MOST_OTHER: Final = 0.05
+"""Part of the loader's time in other work on single items (reading files, augmentation), up to which its items are just taken from
+memory."""
+
+_LOADER: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]dataloader\.py$")
+_FETCHER: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]_utils[/\\]fetch\.py$")
+_COLLATER: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]_utils[/\\]collate\.py$")
+
+_STAYS: Final = re.compile(
+    r"[/\\]torch[/\\]utils[/\\]data[/\\](sampler|_utils[/\\]pin_memory)\.py$"
+)
+"""Which items a batch has is still drawn, and pinned memory still filled."""
+
+_MAPPED: Final = re.compile(r"[/\\]numpy[/\\].*memmap\.py$")
+"""What is read from a file."""
+
+
+class LoadedBatches:
+    """Their time in the steady phase."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._tree = profile.steady
+        self._sources = profile.sources
+        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.nodes: set[int] = set()
+        self.weights: dict[Line, float] = defaultdict(float)
+        self.items_us = 0.0
+        """In the dataset's ``__getitem__``."""
+        self.stacked_us = 0.0
+        self._other_us = 0.0
+        for top in self._tree.topmost(_gives_batch):
+            owner = self.lines.owner(top)
+            if owner != NO_PARENT and self._fetches(top):
+                self._claim(top, self.lines.line(owner))
+
+    @property
+    def total_us(self) -> float:
+        return sum(self.weights.values())
+
+    @property
+    def removable(self) -> Range | None:
+        """Part of it that goes; None where something else may be what takes the time."""
+        total = self.total_us
+        if not self.items_us or not self.stacked_us or self._other_us > MOST_OTHER * total:
+            return None
+        stacked = self.stacked_us / (total - self.stacked_us)
+        if stacked > STACKED_LONG:
+            return None
+        return LOADED_SHORT if stacked <= STACKED_SHORT else LOADED_LONG
+
+    def _fetches(self, top: int) -> bool:
+        """Tell whether the batch is made in this process: with workers it is only waited for."""
+        return any(_FETCHER.search(self._tree.frame(it).file) for it in self._tree.subtree(top))
+
+    def _claim(self, top: int, line: Line) -> None:
+        pending = [(top, False)]
+        while pending:
+            node, in_item = pending.pop()
+            frame, us = self._tree.frame(node), self._tree.self_cost(node).wall_us
+            if _STAYS.search(frame.file):
+                continue
+            if not self._is_part(frame):
+                self._other_us += self._tree.total_cost(node).wall_us
+                continue
+            in_item = in_item or GETITEM in frame.function
+            self.nodes.add(node)
+            self.weights[line] += us
+            self.items_us += us if in_item else 0.0
+            self.stacked_us += us if _stacks(frame) else 0.0
+            pending += [(child, in_item) for child in self._tree.children(node)]
+
+    def _is_part(self, frame: Frame) -> bool:
+        """Tell whether ``frame`` is of the loader, or takes an item out of memory."""
+        if frame.function == GC_FUNCTION or frame.file.startswith("<"):
+            return True
+        if self.lines.is_yours(frame):
+            return only_indexes(self._sources.get(frame.file, ""), frame)
+        package = installed_package(frame.file)
+        if package == "numpy":
+            return not _MAPPED.search(frame.file)
+        # What the standard library does for an item is to read it.
+        return package == "torch" or origin(frame) is Origin.RUNTIME
+
+
+def _gives_batch(frame: Frame) -> bool:
+    return last_name(frame.function) == "__next__" and bool(_LOADER.search(frame.file))
+
+
+def _stacks(frame: Frame) -> bool:
+    """Tell whether ``frame`` calls ``torch.stack``, which is written in C++."""
+    return last_name(frame.function) == "collate_tensor_fn" and bool(_COLLATER.search(frame.file))
