@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 GAMMA = 0.99
 LAMBDA = 0.95
@@ -309,6 +310,26 @@ def checks_for_nan() -> Iterator[Replacement]:
         )
 
 
+def loaded_batches() -> Iterator[Replacement]:
+    """An epoch of a DataLoader without workers over tensors in memory, and the same rows indexed."""
+    for size in (32, 256):
+        for width in (4, 64, 1_024, 2_048, 4_096, 12_288):
+            rows = 4 * size
+            fields = [torch.randn(rows, width), torch.randn(rows, 2), torch.randn(rows)]
+            loader = DataLoader(TensorDataset(*fields), batch_size=size, shuffle=True)
+
+            def indexed(fields: Any = fields, rows: int = rows, size: int = size) -> None:
+                for some in torch.randperm(rows).split(size):
+                    [field[some] for field in fields]
+
+            yield Replacement(
+                "replay-sampling",
+                f"a DataLoader, batches of {size} rows of {width}",
+                lambda it=loader: list(it),
+                indexed,
+            )
+
+
 def acting() -> Iterator[Replacement]:
     picture = [nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU()]
     picture += [nn.Conv2d(64, 64, 3, 1), nn.ReLU(), nn.Flatten(), nn.Linear(3136, 512)]
@@ -471,4 +492,5 @@ CASES = (
     *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
     *(copies, joins, small_arrays_in_a_loop, recurrent_steps),
+    *(checks_for_nan, loaded_batches),
 )

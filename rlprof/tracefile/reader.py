@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
+from math import isfinite
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -161,7 +162,9 @@ def _row(value: object) -> Row | None:
 def _trace_of(file: _File, damage: tuple[str, ...], length: int) -> Trace:
     kinds: dict[str, list[Row]] = defaultdict(list)
     for row in file.rows:
-        if row.ph == "X" and (kind := _KINDS.get(row.cat) or _old_kind(row)):
+        # JSON can say 1e999, which is no time.
+        is_timed = row.ph == "X" and isfinite(row.ts + row.dur)
+        if is_timed and (kind := _KINDS.get(row.cat) or _old_kind(row)):
             kinds[kind].append(row)
     in_order = {kind: _by_start(rows) for kind, rows in kinds.items()}
     return Trace(

@@ -146,3 +146,32 @@ def test_a_child_of_subprocess_does_not_wait_for_an_agent_that_ends_with_it(writ
     result = rlprof_run(write(FORKS + body))
 
     assert (result.code, result.out, result.err) == (0, b"ran", "")
+
+
+FORBIDS = """
+    import multiprocessing, signal, sys, time
+
+    def work(told):
+        told.send(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+        time.sleep(600)
+
+    def forbid(event, arguments):
+        if event.startswith(("ctypes.", "socket.")):
+            raise RuntimeError("forbidden: " + event)
+
+    sys.addaudithook(forbid)
+    fork = multiprocessing.get_context("fork")
+    reading, writing = fork.Pipe(duplex=False)
+    worker = fork.Process(target=work, args=(writing,))
+    worker.start()
+    print(reading.recv())
+    worker.terminate()
+    worker.join()
+    print(worker.exitcode)
+"""
+
+
+def test_a_worker_below_an_audit_hook_that_refuses_ours_can_be_ended(write, rlprof_run):
+    result = rlprof_run(write(FORBIDS))
+
+    assert (result.code, result.out) == (0, b"set()\n-15\n")

@@ -134,6 +134,18 @@ def test_values_of_unusual_types_cost_only_their_row(tmp_path):
     assert len(found.calls) == 2
 
 
+@pytest.mark.parametrize("time", ["ts", "dur"])
+def test_a_row_at_no_time_is_left_out(tmp_path, time):
+    row = (
+        '{{"ph": "X", "ts": {ts}, "dur": {dur}, "pid": 1, "tid": 1, "cat": "cpu_op", "name": "a"}}'
+    )
+    rows = [row.format(ts=1, dur=1), row.format(**{"ts": 1, "dur": 1, time: "1e999"})]
+
+    found = read_trace(written(tmp_path, f'{{"traceEvents": [{", ".join(rows)}]}}'))
+
+    assert [(it.ts, it.dur) for it in found.ops] == [(1.0, 1.0)]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

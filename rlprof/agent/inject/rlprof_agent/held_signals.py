@@ -50,7 +50,7 @@ def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[],
     # The functions of ``signal`` would run handlers at once.
     library = ctypes.CDLL(None)
     # Looked up now: what comes before its first call in the child is lost as Python loses it.
-    set_mask = library.pthread_sigmask
+    set_mask, pending = library.pthread_sigmask, library.sigpending
     held, before = _signals(_HELD), _signals(0)
 
     def in_child() -> None:
@@ -64,17 +64,20 @@ def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[],
             set_mask(_SIG_BLOCK, held, None)
             act()
         finally:
-            for number in _came(library, _HELD & ~before[0]):
-                _put_off(number, time.monotonic_ns() - begun_ns)
-            set_mask(_SIG_SETMASK, before, None)
+            try:
+                for number in _came(pending, _HELD & ~before[0]):
+                    _put_off(number, time.monotonic_ns() - begun_ns)
+            finally:
+                # Whatever refuses what (an audit hook of the program's), the child hears of its signals.
+                set_mask(_SIG_SETMASK, before, None)
 
     return in_child
 
 
-def _came(library: Any, among: int) -> list[int]:
+def _came(ask: Any, among: int) -> list[int]:
     """The signals that pend ``among`` these, and have a handler in Python."""
     pending = _signals(0)
-    library.sigpending(pending)
+    ask(pending)
     return [
         number
         for number in range(1, _MOST_SIGNALS + 1)

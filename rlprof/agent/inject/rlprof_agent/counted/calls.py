@@ -205,9 +205,10 @@ def _any_call(original: Any, counter: Counter) -> Any:
         calls[0] += 1
         me = thread()
         is_outermost = not (counter.owner == me or me in others)
-        if is_outermost:
-            others.add(me)
         try:
+            # Within: a signal handler that raises may come at any moment.
+            if is_outermost:
+                others.add(me)
             result = original(*args, **kwargs)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)

@@ -118,8 +118,8 @@ def _called(original: Any, counter: Counter) -> Any:
     def counted(*args: Any, **kwargs: Any) -> Any:
         me = thread()
         is_outermost = me not in within
-        within.add(me)
         try:
+            within.add(me)
             result = original(*args, **kwargs)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
