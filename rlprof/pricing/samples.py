@@ -216,8 +216,10 @@ def _claim_by(finding: Finding, measure: Measure, sold: frozenset[int]) -> Claim
 
 
 def _price_of_change(change: Remainder, measure: Measure, sold: frozenset[int]) -> Claim:
-    """Return what is left is a sum of measured parts, so it has the errors of a share of its own, which have
-    nothing to do with how well the parts are known.
+    """Return the claim of a change that leaves something else in place of what it takes away.
+
+    What is left is a sum of measured parts, so it has the errors of a share of its own, which have nothing to do
+    with how well the parts are known.
 
     Of a change whose time is partly sold already, that part of the gain is sold with it.
     """

@@ -54,7 +54,7 @@ def build_profile(recording: Recording, pace: Pace | None = None) -> Profile:
 
 
 def _name_nodes(draft: Draft) -> None:
-    """Return what each node waits for, and which part of training it is."""
+    """Note what each node waits for, and which part of training it is."""
     recording = draft.recording
     draft.wait_kinds = draft.pace.wait_kinds
     time_us = [0] * len(recording.nodes)
@@ -71,7 +71,7 @@ def _find_who_works(draft: Draft) -> None:
 
 
 def _count(draft: Draft) -> None:
-    """Return what each process counted in the steady phase, by name."""
+    """Note what each process counted in the steady phase, by name."""
     steady = draft.pace.steady
     for counter in draft.recording.counters:
         if steady is not None and steady.first <= counter.window <= steady.last:
@@ -109,7 +109,7 @@ def _fold(draft: Draft) -> None:
 
 
 def _weigh_steady_time(draft: Draft) -> None:
-    """Return what each µs is worth: on a full host CPU time, else the wall time of those that make the steps."""
+    """Note what each µs is worth: on a full host CPU time, else the wall time of those that make the steps."""
     folded = draft.folded
     costs = {}
     if draft.critical.threads:

@@ -52,14 +52,14 @@ class ClockTrust:
         self._eye_us = self._eye_shallow_us = 0.0
 
     def heard(self, whole: Mapping[int, int], torn_us: int, busy_us: int) -> None:
-        """Return what the clock said of a window: busy time by node, and of torn stacks, of ``busy_us`` in all."""
+        """Take in what the clock said of a window: busy time by node, and of torn stacks, of ``busy_us`` in all."""
         self._torn_us = self._torn_us * _FORGET_TORN + torn_us
         self._busy_us = self._busy_us * _FORGET_TORN + busy_us
         self._clock_us = self._clock_us * _FORGET_SHALLOW + sum(whole.values())
         self._shallow_us = self._shallow_us * _FORGET_SHALLOW + self._on_callers(whole)
 
     def saw(self, eye: Mapping[int, float]) -> None:
-        """Return what the eye said."""
+        """Take in what the eye said."""
         for node, us in eye.items():
             self._eye[node][0] += us
             for caller in self._callers(node):

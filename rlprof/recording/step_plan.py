@@ -54,7 +54,7 @@ class StepPlan:
                 self._others.add(place)
 
     def counted(self, process: int, counts: Mapping[str, float]) -> None:
-        """Return what a process has counted in its last window; where that tells its steps, nothing is looked for any more."""
+        """Take in what a process has counted in its last window; where that tells its steps, nothing is looked for any more."""
         self._is_over |= any(name in STEP_SOURCES and name != STEPS_RECOGNISED for name in counts)
         if not counts.get(STEPS_RECOGNISED):
             # They may be made by objects of another class now.

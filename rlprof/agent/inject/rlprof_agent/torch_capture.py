@@ -178,7 +178,7 @@ def _prepare(profile: Any) -> None:
 
 
 def _tell_torch_of_the_end() -> None:
-    """Return what torch does itself right after it has stopped, unless it is interrupted there."""
+    """Do what torch does itself right after it has stopped, unless it is interrupted there."""
     tell = getattr(sys.modules["torch.autograd.profiler"], "_run_on_profiler_stop", None)
     if tell is not None:
         tell()
