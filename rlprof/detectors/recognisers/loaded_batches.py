@@ -35,7 +35,7 @@ LOADED_LONG: Final = calibrated(
 STACKED_SHORT: Final = calibrated(
     0.25,
     unit="times the time beside stacking",
-    source="stacking takes 0.06 to 0.32 times it for rows of up to 1 024 floats, 0.2 to 0.47 of 2 048, 0.3 to 0.7 of 4 096",
+    source="by hand: stacking takes 0.06 to 0.32 times it for rows of up to 1 024 floats, 0.2 to 0.47 of 2 048, 0.3 to 0.7 of 4 096",
     date="2026-11-25",
 )
 """Time in ``torch.stack`` over that of the loader's rest, up to which rows are short: to read one takes as long whatever is in it."""
@@ -43,7 +43,7 @@ STACKED_SHORT: Final = calibrated(
 STACKED_LONG: Final = calibrated(
     0.6,
     unit="times the time beside stacking",
-    source="0.52 to 1.2 for rows of 12 288 floats, of which indexing all at once saves nothing on one thread; 0.9 to 2 for four pictures "
+    source="by hand: 0.52 to 1.2 for rows of 12 288 floats, of which indexing all at once saves nothing on one thread; 0.9 to 2 for four pictures "
     "of 84 x 84",
     date="2026-11-25",
 )
