@@ -442,9 +442,9 @@ def joins() -> Iterator[Replacement]:
 
 
 def recurrent_steps() -> Iterator[Replacement]:
-    for kind in (nn.LSTM, nn.GRU):
+    for kind, cell in ((nn.LSTM, nn.LSTMCell), (nn.GRU, nn.GRUCell), (nn.RNN, nn.RNNCell)):
         for steps, batch, width in ((16, 8, 32), (64, 32, 48), (128, 32, 128), (64, 128, 128)):
-            before, network = nn.Linear(6, width), kind(width, width)
+            before, network, own = nn.Linear(6, width), kind(width, width), cell(width, width)
             sequence = torch.randn(steps, batch, 6)
 
             def by_step(before: Any = before, network: Any = network, x: Any = sequence) -> None:
@@ -454,12 +454,35 @@ def recurrent_steps() -> Iterator[Replacement]:
                     made.append(answer)
                 torch.cat(made).sum().backward()
 
-            yield Replacement(
-                "python-loop-over-tensor",
-                f"{steps} steps of an {kind.__name__}, {batch} × {width}, with the backward pass",
-                by_step,
-                lambda it=before, net=network, x=sequence: net(it(x))[0].sum().backward(),
-            )
+            def by_cell(before: Any = before, cell: Any = own, x: Any = sequence) -> None:
+                state, made = None, []
+                for each in x:
+                    state = cell(before(each), state)
+                    made.append(state[0] if isinstance(state, tuple) else state)
+                torch.stack(made).sum().backward()
+
+            for name, steps_of in ((kind.__name__, by_step), (cell.__name__, by_cell)):
+                yield Replacement(
+                    "python-loop-over-tensor",
+                    f"{steps} steps of an {name}, {batch} × {width}, with the backward pass",
+                    steps_of,
+                    lambda it=before, net=network, x=sequence: net(it(x))[0].sum().backward(),
+                )
+
+
+def layers_around_recurrent_steps() -> Iterator[Replacement]:
+    for steps, batch, width in ((16, 8, 32), (64, 32, 48), (128, 32, 128), (64, 128, 128)):
+        layer, sequence = nn.Linear(width, width), torch.randn(steps, batch, width)
+
+        def by_step(layer: Any = layer, x: Any = sequence) -> None:
+            torch.stack([torch.tanh(layer(each)) for each in x]).sum().backward()
+
+        yield Replacement(
+            "python-loop-over-tensor",
+            f"a layer at {steps} steps, {batch} × {width}, with the backward pass",
+            by_step,
+            lambda it=layer, x=sequence: torch.tanh(it(x)).sum().backward(),
+        )
 
 
 def small_arrays_in_a_loop() -> Iterator[Replacement]:
@@ -491,6 +514,7 @@ CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
     *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
-    *(copies, joins, small_arrays_in_a_loop, recurrent_steps),
+    *(copies, joins, small_arrays_in_a_loop),
+    *(recurrent_steps, layers_around_recurrent_steps),
     *(checks_for_nan, loaded_batches),
 )

@@ -115,22 +115,26 @@ def _over_steps(profile: Profile) -> Iterable[Finding]:
     forward = loops.us(loops.nodes)
     if not whole or forward < MIN_SHARE * whole:
         return
-    heaviest = max(loops.found.values(), key=lambda it: loops.us(frozenset(it.nodes)))
-    backward, least = loops.us(loops.backward), loops.part_of_networks
-    savings = [Saving(frozenset(it.nodes), it.removable) for it in loops.found.values() if it.nodes]
-    if backward:
-        removable = Range(least * heaviest.removable.low, heaviest.removable.high)
-        savings.append(Saving(loops.backward - loops.nodes, removable))
+    heaviest = max(loops.found, key=lambda it: loops.us(it.nodes))
+    backward = loops.backward()
+    spent = f"{percent(forward / whole)} of the steady time is spent in that loop" + of_each_step(
+        forward, profile.steady_steps
+    )
+    if backward is not None:
+        spent += f", and {percent(loops.us(backward.nodes) / whole)} in backward passes, which go through its steps as well"
     yield Finding(
         title=f"a recurrent network is asked for one time step after the other ({short_place(heaviest.place)})",
-        savings=tuple(savings),
+        savings=(
+            *(saving for it in loops.found for saving in it.savings),
+            *((backward,) if backward is not None else ()),
+        ),
         locations=loops.lines.shown_locations(loops.weights, whole),
         evidence=(
-            f"{percent(forward / whole)} of the steady time is spent in that loop"
-            + of_each_step(forward, profile.steady_steps)
-            + f", and {percent(backward / whole)} in the backward pass, which goes through each step as well",
+            spent,
             f"all steps are there when it begins: {heaviest.sequence}",
-            f"the state: {heaviest.state}",
+            f"the state: {heaviest.state}"
+            + (", which is reset within the sequence" if heaviest.is_reset else ""),
+            "the source shows that no step's input needs the answer to the one before",
         ),
         fix="Give nn.LSTM or nn.GRU the whole sequence in one call, (time, batch, features), and the layers before and after it all steps at once. "
         "Where episodes end within the sequence, cut it there, and set the state to zero between two calls.",

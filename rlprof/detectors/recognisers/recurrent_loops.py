@@ -5,16 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
+from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
 from rlprof.model.calibration import calibrated
-from rlprof.model.finding import Range
+from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
+from rlprof.profile.components import ENVIRONMENT, INFERENCE
+from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import Line, UserLines
+from rlprof.source.recurrence import Asked, Level, asked_in_turn
+from rlprof.source.recurrent_values import recurrent_kind, state_shape, step_work
+from rlprof.source.trails import Touch
 from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.module import SourceModule, Statement
 
 FEWEST_STEPS: Final = 16
 """Steps of a sequence from which on one call for all of them is told: of 8 it leaves half with a GRU."""
@@ -22,7 +29,9 @@ FEWEST_STEPS: Final = 16
 SMALL_STATE: Final = calibrated(
     150_000,
     unit="batch × width²",
-    source="benchmarks/replacements.py, torch 2.13 on one thread: an LSTM of 16 to 128 steps leaves 0.02 to 0.18 up to it, a GRU 0.35 to 0.58",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: up to it an LSTM leaves 0.02 to 0.18, an LSTMCell 0.22 to 0.27, a GRU 0.35 to "
+    "0.58, a GRUCell 0.69 to 0.73, an RNN 0.32 to 0.35, an RNNCell 0.51 to 0.53, a layer before them 0.19 to 0.25; other sizes and passes "
+    "without gradients, by hand: 0.22, 0.18 to 0.35, 0.30 to 0.55, 0.46 to 0.75, 0.18 to 0.37, 0.31 to 0.63, 0.13 to 0.30",
     date="2026-11-25",
 )
 """Work of a step up to which its calls take most of the time."""
@@ -30,24 +39,47 @@ SMALL_STATE: Final = calibrated(
 MIDDLE_STATE: Final = calibrated(
     1_000_000,
     unit="batch × width²",
-    source="benchmarks/replacements.py, torch 2.13 on one thread: an LSTM leaves 0.36 to 0.45, a GRU 0.65 to 0.74; of 2 million 0.7 and more",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: of half of it an LSTM leaves 0.36 to 0.45, an LSTMCell 0.54, a GRU 0.65 to "
+    "0.74, a GRUCell 0.84, an RNN 0.55, an RNNCell 0.72, a layer before them 0.52; of 2 million 0.7 and more",
     date="2026-11-25",
 )
 """Work from which on one call saves next to nothing."""
 
-_GATES: Final = {
-    "LSTM": (Range(0.75, 0.97), Range(0.5, 0.65)),
-    "": (Range(0.4, 0.7), Range(0.25, 0.4)),
+_REMOVABLE: Final = {
+    "LSTM": (Range(0.75, 0.97), Range(0.5, 0.7)),
+    "LSTMCell": (Range(0.6, 0.9), Range(0.4, 0.55)),
+    "GRU": (Range(0.4, 0.7), Range(0.25, 0.4)),
+    "GRUCell": (Range(0.22, 0.6), Range(0.12, 0.3)),
+    "RNN": (Range(0.55, 0.85), Range(0.4, 0.6)),
+    "RNNCell": (Range(0.3, 0.72), Range(0.25, 0.4)),
 }
-"""Parts that go with a small and with a middle state, of an LSTM and of the others (benchmarks/replacements.py)."""
+"""Parts of a network's time that go with a small and with a middle state, as above."""
+
+_LAYERS: Final = Range(0.65, 0.9), Range(0.4, 0.7)
+"""Parts that go of all else in the loop, done for all steps at once."""
+
+_MOST_ON_GPU: Final = 0.98
+"""There a step is launches alone, up to larger states than on a CPU. Not measured."""
 
 RESET_WITHIN: Final = 0.1
-"""Least part that goes where a turn multiplies the state, to reset it where an episode ends: the sequence has to be cut there."""
+"""Least part that goes where the state is reset within the sequence, as where an episode ends: it has to be cut there."""
+
+BACKWARD_SPREAD: Final = 2.0
+"""Times that the backward pass of one network may take, for each second of its forward pass, of what it takes with another."""
+
+TORN: Final = 0.05
+"""Part of the time of a loop's networks that may be seen at lines which don't ask them, since stacks are read while they move."""
+
+MOST_LEVELS: Final = 8
+"""Functions between the loop and the network, at most."""
 
 _RECURRENT: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]rnn\.py$")
 _NETWORK: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]")
 _BACKWARD: Final = re.compile(r"[/\\]torch[/\\]autograd[/\\]graph\.py$")
 _IN_TURN: Final = frozenset({"zip", "enumerate", "reversed", "range"})
+_TENSORS: Final = ("torch.Tensor", "numpy.ndarray")
+_ANSWERS: Final = (INFERENCE, ENVIRONMENT)
+"""Parts in which the next observation isn't known yet."""
 
 
 @dataclass(slots=True)
@@ -58,9 +90,38 @@ class RecurrentLoop:
     sequence: str
     """What it goes through, in words."""
     state: str
-    removable: Range
-    """Part of the loop's time that goes with one call."""
+    is_reset: bool
+    """True if the state is set to zero within the sequence."""
+    of_network: Range
+    """Part of the network's time that goes with one call."""
+    of_others: Range
+    """The same of all else in the loop."""
+    callers: set[int] = field(default_factory=set)
+    """Nodes that call the loop's function, in updates."""
     nodes: set[int] = field(default_factory=set)
+    networks: set[int] = field(default_factory=set)
+    """Those of them that are within recurrent networks."""
+
+    @property
+    def savings(self) -> Iterator[Saving]:
+        if self.networks:
+            yield Saving(frozenset(self.networks), self.of_network)
+        if others := self.nodes - self.networks:
+            yield Saving(frozenset(others), self.of_others)
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What the calls of recurrent networks in one loop have told."""
+
+    told: RecurrentLoop | None = None
+    for_us: float = 0.0
+    against_us: float = 0.0
+    """Time of those that need answers of the step before, or of which the sources show nothing."""
+
+    @property
+    def is_sure(self) -> bool:
+        return self.against_us <= TORN * self.for_us
 
 
 class RecurrentLoops:
@@ -69,135 +130,199 @@ class RecurrentLoops:
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self._sources = profile.sources
         self._values = Values(profile.values)
-        self.found: dict[tuple[str, int], RecurrentLoop] = {}
+        self._graphs = RecordedGraphs(profile)
         self.weights: dict[Line, float] = defaultdict(float)
+        looked: dict[tuple[str, int], _Looked] = defaultdict(_Looked)
         asked = list(self.tree.topmost(lambda frame: bool(_RECURRENT.search(frame.file))))
         for top in asked if self._values else ():
-            self._look_around(top)
-        self._claim()
-        backward = self.tree.topmost(lambda frame: bool(_BACKWARD.search(frame.file)))
-        self.backward = frozenset(it for top in backward for it in self.tree.subtree(top))
+            if not (profile.parts and profile.parts[top] in _ANSWERS):
+                self._look_around(top, looked)
+        self.found = [it.told for it in looked.values() if it.told is not None and it.is_sure]
+        self._claim(frozenset(it for top in asked for it in self.tree.subtree(top)))
 
     @property
     def nodes(self) -> frozenset[int]:
-        return frozenset[int]().union(*(it.nodes for it in self.found.values()))
+        return frozenset[int]().union(*(it.nodes for it in self.found))
 
-    def us(self, nodes: frozenset[int]) -> float:
+    def us(self, nodes: frozenset[int] | set[int]) -> float:
         return sum(self.tree.self_cost(it).wall_us for it in nodes)
 
-    @property
-    def part_of_networks(self) -> float:
-        """Part of all time in networks that these loops are: as much of the backward pass is theirs, at least."""
-        networks = {
+    def backward(self) -> Saving | None:
+        """Return what goes of the backward pass: as much as of the loops, of the part that is theirs."""
+        recorded = [
             node
             for top in self.tree.topmost(lambda frame: bool(_NETWORK.search(frame.file)))
+            if not self._is_off(top)
             for node in self.tree.subtree(top)
-        }
-        own = self.nodes & networks
-        return self.us(own) / max(1.0, self.us(frozenset(networks)))
+        ]
+        own = self.us(self.nodes.intersection(recorded))
+        others = self.us(frozenset(recorded)) - own
+        tops = self.tree.topmost(lambda frame: bool(_BACKWARD.search(frame.file)))
+        nodes = frozenset(it for top in tops for it in self.tree.subtree(top)) - self.nodes
+        if not own or not nodes:
+            return None
+        low = own / (own + BACKWARD_SPREAD * others)
+        high = own / (own + others / BACKWARD_SPREAD)
+        savings = [saving for it in self.found for saving in it.savings]
+        whole = max(1.0, self.us(self.nodes))
+        parts = [(self.us(it.nodes) / whole, it.removable) for it in savings]
+        return Saving(
+            nodes,
+            Range(
+                low * sum(part * it.low for part, it in parts),
+                high * sum(part * it.high for part, it in parts),
+            ),
+        )
 
-    def _look_around(self, top: int) -> None:
-        """Find the loop around a call of a recurrent network, at any level above it."""
-        asking = True
-        state: Value | None = None
+    def _is_off(self, top: int) -> bool:
+        """Tell whether the sources show that no gradients are recorded there."""
+        for node in (top, *self.tree.ancestors(top)):
+            frame = self.tree.frame(node)
+            text = self._sources.get(frame.file, "") if self.lines.is_yours(frame) else ""
+            if self._graphs.are_off(node) or (text and frame.line in without_gradients(text)):
+                return True
+        return False
+
+    def _look_around(self, top: int, looked: dict[tuple[str, int], _Looked]) -> None:
+        """Look at the innermost loop over a sequence around a call of a recurrent network, at any level above it."""
+        levels: list[Level] = []
         for node in self.tree.ancestors(top):
             frame = self.tree.frame(node)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
-            if module is None or not self._values.has(frame.file):
+            statement = module.statement_at(frame.line) if module is not None else None
+            if module is None or statement is None or frame.function.endswith(("comp>", "expr>")):
                 continue
-            if asking:
-                asking, state = False, self._state_at(frame.file, frame.line)
-            for loop in module.loops_around(frame.line):
+            known = self._seen_around(frame.file, module, statement)
+            levels.insert(0, Level(module, frame.line, known))
+            if len(levels) > MOST_LEVELS:
+                return
+            for loop in reversed([*module.loops_around(frame.line)]):
                 place = frame.file, loop.lineno
-                if place not in self.found and (told := self._told(frame.file, loop, state)):
-                    self.found[place] = told
-                if place in self.found:
-                    return
+                if (sequence := self._sequence(frame.file, loop)) is None:
+                    continue
+                asked = asked_in_turn(levels, loop)
+                told = _told(Line(*place, ""), sequence, asked) if asked is not None else None
+                looks = looked[place]
+                time = self.tree.total_cost(top).wall_us
+                if told is None:
+                    looks.against_us += time
+                else:
+                    looks.told = looks.told or told
+                    looks.told.callers.add(self.tree.nodes[node].parent)
+                    looks.for_us += time
+                return
 
-    def _state_at(self, file: str, line: int) -> Value | None:
-        """Return the state that a line carries from step to step."""
-        seen = self._values.between(file, range(line, line + 1)).values()
-        pairs = [it for it in seen if it.type == "tuple" and _work(it)]
-        return max(pairs or (it for it in seen if _work(it)), key=_work, default=None)
+    def _seen_around(
+        self, file: str, module: SourceModule, statement: Statement
+    ) -> Mapping[str, Value]:
+        """Return what was seen in the function, or the outermost loop, of a statement; as it was there, where it was."""
+        around = module.function_at(statement.first_line)
+        if around is not None:
+            lines = range(around.first_line, around.last_line + 1)
+        else:
+            loops = [*module.loops_around(statement.first_line)]
+            first = min((it.lineno for it in loops), default=statement.first_line)
+            last = max((it.end_lineno or it.lineno for it in loops), default=statement.last_line)
+            lines = range(first, last + 1)
+        return {**self._values.between(file, lines), **self._values.of(file, statement)}
 
-    def _told(
-        self, file: str, loop: ast.For | ast.AsyncFor, state: Value | None
-    ) -> RecurrentLoop | None:
+    def _sequence(self, file: str, loop: ast.For | ast.AsyncFor) -> str | None:
+        """Return the largest sequence that a loop takes steps of, in words; None where there is none, or it is short."""
         known = self._values.between(file, range(loop.lineno, (loop.end_lineno or loop.lineno) + 1))
-        sequence = next(
-            (
-                (ast.unparse(it), value)
-                for it in _gone_through(loop)
-                if (value := value_of(it, known)) is not None and value.type == "torch.Tensor"
-            ),
-            None,
-        )
-        if sequence is None or state is None or _work(state) > MIDDLE_STATE:
+        given = _written_to(loop)
+        found = {
+            ast.unparse(it): value
+            for it, axis in _gone_through(loop)
+            if ast.unparse(it) not in given
+            and (value := value_of(it, known)) is not None
+            and _steps(value, axis) >= FEWEST_STEPS
+        }
+        if not found:
             return None
-        text, value = sequence
-        if len(value.shape or ()) < 2 or (value.shape or (0,))[0] < FEWEST_STEPS:
-            return None
-        # Of a pair of states, as an LSTM has.
-        small, middle = _GATES["LSTM" if state.type == "tuple" else ""]
-        removable = small if _work(state) <= SMALL_STATE else middle
-        if _multiplies(loop):
-            removable = Range(RESET_WITHIN, removable.high)
-        return RecurrentLoop(
-            Line(file, loop.lineno, ""), f"{text}: {value.in_words()}", state.in_words(), removable
-        )
+        text = max(found, key=lambda it: prod(found[it].shape or (found[it].length or 0,)))
+        return f"{text}: {found[text].in_words()}"
 
-    def _claim(self) -> None:
-        for node in self.tree.hot_nodes() if self.found else ():
+    def _claim(self, networks: frozenset[int]) -> None:
+        places = {(it.place.file, it.place.line): it for it in self.found}
+        for node in self.tree.hot_nodes() if places else ():
             frame = self.tree.frame(node)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
             for loop in module.loops_around(frame.line) if module is not None else ():
-                found = self.found.get((frame.file, loop.lineno))
-                if found is None:
+                found = places.get((frame.file, loop.lineno))
+                if found is None or self.tree.nodes[node].parent not in found.callers:
                     continue
                 new = set(self.tree.subtree(node)) - found.nodes
                 found.nodes |= new
-                self.weights[self.lines.line(node)] += self.us(frozenset(new))
+                found.networks |= new & networks
+                self.weights[self.lines.line(node)] += self.us(new)
 
 
-def _work(state: Value) -> int:
-    """Multiplications of a step, but for a factor: batch × width²; 0 for what is no tensor, nor a pair of them."""
-    shape = _shape_of(state) or ()
-    return prod(shape[:-1]) * shape[-1] ** 2 if len(shape) > 1 else 0
+def _told(place: Line, sequence: str, asked: Asked) -> RecurrentLoop | None:
+    state = asked.state
+    if state is None or len(state_shape(state)) < 2 or step_work(state) > MIDDLE_STATE:
+        return None
+    small = step_work(state) <= SMALL_STATE
+    removable = _REMOVABLE.get(recurrent_kind(asked.network))
+    if removable is None:
+        return None
+    of_network, of_others = (it[0 if small else 1] for it in (removable, _LAYERS))
+    if not state.is_on_cpu:
+        of_network, of_others = (Range(it.low, _MOST_ON_GPU) for it in (of_network, of_others))
+    is_reset = asked.touch is Touch.RESET
+    if is_reset:
+        of_network, of_others = (Range(RESET_WITHIN, it.high) for it in (of_network, of_others))
+    return RecurrentLoop(place, sequence, state.in_words(), is_reset, of_network, of_others)
 
 
-def _shape_of(value: Value) -> tuple[int, ...] | None:
-    """Shape of a state: a tensor, or the first of a pair."""
-    if value.type == "torch.Tensor":
-        return value.shape
-    text = value.fields.get("first.shape", "") if value.items == "torch.Tensor" else ""
-    return tuple(int(it) for it in text.split(",")) if text else None
+def _steps(value: Value, axis: int) -> int:
+    """Steps in a sequence: rows of a tensor with at least two axes, or tensors in a list; 0 for what is none."""
+    shape = value.shape or ()
+    if value.type in _TENSORS:
+        return shape[axis] if len(shape) > max(1, axis) else 0
+    is_listed = value.type in ("list", "tuple") and value.items in _TENSORS and axis == 0
+    return (value.length or 0) if is_listed else 0
 
 
-def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[ast.expr]:
-    """Yield what a loop takes a step of in each turn: what it iterates over, or indexes by its counter."""
+def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]]:
+    """Yield what a loop takes a step of in each turn, with its axis: what it iterates over, or indexes by its counter."""
     sources = [loop.iter]
     while sources:
-        source = sources.pop()
-        match source:
+        match sources.pop():
             case ast.Call(func=ast.Name(id=name), args=args) if name in _IN_TURN:
                 sources.extend(args)
-            case _:
-                yield source
+            case ast.Call(func=ast.Attribute(value=of, attr="unbind"), args=args):
+                yield of, _number(args[0]) if args else 0
+            case source:
+                yield source, 0
     counters = {it.id for it in ast.walk(loop.target) if isinstance(it, ast.Name)}
     for node in (it for statement in loop.body for it in ast.walk(statement)):
         match node:
-            case ast.Subscript(value=of, slice=ast.Name(id=name)) if name in counters:
-                yield of
-            case ast.Subscript(value=of, slice=ast.Tuple(elts=[ast.Name(id=name), *_])) if (
-                name in counters
-            ):
-                yield of
+            case ast.Subscript(value=of, slice=ast.Tuple(elts=parts), ctx=ast.Load()):
+                axes = [number for number, it in enumerate(parts) if _is_in(it, counters)]
+                if axes and all(isinstance(it, ast.Slice) for it in parts[: axes[0]]):
+                    yield of, axes[0]
+            case ast.Subscript(value=of, slice=index, ctx=ast.Load()) if _is_in(index, counters):
+                yield of, 0
 
 
-def _multiplies(loop: ast.For | ast.AsyncFor) -> bool:
-    return any(
-        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
-        for statement in loop.body
-        for node in ast.walk(statement)
-    )
+def _written_to(loop: ast.For | ast.AsyncFor) -> set[str]:
+    """Return what the loop itself fills: a buffer of a rollout is not there as a whole."""
+    found: set[str] = set()
+    for node in (it for statement in loop.body for it in ast.walk(statement)):
+        match node:
+            case ast.Subscript(value=of, ctx=ast.Store()):
+                found.add(ast.unparse(of))
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=of))):
+                found.add(ast.unparse(of))
+    return found
+
+
+def _is_in(index: ast.expr, counters: set[str]) -> bool:
+    return isinstance(index, ast.Name) and index.id in counters
+
+
+def _number(argument: ast.expr) -> int:
+    value = argument.value if isinstance(argument, ast.Constant) else 0
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,366 @@
+"""Tell whether the steps of a recurrent network in a loop could be one call: what a turn's input and state are made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rlprof.source.carried import carried
+from rlprof.source.recurrent_values import is_object_of, recurrent_kind, step_work
+from rlprof.source.trails import FIRST, NOTHING, Touch, Trail, joined, joined_parts
+from rlprof.source.values import Value, value_of
+from rlprof.syntax.module import (
+    Function,
+    SourceModule,
+    Statement,
+    called_name,
+    variables_assigned,
+)
+
+ForLoop = ast.For | ast.AsyncFor
+
+_SAME: Final = frozenset(
+    {
+        "view",
+        "reshape",
+        "squeeze",
+        "unsqueeze",
+        "contiguous",
+        "to",
+        "float",
+        "clone",
+        "transpose",
+        "permute",
+    }
+    | {
+        "expand",
+        "flatten",
+        "chunk",
+        "unbind",
+        "split",
+        "cpu",
+        "cuda",
+        "tuple",
+        "list",
+        "zip",
+        "stack",
+        "cat",
+    }
+)
+"""Calls that give a state another form."""
+
+_RESETS: Final = frozenset(
+    {"where", "masked_fill", "masked_fill_", "mul", "mul_", "multiply", "index_fill", "index_fill_"}
+)
+"""Calls that can set a state to zero."""
+
+_STATES: Final = frozenset({"hx", "h_0", "state", "hidden"})
+"""Keywords by which torch's recurrent networks take the state."""
+
+
+class Level(NamedTuple):
+    """A function on the way from the loop to the network, or the one with the loop."""
+
+    module: SourceModule
+    line: int
+    """The line that calls the next one, or the network."""
+    known: Mapping[str, Value]
+    """Values seen in that function, those of the line itself first."""
+
+
+class Asked(NamedTuple):
+    """The call of a recurrent network."""
+
+    network: Value
+    state: Value | None
+    """The tensor, or the pair, that goes in; the largest where several were seen."""
+    touch: Touch
+
+
+def asked_in_turn(levels: Sequence[Level], loop: ForLoop) -> Asked | None:
+    """Return how a network is asked in a turn of ``loop``; None where all turns could not be one call, or the sources do not show it.
+
+    That is the case where its input needs the answer to the step before (a sampled latent, an action), or where it is
+    given no state of the step before. ``levels`` go from the loop's function to the one that asks.
+    """
+    start = dict.fromkeys(_of_turns_before(levels, loop), FIRST)
+    asked: Asked | None = None
+    touch = Touch.NONE
+    # What a turn does to the state after the call, the next one sees.
+    for _ in range(2):
+        turn = _Turn(levels, dict(start))
+        turn.run(0, _statements(levels[0].module, loop))
+        asked = turn.asked
+        if asked is None or turn.is_fed:
+            return None
+        touch = max(touch, asked.touch)
+        start = {
+            name: Trail(True, max(Touch.KEPT, turn.names.get(name, FIRST).touch)) for name in start
+        }
+    kept = touch in (Touch.KEPT, Touch.RESET)
+    return asked._replace(touch=touch) if asked is not None and kept else None
+
+
+def _of_turns_before(levels: Sequence[Level], loop: ForLoop) -> set[str]:
+    """Return the variables, attributes and containers that a turn has of the one before."""
+    body = _statements(levels[0].module, loop)
+    # What a turn writes before it reads it, it has of itself: who follows its statements in order sees that.
+    assigned = (variables_assigned(*_targets(it.node)) for it in body)
+    found = set(carried(body)).union(*assigned)
+    inside = list(body)
+    for level in levels[1:]:
+        function = level.module.function_at(level.line)
+        inside += [it for it in level.module.statements if it.function is function]
+    for statement in inside:
+        for target in _targets(statement.node):
+            found.update(
+                ast.unparse(it) for it in ast.walk(target) if isinstance(it, ast.Attribute)
+            )
+    for statement in body:
+        match statement.node:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=of))):
+                found.add(ast.unparse(of))
+    # What the loop itself gives to each turn is new.
+    return found - variables_assigned(loop.target) - {"self"}
+
+
+class _Turn:
+    """One turn of the loop, followed to the call and on to its end."""
+
+    def __init__(self, levels: Sequence[Level], names: dict[str, Trail]) -> None:
+        self._levels = levels
+        self.names = names
+        """What variables and attributes, as written, have of the turns before."""
+        self.asked: Asked | None = None
+        self.is_fed = False
+        """True if the input needs the turns before."""
+        self._here = 0
+        self._target: Statement | None = None
+        self._unsure: frozenset[int] = frozenset()
+        """Statements of the level that may be left out in a turn, by their ids."""
+
+    def run(self, here: int, statements: Sequence[Statement]) -> Trail:
+        """Follow ``statements`` of a level, and return the trail of what they return."""
+        outer = self._here, self._target, self._unsure
+        self._here = here
+        level = self._levels[here]
+        self._target = level.module.statement_at(level.line)
+        self._unsure = frozenset(_may_be_left_out(statements, self._target))
+        returned = NOTHING
+        for statement in statements:
+            returned = joined_parts(returned, self._follow(statement))
+        self._here, self._target, self._unsure = outer
+        return returned
+
+    def _follow(self, statement: Statement) -> Trail:
+        node = statement.node
+        sure = id(node) not in self._unsure
+        match node:
+            case ast.Return(value=ast.expr() as value):
+                return self._trail(value)
+            case ast.Assign(value=value):
+                trail = self._trail(value)
+                for target in node.targets:
+                    self._assign(target, trail, sure)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._assign(target, self._trail(value), sure)
+            case ast.AugAssign(target=target, value=value):
+                trail = joined([self._trail(target), self._trail(value)])
+                is_product = isinstance(node.op, ast.Mult)
+                self._assign(
+                    target, trail.touched(Touch.RESET if is_product else Touch.CHANGED), sure
+                )
+            case ast.For(target=target, iter=iterated):
+                self._assign(target, self._trail(iterated), True)
+            case _:
+                for expression in statement.expressions():
+                    self._trail(expression)
+        return NOTHING
+
+    def _assign(self, target: ast.expr, trail: Trail, sure: bool) -> None:
+        match target:
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                parts = trail.parts if len(trail.parts) == len(targets) else ()
+                for number, part in enumerate(targets):
+                    self._assign(part, parts[number] if parts else trail, sure)
+            case ast.Starred(value=value):
+                self._assign(value, trail, sure)
+            case ast.Subscript(value=of):
+                # A part of it is written, as where a state is reset.
+                before = self._trail(of)
+                self._assign(of, joined([before.touched(Touch.RESET), trail]), True)
+            case ast.Name() | ast.Attribute():
+                name = ast.unparse(target)
+                before = self.names.get(name, NOTHING)
+                if not sure and (before.touch or trail.touch):
+                    trail = joined([before, trail])._replace(
+                        touch=max(Touch.RESET, before.touch, trail.touch)
+                    )
+                self.names[name] = trail
+
+    def _trail(self, node: ast.expr) -> Trail:
+        match node:
+            case ast.Name():
+                return self.names.get(node.id, NOTHING)
+            case ast.Attribute(value=of):
+                return self.names.get(ast.unparse(node)) or self._trail(of)._replace(parts=())
+            case ast.Subscript(value=of, slice=index):
+                known = self.names.get(ast.unparse(node))
+                at = self._trail(index)
+                return known or joined([self._trail(of), Trail(at.feeds)])
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                trails = tuple(self._trail(it) for it in parts)
+                return joined(trails)._replace(parts=trails)
+            case ast.Starred(value=of):
+                return self._trail(of)
+            case ast.Dict(values=parts):
+                return joined(map(self._trail, parts))
+            case ast.NamedExpr(target=target, value=value):
+                trail = self._trail(value)
+                self._assign(target, trail, True)
+                return trail
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                either = joined([self._trail(body), self._trail(orelse)])
+                return joined([either.touched(Touch.RESET), Trail(self._trail(test).feeds)])
+            case ast.BinOp(left=left, op=op, right=right):
+                both = joined([self._trail(left), self._trail(right)])
+                # ``mask * state + (1 - mask) * first``.
+                adds = isinstance(op, ast.Add) and both.touch is Touch.RESET
+                resets = adds or isinstance(op, ast.Mult)
+                return both.touched(Touch.RESET if resets else Touch.CHANGED)
+            case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+                for generator in node.generators:
+                    self._assign(generator.target, self._trail(generator.iter), True)
+                return self._trail(node.elt)._replace(parts=())
+            case ast.Lambda() | ast.Constant():
+                return NOTHING
+            case ast.Call():
+                return self._call(node)
+        inner = [it for it in ast.iter_child_nodes(node) if isinstance(it, ast.expr)]
+        return joined(map(self._trail, inner)).touched(Touch.CHANGED)
+
+    def _call(self, call: ast.Call) -> Trail:
+        level = self._levels[self._here]
+        of_target = self._target is not None and any(it is call for it in self._target.walk())
+        if of_target and self._here + 1 < len(self._levels):
+            below = self._levels[self._here + 1]
+            function = below.module.function_at(below.line)
+            if function is not None and _calls(call, function, level.known):
+                return self._enter(call, function)
+        network = value_of(call.func, level.known)
+        if network is not None and recurrent_kind(network):
+            return self._ask(call, network, of_target and self._here + 1 == len(self._levels))
+        parts = [*call.args, *(it.value for it in call.keywords)]
+        trails = [self._trail(it) for it in parts]
+        if isinstance(call.func, ast.Attribute):
+            trails.append(self._trail(call.func.value))
+        name, trail = called_name(call), joined(trails)
+        if name in _SAME:
+            return trail
+        return trail.touched(Touch.RESET if name in _RESETS else Touch.CHANGED)
+
+    def _ask(self, call: ast.Call, network: Value, is_it: bool) -> Trail:
+        given = [*call.args[1:2], *(it.value for it in call.keywords if it.arg in _STATES)]
+        fed = self._trail(call.args[0]).feeds if call.args else True
+        trail = joined(map(self._trail, given))
+        if is_it:
+            self.is_fed |= fed
+            known = self._levels[self._here].known
+            touch = max(trail.touch, self.asked.touch) if self.asked else trail.touch
+            self.asked = Asked(network, _largest(given, known), touch)
+        # What it answers to all steps could be had before anything else is done.
+        return Trail(fed, max(Touch.KEPT, trail.touch))
+
+    def _enter(self, call: ast.Call, function: Function) -> Trail:
+        arguments = function.node.args
+        names = [it.arg for it in (*arguments.posonlyargs, *arguments.args)]
+        if function.class_name and not _is_static(function):
+            names = names[1:]
+        given: dict[str, Trail] = {}
+        rest = NOTHING
+        for number, argument in enumerate(call.args):
+            trail = self._trail(argument)
+            if isinstance(argument, ast.Starred) or number >= len(names):
+                rest = joined([rest, trail])
+            else:
+                given[names[number]] = trail
+        for keyword in call.keywords:
+            trail = self._trail(keyword.value)
+            if keyword.arg is None:
+                rest = joined([rest, trail])
+            else:
+                given[keyword.arg] = trail
+        others = [*names, *(it.arg for it in arguments.kwonlyargs)]
+        others += [it.arg for it in (arguments.vararg, arguments.kwarg) if it is not None]
+        given |= {name: rest for name in others if name not in given}
+        attributes = {name: it for name, it in self.names.items() if "." in name}
+        outer, self.names = self.names, attributes | given
+        module = self._levels[self._here + 1].module
+        inside = [it for it in module.statements if it.function is function]
+        returned = self.run(self._here + 1, _in_order(inside))
+        outer |= {name: it for name, it in self.names.items() if "." in name}
+        self.names = outer
+        return returned
+
+
+def _calls(call: ast.Call, function: Function, known: Mapping[str, Value]) -> bool:
+    """Tell whether ``call`` may be of ``function``."""
+    if called_name(call) == function.node.name:
+        return True
+    value = value_of(call.func, known)
+    is_object = function.node.name in ("forward", "__call__") and value is not None
+    return is_object and value is not None and is_object_of(value, function.class_name)
+
+
+def _is_static(function: Function) -> bool:
+    return any(ast.unparse(it) == "staticmethod" for it in function.node.decorator_list)
+
+
+def _largest(given: Sequence[ast.expr], known: Mapping[str, Value]) -> Value | None:
+    """Return the largest of the tensors, or pairs of them, that are mentioned in what is given as a state."""
+    mentioned = [
+        known[text] for it in given for node in ast.walk(it) if (text := _text(node)) in known
+    ]
+    return max(filter(step_work, mentioned), key=step_work, default=None)
+
+
+def _text(node: ast.AST) -> str:
+    return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) else ""
+
+
+def _statements(module: SourceModule, loop: ForLoop) -> list[Statement]:
+    last = loop.end_lineno or loop.lineno
+    function = module.function_at(loop.lineno)
+    return _in_order(
+        it
+        for it in module.statements
+        if loop.lineno < it.first_line <= last and it.function is function
+    )
+
+
+def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) -> Iterator[int]:
+    """Yield the ids of what stands in branches, but for those that ``target`` is in."""
+    for statement in statements:
+        branches: list[Sequence[ast.stmt]] = []
+        match statement.node:
+            case ast.If(body=body, orelse=orelse):
+                branches = [body, orelse]
+            case ast.Try(handlers=handlers):
+                branches = [it.body for it in handlers]
+            case ast.Match(cases=cases):
+                branches = [it.body for it in cases]
+        for branch in branches:
+            inside = [inner for it in branch for inner in ast.walk(it)]
+            if target is None or not any(it is target.node for it in inside):
+                yield from (id(it) for it in inside if isinstance(it, ast.stmt))
+
+
+def _in_order(statements: Iterable[Statement]) -> list[Statement]:
+    return sorted(statements, key=lambda it: it.first_line)
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else []
