@@ -96,7 +96,8 @@ def asked_in_turn(levels: Sequence[Level], loop: ForLoop) -> Asked | None:
             return None
         touch = max(touch, asked.touch)
         start = {
-            name: Trail(True, max(Touch.KEPT, turn.names.get(name, FIRST).touch)) for name in start
+            name: Trail(True, max(Touch.KEPT, turn.names.get(name, FIRST).touch))
+            for name in {*start, *turn.told}
         }
     kept = touch in (Touch.KEPT, Touch.RESET)
     return asked._replace(touch=touch) if asked is not None and kept else None
@@ -135,6 +136,8 @@ class _Turn:
         self.asked: Asked | None = None
         self.is_fed = False
         """True if the input needs the turns before."""
+        self.told: set[str] = set()
+        """Objects that were told, by a method, something of the turns before or of this one's answer."""
         self._here = 0
         self._target: Statement | None = None
         self._unsure: frozenset[int] = frozenset()
@@ -254,11 +257,23 @@ class _Turn:
         parts = [*call.args, *(it.value for it in call.keywords)]
         trails = [self._trail(it) for it in parts]
         if isinstance(call.func, ast.Attribute):
+            self._tell(call.func.value, joined(trails))
             trails.append(self._trail(call.func.value))
         name, trail = called_name(call), joined(trails)
         if name in _SAME:
             return trail
         return trail.touched(Touch.RESET if name in _RESETS else Touch.CHANGED)
+
+    def _tell(self, of: ast.expr, trail: Trail) -> None:
+        """Note that an object is told something by a method: an environment has another state then, and a list another item."""
+        name = ast.unparse(of) if isinstance(of, ast.Name | ast.Attribute) else "self"
+        level = self._levels[self._here]
+        value = level.known.get(name)
+        is_network = value is not None and value.is_network
+        is_module = name.partition(".")[0] in level.module.imports
+        if trail.touch and name != "self" and not is_network and not is_module:
+            self.names[name] = joined([self.names.get(name, NOTHING), FIRST])
+            self.told.add(name)
 
     def _ask(self, call: ast.Call, network: Value, is_it: bool) -> Trail:
         given = [*call.args[1:2], *(it.value for it in call.keywords if it.arg in _STATES)]

@@ -77,6 +77,9 @@ def test_inputs_that_are_there(body: str, touch: Touch):
         pytest.param("a = actor(h)\nh = cell(a, h)", id="imagination"),
         pytest.param("h = cell(tokens[-1], h)\ntokens.append(pick(h))", id="a decoder"),
         pytest.param("h = cell(seen[t - 1], h)\nseen[t] = pick(h)", id="a decoder with a buffer"),
+        pytest.param(
+            "h = cell(env.state, h)\nreward = env.step(pick(h)) + bonus[t]", id="an environment"
+        ),
         pytest.param("h = norm(cell(xs[t], h))", id="a norm of the state"),
         pytest.param("h = cell(xs[t], h)\nh = h + talk(h)", id="what others tell"),
         pytest.param("h = cell(xs[t], h.detach())", id="gradients of one step"),
