@@ -9,12 +9,21 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import scaled
-from rlprof.detectors.recognisers.naps import NO_DELAY, HeldUp, delay_of, held_up_by, polls, worked
+from rlprof.detectors.recognisers.naps import (
+    NO_DELAY,
+    HeldUp,
+    delay_of,
+    held_up_by,
+    left_by_waiting,
+    only_watches,
+    polls,
+    worked,
+)
 from rlprof.libraries.known import library_of
 from rlprof.model.activity import Activity, HostLoad, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
-from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.finding import Confidence, Finding, Range, Remainder, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.pace.load import SATURATED_DEMAND
@@ -90,9 +99,11 @@ def detect(profile: Profile) -> Iterable[Finding]:
     weights = _weights(profile, found)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     theirs = _loop_of_a_library(profile, found)
+    remainder = _without_naps(profile, found)
     yield Finding(
         title=_title(weights, found, profile) if theirs is None else f"{_of(theirs)} polls",
-        savings=tuple(_savings(profile, found)),
+        savings=() if remainder else tuple(_savings(profile, found)),
+        remainder=remainder,
         locations=lines.shown_locations(
             {line: min(us, whole) for line, us in weights.items()}, whole
         ),
@@ -131,7 +142,7 @@ def _fix_of_a_library(frame: Frame) -> str:
 def _find(profile: Profile) -> _Polling:
     found = _Polling()
     for activity in profile.activities:
-        if activity.role in SERVICES or not activity.wall_us:
+        if activity.role in SERVICES or not activity.wall_us or _is_a_watchdog(activity):
             continue
         us = busy = 0
         for node, cost in activity.tree.self_costs():
@@ -143,6 +154,11 @@ def _find(profile: Profile) -> _Polling:
             found.worst, found.part, found.busy_part = activity, us / activity.wall_us, busy / us
     found.questions = _questions(profile.steady, profile.wait_kinds)
     return found
+
+
+def _is_a_watchdog(activity: Activity) -> bool:
+    """Tell whether a thread naps and does nothing else: nobody waits for it, and it takes no core."""
+    return only_watches(activity) and activity.polling_us < MIN_POLLING * activity.wall_us
 
 
 def _questions(tree: CallTree, kinds: Mapping[int, WaitKind]) -> set[int]:
@@ -185,6 +201,14 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
         yield Saving(nodes, Range(min(BLOCKING.low, most), min(BLOCKING.high, most)))
         return
     yield Saving(nodes, scaled(NO_DELAY, delay_of(nodes, profile)))
+
+
+def _without_naps(profile: Profile, found: _Polling) -> Remainder | None:
+    """Return what is left where naps are all that there is to price, and enough is known of them."""
+    if profile.load.saturated or found.questions or _held_up(profile, found).nodes:
+        return None
+    left = left_by_waiting(found.loops, profile)
+    return Remainder(frozenset(found.loops), left) if left else None
 
 
 def _held_up(profile: Profile, found: _Polling) -> HeldUp:

@@ -210,6 +210,8 @@ class Profile:
     """Counts of the agent in the steady phase, by name (``updates``, ``ipc_messages``, ...)."""
     process_counts: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """The same by process id."""
+    switches: Mapping[int, float] = field(default_factory=dict)
+    """How often the main thread of each process gave its CPU away in the steady phase, to wait, by process id."""
     memory: MemoryView | None = None
     """None where the recording has no gauges of memory."""
     thread_use: ThreadUse | None = None

@@ -231,7 +231,9 @@ def _candidates(
         # Pipes join parents and children; queues, events and locks are shared by all.
         if kind is not WaitKind.PIPE or not related:
             related += siblings
-    return [it for it in dict.fromkeys(related) if it != own and roles.get(it) not in SERVICES]
+    others = [it for it in dict.fromkeys(related) if it != own and roles.get(it) not in SERVICES]
+    # A loop that asks may ask for what another thread of its process has done, too.
+    return [*others, own] if kind is WaitKind.POLL else others
 
 
 def logical_parents(processes: Sequence[Process], roles: Mapping[int, str]) -> dict[int, int]:

@@ -99,8 +99,9 @@ def _bound_by_wait(
         text = f"{_named(awaited, roles, processes)}, for which {who} {_do(own, 'wait')} {percent(for_others)}"
         return Bound(BoundBy.PROCESS, tuple(sorted(awaited)), for_others, text)
     if most == for_others:
+        between = "processes" if len(processes) > 1 else "threads"
         text = (
-            f"waits between processes in which none of them works ({percent(for_others)} of {who})"
+            f"waits between {between} in which none of them works ({percent(for_others)} of {who})"
         )
         return Bound(BoundBy.UNKNOWN, tuple(sorted(own)), for_others, text)
     text = f"no part of this run: {who} {_do(own, 'sleep')} {percent(asleep)} of the time"

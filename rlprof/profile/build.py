@@ -9,11 +9,14 @@ from typing import Final
 from rlprof.libraries.step_sources import OWN_ENVS
 from rlprof.model.activity import WaitKind
 from rlprof.model.calltree import CallTree
+from rlprof.model.gauges import VOLUNTARY_SWITCHES
 from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording
 from rlprof.pace.load import host_load
 from rlprof.pace.pace import Pace, measure_pace
 from rlprof.pace.phases import process_phases
+from rlprof.pace.steady_gauges import SteadyGauges
+from rlprof.pace.steps import Span
 from rlprof.profile.activities import describe_activities, sum_threads, wait_graph
 from rlprof.profile.bound import find_bound
 from rlprof.profile.component_costs import marked_phases, measure_components, process_components
@@ -202,11 +205,16 @@ def _profile(draft: Draft) -> Profile:
         steady_steps=pace.steady_steps,
         counts=_summed(draft.counts),
         process_counts=draft.counts,
+        switches=_switches(recording, pace.steady),
         thread_use=measure_threads(recording, pace.steady),
         gpus=measure_gpus(recording, pace.steady),
         hang=describe_hang(recording, pace, draft.roles),
         started_package=package,
     )
+
+
+def _switches(recording: Recording, steady: Span | None) -> dict[int, float]:
+    return {} if steady is None else SteadyGauges(recording, steady).sums(VOLUNTARY_SWITCHES)
 
 
 def _summed(counts: Mapping[int, Mapping[str, float]]) -> dict[str, float]:

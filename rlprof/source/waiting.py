@@ -148,7 +148,7 @@ def _is_waiting(node: ast.stmt) -> bool:
     if isinstance(node, ast.Pass | ast.Continue | ast.Break):
         return True
     if isinstance(node, ast.Return | ast.Raise | ast.Expr | ast.Assign | ast.AugAssign):
-        return _has_cheap_calls_alone(node)
+        return _has_cheap_calls_alone(node) and not _changes_an_object(node)
     if isinstance(node, ast.If):
         return _has_cheap_calls_alone(node.test) and _only_waits(node.body + node.orelse)
     if isinstance(node, ast.Try):
@@ -159,6 +159,18 @@ def _is_waiting(node: ast.stmt) -> bool:
         names = [_text(item.context_expr) for item in node.items]
         return all(map(_LOCK.search, names)) and _only_waits(node.body)
     return False
+
+
+def _changes_an_object(node: ast.stmt) -> bool:
+    """Tell whether others may see what a statement assigns: ``self.tick += 1`` is work, as of a clock that others wait for."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AugAssign):
+        targets = [node.target]
+    return any(
+        isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store)
+        for target in targets
+        for part in ast.walk(target)
+    )
 
 
 def _has_cheap_calls_alone(node: ast.AST) -> bool:

@@ -7,9 +7,12 @@ from typing import Final, NamedTuple
 
 from rlprof.model.activity import Activity, Wait, WaitKind
 from rlprof.model.calibration import calibrated
+from rlprof.model.counters import PROCESS_STARTS
 from rlprof.model.finding import Range
-from rlprof.model.profile import Profile
+from rlprof.model.profile import PhaseKind, Profile
 from rlprof.profile.roles import SERVICES
+from rlprof.source.timed_waits import timed_waits
+from rlprof.syntax.origin import Origin, origin
 
 NO_DELAY: Final = calibrated(
     Range(0.3, 0.95),
@@ -19,6 +22,17 @@ NO_DELAY: Final = calibrated(
 )
 """Part of the time asleep between two questions, when nobody works meanwhile, that a blocking wait saves;
 the low is for waits that nobody's work explains."""
+
+WAKE_UP_US: Final = calibrated(
+    Range(50, 300),
+    unit="µs",
+    source="a blocking wait wakes up after 50 to 100 µs; torch's and numpy's first calls take 0.1 to 0.2 ms more on a core that slept",
+    date="2026-11-25",
+)
+"""Delay that a blocking wait has in place of a nap."""
+
+SEEN: Final = 0.9
+"""Part of the time in which no sample saw anybody work that counts as a delay for the lower end: short work falls between samples."""
 
 OUTSIDE: Final = 0.05
 """Part of its time that another thread sleeps for reasons outside of the run, from which on the
@@ -40,13 +54,18 @@ class HeldUp(NamedTuple):
 
 def held_up_by(napping: Activity, busy_part: float, profile: Profile) -> HeldUp:
     """Return the waits of those who bound the run for ``napping``, which is none of them and busy for ``busy_part`` of its polling."""
-    if napping.is_critical or profile.load.saturated or _may_wait_for_outside(profile):
+    if napping.is_critical or only_watches(napping):
+        return HeldUp()
+    if profile.load.saturated or _may_wait_for_outside(profile):
         return HeldUp()
     critical = {activity.thread for activity in profile.activities if activity.is_critical}
     waits = [
         wait
         for wait in profile.waits
-        if wait.thread in critical and {process for process, _ in wait.on} == {napping.process}
+        # One that naps as well has its own price.
+        if wait.thread in critical
+        and wait.kind is not WaitKind.POLL
+        and _awaited(wait) == {napping.process}
     ]
     unexplained_us = max((wait.wall_us * (1 - worked(wait)) for wait in waits), default=0.0)
     if not unexplained_us:
@@ -60,6 +79,19 @@ def held_up_by(napping: Activity, busy_part: float, profile: Profile) -> HeldUp:
     return HeldUp(nodes, min(1.0, naps_us / unexplained_us))
 
 
+def _awaited(wait: Wait) -> set[int]:
+    """Return the processes that a wait may be for: its own only where no other is."""
+    own = {process for process, _ in wait.on}
+    return own - {wait.process} or own
+
+
+def only_watches(napping: Activity) -> bool:
+    """Tell whether a thread does nothing but nap, as a watchdog: nobody waits for it."""
+    # It works a little later than it wakes up where others have the cores.
+    working_us = napping.working_us - napping.run_queue_us
+    return not napping.is_critical and working_us < IDLE * napping.wall_us
+
+
 def polls(wait: Wait, activity: Activity) -> bool:
     """Tell whether a wait is the polling of a thread."""
     return wait.kind is WaitKind.POLL and wait.thread == activity.thread
@@ -68,6 +100,69 @@ def polls(wait: Wait, activity: Activity) -> bool:
 def worked(wait: Wait) -> float:
     """Return the part of a wait in which somebody worked whom it may be for."""
     return min(1.0, max((part for _, part in wait.on), default=0.0))
+
+
+def left_by_waiting(loops: Collection[int], profile: Profile) -> Range | None:
+    """Return the part of the steady phase that is left when ``loops`` wait without naps, where there are free cores; None where
+    nothing tells how long a nap is, or whom it is for.
+    """
+    delay_us = _delay_per_nap_us(loops, profile) if delay_of(loops, profile) else 0.0
+    if not delay_us:
+        return None
+    asleep = sum(profile.steady.self_cost(node).idle_us for node in loops)
+    asleep_part = asleep / profile.critical.wall_us
+    low = max(NO_DELAY.low, SEEN * (1 - WAKE_UP_US.high / delay_us))
+    high = max(NO_DELAY.high, 1 - WAKE_UP_US.low / delay_us) + _more_at_most(loops, profile)
+    room = max(NO_DELAY.low * asleep_part, _room_on_the_cores(profile))
+    return Range(1 - min(1.0, high * asleep_part), 1 - min(low * asleep_part, room))
+
+
+def _more_at_most(loops: Collection[int], profile: Profile) -> float:
+    """Return what more may be saved, as part of the time in which nobody works.
+
+    The work that is waited for was taken to fall all into the naps, and some of it may be done while the thread that naps works.
+    And who wakes up waits for a core where others have them. Never more than that time itself: where work explains the naps,
+    they are a wait for it.
+    """
+    steady = profile.steady
+    trees = [activity.tree for activity in profile.activities if activity.is_critical]
+    waited = sum(tree.self_cost(node).wall_us for tree in trees for node in loops)
+    left = sum(steady.self_cost(node).wall_us for node in loops)
+    side_by_side = max(0, min(waited - left, profile.critical.wall_us - waited))
+    queued = sum(
+        max(0, cost.busy_us - cost.cpu_us)
+        for node, cost in steady.self_costs()
+        if node not in loops
+    )
+    return min(left, side_by_side + queued) / left if left else 0.0
+
+
+def _delay_per_nap_us(loops: Collection[int], profile: Profile) -> float:
+    """Return the time of one nap in which nobody works, at least, on average; 0 where it is not known, nor whom the nap is for.
+
+    A thread naps at most as often as it gives its CPU away.
+    """
+    waits = [wait for wait in profile.waits if not wait.nodes.isdisjoint(loops)]
+    on_somebody = {wait.thread for wait in waits if wait.on}
+    napping = [
+        activity
+        for activity in profile.activities
+        if activity.is_critical and activity.thread in {wait.thread for wait in waits}
+    ]
+    switches = [profile.switches.get(activity.process, 0.0) for activity in napping]
+    is_known = all(activity.is_main and activity.thread in on_somebody for activity in napping)
+    # Work of threads without Python, or of a GPU, may be what the naps are for, and no sample shows it.
+    is_unseen = profile.gpus or profile.load.native_us >= OUTSIDE * profile.critical.wall_us
+    if not napping or not is_known or not all(switches) or is_unseen:
+        return 0.0
+    return sum(profile.steady.self_cost(node).idle_us for node in loops) / sum(switches)
+
+
+def _room_on_the_cores(profile: Profile) -> float:
+    """Return the share that can be saved until the run fills all cores."""
+    load = profile.load
+    wanted_us = load.got_us + load.queued_us
+    return max(0.0, 1 - wanted_us / load.there_is_us) if load.there_is_us else 0.0
 
 
 def delay_of(loops: Collection[int], profile: Profile) -> float:
@@ -86,6 +181,8 @@ def _may_wait_for_outside(profile: Profile) -> bool:
     """Tell whether somebody sleeps, is not seen, or nobody is there who could be waited for."""
     if any(process.fate not in ("sampled", "probe-only") for process in profile.processes):
         return True
+    if _starts_unseen_programs(profile):
+        return True
     others = [
         activity
         for activity in profile.activities
@@ -96,9 +193,34 @@ def _may_wait_for_outside(profile: Profile) -> bool:
     return any(_asleep_outside(other, profile) >= OUTSIDE * other.wall_us for other in others)
 
 
+def _starts_unseen_programs(profile: Profile) -> bool:
+    """Tell whether processes were started in the steady phase that were not seen: programs that are not Python's."""
+    steady = [phase for phase in profile.phases if phase.kind is PhaseKind.STEADY]
+    seen = sum(
+        phase.start_us <= process.started_us <= phase.end_us
+        for process in profile.processes
+        for phase in steady
+    )
+    return profile.counts.get(PROCESS_STARTS, 0.0) > seen
+
+
 def _asleep_outside(activity: Activity, profile: Profile) -> int:
     return sum(
         cost.idle_us
         for node, cost in activity.tree.self_costs()
-        if cost.idle_us and profile.wait_kinds.get(node, WaitKind.UNKNOWN) in _OUTSIDE_KINDS
+        if cost.idle_us and _may_end_by_itself(node, activity, profile)
     )
+
+
+def _may_end_by_itself(node: int, activity: Activity, profile: Profile) -> bool:
+    kind = profile.wait_kinds.get(node, WaitKind.UNKNOWN)
+    return kind in _OUTSIDE_KINDS or (kind is WaitKind.EVENT and _is_timed(node, activity, profile))
+
+
+def _is_timed(node: int, activity: Activity, profile: Profile) -> bool:
+    """Tell whether the user's line that waits says for how long."""
+    tree = activity.tree
+    frames = (tree.frame(number) for number in (node, *tree.ancestors(node)))
+    line = next((frame for frame in frames if origin(frame) is Origin.YOURS), None)
+    text = profile.sources.get(line.file) if line is not None else None
+    return line is not None and text is not None and line.line in timed_waits(text)

@@ -155,6 +155,30 @@ def test_bound_by_a_lock():
     assert "a lock: 3 worker processes wait for it 60 %" in bound.text
 
 
+def naps_beside_a_thread_that_works(working_s: float) -> RunBuilder:
+    run = a_run().process("main", steps=100).source("train.py", NAPS)
+    run.spends(9.0, "train.py:3 wait_for", idle=True).spends(1.0, "train.py:9 step")
+    run.thread("trainer").spends(working_s, "train.py:12 fit")
+    return run.spends(10.0 - working_s, QUEUE_GET, idle=True)
+
+
+NAPS = "import time\nwhile box.version < wanted:\n    time.sleep(0.1)\n"
+QUEUE_GET = "/usr/lib/python3.11/queue.py:171 Queue.get"
+
+
+def test_bound_by_a_thread_that_another_naps_for():
+    bound = build_profile(naps_beside_a_thread_that_works(8.0).recording()).bound
+
+    assert bound.by is BoundBy.PROCESS
+    assert bound.text.startswith("threads beside the main thread of the main process")
+
+
+def test_bound_by_naps_while_no_thread_works():
+    bound = build_profile(naps_beside_a_thread_that_works(1.0).recording()).bound
+
+    assert "waits between threads in which none of them works" in bound.text
+
+
 def test_bound_by_nothing_in_the_run_when_it_sleeps():
     run = a_run().process("main", steps=100).source("train.py", "import time\ntime.sleep(1)\n")
     run.spends(9.0, "train.py:2 pace", idle=True).spends(1.0, "train.py:1 step")

@@ -119,6 +119,16 @@ def test_a_line_that_waits_in_c_says_so_by_its_names(line, kind):
             id="work under a lock at a pace",
         ),
         pytest.param(
+            "while it.on:\n        it.tick += 1\n        time.sleep(0.02)",
+            None,
+            id="a clock that others read",
+        ),
+        pytest.param(
+            "while not done.is_set():\n        tries += 1\n        time.sleep(0.02)",
+            WaitKind.POLL,
+            id="a count of its own",
+        ),
+        pytest.param(
             "while not done.is_set():\n        agent.act(env)", None, id="a training loop"
         ),
         pytest.param(
