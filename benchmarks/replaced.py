@@ -508,6 +508,26 @@ def small_arrays_in_a_loop() -> Iterator[Replacement]:
                 lambda it=listed: [row.max() for row in it],
                 lambda it=listed: np.array(it).max(axis=1),
             )
+            yield Replacement(
+                "numpy-tiny-ops",
+                f"nearest of {items} arrays of {numbers} by a key, in a list",
+                lambda it=listed, x=x: min(it, key=lambda row: np.linalg.norm(row - x)),
+                lambda it=listed, x=x: it[np.linalg.norm(np.array(it) - x, axis=1).argmin()],
+            )
+        for numbers in (2, 10, 64, 256):
+            listed = list(np.random.default_rng(0).random((items, numbers)))
+            x = listed[0].copy()
+            for what, now, instead in (
+                ("differences", lambda row, x: row - x, lambda rows, x: rows - x),
+                ("products", lambda row, x: np.dot(row, x), lambda rows, x: rows @ x),
+                ("tanh", lambda row, _: np.tanh(row), lambda rows, _: np.tanh(rows)),
+            ):
+                yield Replacement(
+                    "numpy-tiny-ops",
+                    f"{what} of {items} arrays of {numbers}, in a list",
+                    lambda it=listed, x=x, now=now: [now(row, x) for row in it],
+                    lambda it=listed, x=x, instead=instead: instead(np.array(it), x),
+                )
 
 
 CASES = (

@@ -146,6 +146,12 @@ class Value:
         return self.fields.get("first.type", "")
 
     @property
+    def numbers_of_first(self) -> int | None:
+        """How many numbers the first element of a container is, where that is an array of numpy's."""
+        shape = _shape(self.fields, "first.") if self.items in _ARRAYS else None
+        return None if shape is None else prod(shape)
+
+    @property
     def is_plain(self) -> bool:
         """True if it is a number, a truth value, a text or None."""
         return self.type.startswith(_PLAIN)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.small_arrays import SCALAR_CALLS
+from rlprof.detectors.recognisers.item_turns import VIEWS, WALKED, Helper, Turns
 from rlprof.model.calibration import calibrated
-from rlprof.source.callees import callee
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import (
+    Function,
     SourceModule,
     Statement,
     called_name,
@@ -26,24 +27,11 @@ FEWEST_ITEMS: Final = calibrated(
 )
 """Items from which on one call for all of them is clearly quicker."""
 
-MOST_NUMBERS: Final = calibrated(
-    256,
-    unit="numbers",
-    source="benchmarks/replacements.py, numpy 2.4: 200 distances of 256 numbers take 1.1 times those of 10",
-    date="2026-11-25",
-)
-"""Numbers of an item up to which most of the time of a call is not spent on them."""
-
-_WALKED: Final = frozenset({"enumerate", "zip", "reversed", "list", "tuple", "sorted"})
-"""Functions that go through what they are given."""
-_VIEWS: Final = frozenset({"values", "items", "keys"})
-_OF_ARRAYS: Final = frozenset(
-    {"sum", "mean", "max", "min", "dot", "any", "all", "std", "var", "prod", "argmax", "argmin"}
-    | {"item", "copy", "clip", "astype", "ravel", "flatten"}
-)
-"""Methods of arrays."""
 _KEPT: Final = frozenset({"append", "add"})
 """Methods by which a turn keeps what it has computed."""
+_KEYED: Final = frozenset({"min", "max", "sorted", "sort", "nsmallest", "nlargest"})
+"""Functions that call their ``key`` for each item."""
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 class ItemLoop(NamedTuple):
@@ -54,173 +42,283 @@ class ItemLoop(NamedTuple):
     """What it goes through, as written."""
     array: str
     """An array that a turn works on, in words."""
+    is_light: bool
+    """True if a turn does an operation or two in C, and no more."""
+    helpers: frozenset[Helper]
+    """Functions of the user's that turns call."""
 
 
-def item_loops(module: SourceModule, values: Values, file: str) -> dict[int, ItemLoop]:
-    """Return the loops of a file by the lines on which their turns work, as values show them."""
+class _Loop(NamedTuple):
+    """A loop as it is read, be it a comprehension, a ``for`` or a function that calls its ``key``."""
+
+    sources: list[ast.expr]
+    """What it goes through, one in the other."""
+    own: set[str]
+    """Variables of a turn."""
+    worked: list[ast.expr]
+
+
+def item_loops(
+    module: SourceModule,
+    values: Values,
+    file: str,
+    modules: Callable[[str], SourceModule | None] = lambda _: None,
+) -> dict[int, ItemLoop]:
+    """Return the loops of a file by the lines on which their turns work, as values show them. ``modules`` gives the sources of other files."""
+    turns = Turns(module, values, modules)
     found: dict[int, ItemLoop] = {}
     for statement in module.statements:
         known = values.of(file, statement)
-        for loop in _comprehensions(statement, known, module):
-            found |= dict.fromkeys(statement.lines, loop)
+        for node, loop in _on_a_line(statement):
+            beside = _calls_beside(statement, node)
+            if all(turns.is_small(it, known) for it in beside):
+                told = _told(loop, known, turns, statement.function)
+                found |= dict.fromkeys(statement.lines, told) if told else {}
         node = statement.node
         if isinstance(node, ast.For):
             lines = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
-            told = _of_for(node, known, values.between(file, lines), module)
-            if told is not None:
-                found |= dict.fromkeys(lines, told)
+            body, seen = _Body.read(node), {**values.between(file, lines), **known}
+            told = _told(body.loop(), seen, turns, statement.function) if body else None
+            # Of two loops, one in the other, the outer one makes all the turns.
+            found = (dict.fromkeys(lines, told) if told else {}) | found
     return found
 
 
-def _comprehensions(
-    statement: Statement, known: Mapping[str, Value], module: SourceModule
-) -> Iterator[ItemLoop]:
-    for node in statement.walk():
-        if not isinstance(node, ast.ListComp | ast.GeneratorExp):
-            continue
-        if any(each.ifs for each in node.generators):
-            continue
-        items = _items([each.iter for each in node.generators], known)
-        targets = variables_assigned(*(each.target for each in node.generators))
-        array = _array_given(node.elt, targets, known, module)
-        if items >= FEWEST_ITEMS and array and _calls_numpy_alone(statement, node, known, module):
-            yield ItemLoop(items, ast.unparse(node.generators[-1].iter), array)
-
-
-def _calls_numpy_alone(
-    statement: Statement,
-    loop: ast.ListComp | ast.GeneratorExp,
-    known: Mapping[str, Value],
-    module: SourceModule,
-) -> bool:
-    """Tell whether nothing else on the lines of a comprehension takes time that would be taken for its own."""
-    within = {id(it) for it in ast.walk(loop)}
-    beside = (it for it in statement.walk() if isinstance(it, ast.Call) and id(it) not in within)
-    return all(_is_cheap(it, known, module) for it in beside)
-
-
-def _of_for(
-    node: ast.For, header: Mapping[str, Value], known: Mapping[str, Value], module: SourceModule
+def _told(
+    loop: _Loop, known: Mapping[str, Value], turns: Turns, function: Function | None
 ) -> ItemLoop | None:
-    items = _items([node.iter], {**known, **header})
+    through = [_through(source, function) for source in loop.sources]
+    items = 1
+    for source, base in zip(loop.sources, through, strict=True):
+        items *= _turns_of(source, _length(base, known))
     if items < FEWEST_ITEMS:
         return None
-    kept: set[str] = set()
-    own = variables_assigned(node.target)
-    worked: list[ast.expr] = []
-    for each in node.body:
-        match each:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                own.add(name)
-                worked.append(value)
-            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
-                kept.add(name)
-                worked.append(value)
-            case ast.Expr(
-                value=ast.Call(func=ast.Attribute(ast.Name(id=name), add), args=[value])
-            ) if add in _KEPT:
-                kept.add(name)
-                worked.append(value)
-            case ast.If(test=ast.Compare() as test, body=body, orelse=[]) if not any(
-                isinstance(it, ast.Call) for it in ast.walk(each)
-            ) and all(isinstance(it, ast.Assign) for it in body):
-                # The best so far: found by argmin or argmax once all are known.
-                kept |= variables_assigned(*body)
-                worked.append(test.left)
-            case _:
-                return None
-    read = variables_read(*worked)
-    if read & (kept - own) or not kept or _reads_before_it_assigns(node):
+    bases = dict(pair for source in through for pair in _values_of(source, known))
+    turn = turns.read(loop.worked, loop.own, known, bases)
+    if turn is None:
         return None
-    arrays = [_array_given(it, own, known, module) for it in worked]
-    found = next(filter(None, arrays), "")
-    if not found or not all(
-        _is_cheap(it, known, module) or _is_numpy(it, known, module)
-        for value in worked
-        for it in ast.walk(value)
-        if isinstance(it, ast.Call)
-    ):
-        return None
-    return ItemLoop(items, ast.unparse(node.iter), found)
+    container = " × ".join(map(ast.unparse, through))
+    return ItemLoop(items, container, *turn)
 
 
-def _reads_before_it_assigns(loop: ast.For) -> bool:
-    """Tell whether a turn uses what the turn before has left in a variable."""
-    assigned = {it.id for it in ast.walk(loop.target) if isinstance(it, ast.Name)}
-    later = {
-        target.id
-        for each in loop.body
-        if isinstance(each, ast.Assign)
-        for target in each.targets
-        if isinstance(target, ast.Name)
-    }
-    for each in loop.body:
-        if isinstance(each, ast.Assign):
-            if variables_read(each.value) & (later - assigned):
-                return True
-            assigned |= variables_assigned(*each.targets)
+def _on_a_line(statement: Statement) -> Iterator[tuple[ast.AST, _Loop]]:
+    """Yield the comprehensions of a statement, and the calls that call a function for each item."""
+    for node in statement.walk():
+        if isinstance(node, _Comprehension):
+            if all(_tells_apart(test) for each in node.generators for test in each.ifs):
+                made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                own = variables_assigned(*(each.target for each in node.generators))
+                yield node, _Loop([each.iter for each in node.generators], own, made)
+        elif isinstance(node, ast.Call):
+            called, through = _called_for_each(node)
+            match called:
+                case ast.Lambda(args=ast.arguments(args=[_, *_] as arguments, defaults=[])):
+                    own = {it.arg for it in arguments}
+                    yield node, _Loop(through, own, [called.body])
+                case ast.Name() | ast.Attribute() if through:
+                    yield node, _Loop(through, set(), [ast.Call(called, through, [])])
+
+
+def _called_for_each(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr]]:
+    """The function that a call calls for each item, and what it goes through."""
+    name = called_name(call)
+    if name == "map" and isinstance(call.func, ast.Name) and len(call.args) > 1:
+        return call.args[0], [call.args[1]]
+    key = next((it.value for it in call.keywords if it.arg == "key"), None)
+    if name not in _KEYED or key is None:
+        return None, []
+    if isinstance(call.func, ast.Attribute) and name == "sort":
+        return key, [call.func.value]
+    return key, call.args[-1:]
+
+
+def _tells_apart(test: ast.expr) -> bool:
+    """Tell ``it is not me`` and ``i != j``, which leave out one item of all."""
+    match test:
+        case ast.Compare(ops=[ast.IsNot() | ast.NotEq()]):
+            return not any(isinstance(it, ast.Call) for it in ast.walk(test))
     return False
 
 
-def _items(sources: list[ast.expr], known: Mapping[str, Value]) -> int:
-    """How many turns there are, at least; 0 where nobody has seen that."""
-    turns = 1
-    for source in sources:
-        turns *= _length(source, known)
-    return turns
+def _calls_beside(statement: Statement, loop: ast.AST) -> Iterator[ast.Call]:
+    """Yield the other calls on the lines of a loop: what they take would be taken for its own."""
+    within = {id(it) for it in ast.walk(loop)}
+    return (it for it in statement.walk() if isinstance(it, ast.Call) and id(it) not in within)
+
+
+@dataclass(slots=True)
+class _Body:
+    """The turns of a ``for``, and of those that are all that it does."""
+
+    sources: list[ast.expr] = field(default_factory=list)
+    own: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
+    """Variables in which turns gather what they have computed."""
+    worked: list[ast.expr] = field(default_factory=list)
+    only_kept: list[ast.expr] = field(default_factory=list)
+    """What is kept where a condition holds."""
+
+    @classmethod
+    def read(cls, node: ast.For) -> _Body | None:
+        """Read a loop; None where a turn needs another, or does more than compute and keep."""
+        body = cls()
+        if not body._takes_in(node) or not body.kept:
+            return None
+        read = variables_read(*body.worked, *body.only_kept)
+        return None if read & (body.kept - body.own) else body
+
+    def loop(self) -> _Loop:
+        return _Loop(self.sources, self.own, self.worked)
+
+    def _takes_in(self, node: ast.For) -> bool:
+        self.sources.append(node.iter)
+        self.own |= variables_assigned(node.target)
+        later = _assigned_in(node.body)
+        return not node.orelse and all(self._takes(each, later) for each in node.body)
+
+    def _takes(self, each: ast.stmt, later: set[str]) -> bool:
+        """Take in a statement; ``later`` are the variables that the turn assigns anywhere: one that it has not assigned yet has what the turn
+        before left.
+        """
+        match each:
+            case ast.For():
+                # Its variables begin anew in each turn of this one, or are kept.
+                return not variables_read(each.iter) & (later - self.own) and self._takes_in(each)
+            case ast.Assign(targets=[ast.Name() | ast.Tuple() as target], value=value):
+                if variables_read(value) & (later - self.own):
+                    return False
+                self.own |= variables_assigned(target)
+                self.worked.append(value)
+                return True
+            case ast.If(test=test, body=[ast.Continue()], orelse=[]):
+                return _tells_the_same(test)
+            case ast.If(test=test, body=body, orelse=[]):
+                return self._keeps_where(test, body)
+        return self._keeps(each, self.worked)
+
+    def _keeps(self, each: ast.stmt, into: list[ast.expr]) -> bool:
+        match each:
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
+                pass
+            case (
+                ast.Assign(
+                    targets=[ast.Subscript(value=ast.Name(id=name), slice=index)], value=value
+                )
+                | ast.AugAssign(
+                    target=ast.Subscript(value=ast.Name(id=name), slice=index),
+                    op=ast.Add(),
+                    value=value,
+                )
+            ) if variables_read(index) & self.own:
+                into.append(index)
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(ast.Name(id=name), add), args=[value])
+            ) if add in _KEPT:
+                pass
+            case _:
+                return False
+        self.kept.add(name)
+        into.append(value)
+        return True
+
+    def _keeps_where(self, test: ast.expr, body: Sequence[ast.stmt]) -> bool:
+        """Take in what is kept where a condition holds: the best so far, found by argmin once all are known, or the number of those near."""
+        tests = test.values if isinstance(test, ast.BoolOp) else [test]
+        best: set[str] = set()
+        for each in body:
+            match each:
+                case ast.Assign(targets=[ast.Name() | ast.Tuple() as target], value=value):
+                    best |= variables_assigned(target)
+                    self.only_kept.append(value)
+                case _ if not self._keeps(each, self.only_kept):
+                    return False
+        for condition in tests:
+            if not isinstance(condition, ast.Compare):
+                return False
+            # The best so far is compared with, and nothing else.
+            sides = (condition.left, *condition.comparators)
+            self.worked += (it for it in sides if not (isinstance(it, ast.Name) and it.id in best))
+        self.kept |= best
+        return not any(isinstance(it, ast.Call) for kept in self.only_kept for it in ast.walk(kept))
+
+
+def _assigned_in(body: Iterable[ast.stmt]) -> set[str]:
+    """The variables that the statements of a turn assign themselves, or those of a loop in it."""
+    found: set[str] = set()
+    for each in body:
+        if isinstance(each, ast.Assign):
+            found |= variables_assigned(*each.targets)
+        elif isinstance(each, ast.For):
+            found |= variables_assigned(each.target) | _assigned_in(each.body)
+    return found
+
+
+def _tells_the_same(test: ast.expr) -> bool:
+    """Tell ``it is me`` and ``i == j``, by which a turn leaves out one item of all."""
+    match test:
+        case ast.Compare(ops=[ast.Is() | ast.Eq()]):
+            return not any(isinstance(it, ast.Call) for it in ast.walk(test))
+    return False
+
+
+def _through(source: ast.expr, function: Function | None) -> ast.expr:
+    """The container that ``source`` goes through: ``cells`` of ``enumerate(cells)``, of ``range(len(cells))``, and of ``range(n)`` where the
+    function says once that ``n`` is its length.
+    """
+    match source:
+        case ast.Call(func=ast.Name(id="len"), args=[of]):
+            return of
+        case ast.Subscript(value=ast.Attribute(value=of, attr="shape"), slice=ast.Constant(0)):
+            return of
+        case ast.Call(func=ast.Name(id="range"), args=[*_, ast.Name(id=name)] as bounds) if (
+            function and len(bounds) < 3
+        ):
+            given = [
+                it.value
+                for it in ast.walk(function.node)
+                if isinstance(it, ast.Assign) and name in variables_assigned(*it.targets)
+            ]
+            length = given[0] if len(given) == 1 else source
+            told = _through(length, None)
+            return told if told is not length else source
+        case ast.Call(func=ast.Name(id="range"), args=[*_, length] as bounds) if len(bounds) < 3:
+            told = _through(length, None)
+            return told if told is not length else source
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in WALKED - {"zip"}:
+            return _through(first, function)
+        case ast.Call(func=ast.Attribute(value=owner, attr=view), args=[]) if view in VIEWS:
+            return owner
+    return source
+
+
+def _turns_of(source: ast.expr, length: int) -> int:
+    """How many turns a loop takes through what is ``length`` long: half of them, on the whole, where each pair is taken once."""
+    match source:
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(start)), _]):
+            return length - start
+        case ast.Call(func=ast.Name(id="range"), args=[_, _]):
+            return length // 2
+    return length
 
 
 def _length(source: ast.expr, known: Mapping[str, Value]) -> int:
+    """How many turns there are, at least; 0 where nobody has seen that."""
     value = value_of(source, known)
     if value is not None:
         return value.shape[0] if value.shape else value.length or 0
     match source:
-        case ast.Call(
-            func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[of])]
-        ):
-            return _length(of, known)
         case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))]):
             return number
-        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _WALKED:
-            return _length(first, known)
-        case ast.Call(func=ast.Attribute(value=owner, attr=view), args=[]) if view in _VIEWS:
-            return _length(owner, known)
+        case ast.Call(func=ast.Name(id="zip"), args=[_, *_] as parts):
+            return min(_length(_through(it, None), known) for it in parts)
     return 0
 
 
-def _array_given(
-    worked: ast.expr, own: set[str], known: Mapping[str, Value], module: SourceModule
-) -> str:
-    """The small array of the item's that numpy is given, in words; empty where there is none, or a large one, too."""
-    if not any(_is_numpy(it, known, module) for it in ast.walk(worked)):
-        return ""
-    arrays = {
-        ast.unparse(it): value
-        for it in ast.walk(worked)
-        if isinstance(it, ast.Name | ast.Attribute | ast.Subscript)
-        if (value := value_of(it, known)) is not None and value.is_array
-    }
-    if any((value.numbers or 0) > MOST_NUMBERS for value in arrays.values()):
-        return ""
-    items = [
-        (text, value)
-        for text, value in arrays.items()
-        if variables_read(ast.parse(text, mode="eval").body) & own and value.type == "numpy.ndarray"
-    ]
-    return f"{items[0][0]}: {items[0][1].in_words()}" if items else ""
-
-
-def _is_numpy(node: ast.AST, known: Mapping[str, Value], module: SourceModule) -> bool:
-    """Tell whether it is a call of numpy, or of a method of an array's."""
-    if not isinstance(node, ast.Call):
-        return False
-    if callee(node, known, module).name.startswith("numpy."):
-        return True
-    return isinstance(node.func, ast.Attribute) and node.func.attr in _OF_ARRAYS
-
-
-def _is_cheap(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> bool:
-    name = called_name(call)
-    return name in SCALAR_CALLS | _WALKED | _VIEWS | {"min", "max", "sum", "range"} or _is_numpy(
-        call, known, module
-    )
+def _values_of(source: ast.expr, known: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    """Yield what a loop goes through, as written and as seen."""
+    match source:
+        case ast.Call(func=ast.Name(id="zip"), args=parts):
+            for part in parts:
+                yield from _values_of(part, known)
+        case _ if (value := value_of(source, known)) is not None:
+            yield ast.unparse(source), value

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from rlprof.model.calltree import CallTree
+from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line
 from rlprof.syntax.origin import installed_package
 
@@ -29,9 +30,15 @@ class LineTime:
 
 
 def lines_time(
-    tree: CallTree, lines: UserLines, places: Mapping[str, Collection[int]], package: str = "torch"
+    tree: CallTree,
+    lines: UserLines,
+    places: Mapping[str, Collection[int]],
+    package: str = "torch",
+    calls: Callable[[Frame, Frame], bool] = lambda _line, _below: False,
 ) -> LineTime:
-    """The time of the lines in ``places`` (numbers by file): their own, and of ``package`` right below them."""
+    """The time of the lines in ``places`` (numbers by file): their own, and of ``package`` right below them, and of the functions
+    there for which ``calls`` holds, by the frame of the line and that of the function.
+    """
     nodes: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
     for node in tree.hot_nodes() if any(places.values()) else ():
@@ -39,7 +46,9 @@ def lines_time(
         if frame.line not in places.get(frame.file, ()) or not lines.is_yours(frame):
             continue
         below = (
-            it for it in tree.children(node) if installed_package(tree.frame(it).file) == package
+            it
+            for it in tree.children(node)
+            if installed_package(tree.frame(it).file) == package or calls(frame, tree.frame(it))
         )
         claimed = {node}.union(*(tree.subtree(it) for it in below)) - nodes
         nodes |= claimed
