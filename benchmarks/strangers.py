@@ -4,8 +4,8 @@
 
 Each folder has a ``slow.py`` with one fault, a ``fast.py`` without it, and a ``truth.json`` with what is wrong (``cause``) and the ids
 of the findings that say so (``right``; empty where rlprof knows no such cause), and ``waits`` where the fault waits rather than works. The truth is the one against the other, run in
-turns without rlprof; the prediction is one recording. A program that somebody has looked at to mend rlprof is spent: its
-figures count no more.
+turns without rlprof; the prediction is one recording. The fixed program is recorded, too: it is healthy, and what it is told is listed
+to be read by hand. A program that somebody has looked at to mend rlprof is spent: its figures count no more.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -22,7 +23,7 @@ from accuracy import ProgramFailedError
 from laboratory import LEAST_TRUTH, Laboratory, share
 from measuring import machine, print_table, say
 from overhead import interpreter
-from verdict import Expectation, Verdict, read_prediction
+from verdict import FALSE_FROM, Expectation, Verdict, read_prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Judged:
     cause: str
     verdict: Verdict
     listed: tuple[str, ...]
+    of_fixed: tuple[str, ...]
+    """Findings of the fixed program that promise something, with their places and shares, in words."""
 
     @property
     def counts(self) -> bool:
@@ -51,7 +54,16 @@ def judge(folder: Path, laboratory: Laboratory, runs: Path) -> Judged:
     # What else such a program has nobody knows: findings beside the right one are read by hand.
     expected = Expectation(right, frozenset(listed))
     verdict = Verdict(folder.name, expected, (read_prediction(report, expected),), measured)
-    return Judged(told["cause"], verdict, listed)
+    fixed = laboratory.report(fast, runs / f"{folder.name}.fixed.rlprof")
+    of_fixed = tuple(
+        _promise(it) for it in fixed["findings"] if it["saved_share"]["high"] >= FALSE_FROM
+    )
+    return Judged(told["cause"], verdict, listed, of_fixed)
+
+
+def _promise(finding: Mapping[str, Any]) -> str:
+    share_saved = finding["saved_share"]
+    return f"{finding['title']} [{share_saved['low']:.2f}, {share_saved['high']:.2f}]"
 
 
 def row(one: Judged) -> list[str]:
@@ -72,6 +84,8 @@ def show(judged: list[Judged]) -> None:
     counted = [one.verdict for one in judged if one.counts]
     heads = ["program", "what is slow", "saved", "promised", "rank", "in range", "listed"]
     print_table("Programs by strangers", heads, [row(one) for one in judged])
+    fixed = [[one.verdict.name, "; ".join(one.of_fixed) or "nothing"] for one in judged]
+    print_table("Told of the fixed programs", ["program", "findings"], fixed)
     if not counted:
         return
     print(f"\nFirst: {share(it.is_first for it in counted)}.")
