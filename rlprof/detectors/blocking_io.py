@@ -5,19 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.detectors.recognisers.saving import saving_calls
+from rlprof.libraries.base import Access
+from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
-from rlprof.source.file_access import Access, file_access
+from rlprof.source.file_access import file_access
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.values import Values
 from rlprof.syntax.origin import Origin, origin, origin_of_file
@@ -129,22 +131,18 @@ def _evidence(profile: Profile, accesses: _Accesses) -> Iterable[str]:
 # are left out: they have causes of their own.
 
 
-_LIBRARIES: Final[tuple[tuple[Access, re.Pattern[str], re.Pattern[str]], ...]] = tuple(
-    (access, re.compile(files), re.compile(functions))
-    for access, files, functions in (
-        (
-            Access.REMOTE,
-            r"/(requests|urllib|urllib3|httpx|botocore|pymongo|redis|sqlalchemy)/|/http/client\.py$",
-            r"^\w+$",
-        ),
-        (
-            Access.READ,
-            r"/pathlib\.py$|/pathlib/|/numpy/lib/_?npyio(_impl)?\.py$|/PIL/Image\w*\.py$|/imageio/|/glob\.py$"
-            r"|/pandas/io/|/pyarrow/|/h5py/|/zarr/|/minari/|/torchvision/io/|/(gzip|bz2|lzma|zipfile)\.py$"
-            r"|/zipfile/|/torch/serialization\.py$",
-            r"^(read\w*|load\w*|open|genfromtxt|fromfile|imread|__getitem__|i?glob|rglob|iterdir)$",
-        ),
-    )
+def _files_of(access: Access) -> Callable[[str], bool]:
+    return files_of(lambda library: library.accesses.get(access))
+
+
+_FUNCTIONS: Final = {
+    Access.REMOTE: r"^\w+$",
+    Access.READ: r"^(read\w*|load\w*|open|genfromtxt|fromfile|imread|__getitem__|i?glob|rglob|iterdir)$",
+}
+"""Functions of libraries that ask, by what they ask."""
+
+_LIBRARIES: Final = tuple(
+    (access, _files_of(access), re.compile(functions)) for access, functions in _FUNCTIONS.items()
 )
 
 _TAKES_BYTES: Final = re.compile(
@@ -214,10 +212,7 @@ def _of_library(frame: Frame) -> Access | None:
 def _accesses_in(file: str) -> tuple[tuple[Access, re.Pattern[str]], ...]:
     if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
         return ()
-    path = file.replace("\\", "/")
-    return tuple(
-        (access, functions) for access, files, functions in _LIBRARIES if files.search(path)
-    )
+    return tuple((access, functions) for access, asks, functions in _LIBRARIES if asks(file))
 
 
 def _takes_bytes(frame: Frame) -> bool:

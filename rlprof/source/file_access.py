@@ -5,22 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from functools import lru_cache
 from typing import Final
 
+from rlprof.libraries.base import Access
 from rlprof.source.callees import callee
 from rlprof.source.values import Value
 from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name
-
-
-class Access(Enum):
-    """Access that the program waits for; the first of several on a line counts."""
-
-    REMOTE = "requests to servers"
-    """HTTP and databases over a network."""
-    READ = "reads of files"
-
 
 _READS: Final = frozenset(
     {"read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "imread", "read_csv", "listdir"}

@@ -44,20 +44,12 @@ _WRITERS: Final = {
     Sink.PROGRESS: r"^(set_(postfix|description)(_str)?|refresh|display|update|advance|write)$",
     Sink.PRINT: r"^(print|log|echo)$",
     Sink.ROWS: r"^(writerows?|_dict_to_list)$",
+    Sink.FILES: r"^(write\w*|save\w*|to_(csv|parquet|pickle|feather|hdf)|imwrite|imsave|__setitem__|flush)$",
 }
 """Functions of libraries that write, by what takes the output."""
 
-_FILE_LIBRARIES: Final = re.compile(
-    r"/pathlib\.py$|/pathlib/|/numpy/lib/_?npyio(_impl)?\.py$|/PIL/Image\w*\.py$|/imageio/|/pandas/"
-    r"|/pyarrow/|/h5py/|/zarr/|/minari/|/torchvision/io/|/(gzip|bz2|lzma)\.py$|/matplotlib/figure\.py$"
-)
-_WRITES_FILES: Final = re.compile(
-    r"^(write\w*|save\w*|to_(csv|parquet|pickle|feather|hdf)|imwrite|imsave|__setitem__|flush)$"
-)
-
-_LIBRARIES: Final[tuple[tuple[Sink, Callable[[str], object], re.Pattern[str]], ...]] = (
-    *((sink, _files_of(sink), re.compile(functions)) for sink, functions in _WRITERS.items()),
-    (Sink.FILES, _FILE_LIBRARIES.search, _WRITES_FILES),
+_LIBRARIES: Final = tuple(
+    (sink, _files_of(sink), re.compile(functions)) for sink, functions in _WRITERS.items()
 )
 
 ON_FILES: Final = frozenset({Sink.SYNCS, Sink.OPENING, Sink.FILES})
@@ -211,8 +203,7 @@ def _library_sink(frame: Frame, emits_below: bool) -> Sink | None:
 def _sinks_in(file: str) -> tuple[tuple[Sink, re.Pattern[str]], ...]:
     if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
         return ()
-    path = file.replace("\\", "/")
-    return tuple((sink, functions) for sink, writes, functions in _LIBRARIES if writes(path))
+    return tuple((sink, functions) for sink, writes, functions in _LIBRARIES if writes(file))
 
 
 def emitting_nodes(tree: CallTree) -> frozenset[int]:
