@@ -24,6 +24,7 @@ from rlprof.libraries.base import Sink
 from rlprof.libraries.known import files_of
 from rlprof.source.callees import Callee, callee
 from rlprof.source.values import Values
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import (
     Function,
     SourceModule,
@@ -224,8 +225,7 @@ def _logger_names(module: SourceModule) -> frozenset[str]:
         elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
             made_by = called_name(node.value)
             if _LOGGER_MAKER.search(made_by) or made_by in classes:
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                names.update(_name_of(target) for target in targets)
+                names.update(_name_of(target) for target in targets_of(node))
     return frozenset(names - {""})
 
 

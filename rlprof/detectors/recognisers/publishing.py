@@ -16,6 +16,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import last_name
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 MOSTLY: Final = 0.5
@@ -249,13 +250,7 @@ def _is_model(node: ast.expr) -> bool:
 
 
 def _targets(statement: Statement) -> Iterator[str]:
-    node = statement.node
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
-        targets = [node.target]
-    for target in targets:
+    for target in targets_of(statement.node):
         for name in ast.walk(target):
             if isinstance(name, ast.Name):
                 yield name.id

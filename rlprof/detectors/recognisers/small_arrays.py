@@ -14,6 +14,7 @@ from typing import Final
 
 from rlprof.model.calibration import calibrated
 from rlprof.source.container_types import name_key, root_name
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -317,17 +318,8 @@ def _annotated(function: Function) -> dict[str, str]:
 
 def _assignments(statements: Iterable[Statement]) -> Iterator[tuple[str, ast.expr]]:
     for statement in statements:
-        node = statement.node
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                yield from _pairs(target, node.value)
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign) and node.value is not None:
-            yield name_key(node.target), node.value
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    if not isinstance(target, ast.Tuple):
-        yield name_key(target), value
-    elif isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-        for part, given in zip(target.elts, value.elts, strict=True):
-            yield name_key(part), given
+        if isinstance(statement.node, ast.AugAssign):
+            yield name_key(statement.node.target), statement.node.value
+        for each in assigned(statement.node):
+            if not each.is_unpacked:
+                yield name_key(each.target), each.value
