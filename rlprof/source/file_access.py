@@ -11,13 +11,14 @@ from typing import Final
 from rlprof.libraries.base import Access
 from rlprof.source.callees import callee
 from rlprof.source.values import Value
+from rlprof.source.written_names import NUMPY, own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name
 
 _READS: Final = frozenset(
     {"read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "imread", "read_csv", "listdir"}
     | {"read_parquet", "read_pickle", "read_feather", "read_json", "read_hdf", "scandir", "rglob"}
 )  # fmt: skip
-_LOADERS: Final = frozenset({"np", "numpy", "json", "yaml", "pickle", "torch", "joblib", "toml"})
+_LOADERS: Final = NUMPY | {"json", "yaml", "pickle", "torch", "joblib", "toml"}
 """Modules whose ``load`` reads a file."""
 _LOADS: Final = frozenset({"load", "safe_load"})
 _ON_FILES: Final = frozenset({"read", "readline", "readlines", "readinto"})
@@ -90,8 +91,4 @@ def is_for_writing(call: ast.Call) -> bool:
 
 def last_name_of(node: ast.expr) -> str:
     """``self.out.file`` -> ``file``; ``Path(folder)`` and other calls -> the name called."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Call):
-        return called_name(node)
-    return node.id if isinstance(node, ast.Name) else ""
+    return called_name(node) if isinstance(node, ast.Call) else own_name(node)

@@ -10,6 +10,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
+from rlprof.source.written_names import own_name
 from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
@@ -155,12 +156,10 @@ def _whole(constant: ast.Constant) -> int | None:
 
 def _name(expression: ast.expr | None) -> str:
     """The last name of ``args.batch_size``, ``config["batch_size"]`` or ``BATCH_SIZE``."""
-    if isinstance(expression, ast.Attribute):
-        return expression.attr
     if isinstance(expression, ast.Subscript) and isinstance(expression.slice, ast.Constant):
         key = expression.slice.value
         return key if isinstance(key, str) else ""
-    return expression.id if isinstance(expression, ast.Name) else ""
+    return own_name(expression)
 
 
 def _key(name: str) -> str:

@@ -15,7 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.container_types import root_name
+from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 _MAKERS: Final = frozenset(
@@ -251,7 +251,7 @@ class _Drawn:
             return True
         return (
             isinstance(node.elt, ast.Subscript)
-            and bool(_MEMORY.search(_last(node.elt.value)))
+            and bool(_MEMORY.search(own_name(node.elt.value)))
             and any(
                 (isinstance(it, ast.Name) and it.id in self._indices) or _draws_indices(it)
                 for it in ast.walk(node.generators[0].iter)
@@ -292,7 +292,7 @@ class _Drawn:
             return False
         # ``distribution.sample()`` is another matter.
         on = call.func.value if isinstance(call.func, ast.Attribute) else None
-        return name != "sample" or bool(_MEMORY.search(_last(on)) or _last(on) == "self")
+        return name != "sample" or bool(_MEMORY.search(own_name(on)) or own_name(on) == "self")
 
 
 def _is_draw(call: ast.Call) -> bool:
@@ -303,17 +303,17 @@ def _is_draw(call: ast.Call) -> bool:
     if isinstance(call.func, ast.Name):
         return name == "sample"
     on = call.func.value if isinstance(call.func, ast.Attribute) else None
-    if root_name(call.func) in ("np", "numpy", "torch", "jax"):
+    if root_name(call.func) in NUMPY | TORCH | {"jax"}:
         return False
-    return name in ("sample", "choices") and bool(_GENERATOR.search(_last(on)))
+    return name in ("sample", "choices") and bool(_GENERATOR.search(own_name(on)))
 
 
 def _is_random_element(node: ast.expr) -> bool:
     """``data[random.randrange(len(data))]``, ``random.choice(memory)``: one transition."""
     if isinstance(node, ast.Call):
         chosen = called_name(node) == "choice" and len(node.args) == 1 and not node.keywords
-        from_random = isinstance(node.func, ast.Attribute) and _last(node.func.value) == "random"
-        return chosen and from_random and bool(_MEMORY.search(_last(node.args[0])))
+        from_random = isinstance(node.func, ast.Attribute) and own_name(node.func.value) == "random"
+        return chosen and from_random and bool(_MEMORY.search(own_name(node.args[0])))
     if not isinstance(node, ast.Subscript):
         return False
     length = f"len({ast.unparse(node.value)})"
@@ -355,9 +355,7 @@ def _makes(call: ast.Call) -> bool:
 
 def _joins_tensors(statement: Statement) -> bool:
     return any(
-        isinstance(it, ast.Call)
-        and called_name(it) in _BY_ROW
-        and root_name(it.func) in ("torch", "th")
+        isinstance(it, ast.Call) and called_name(it) in _BY_ROW and root_name(it.func) in TORCH
         for it in statement.walk()
     )
 
@@ -374,9 +372,3 @@ def _appended_to(node: ast.stmt) -> str:
 def _parts(targets: list[ast.expr]) -> Iterator[ast.AST]:
     for target in targets:
         yield from ast.walk(target)
-
-
-def _last(expression: ast.expr | None) -> str:
-    if isinstance(expression, ast.Attribute):
-        return expression.attr
-    return expression.id if isinstance(expression, ast.Name) else ""

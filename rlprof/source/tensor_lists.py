@@ -7,13 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.source.container_types import root_name
 from rlprof.source.values import Value, Values, value_of
+from rlprof.source.written_names import TORCH, root_name
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, parse
 
 _LISTS: Final = frozenset({"list", "tuple"})
-_TORCH: Final = frozenset({"torch", "th"})
 _MAKES: Final = frozenset(
     {"tensor", "as_tensor", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
 )
@@ -90,7 +89,7 @@ def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
         call
         for call in calls
         if called_name(call) in _MAKES
-        and root_name(call.func) in _TORCH
+        and root_name(call.func) in TORCH
         and call.args
         and _is_long_list(call.args[0], lists)
     ]

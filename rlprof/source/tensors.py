@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.container_types import name_key, root_name
+from rlprof.source.written_names import FUNCTIONAL, TORCH, name_key, root_name
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -18,9 +18,6 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
-
-TORCH: Final = frozenset({"torch", "th"})
-FUNCTIONAL: Final = frozenset({"F", "functional"})
 
 _MADE: Final = frozenset(
     {"zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace"}

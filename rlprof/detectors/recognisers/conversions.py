@@ -15,19 +15,17 @@ from typing import Final
 from rlprof.model.calibration import calibrated
 from rlprof.source.callees import callee
 from rlprof.source.container_types import (
-    ARRAY_MODULES,
     PLAIN_CALLS,
     VIEWS,
     Types,
     is_array,
     is_container,
     mentions_array,
-    name_key,
-    root_name,
     taken_out,
     types_of,
 )
 from rlprof.source.values import Value, value_of
+from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
 from rlprof.syntax.module import (
     Function,
     SourceModule,

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.carried import carried
-from rlprof.source.container_types import root_name
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import Value, Values, value_of
+from rlprof.source.written_names import TORCH, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     SourceModule,
@@ -32,9 +32,7 @@ _COUNT: Final = re.compile(
 )
 COUNT_NAMES: Final = ("num_envs", "n_envs", "num_environments", "nb_envs", "num_env", "n_env")
 
-TENSOR_MODULES: Final = frozenset(
-    {"torch", "th", "nn", "F", "jax", "jnp", "tf", "tensorflow", "distributions"}
-)
+TENSOR_MODULES: Final = TORCH | {"nn", "F", "jax", "jnp", "tf", "tensorflow", "distributions"}
 _POLICY: Final = re.compile(
     r"^_?(\w*_)?(policy|actor|critic|model|net|network|agent|encoder|value_fn|qnet)$"
 )

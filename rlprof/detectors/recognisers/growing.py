@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rlprof.source.container_types import name_key
+from rlprof.source.written_names import name_key
 from rlprof.syntax.assignments import assigned, single_targets, targets_of
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
 

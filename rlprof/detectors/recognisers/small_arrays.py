@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.model.calibration import calibrated
-from rlprof.source.container_types import name_key, root_name
+from rlprof.source.written_names import NUMPY, name_key, root_name
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -30,8 +30,6 @@ FEW: Final = calibrated(
     date="2026-11-21",
 )
 """Elements up to which plain Python is quicker."""
-
-_NUMPY: Final = frozenset({"np", "numpy"})
 
 _ON_VALUES: Final = frozenset(
     {
@@ -130,7 +128,7 @@ def _small_calls(statement: Statement, sizes: Mapping[str, str]) -> SmallCalls |
         if not isinstance(node, ast.Call):
             continue
         name = called_name(node)
-        if root_name(node.func) not in _NUMPY:
+        if root_name(node.func) not in NUMPY:
             cheap = name in SCALAR_CALLS | {"min", "max"}
             whole = whole and (cheap or root_name(node.func) in _SCALAR_MODULES)
         elif name not in ARRAY:
@@ -235,7 +233,7 @@ def _size_of_call(call: ast.Call, sizes: Mapping[str, str]) -> str:
     name, root = called_name(call), root_name(call.func)
     if root in _SCALAR_MODULES or (isinstance(call.func, ast.Name) and name in SCALAR_CALLS):
         return _Size.NUMBER
-    if root not in _NUMPY:
+    if root not in NUMPY:
         return _Size.UNKNOWN
     if name in ARRAY and call.args:
         return _size(call.args[0], sizes)
