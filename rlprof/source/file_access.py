@@ -12,7 +12,7 @@ from rlprof.libraries.base import Access
 from rlprof.source.callees import callee
 from rlprof.source.values import Value
 from rlprof.source.written_names import NUMPY, own_name
-from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name
+from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, receiver
 
 _READS: Final = frozenset(
     {"read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "imread", "read_csv", "listdir"}
@@ -48,11 +48,11 @@ def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule
 
 def _by_name(call: ast.Call, module: SourceModule) -> Access | None:
     name = called_name(call)
-    on = last_name_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    on = last_name_of(receiver(call))
     if on in _REQUESTS or name == "urlopen":
         return Access.REMOTE
     if name in _ON_FILES:
-        is_file = on in opened_names(module) or _FILE.search(on)
+        is_file = on in opened_names(module) or is_called_a_file(on)
         return Access.READ if is_file else None
     if name == "open" and not is_for_writing(call):
         return Access.READ
@@ -79,6 +79,11 @@ def _opens(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and called_name(value) in _OPENERS
 
 
+def is_called_a_file(name: str) -> bool:
+    """Tell whether a name says that it holds an opened file: ``log_file``, ``fp``."""
+    return _FILE.search(name) is not None
+
+
 def is_for_writing(call: ast.Call) -> bool:
     """Tell whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
     positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
@@ -89,6 +94,6 @@ def is_for_writing(call: ast.Call) -> bool:
     )
 
 
-def last_name_of(node: ast.expr) -> str:
+def last_name_of(node: ast.expr | None) -> str:
     """``self.out.file`` -> ``file``; ``Path(folder)`` and other calls -> the name called."""
     return called_name(node) if isinstance(node, ast.Call) else own_name(node)

@@ -16,7 +16,14 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
-from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.module import (
+    PARSED_FILES,
+    Comprehension,
+    Statement,
+    called_name,
+    parse,
+    receiver,
+)
 
 _MAKERS: Final = frozenset(
     {"array", "asarray", "stack", "vstack", "hstack", "concatenate", "cat", "fromiter"}
@@ -30,7 +37,6 @@ _MEMORY: Final = re.compile(
     r"(memory|memories|buffer|replay|experiences?|storage|transitions|dataset|^rb|^mem|^er)\w*$",
     re.IGNORECASE,
 )
-_COMPREHENSIONS: Final = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 
 
 _DRAWS: Final = frozenset(
@@ -239,7 +245,7 @@ class _Drawn:
 
     def _picks(self, statement: Statement) -> bool:
         return any(
-            isinstance(it, _COMPREHENSIONS) and self._mentions(it.generators[0].iter)
+            isinstance(it, Comprehension) and self._mentions(it.generators[0].iter)
             for it in statement.walk()
         )
 
@@ -262,7 +268,7 @@ class _Drawn:
         """Tell whether ``value`` is a container of drawn transitions, or of their fields."""
         if self._is_picking(value):
             return True
-        if isinstance(value, _COMPREHENSIONS):
+        if isinstance(value, Comprehension):
             makes = any(isinstance(it, ast.Call) and _makes(it) for it in ast.walk(value))
             return not makes and self._mentions(value.generators[0].iter)
         if isinstance(value, ast.Call):
@@ -291,7 +297,7 @@ class _Drawn:
         if name not in self._drawing:
             return False
         # ``distribution.sample()`` is another matter.
-        on = call.func.value if isinstance(call.func, ast.Attribute) else None
+        on = receiver(call)
         return name != "sample" or bool(_MEMORY.search(own_name(on)) or own_name(on) == "self")
 
 
@@ -302,7 +308,7 @@ def _is_draw(call: ast.Call) -> bool:
     name = called_name(call)
     if isinstance(call.func, ast.Name):
         return name == "sample"
-    on = call.func.value if isinstance(call.func, ast.Attribute) else None
+    on = receiver(call)
     if root_name(call.func) in NUMPY | TORCH | {"jax"}:
         return False
     return name in ("sample", "choices") and bool(_GENERATOR.search(own_name(on)))
@@ -364,7 +370,7 @@ def _appended_to(node: ast.stmt) -> str:
     """The list to which a statement appends, ``states`` in ``states.append(state)``."""
     call = node.value if isinstance(node, ast.Expr) else None
     if isinstance(call, ast.Call) and called_name(call) == "append":
-        on = call.func.value if isinstance(call.func, ast.Attribute) else None
+        on = receiver(call)
         return on.id if isinstance(on, ast.Name) else ""
     return ""
 

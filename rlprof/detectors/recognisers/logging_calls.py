@@ -20,8 +20,7 @@ from rlprof.detectors.recognisers.text_takers import (
     names_in,
 )
 from rlprof.detectors.recognisers.unread_text import unread_texts
-from rlprof.libraries.base import Sink
-from rlprof.libraries.known import files_of
+from rlprof.libraries.questions import is_of_log_records
 from rlprof.source.callees import Callee, callee
 from rlprof.source.values import Values
 from rlprof.source.written_names import own_name
@@ -51,7 +50,6 @@ _QUIET_WRAPPER: Final = re.compile(r"(^|_)(debug|trace)($|_)", re.IGNORECASE)
 _LEVEL_TESTS: Final = frozenset(
     {"isEnabledFor", "is_enabled_for", "getEffectiveLevel", "get_effective_level"}
 )
-_is_logging_library: Final = files_of(lambda library: library.sinks.get(Sink.RECORDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,7 @@ def _level(call: ast.Call, called: Callee, loggers: frozenset[str], wrappers: Wr
     if called.is_seen or called.name:
         is_library = (
             called.name.partition(".")[0] in _LOGGER_MODULE
-            or _is_logging_library(called.file)
+            or is_of_log_records(called.file)
             or (last != called_name(call) and called.name.startswith("logging."))
         )
         if called.is_seen or is_library:

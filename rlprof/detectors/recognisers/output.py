@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.libraries.base import Sink
 from rlprof.libraries.known import files_of
+from rlprof.libraries.questions import is_of_log_records
 from rlprof.model.calltree import CallTree
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.callees import callee
@@ -34,7 +35,6 @@ def _files_of(sink: Sink) -> Callable[[str], bool]:
     return files_of(lambda library: library.sinks.get(sink))
 
 
-_is_logging_library: Final = _files_of(Sink.RECORDS)
 _emits_in_library: Final = files_of(lambda library: library.emits)
 
 _WRITERS: Final = {
@@ -226,7 +226,7 @@ def is_logging_file(file: str) -> bool:
         case Origin.STDLIB:
             return bool(_STDLIB_LOGGING.search(file))
         case Origin.LIBRARY:
-            return _is_logging_library(file)
+            return is_of_log_records(file)
         case _:
             return False
 
