@@ -5,24 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.libraries.base import Access
-from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.file_access import file_access
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.library_kinds import kind_of
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.values import Values
-from rlprof.syntax.origin import Origin, origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02
@@ -130,20 +129,13 @@ def _evidence(profile: Profile, accesses: _Accesses) -> Iterable[str]:
 # Library code by its file and function, C code by the user's line. Output and checkpoints
 # are left out: they have causes of their own.
 
-
-def _files_of(access: Access) -> Callable[[str], bool]:
-    return files_of(lambda library: library.accesses.get(access))
-
-
 _FUNCTIONS: Final = {
     Access.REMOTE: r"^\w+$",
     Access.READ: r"^(read\w*|load\w*|open|genfromtxt|fromfile|imread|__getitem__|i?glob|rglob|iterdir)$",
 }
 """Functions of libraries that ask, by what they ask."""
 
-_LIBRARIES: Final = tuple(
-    (access, _files_of(access), re.compile(functions)) for access, functions in _FUNCTIONS.items()
-)
+_of_library: Final = kind_of(_FUNCTIONS, lambda library: library.accesses)
 
 _TAKES_BYTES: Final = re.compile(
     r"/(codecs|encodings[/]\w+|_bootlocale|tempfile|pickle)\.py$|/json/"
@@ -196,23 +188,6 @@ def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
         if isinstance(call, ast.Call)
     }
     return next((access for access in Access if access in found), None)
-
-
-@lru_cache(maxsize=65536)
-def _of_library(frame: Frame) -> Access | None:
-    if origin(frame) is Origin.YOURS:
-        return None
-    for access, functions in _accesses_in(frame.file):
-        if functions.search(last_name(frame.function)):
-            return access
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _accesses_in(file: str) -> tuple[tuple[Access, re.Pattern[str]], ...]:
-    if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
-        return ()
-    return tuple((access, functions) for access, asks, functions in _LIBRARIES if asks(file))
 
 
 def _takes_bytes(frame: Frame) -> bool:

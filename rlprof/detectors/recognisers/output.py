@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -19,6 +19,7 @@ from rlprof.libraries.questions import is_of_log_records
 from rlprof.model.calltree import CallTree
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.callees import callee
+from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.outputs import output
 from rlprof.source.values import Values
@@ -29,11 +30,6 @@ _STDLIB_LOGGING: Final = re.compile(r"[/\\]logging[/\\](__init__|handlers)\.py$"
 _EMITTING_FUNCTIONS: Final = frozenset(
     {"_log", "handle", "callHandlers", "makeRecord", "findCaller", "emit", "format", "flush"}
 )
-
-
-def _files_of(sink: Sink) -> Callable[[str], bool]:
-    return files_of(lambda library: library.sinks.get(sink))
-
 
 _emits_in_library: Final = files_of(lambda library: library.emits)
 
@@ -48,9 +44,7 @@ _WRITERS: Final = {
 }
 """Functions of libraries that write, by what takes the output."""
 
-_LIBRARIES: Final = tuple(
-    (sink, _files_of(sink), re.compile(functions)) for sink, functions in _WRITERS.items()
-)
+_written_by: Final = kind_of(_WRITERS, lambda library: library.sinks)
 
 ON_FILES: Final = frozenset({Sink.SYNCS, Sink.OPENING, Sink.FILES})
 
@@ -189,21 +183,10 @@ def _is_for_output(frame: Frame) -> bool:
     return origin(frame) is Origin.STDLIB or _is_text_library(frame.file)
 
 
-@lru_cache(maxsize=65536)
 def _library_sink(frame: Frame, emits_below: bool) -> Sink | None:
     if is_logging_file(frame.file):
         return Sink.RECORDS if emits_below else None
-    for sink, functions in _sinks_in(frame.file):
-        if functions.search(last_name(frame.function)):
-            return sink
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _sinks_in(file: str) -> tuple[tuple[Sink, re.Pattern[str]], ...]:
-    if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
-        return ()
-    return tuple((sink, functions) for sink, writes, functions in _LIBRARIES if writes(file))
+    return _written_by(frame)
 
 
 def emitting_nodes(tree: CallTree) -> frozenset[int]:
