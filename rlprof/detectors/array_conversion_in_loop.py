@@ -16,7 +16,7 @@ from rlprof.detectors.recognisers.conversion_cost import (
     is_surely_large,
 )
 from rlprof.detectors.recognisers.conversions import Conversion, Kind, find_conversions
-from rlprof.libraries.known import files_of
+from rlprof.libraries.questions import is_policy_file
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -80,10 +80,6 @@ _WRITES: Final = frozenset(
     {"dump", "dumps", "pack", "packb", "put", "send", "send_bytes", "write", "writelines", "writerow", "writerows"}
 )  # fmt: skip
 """Calls that hand on what a line converts."""
-
-
-_is_network: Final = files_of(lambda library: library.policy)
-"""Files of policies, which a line may ask besides, under any name."""
 
 
 @dataclass(slots=True)
@@ -184,7 +180,7 @@ class _Search:
         for child in self.tree.children(node):
             frame = self.tree.frame(child)
             if not self._is_yours_or_runtime(frame) and not (
-                last_name(frame.function) in conversion.other_calls or _is_network(frame.file)
+                last_name(frame.function) in conversion.other_calls or is_policy_file(frame.file)
             ):
                 mine.extend(self._not_the_users(child))
         us = sum(self.tree.self_cost(it).wall_us for it in mine)

@@ -6,21 +6,22 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.detectors.recognisers.saving import saving_calls
+from rlprof.libraries.base import Access
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
-from rlprof.source.file_access import Access, file_access
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.file_access import file_access
+from rlprof.source.library_kinds import kind_of
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.values import Values
-from rlprof.syntax.origin import Origin, origin, origin_of_file
+from rlprof.syntax.origin import Origin, origin
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.02
@@ -128,24 +129,13 @@ def _evidence(profile: Profile, accesses: _Accesses) -> Iterable[str]:
 # Library code by its file and function, C code by the user's line. Output and checkpoints
 # are left out: they have causes of their own.
 
+_FUNCTIONS: Final = {
+    Access.REMOTE: r"^\w+$",
+    Access.READ: r"^(read\w*|load\w*|open|genfromtxt|fromfile|imread|__getitem__|i?glob|rglob|iterdir)$",
+}
+"""Functions of libraries that ask, by what they ask."""
 
-_LIBRARIES: Final[tuple[tuple[Access, re.Pattern[str], re.Pattern[str]], ...]] = tuple(
-    (access, re.compile(files), re.compile(functions))
-    for access, files, functions in (
-        (
-            Access.REMOTE,
-            r"/(requests|urllib|urllib3|httpx|botocore|pymongo|redis|sqlalchemy)/|/http/client\.py$",
-            r"^\w+$",
-        ),
-        (
-            Access.READ,
-            r"/pathlib\.py$|/pathlib/|/numpy/lib/_?npyio(_impl)?\.py$|/PIL/Image\w*\.py$|/imageio/|/glob\.py$"
-            r"|/pandas/io/|/pyarrow/|/h5py/|/zarr/|/minari/|/torchvision/io/|/(gzip|bz2|lzma|zipfile)\.py$"
-            r"|/zipfile/|/torch/serialization\.py$",
-            r"^(read\w*|load\w*|open|genfromtxt|fromfile|imread|__getitem__|i?glob|rglob|iterdir)$",
-        ),
-    )
-)
+_of_library: Final = kind_of(_FUNCTIONS, lambda library: library.accesses)
 
 _TAKES_BYTES: Final = re.compile(
     r"/(codecs|encodings[/]\w+|_bootlocale|tempfile|pickle)\.py$|/json/"
@@ -198,26 +188,6 @@ def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
         if isinstance(call, ast.Call)
     }
     return next((access for access in Access if access in found), None)
-
-
-@lru_cache(maxsize=65536)
-def _of_library(frame: Frame) -> Access | None:
-    if origin(frame) is Origin.YOURS:
-        return None
-    for access, functions in _accesses_in(frame.file):
-        if functions.search(last_name(frame.function)):
-            return access
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _accesses_in(file: str) -> tuple[tuple[Access, re.Pattern[str]], ...]:
-    if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
-        return ()
-    path = file.replace("\\", "/")
-    return tuple(
-        (access, functions) for access, files, functions in _LIBRARIES if files.search(path)
-    )
 
 
 def _takes_bytes(frame: Frame) -> bool:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.libraries.base import Duty
-from rlprof.libraries.known import functions_of
+from rlprof.libraries.questions import duty_of
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -28,8 +28,6 @@ made."""
 
 _INTERFACE: Final = frozenset({"reset", "step"})
 """Methods that make a class an environment, whoever wrote it: Gym's interface since 2016."""
-
-_duty: Final = functions_of(lambda library: library.duties)
 
 
 class _Search:
@@ -71,7 +69,7 @@ class _Search:
         for node in self.tree.hot_nodes():
             frame = self.tree.frame(node)
             is_below = self.tree.nodes[node].parent in checking
-            if _duty(frame) is Duty.CHECKS_NEW_ENVIRONMENTS or (
+            if duty_of(frame) is Duty.CHECKS_NEW_ENVIRONMENTS or (
                 is_below and last_name(frame.function) not in _INTERFACE
             ):
                 checking.add(node)
@@ -82,7 +80,7 @@ class _Search:
         """Tell whether ``node`` is the first frame of an environment's making."""
         frame = self.tree.frame(node)
         if origin(frame) is Origin.LIBRARY:
-            return _duty(frame) is Duty.MAKES_ENVIRONMENTS
+            return duty_of(frame) is Duty.MAKES_ENVIRONMENTS
         return last_name(frame.function) == "__init__" and (
             self._is_environment(frame) or self._is_made_there(node)
         )

@@ -10,7 +10,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.evaluating import StepLoops, is_summed_up, step_loops
 from rlprof.libraries.base import Duty
-from rlprof.libraries.known import functions_of
+from rlprof.libraries.questions import duty_of
 from rlprof.libraries.step_sources import OWN_ENVS, STEP_SOURCES
 from rlprof.model.calltree import handed_down
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -29,8 +29,6 @@ REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes when a tenth as many are made (90 %), or hardly any."""
 
 _COUNTS_ALL: Final = frozenset(STEP_SOURCES[name] for name in OWN_ENVS)
-
-_duty: Final = functions_of(lambda library: library.duties)
 
 
 class _Search:
@@ -91,7 +89,7 @@ class _Search:
         parent = self.tree.nodes[node].parent
         if parent == NO_PARENT:
             return NO_PARENT
-        duty = _duty(self.tree.frame(node))
+        duty = duty_of(self.tree.frame(node))
         if duty is Duty.EVALUATES:
             # A callback of the library may ask for it.
             return self.lines.owner(parent) if self.lines.is_repeated(parent) else NO_PARENT

@@ -13,7 +13,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.device.steps import OptimizerKind
 from rlprof.device.view import TraceView
-from rlprof.libraries.known import packages_of
+from rlprof.libraries.questions import is_framework
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.device import DeviceFinding, IdleCause
@@ -54,7 +54,6 @@ ADAGRAD_REMOVABLE: Final = calibrated(
 )
 """The same of Adagrad."""
 
-_is_framework: Final = packages_of(lambda library: library.is_framework)
 _STEP: Final = re.compile(r"[/\\]torch[/\\]optim[/\\](?P<kind>adam|adamw|sgd|adagrad)\.py$")
 _ONE_BY_ONE: Final = "_single_tensor_"
 _KINDS: Final = {
@@ -131,7 +130,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
 def _library_around(tree: CallTree, step: int, lines: UserLines) -> str:
     """The package that takes the optimizer's step, if it is none of the user's."""
     current = tree.nodes[step].parent
-    while current != NO_PARENT and _is_framework(installed_package(tree.frame(current).file)):
+    while current != NO_PARENT and is_framework(installed_package(tree.frame(current).file)):
         current = tree.nodes[current].parent
     if current == NO_PARENT or lines.is_yours(tree.frame(current)):
         return ""

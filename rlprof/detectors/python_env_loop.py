@@ -24,7 +24,6 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.container_types import root_name
 from rlprof.source.lines import (
     Line,
     UserLines,
@@ -35,6 +34,7 @@ from rlprof.source.lines import (
 )
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import Values
+from rlprof.source.written_names import NUMPY, TORCH, root_name
 from rlprof.syntax.module import called_name
 from rlprof.units import duration, percent
 
@@ -102,7 +102,7 @@ _is_network: Final = files_of(
 )
 _learns: Final = files_of(lambda library: library.learner if library.is_framework else None)
 _STEPS: Final = frozenset({"step", "_step", "reset", "_reset"})
-_ARRAYS: Final = frozenset({"np", "numpy", "cv2", "scipy", "jnp", "torch"})
+_ARRAYS: Final = NUMPY | TORCH | {"cv2", "scipy", "jnp"}
 
 
 @dataclass(slots=True)

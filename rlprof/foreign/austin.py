@@ -12,8 +12,8 @@ from rlprof.errors import RlprofError, RunFileError
 from rlprof.foreign import remarks
 from rlprof.foreign.base import ForeignFormat, blocks, blocks_of_lines, damaged, without_time
 from rlprof.foreign.recorded import Told, recording_of
-from rlprof.foreign.sums import GC_FRAME, NO_STACK_FRAME, TORN_FRAME, StackSums
-from rlprof.model.recording import Note, Recording
+from rlprof.foreign.sums import StackSums
+from rlprof.model.recording import GC_FRAME, NO_STACK_FRAME, TORN_FRAME, Note, Recording
 from rlprof.recording.samplers.base import ClockStack, ClockTime, StackReader
 from rlprof.recording.samplers.mojo import MAGIC, VERSION, MojoReader
 from rlprof.recording.samplers.text import TextReader

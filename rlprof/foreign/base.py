@@ -13,6 +13,7 @@ from typing import BinaryIO, Final, cast
 from rlprof.errors import RunFileError
 from rlprof.inputs import open_input
 from rlprof.model.recording import Recording
+from rlprof.tracefile.packing import GZIP_MAGIC
 from rlprof.units import size
 
 HEAD_BYTES: Final = 1 << 16
@@ -21,7 +22,6 @@ HEAD_BYTES: Final = 1 << 16
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 """Bytes that some editors and shells write before text in UTF-8."""
 
-_GZIP_MAGIC: Final = b"\x1f\x8b"
 MOST_BYTES: Final = 2 << 30
 """Largest profile that is read, unpacked: a few MB of gzip can hold terabytes."""
 
@@ -72,7 +72,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """
     try:
         with open_input(path) as file:
-            packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+            packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
             file.seek(0)
             yield cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

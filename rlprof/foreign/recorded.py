@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rlprof.foreign.base import damaged
-from rlprof.foreign.sums import TORN_FRAME, StackSums
+from rlprof.foreign.sums import StackSums
 from rlprof.model.recording import (
     NO_PARENT,
+    TORN_FRAME,
     Frame,
     MemoryGrowth,
     Note,

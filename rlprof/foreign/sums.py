@@ -7,18 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.model.recording import (
-    GC_FUNCTION,
-    INVALID_FUNCTION,
     NO_PARENT,
-    NO_STACK_FUNCTION,
     Frame,
     Node,
 )
 from rlprof.recording.redaction.arguments import redact_arguments
-
-GC_FRAME: Final = Frame("", GC_FUNCTION, 0)
-TORN_FRAME: Final = Frame("", INVALID_FUNCTION, 0)
-NO_STACK_FRAME: Final = Frame("", NO_STACK_FUNCTION, 0)
 
 MOST_LINES: Final = 999_999_999
 

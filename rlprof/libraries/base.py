@@ -42,6 +42,14 @@ class Sink(Enum):
     FILES = "writes to files"
 
 
+class Access(Enum):
+    """Access to data outside of the program, which waits for it; the first of several on a line counts."""
+
+    REMOTE = "requests to servers"
+    """HTTP and databases over a network."""
+    READ = "reads of files"
+
+
 class Duty(Enum):
     """Purpose for which a function of a library is called."""
 
@@ -156,6 +164,8 @@ class Library:
 
     sinks: Mapping[Sink, str] = field(default_factory=dict)
     """Files that write output, by what takes it."""
+    accesses: Mapping[Access, str] = field(default_factory=dict)
+    """Files that get data from elsewhere, by the kind of access."""
     emits: str | None = None
     """Code of a library with log records that runs only for a record that is wanted."""
     saving: str | None = None

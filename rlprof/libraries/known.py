@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from rlprof.libraries.base import ANY, Library
 from rlprof.model.recording import Frame
 
-_NO_LIBRARIES: Final = frozenset({"base", "known", "step_sources"})
+_NO_LIBRARIES: Final = frozenset({"base", "known", "questions", "step_sources"})
 """Modules that libraries share, in their package."""
 
 Told = TypeVar("Told")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
+from rlprof.libraries.base import ANY, EVERYTHING, Library, Sink, SlowCall
 from rlprof.model.finding import Range
 
 _CALLED: Final = SlowCall(
@@ -16,5 +16,7 @@ _CALLED: Final = SlowCall(
 LIBRARY: Final = Library(
     name="Matplotlib",
     packages=("matplotlib",),
+    samples=("figure.py",),
     slow_calls={EVERYTHING: {ANY: _CALLED}},
+    sinks={Sink.FILES: r"figure\.py$"},
 )

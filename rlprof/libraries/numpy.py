@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
+from rlprof.libraries.base import ANY, EVERYTHING, Access, Library, Sink, SlowCall
 from rlprof.model.finding import Range
 
 INVERTED: Final = SlowCall(
@@ -38,6 +38,8 @@ _GENERATOR: Final = SlowCall(
     Range(0.9, 1.0),
 )
 
+_FILES: Final = r"lib/_?npyio(_impl)?\.py$"
+
 LIBRARY: Final = Library(
     name="NumPy",
     packages=("numpy",),
@@ -66,6 +68,8 @@ LIBRARY: Final = Library(
         ),
         _GENERATOR,
     ),
+    sinks={Sink.FILES: _FILES},
+    accesses={Access.READ: _FILES},
     saving=r"lib/(npyio|_npyio_impl|format|_format_impl)\.py$",
     makes_text=EVERYTHING,
     does_callers_work=True,

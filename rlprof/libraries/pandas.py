@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, EVERYTHING, Library, SlowCall
+from rlprof.libraries.base import ANY, EVERYTHING, Access, Library, Sink, SlowCall
 from rlprof.model.finding import Range
 
 _LOOKED_UP: Final = SlowCall(
@@ -44,6 +44,9 @@ LIBRARY: Final = Library(
         r"core/tools/datetimes\.py$": {ANY: _DATES},
         r"io/(parsers/readers|parquet|pickle|feather_format)\.py$": {ANY: _READ},
     },
+    # to_csv and the like are methods of tables.
+    sinks={Sink.FILES: EVERYTHING},
+    accesses={Access.READ: "io/"},
     makes_text=EVERYTHING,
     has_thread_teams=True,
 )

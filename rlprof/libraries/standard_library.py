@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, Library, Sink, SlowCall, Transport
+from rlprof.libraries.base import ANY, Access, Library, Sink, SlowCall, Transport
 from rlprof.model.activity import WaitKind
 from rlprof.model.finding import Range
 
@@ -52,6 +52,8 @@ _DATES: Final = SlowCall(
     Range(0.9, 1.0),
 )
 
+_FILES: Final = r"pathlib(\.py$|/)|(gzip|bz2|lzma)\.py$"
+
 LIBRARY: Final = Library(
     name="the standard library",
     samples=(
@@ -63,6 +65,7 @@ LIBRARY: Final = Library(
         "dataclasses.py",
         "fractions.py",
         "gzip.py",
+        "http/client.py",
         "inspect.py",
         "json/encoder.py",
         "logging/__init__.py",
@@ -171,7 +174,11 @@ LIBRARY: Final = Library(
         "zlib.compress": _COMPRESSED,
         "zlib.decompress": _COMPRESSED,
     },
-    sinks={Sink.ROWS: r"csv\.py$"},
+    sinks={Sink.ROWS: r"csv\.py$", Sink.FILES: _FILES},
+    accesses={
+        Access.REMOTE: r"urllib/|http/client\.py$",
+        Access.READ: rf"{_FILES}|glob\.py$|zipfile(\.py$|/)",
+    },
     saving=r"(shutil|zipfile)\.py$",
     drives=r"(concurrent/futures|asyncio)/|multiprocessing/pool\.py$",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import ANY, Duty, Library, Sink, SlowCall, Transport
+from rlprof.libraries.base import ANY, Access, Duty, Library, Sink, SlowCall, Transport
 from rlprof.model.finding import Range
 
 _NETWORK: Final = SlowCall(
@@ -23,6 +23,8 @@ _SEEDED: Final = SlowCall(
     "Seed once, at the start.",
     Range(0.9, 1.0),
 )
+
+_SERIALIZATION: Final = r"serialization\.py$"
 
 LIBRARY: Final = Library(
     name="PyTorch",
@@ -64,7 +66,8 @@ LIBRARY: Final = Library(
         r"(?<=/torch/)random\.py$": {"manual_seed": _SEEDED},
     },
     sinks={Sink.METRICS: "utils/tensorboard/"},
-    saving=r"serialization\.py$",
+    accesses={Access.READ: _SERIALIZATION},
+    saving=_SERIALIZATION,
     makes_text=r"_tensor_str\.py$",
     is_launcher=True,
     is_framework=True,

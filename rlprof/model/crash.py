@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from signal import SIGHUP, SIGPIPE, Signals
 from typing import Final, NamedTuple
 
-from rlprof.model.recording import Process
+from rlprof.model.recording import POOLED, Process
 
 _KILLED: Final = 128
 """Exit codes above are this and the number of a signal."""
@@ -16,10 +16,6 @@ STOPPED_BY: Final = frozenset({Signals.SIGINT, Signals.SIGTERM})
 
 
 STOPPED_WORKER_BY: Final = STOPPED_BY | {SIGHUP, SIGPIPE}
-
-WORKERS: Final = frozenset({"fork", "spawn", "forkserver"})
-"""Start methods of multiprocessing. Python programs that were started otherwise may fail as part of the work:
-to look whether a module is there, for instance."""
 
 
 class DeadWorker(NamedTuple):
@@ -61,7 +57,8 @@ def has_died(process: Process) -> bool:
     return (
         bool(code)
         and signal_of(code) not in STOPPED_WORKER_BY
-        and process.start_method in WORKERS
+        # Programs that were started otherwise may fail as part of the work: to look whether a module is there.
+        and process.start_method in POOLED
         and process.ended_us is not None
     )
 

@@ -23,6 +23,9 @@ INVALID_FUNCTION: Final = ":INVALID:"
 NO_STACK_FUNCTION: Final = ":NO STACK:"
 """The pseudo-frame of time for which no stack was seen."""
 
+POOLED: Final = frozenset({"fork", "spawn", "forkserver"})
+"""Start methods by which ``multiprocessing`` starts the processes that do its work."""
+
 UNLOCATED: Final = frozenset({INVALID_FUNCTION, NO_STACK_FUNCTION})
 """Pseudo-frames of time that belongs to some line, nobody knows which."""
 
@@ -33,6 +36,11 @@ class Frame(NamedTuple):
     file: str
     function: str
     line: int
+
+
+GC_FRAME: Final = Frame("", GC_FUNCTION, 0)
+TORN_FRAME: Final = Frame("", INVALID_FUNCTION, 0)
+NO_STACK_FRAME: Final = Frame("", NO_STACK_FUNCTION, 0)
 
 
 class Node(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Final
 from rlprof.libraries.step_sources import STEP_SOURCES
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.counters import BATCHES, IPC_MESSAGES, UPDATES
-from rlprof.model.crash import WORKERS, has_died
+from rlprof.model.crash import has_died
 from rlprof.model.gauges import CPU_US
-from rlprof.model.recording import Recording, Thread, Window
+from rlprof.model.recording import POOLED, Recording, Thread, Window
 from rlprof.pace.steps import Span
 from rlprof.pace.times import Times
 
@@ -160,7 +160,7 @@ def _is_of_run(recording: Recording, thread: Thread, stretch: Span) -> bool:
     process = recording.processes[thread.process]
     end_us = recording.windows[stretch.last].start_us
     lives = process.ended_us is None or process.ended_us >= end_us
-    return lives and process.start_method in {"root", *WORKERS}
+    return lives and process.start_method in {"root", *POOLED}
 
 
 def length_us(windows: Sequence[Window], stretch: Span) -> int:

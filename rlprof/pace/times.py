@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import Final
 
 from rlprof.libraries.base import Duty
-from rlprof.libraries.known import functions_of
+from rlprof.libraries.questions import duty_of
 from rlprof.model.recording import NO_PARENT, UNLOCATED, Frame, Node, Recording
 from rlprof.syntax.origin import Origin, is_import_machinery, origin
 
@@ -70,9 +69,6 @@ def importing_nodes(nodes: Sequence[Node]) -> bytearray:
     return importing
 
 
-_duty: Final = functions_of(lambda library: library.duties)
-
-
 def _is_written_by(caller: Frame, frame: Frame) -> bool:
     """Tell whether a frame of no file, such as ``<string>``, runs what a library's ``caller`` has written."""
     return frame.file.startswith("<") and origin(caller) is not Origin.YOURS
@@ -83,7 +79,7 @@ def sum_times(recording: Recording, importing: bytearray) -> Times:
     times = Times(len(recording.threads), count)
     nodes = recording.nodes
     busy_us, idle_us, cpu_us = times.busy_us, times.idle_us, times.cpu_us
-    asking = {node.id for node in recording.nodes if _duty(node.frame) is Duty.ASKS_NETWORK}
+    asking = {node.id for node in recording.nodes if duty_of(node.frame) is Duty.ASKS_NETWORK}
     first_call = count
     for window, thread, node, wall, idle, cpu in recording.samples.rows():
         cell = thread * count + window

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from rlprof.libraries.known import files_of, functions_of
+from rlprof.libraries.known import files_of
+from rlprof.libraries.questions import is_policy_file, transport_of
 from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.profile.updates import find_updates
 from rlprof.source.lines import begins_process
@@ -38,11 +39,6 @@ _FILES: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
 )
 
 _makes_gradients: Final = files_of(lambda library: library.gradients)
-
-_is_network: Final = files_of(lambda library: library.policy)
-"""Learning below a learner, else inference."""
-
-_transport: Final = functions_of(lambda library: library.transport)
 
 _ENVIRONMENT_CLASS: Final = re.compile(r"env|world|game|simulat|arena|bandit|maze|task$", re.I)
 _ENVIRONMENT_NAMES: Final = frozenset({"step", "reset", "_step", "_reset", "render", "observe"})
@@ -86,9 +82,11 @@ def classify_components(
         nodes,
         sources,
         gradients=[it.id for it in nodes if _makes_gradients(it.frame.file)],
-        networks=[it.id for it in nodes if own[it.id] == INFERENCE or _is_network(it.frame.file)],
+        networks=[
+            it.id for it in nodes if own[it.id] == INFERENCE or is_policy_file(it.frame.file)
+        ],
         environment=[it.id for it in nodes if own[it.id] == ENVIRONMENT],
-        messages=[it.id for it in nodes if _transport(it.frame)],
+        messages=[it.id for it in nodes if transport_of(it.frame)],
         time_us=time_us,
     )
     found: list[str] = []
@@ -115,7 +113,7 @@ def classify_components(
             found.append(name)
         elif at_line:
             found.append(at_line)
-        elif _is_network(frame.file) or name == INFERENCE:
+        elif is_policy_file(frame.file) or name == INFERENCE:
             if asked:
                 found.append(LEARNING)
             elif name == INFERENCE and key not in loops:

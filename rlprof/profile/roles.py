@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from rlprof.model.recording import Process
+from rlprof.model.recording import POOLED, Process
 from rlprof.profile import components
 
 MAIN: Final = "main"
@@ -37,9 +37,6 @@ ROLES: Final = (
 
 SERVICES: Final = frozenset({RESOURCE_TRACKER, FORKSERVER})
 """Processes of ``multiprocessing`` itself, which do none of the program's work."""
-
-_POOLED: Final = frozenset({"fork", "spawn", "forkserver"})
-"""How ``multiprocessing`` starts the processes that do its work."""
 
 
 def process_roles(processes: Sequence[Process], working: Collection[int]) -> dict[int, str]:
@@ -110,7 +107,7 @@ def _own_role(process: Process) -> str:
         return RESOURCE_TRACKER
     if "multiprocessing.forkserver" in command and process.start_method != "forkserver":
         return FORKSERVER
-    return WORKER if process.start_method in _POOLED else OTHER
+    return WORKER if process.start_method in POOLED else OTHER
 
 
 def _ancestors(process: Process, by_pid: Mapping[int, Process]) -> Iterator[Process]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.libraries.known import packages_of
+from rlprof.libraries.questions import is_framework
 from rlprof.model.recording import NO_PARENT, Node
 from rlprof.source.lines import begins_process
 from rlprof.source.updates import update_lines
@@ -26,7 +26,6 @@ _LEAST_OF_STEPS: Final = 0.01
 of all of them.
 """
 
-_is_framework: Final = packages_of(lambda library: library.is_framework)
 
 _Function = tuple[str, str]
 """File and name."""
@@ -152,7 +151,7 @@ def _caller(nodes: Sequence[Node], node: int) -> int:
         frame = nodes[current].frame
         if begins_process(frame):
             return NO_PARENT
-        if not _is_framework(installed_package(frame.file)) and (
+        if not is_framework(installed_package(frame.file)) and (
             origin_of_file(frame.file) not in (Origin.STDLIB, Origin.RUNTIME)
         ):
             break

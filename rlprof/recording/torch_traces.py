@@ -17,7 +17,7 @@ from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import WindowTold
 from rlprof.recording.settings import RecordingSettings, TorchWindows
 from rlprof.recording.tracked import TrackedProcess
-from rlprof.tracefile.packing import MOST_BYTES_IN_A_RUN
+from rlprof.tracefile.packing import GZIP_WINDOW, MOST_BYTES_IN_A_RUN
 from rlprof.units import size
 
 MOST_PROCESSES: Final = 8
@@ -26,8 +26,6 @@ MOST_PROCESSES: Final = 8
 _PIECE: Final = 1 << 20
 """Bytes packed at once: 10 to 20 ms, after which packing can be stopped."""
 
-_GZIP: Final = 16 + zlib.MAX_WBITS
-"""``wbits`` of zlib for the format of gzip."""
 
 _KINDS: Final = {
     layout.WINDOW_PLAIN: "plain",
@@ -270,7 +268,7 @@ def _packed_trace(descriptor: int, is_over: Event) -> bytes:
         length = os.fstat(descriptor).st_size
         if length > MOST_BYTES_IN_A_RUN:
             raise _TooLargeError
-        packer = zlib.compressobj(level=6, wbits=_GZIP)
+        packer = zlib.compressobj(level=6, wbits=GZIP_WINDOW)
         packed = []
         for at in range(0, length, _PIECE):
             if is_over.is_set():

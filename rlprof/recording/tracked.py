@@ -9,9 +9,9 @@ from functools import lru_cache
 from rlprof.agent import INJECT_DIR
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.recording import (
-    GC_FUNCTION,
-    INVALID_FUNCTION,
-    NO_STACK_FUNCTION,
+    GC_FRAME,
+    NO_STACK_FRAME,
+    TORN_FRAME,
     Frame,
     MemoryGrowth,
     Process,
@@ -44,10 +44,6 @@ BUSY_SHARE = 0.1
 _AGENT_FOLDER = str(INJECT_DIR) + "/"
 _COUNTED_FOLDER = _AGENT_FOLDER + "rlprof_agent/counted/"
 """Frames that stand between the program's own: what they call is the program's."""
-
-_GC_FRAME = Frame("", GC_FUNCTION, 0)
-_UNSEEN_FRAME = Frame("", NO_STACK_FUNCTION, 0)
-_TORN_FRAME = Frame("", INVALID_FUNCTION, 0)
 
 
 @dataclass
@@ -113,8 +109,8 @@ class TrackedProcess:
         self._unseen_us = 0.0
         """CPU time of the main thread that it did not, up to now."""
         self._last_eye: dict[int, float] = {}
-        self._torn_node = stacks.node((_TORN_FRAME,))
-        self._unseen_node = stacks.node((_UNSEEN_FRAME,))
+        self._torn_node = stacks.node((TORN_FRAME,))
+        self._unseen_node = stacks.node((NO_STACK_FRAME,))
         main = self._thread(process.pid)
         main.schedule = procfs.read_schedule(process.pid, process.pid)
 
@@ -239,7 +235,7 @@ class TrackedProcess:
             seen.torn_us += time.busy_us
             self.clock_invalid_us += time.busy_us
         elif stack.is_gc:
-            node = self._stacks.node((*frames, _GC_FRAME))
+            node = self._stacks.node((*frames, GC_FRAME))
             seen.gc[node] = seen.gc.get(node, 0) + time.busy_us
         else:
             seen.busy[node] = seen.busy.get(node, 0) + time.busy_us

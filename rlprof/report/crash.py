@@ -8,14 +8,13 @@ from typing import Final
 
 from rlprof.model.crash import (
     STOPPED_WORKER_BY,
-    WORKERS,
     Crash,
     DeadWorker,
     is_bad_end,
     signal_of,
 )
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import Process, Recording
+from rlprof.model.recording import POOLED, Process, Recording
 
 _BEFORE_THE_END_US: Final = 2_000_000
 """A worker that ends in the last moments of a run that succeeds is shut down, whatever its exit code: with SIGKILL
@@ -59,7 +58,7 @@ def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
         return False
     if signal != SIGKILL and has_failed:
         return True
-    return process.start_method in WORKERS and left_us >= _BEFORE_THE_END_US
+    return process.start_method in POOLED and left_us >= _BEFORE_THE_END_US
 
 
 def _is_before_steady(profile: Profile, workers: tuple[DeadWorker, ...]) -> bool:

@@ -48,6 +48,12 @@ def callee(call: ast.Call, known: Mapping[str, Value], module: SourceModule | No
     return Callee(_public(name), is_seen=True, file=file, line=value.line if file else 0)
 
 
+def calls_compiled(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    """Tell whether what it calls was seen, and is not written in Python."""
+    value = value_of(call.func, known)
+    return value is not None and value.is_compiled
+
+
 def _public(name: str) -> str:
     module, dot, rest = name.partition(".")
     return _MODULES.get(module, module) + dot + rest

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import Statement, called_name, variables_assigned, variables_read
 
 _EXTREMES: Final = frozenset({"max", "min", "maximum", "minimum"})
@@ -57,11 +58,7 @@ def _read(statement: Statement) -> set[str]:
 
 
 def _written(node: ast.stmt) -> set[str]:
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
-        targets = [node.target]
+    targets = [node.target] if isinstance(node, ast.AugAssign | ast.For) else targets_of(node)
     return variables_assigned(*targets)
 
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.syntax.module import Function, Statement, assigned_variable, called_name, stands_for
-
-ARRAY_MODULES: Final = frozenset({"np", "numpy", "jnp", "torch", "th", "cp", "cupy"})
+from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
+from rlprof.syntax.module import Function, Statement, assigned_variable, called_name
 
 PLAIN_CALLS: Final = frozenset(
     {"float", "int", "len", "range", "enumerate", "zip", "abs", "list", "max", "min", "append"}
@@ -73,23 +72,6 @@ def mentions_array(expression: ast.expr, types: Types) -> bool:
 
 def _is_plain(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Call) and called_name(expression) in PLAIN_CALLS
-
-
-def root_name(expression: ast.expr) -> str:
-    """The first name of a dotted one, ``np.random.choice`` -> ``numpy``: the module's own, where it is imported."""
-    while isinstance(expression, ast.Attribute):
-        expression = expression.value
-    if not isinstance(expression, ast.Name):
-        return ""
-    full = stands_for(expression)
-    return "jnp" if full.startswith("jax.numpy") else full.partition(".")[0]
-
-
-def name_key(expression: ast.expr) -> str:
-    """``q`` for a variable, ``.q`` for an attribute of anything; empty for the rest."""
-    if isinstance(expression, ast.Name):
-        return expression.id
-    return f".{expression.attr}" if isinstance(expression, ast.Attribute) else ""
 
 
 def types_of(nodes: list[ast.stmt], *, attributes: bool, function: Function | None = None) -> Types:

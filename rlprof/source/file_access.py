@@ -5,28 +5,20 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from functools import lru_cache
 from typing import Final
 
+from rlprof.libraries.base import Access
 from rlprof.source.callees import callee
 from rlprof.source.values import Value
-from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name
-
-
-class Access(Enum):
-    """Access that the program waits for; the first of several on a line counts."""
-
-    REMOTE = "requests to servers"
-    """HTTP and databases over a network."""
-    READ = "reads of files"
-
+from rlprof.source.written_names import NUMPY, own_name
+from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, receiver
 
 _READS: Final = frozenset(
     {"read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "imread", "read_csv", "listdir"}
     | {"read_parquet", "read_pickle", "read_feather", "read_json", "read_hdf", "scandir", "rglob"}
 )  # fmt: skip
-_LOADERS: Final = frozenset({"np", "numpy", "json", "yaml", "pickle", "torch", "joblib", "toml"})
+_LOADERS: Final = NUMPY | {"json", "yaml", "pickle", "torch", "joblib", "toml"}
 """Modules whose ``load`` reads a file."""
 _LOADS: Final = frozenset({"load", "safe_load"})
 _ON_FILES: Final = frozenset({"read", "readline", "readlines", "readinto"})
@@ -56,11 +48,11 @@ def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule
 
 def _by_name(call: ast.Call, module: SourceModule) -> Access | None:
     name = called_name(call)
-    on = last_name_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    on = last_name_of(receiver(call))
     if on in _REQUESTS or name == "urlopen":
         return Access.REMOTE
     if name in _ON_FILES:
-        is_file = on in opened_names(module) or _FILE.search(on)
+        is_file = on in opened_names(module) or is_called_a_file(on)
         return Access.READ if is_file else None
     if name == "open" and not is_for_writing(call):
         return Access.READ
@@ -87,6 +79,11 @@ def _opens(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and called_name(value) in _OPENERS
 
 
+def is_called_a_file(name: str) -> bool:
+    """Tell whether a name says that it holds an opened file: ``log_file``, ``fp``."""
+    return _FILE.search(name) is not None
+
+
 def is_for_writing(call: ast.Call) -> bool:
     """Tell whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
     positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
@@ -97,10 +94,6 @@ def is_for_writing(call: ast.Call) -> bool:
     )
 
 
-def last_name_of(node: ast.expr) -> str:
+def last_name_of(node: ast.expr | None) -> str:
     """``self.out.file`` -> ``file``; ``Path(folder)`` and other calls -> the name called."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Call):
-        return called_name(node)
-    return node.id if isinstance(node, ast.Name) else ""
+    return called_name(node) if isinstance(node, ast.Call) else own_name(node)

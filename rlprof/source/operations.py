@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+from rlprof.source.callees import calls_compiled
 from rlprof.source.values import Value, value_of
 from rlprof.syntax.module import Statement, called_name
 
@@ -27,17 +28,12 @@ def operation_in_words(
     calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
     chosen = [call for call in calls if called_name(call) in called]
     if not chosen:
-        chosen = [call for call in calls if _is_compiled(call, known)]
+        chosen = [call for call in calls if calls_compiled(call, known)]
     told = [words for call in chosen[:2] if (words := _call(call, known))]
     told += _texts(statement, known)
     if not told and not called:
         told = list(_arithmetic(statement, known))[:1]
     return "; ".join(told)
-
-
-def _is_compiled(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    callee = value_of(call.func, known)
-    return callee is not None and callee.is_compiled
 
 
 def _call(call: ast.Call, known: Mapping[str, Value]) -> str:

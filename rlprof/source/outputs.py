@@ -9,9 +9,9 @@ from typing import Final
 
 from rlprof.libraries.base import Sink
 from rlprof.source.callees import callee
-from rlprof.source.file_access import is_for_writing, last_name_of, opened_names
+from rlprof.source.file_access import is_called_a_file, is_for_writing, last_name_of, opened_names
 from rlprof.source.values import Value, value_of
-from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.module import SourceModule, called_name, receiver
 
 _FUNCTIONS: Final[Mapping[str, Sink]] = {
     "print": Sink.PRINT,
@@ -51,7 +51,6 @@ _WRITES: Final = frozenset(
 )
 _ON_FILES: Final = frozenset({"write", "writelines", "flush"})
 """Methods that say little by themselves: they count on what was opened, or is named like a file."""
-_FILE: Final = re.compile(r"(^|_)(file|fp|fh)\d?$", re.IGNORECASE)
 _TEXT_OUTPUT: Final = re.compile(r"^std(out|err)$|(^|_)log(s|ger|file|_file)?$", re.IGNORECASE)
 _DATABASE: Final = re.compile(r"(^|_)(conn(ection)?|cur(sor)?|db|database|session)$", re.IGNORECASE)
 
@@ -74,7 +73,7 @@ def _by_function(name: str, call: ast.Call, known: Mapping[str, Value]) -> Sink 
     path = name.split(".")
     if len(path) < 2 or path[-2] not in _CLASSES or path[-1] not in _METHODS:
         return None
-    on = value_of(call.func.value if isinstance(call.func, ast.Attribute) else call.func, known)
+    on = value_of(receiver(call) or call.func, known)
     if on is not None and on.is_standard:
         return Sink.PRINT
     return None if on is not None and on.type.endswith(_IN_MEMORY) else _METHODS[path[-1]]
@@ -82,14 +81,14 @@ def _by_function(name: str, call: ast.Call, known: Mapping[str, Value]) -> Sink 
 
 def _by_name(call: ast.Call, files: Collection[str]) -> Sink | None:
     name = called_name(call)
-    on = last_name_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    on = last_name_of(receiver(call))
     if name in _PRINTS:
         return Sink.PRINT
     if name in _ROW_WRITERS:
         return Sink.ROWS
     if name in _ON_FILES and _TEXT_OUTPUT.search(on):
         return Sink.PRINT
-    if name in _ON_FILES and (on in files or _FILE.search(on)):
+    if name in _ON_FILES and (on in files or is_called_a_file(on)):
         return _METHODS[name]
     if (name in _SYNCS and on == "os") or name == "commit":
         return Sink.SYNCS

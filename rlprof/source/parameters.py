@@ -10,6 +10,8 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
+from rlprof.source.written_names import own_name
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
 _OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
@@ -88,11 +90,9 @@ def _named_numbers(text: str) -> tuple[tuple[_Source, str, int], ...]:
 
 
 def _named(node: ast.AST) -> Iterator[tuple[_Source, str, ast.expr | None]]:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        for target in targets_of(node):
             yield _Source.ASSIGNMENT, _name(target), node.value
-    elif isinstance(node, ast.AnnAssign):
-        yield _Source.ASSIGNMENT, _name(node.target), node.value
     elif isinstance(node, ast.Dict):
         for key, item in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -156,12 +156,10 @@ def _whole(constant: ast.Constant) -> int | None:
 
 def _name(expression: ast.expr | None) -> str:
     """The last name of ``args.batch_size``, ``config["batch_size"]`` or ``BATCH_SIZE``."""
-    if isinstance(expression, ast.Attribute):
-        return expression.attr
     if isinstance(expression, ast.Subscript) and isinstance(expression.slice, ast.Constant):
         key = expression.slice.value
         return key if isinstance(key, str) else ""
-    return expression.id if isinstance(expression, ast.Name) else ""
+    return own_name(expression)
 
 
 def _key(name: str) -> str:

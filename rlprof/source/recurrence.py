@@ -10,6 +10,7 @@ from rlprof.source.carried import carried
 from rlprof.source.recurrent_values import is_object_of, recurrent_kind, step_work
 from rlprof.source.trails import FIRST, NOTHING, Touch, Trail, joined, joined_parts
 from rlprof.source.values import Value, value_of
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import (
     Function,
     SourceModule,
@@ -376,6 +377,4 @@ def _in_order(statements: Iterable[Statement]) -> list[Statement]:
 
 
 def _targets(node: ast.stmt) -> list[ast.expr]:
-    if isinstance(node, ast.Assign):
-        return node.targets
-    return [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else []
+    return [node.target] if isinstance(node, ast.AugAssign) else targets_of(node)

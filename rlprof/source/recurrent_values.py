@@ -12,12 +12,12 @@ _MODULE: Final = "torch.nn.modules.rnn."
 
 def recurrent_kind(value: Value) -> str:
     """The class of torch that a recurrent network is, or is derived from: ``LSTM``, ``GRUCell``; empty for what is none."""
-    return next((it.removeprefix(_MODULE) for it in _classes(value) if it.startswith(_MODULE)), "")
+    return next((it.removeprefix(_MODULE) for it in value.bases if it.startswith(_MODULE)), "")
 
 
 def is_object_of(value: Value, class_name: str) -> bool:
     """Tell whether it is an object of a class of that name, or of one derived from it."""
-    return any(it.rpartition(".")[2] == class_name for it in _classes(value))
+    return any(it.rpartition(".")[2] == class_name for it in value.bases)
 
 
 def state_shape(value: Value) -> tuple[int, ...]:
@@ -32,7 +32,3 @@ def step_work(state: Value) -> int:
     """Multiplications of a step, but for a factor: batch × width²; 0 for what is no state."""
     shape = state_shape(state)
     return prod(shape[:-1]) * shape[-1] ** 2 if shape else 0
-
-
-def _classes(value: Value) -> list[str]:
-    return [value.type, *value.fields.get("bases", "").split(",")]

@@ -15,8 +15,15 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.container_types import root_name
-from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
+from rlprof.syntax.module import (
+    PARSED_FILES,
+    Comprehension,
+    Statement,
+    called_name,
+    parse,
+    receiver,
+)
 
 _MAKERS: Final = frozenset(
     {"array", "asarray", "stack", "vstack", "hstack", "concatenate", "cat", "fromiter"}
@@ -30,7 +37,6 @@ _MEMORY: Final = re.compile(
     r"(memory|memories|buffer|replay|experiences?|storage|transitions|dataset|^rb|^mem|^er)\w*$",
     re.IGNORECASE,
 )
-_COMPREHENSIONS: Final = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 
 
 _DRAWS: Final = frozenset(
@@ -239,7 +245,7 @@ class _Drawn:
 
     def _picks(self, statement: Statement) -> bool:
         return any(
-            isinstance(it, _COMPREHENSIONS) and self._mentions(it.generators[0].iter)
+            isinstance(it, Comprehension) and self._mentions(it.generators[0].iter)
             for it in statement.walk()
         )
 
@@ -251,7 +257,7 @@ class _Drawn:
             return True
         return (
             isinstance(node.elt, ast.Subscript)
-            and bool(_MEMORY.search(_last(node.elt.value)))
+            and bool(_MEMORY.search(own_name(node.elt.value)))
             and any(
                 (isinstance(it, ast.Name) and it.id in self._indices) or _draws_indices(it)
                 for it in ast.walk(node.generators[0].iter)
@@ -262,7 +268,7 @@ class _Drawn:
         """Tell whether ``value`` is a container of drawn transitions, or of their fields."""
         if self._is_picking(value):
             return True
-        if isinstance(value, _COMPREHENSIONS):
+        if isinstance(value, Comprehension):
             makes = any(isinstance(it, ast.Call) and _makes(it) for it in ast.walk(value))
             return not makes and self._mentions(value.generators[0].iter)
         if isinstance(value, ast.Call):
@@ -291,8 +297,8 @@ class _Drawn:
         if name not in self._drawing:
             return False
         # ``distribution.sample()`` is another matter.
-        on = call.func.value if isinstance(call.func, ast.Attribute) else None
-        return name != "sample" or bool(_MEMORY.search(_last(on)) or _last(on) == "self")
+        on = receiver(call)
+        return name != "sample" or bool(_MEMORY.search(own_name(on)) or own_name(on) == "self")
 
 
 def _is_draw(call: ast.Call) -> bool:
@@ -302,18 +308,18 @@ def _is_draw(call: ast.Call) -> bool:
     name = called_name(call)
     if isinstance(call.func, ast.Name):
         return name == "sample"
-    on = call.func.value if isinstance(call.func, ast.Attribute) else None
-    if root_name(call.func) in ("np", "numpy", "torch", "jax"):
+    on = receiver(call)
+    if root_name(call.func) in NUMPY | TORCH | {"jax"}:
         return False
-    return name in ("sample", "choices") and bool(_GENERATOR.search(_last(on)))
+    return name in ("sample", "choices") and bool(_GENERATOR.search(own_name(on)))
 
 
 def _is_random_element(node: ast.expr) -> bool:
     """``data[random.randrange(len(data))]``, ``random.choice(memory)``: one transition."""
     if isinstance(node, ast.Call):
         chosen = called_name(node) == "choice" and len(node.args) == 1 and not node.keywords
-        from_random = isinstance(node.func, ast.Attribute) and _last(node.func.value) == "random"
-        return chosen and from_random and bool(_MEMORY.search(_last(node.args[0])))
+        from_random = isinstance(node.func, ast.Attribute) and own_name(node.func.value) == "random"
+        return chosen and from_random and bool(_MEMORY.search(own_name(node.args[0])))
     if not isinstance(node, ast.Subscript):
         return False
     length = f"len({ast.unparse(node.value)})"
@@ -355,9 +361,7 @@ def _makes(call: ast.Call) -> bool:
 
 def _joins_tensors(statement: Statement) -> bool:
     return any(
-        isinstance(it, ast.Call)
-        and called_name(it) in _BY_ROW
-        and root_name(it.func) in ("torch", "th")
+        isinstance(it, ast.Call) and called_name(it) in _BY_ROW and root_name(it.func) in TORCH
         for it in statement.walk()
     )
 
@@ -366,7 +370,7 @@ def _appended_to(node: ast.stmt) -> str:
     """The list to which a statement appends, ``states`` in ``states.append(state)``."""
     call = node.value if isinstance(node, ast.Expr) else None
     if isinstance(call, ast.Call) and called_name(call) == "append":
-        on = call.func.value if isinstance(call.func, ast.Attribute) else None
+        on = receiver(call)
         return on.id if isinstance(on, ast.Name) else ""
     return ""
 
@@ -374,9 +378,3 @@ def _appended_to(node: ast.stmt) -> str:
 def _parts(targets: list[ast.expr]) -> Iterator[ast.AST]:
     for target in targets:
         yield from ast.walk(target)
-
-
-def _last(expression: ast.expr | None) -> str:
-    if isinstance(expression, ast.Attribute):
-        return expression.attr
-    return expression.id if isinstance(expression, ast.Name) else ""

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.source.container_types import root_name
 from rlprof.source.values import Value, Values, value_of
+from rlprof.source.written_names import TORCH, root_name
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, parse
 
 _LISTS: Final = frozenset({"list", "tuple"})
-_TORCH: Final = frozenset({"torch", "th"})
 _MAKES: Final = frozenset(
     {"tensor", "as_tensor", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
 )
@@ -89,7 +89,7 @@ def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
         call
         for call in calls
         if called_name(call) in _MAKES
-        and root_name(call.func) in _TORCH
+        and root_name(call.func) in TORCH
         and call.args
         and _is_long_list(call.args[0], lists)
     ]
@@ -156,21 +156,16 @@ def _lists(statements: Iterable[Statement]) -> frozenset[str]:
     for statement in statements:
         node = statement.node
         if isinstance(node, ast.Assign):
-            for target in node.targets:
-                names.update(_list_targets(target, node.value))
+            names.update(
+                ast.unparse(it.target)
+                for it in assigned(node)
+                if isinstance(it.value, ast.List | ast.ListComp)
+            )
         for call in statement.walk():
             match call:
                 case ast.Call(func=ast.Attribute(value=container, attr="append")):
                     names.add(ast.unparse(container))
     return frozenset(names)
-
-
-def _list_targets(target: ast.expr, value: ast.expr) -> Iterable[str]:
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        for part, given in zip(target.elts, value.elts, strict=False):
-            yield from _list_targets(part, given)
-    elif isinstance(value, ast.List | ast.ListComp):
-        yield ast.unparse(target)
 
 
 def seen_tensor_lines(module: SourceModule, file: str, values: Values) -> frozenset[int]:

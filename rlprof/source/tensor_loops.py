@@ -11,9 +11,9 @@ from math import prod
 from typing import Final, NamedTuple, TypeGuard
 
 from rlprof.source.carried import carried
-from rlprof.source.container_types import name_key, root_name
-from rlprof.source.tensors import FUNCTIONAL, NONE_KNOWN, TORCH, Tensors, scope_of, tensors_of
+from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
+from rlprof.source.written_names import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
@@ -53,7 +53,7 @@ class Kind(NamedTuple):
 TENSORS: Final = Kind("torch", TORCH | FUNCTIONAL, float("inf"))
 """Tensors of torch, told by the source or seen."""
 
-ARRAYS: Final = Kind("numpy", frozenset({"np", "numpy", "math"}), 64)
+ARRAYS: Final = Kind("numpy", NUMPY | {"math"}, 64)
 """Arrays of numpy, where they were seen: a call on 64 numbers takes half as long again as one on a few."""
 
 

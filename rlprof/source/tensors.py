@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.container_types import name_key, root_name
+from rlprof.source.written_names import FUNCTIONAL, TORCH, name_key, root_name
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -17,9 +18,6 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
-
-TORCH: Final = frozenset({"torch", "th"})
-FUNCTIONAL: Final = frozenset({"F", "functional"})
 
 _MADE: Final = frozenset(
     {"zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace"}
@@ -156,9 +154,10 @@ def _known(statements: Iterable[Statement], outer: Tensors, *, attributes: bool 
     likened: set[str] = set()
     for statement in statements:
         likened.update(it for it in _likened(statement) if it.startswith(".") is attributes)
-        for key, value in _assignments(statement.node):
+        for each in assigned(statement.node):
+            key = name_key(each.target)
             if key and key.startswith(".") is attributes:
-                values[key].append(value)
+                values[key].append(each.value)
     known = outer.and_also(likened)
     # A second time: what a loop's last line makes a tensor, its first line reads.
     for _ in range(2):
@@ -194,22 +193,3 @@ def _annotated(function: Function | None) -> set[str]:
         for it in arguments
         if it.annotation is not None and ast.unparse(it.annotation).endswith("Tensor")
     }
-
-
-def _assignments(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _pairs(target, node.value)
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield name_key(node.target), node.value
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    if not isinstance(target, ast.Tuple):
-        yield name_key(target), value
-    elif isinstance(value, ast.Tuple):
-        for part, given in zip(target.elts, value.elts, strict=False):
-            yield from _pairs(part, given)
-    else:
-        for part in target.elts:
-            yield name_key(part), value

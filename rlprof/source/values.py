@@ -15,6 +15,7 @@ from rlprof.units import whole_number
 
 _TENSORS: Final = ("torch.Tensor", "torch.nn.parameter.Parameter")
 _ARRAYS: Final = ("numpy.ndarray",)
+_CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
 _MODULE: Final = "torch.nn.modules.module.Module"
 _ENVIRONMENTS: Final = frozenset(
     name for library in LIBRARIES for name in library.environment_classes
@@ -85,12 +86,13 @@ class Value:
         return self.fields.get("standard") == "1"
 
     @property
-    def _bases(self) -> list[str]:
+    def bases(self) -> list[str]:
+        """Its type and the classes that this is derived from."""
         return [self.type, *self.fields.get("bases", "").split(",")]
 
     @property
     def is_network(self) -> bool:
-        return _MODULE in self._bases
+        return _MODULE in self.bases
 
     @property
     def is_double(self) -> bool:
@@ -134,11 +136,16 @@ class Value:
     @property
     def is_environment(self) -> bool:
         """True if it is an environment of a library's interface, or a class of such."""
-        return not _ENVIRONMENTS.isdisjoint(self._bases)
+        return not _ENVIRONMENTS.isdisjoint(self.bases)
 
     @property
     def is_array(self) -> bool:
         return self.shape is not None
+
+    @property
+    def is_container(self) -> bool:
+        """True for a list, a tuple, a dictionary and a deque."""
+        return self.type in _CONTAINERS
 
     @property
     def items(self) -> str:

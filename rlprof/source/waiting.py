@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.model.activity import WaitKind
+from rlprof.source.written_names import own_name
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
 POLLS: Final = frozenset(
@@ -329,13 +330,11 @@ def _calls_of(function: ast.AST, method: str) -> Iterator[tuple[ast.Call, str]]:
 
 def _text(node: ast.expr) -> str:
     """The last name of an expression: ``self.buffer_lock`` -> ``buffer_lock``."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
     if isinstance(node, ast.Call):
         return _text(node.func)
     if isinstance(node, ast.Subscript):
         return _text(node.value)
-    return node.id if isinstance(node, ast.Name) else ""
+    return own_name(node)
 
 
 @lru_cache(maxsize=PARSED_FILES)

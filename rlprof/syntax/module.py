@@ -18,6 +18,7 @@ PARSED_FILES: Final = 256
 
 Loop = ast.For | ast.AsyncFor | ast.While
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 _MOST_NESTED: Final = 60
 """Expressions in one another: half as many as Python can follow where each takes several calls."""
@@ -25,7 +26,6 @@ _MOST_BITS: Final = 10_000
 _LEAVES: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _STANDS_FOR: Final = "stands_for"
 """Attribute of the names of a tree: what is imported under them."""
-_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class SourceModule:
         return statement.in_loop or any(
             node.lineno <= line <= (node.end_lineno or node.lineno)
             for node in statement.walk()
-            if isinstance(node, _COMPREHENSIONS)
+            if isinstance(node, Comprehension)
         )
 
 
@@ -223,6 +223,11 @@ def called_name(call: ast.Call) -> str:
     if not isinstance(call.func, ast.Name):
         return ""
     return stands_for(call.func).rpartition(".")[2]
+
+
+def receiver(call: ast.Call) -> ast.expr | None:
+    """The object whose method is called: ``self.logger`` in ``self.logger.debug(...)``; None for what is called by its name."""
+    return call.func.value if isinstance(call.func, ast.Attribute) else None
 
 
 def stands_for(name: ast.Name) -> str:

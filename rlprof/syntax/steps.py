@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rlprof.syntax.assignments import targets_of, unpacked
 from rlprof.syntax.module import Function, SourceModule, Statement
 from rlprof.syntax.operands import steps_to
 
@@ -212,30 +213,28 @@ def _mentions(value: ast.expr) -> frozenset[str]:
 def _assignments(around: Iterable[Statement]) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield (target, value): of several targets each with its own value, or all with the one that is unpacked."""
     for statement in around:
-        match statement.node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    yield from _pairs(target, value)
-            case ast.AugAssign(target=target, value=value) | ast.For(target=target, iter=value):
-                yield from _pairs(target, value)
-            case ast.AnnAssign(target=target, value=ast.expr() as value):
-                yield from _pairs(target, value)
-            case ast.With(items=items):
-                for item in items:
-                    if item.optional_vars is not None:
-                        yield from _pairs(item.optional_vars, item.context_expr)
+        for targets, value in _given(statement.node):
+            for chosen in _choices(value):
+                for each in unpacked(targets, chosen):
+                    yield from ((each.target, of_one) for of_one in _choices(each.value))
 
 
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    match target, value:
-        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-            for one, its_value in zip(targets, values, strict=True):
-                yield from _pairs(one, its_value)
-        case _, ast.IfExp(body=one, orelse=other):
-            yield from _pairs(target, one)
-            yield from _pairs(target, other)
-        case (ast.Tuple(elts=targets), _) | (ast.List(elts=targets), _):
-            for one in targets:
-                yield from _pairs(one, value)
-        case _:
+def _given(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+    match node:
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            yield from ((target, value) for target in targets_of(node))
+        case ast.AugAssign(target=target, value=value) | ast.For(target=target, iter=value):
             yield target, value
+        case ast.With(items=items):
+            for item in items:
+                if item.optional_vars is not None:
+                    yield item.optional_vars, item.context_expr
+
+
+def _choices(value: ast.expr) -> Iterator[ast.expr]:
+    """Yield ``a`` and ``b`` of ``a if first else b``."""
+    if isinstance(value, ast.IfExp):
+        yield from _choices(value.body)
+        yield from _choices(value.orelse)
+    else:
+        yield value

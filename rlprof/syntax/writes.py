@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, variables_assigned
 from rlprof.syntax.pure_calls import (
     is_made_to_be_written,
@@ -53,21 +54,14 @@ def _assignments(node: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr | N
     """Yield targets with their values; None for what a loop goes through, and for parts of a value."""
     for inner in ast.walk(node):
         match inner:
-            case ast.Assign() | ast.AnnAssign():
-                yield from _assigned_by(inner)
-            case ast.For(target=target) | ast.comprehension(target=target):
+            case (
+                ast.For(target=target)
+                | ast.comprehension(target=target)
+                | ast.AnnAssign(target=target, value=None)
+            ):
                 yield target, None
-
-
-def _assigned_by(node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        match target, node.value:
-            case ast.Tuple(elts=parts), ast.Tuple(elts=values) if len(parts) == len(values):
-                yield from zip(parts, values, strict=True)
-            case ast.Tuple(), _:
-                yield target, None
-            case _:
-                yield target, node.value
+        for each in assigned(inner):
+            yield each.target, None if each.is_unpacked else each.value
 
 
 def result_is_kept(module: SourceModule, node: ast.FunctionDef) -> bool:
@@ -169,8 +163,8 @@ def _named_by(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield from ((target, value) for value in values)
         case ast.For(target=target, iter=value):
             yield target, value
-        case ast.Assign() | ast.AnnAssign():
-            yield from ((target, value) for target, value in _assigned_by(node) if value)
+        case _:
+            yield from ((it.target, it.value) for it in assigned(node) if not it.is_unpacked)
 
 
 def _whole(node: ast.expr) -> str:

@@ -23,9 +23,10 @@ _LEAST_PER_VALUE: Final = 6
 _ALWAYS_BORNE: Final = 1 << 20
 
 _CHUNK: Final = 4 << 20
-_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+"""``wbits`` of zlib for the format of gzip."""
 
-_GZIP_MAGIC: Final = b"\x1f\x8b"
+GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZIP_MAGIC: Final = b"PK\x03\x04"
 
 
@@ -43,7 +44,7 @@ def content_of(file: BinaryIO, most_bytes: int) -> tuple[bytes, tuple[str, ...]]
     file.seek(0)
     if magic == _ZIP_MAGIC:
         raise NotATraceError("it is a zip archive: unpack it first")
-    is_packed = magic[:2] == _GZIP_MAGIC
+    is_packed = magic[:2] == GZIP_MAGIC
     chunks = []
     total = 0
     for chunk in _unpacked(file, damage) if is_packed else iter(partial(file.read, _CHUNK), b""):
@@ -68,7 +69,7 @@ def content_in(packed: bytes) -> bytes:
 
 def _unpacked(file: BinaryIO, damage: list[str]) -> Iterator[bytes]:
     """Yield what a gzip file holds, as far as it goes; what is wrong with it is added to ``damage``."""
-    member = zlib.decompressobj(_GZIP_WINDOW)
+    member = zlib.decompressobj(GZIP_WINDOW)
     while packed := file.read(_CHUNK):
         while packed:
             try:
@@ -80,7 +81,7 @@ def _unpacked(file: BinaryIO, damage: list[str]) -> Iterator[bytes]:
             if not member.eof:
                 packed = member.unconsumed_tail
             elif packed := member.unused_data:
-                member = zlib.decompressobj(_GZIP_WINDOW)
+                member = zlib.decompressobj(GZIP_WINDOW)
     yield member.flush()
     if not member.eof:
         damage.append("the gzip file ends too early")

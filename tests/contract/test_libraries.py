@@ -44,6 +44,7 @@ def patterns_of(library: Library) -> list[str]:
         *library.duties,
         *library.slow_calls,
         *library.sinks.values(),
+        *library.accesses.values(),
     ]
     return [pattern for pattern in all_of_them if pattern is not None]
 

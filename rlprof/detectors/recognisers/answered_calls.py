@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
 
 from rlprof.detectors.recognisers.claims import scaled
 from rlprof.detectors.recognisers.transport import most_transport_us
 from rlprof.libraries.base import SlowCall
-from rlprof.libraries.known import functions_of
+from rlprof.libraries.questions import slow_call_of
 from rlprof.model.calltree import sum_costs
 from rlprof.model.counters import IPC_MESSAGES
 from rlprof.model.finding import Range
@@ -16,8 +15,6 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame, Node
 from rlprof.source.lines import last_name
 from rlprof.syntax.origin import Origin, origin
-
-_slow_call: Final = functions_of(lambda library: library.slow_calls)
 
 
 class AnsweredCalls:
@@ -72,4 +69,4 @@ def _answering(nodes: Sequence[Node], call: SlowCall) -> frozenset[int]:
 
 
 def _answers(frame: Frame, call: SlowCall) -> bool:
-    return last_name(frame.function) == call.answered_by and _slow_call(frame) == call
+    return last_name(frame.function) == call.answered_by and slow_call_of(frame) == call

@@ -16,6 +16,7 @@ from rlprof.detectors.recognisers.conversions import (
     Kind,
 )
 from rlprof.model.calibration import calibrated
+from rlprof.source.callees import calls_compiled
 from rlprof.source.container_types import PLAIN_CALLS
 from rlprof.source.values import Value, value_of
 from rlprof.syntax.module import SourceModule, called_name
@@ -86,7 +87,7 @@ def computes_beside(
             loops = [it for it in nodes if isinstance(it, ast.ListComp | ast.GeneratorExp)]
             if any(_other_calls(loop.elt, known) for loop in loops):
                 return True
-            if any(_is_in_c(call, known) for it in nodes for call in _other_calls(it, known)):
+            if any(calls_compiled(call, known) for it in nodes for call in _other_calls(it, known)):
                 return True
     return False
 
@@ -95,11 +96,6 @@ def _other_calls(node: ast.AST, known: Mapping[str, Value]) -> list[ast.Call]:
     """The calls in ``node`` that convert nothing."""
     calls = (it for it in ast.walk(node) if isinstance(it, ast.Call))
     return [it for it in calls if not _names_of(it, known) & _CONVERTS]
-
-
-def _is_in_c(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    callee = value_of(call.func, known)
-    return callee is not None and callee.is_compiled
 
 
 def _names_of(call: ast.Call, known: Mapping[str, Value]) -> frozenset[str]:

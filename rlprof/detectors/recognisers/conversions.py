@@ -15,20 +15,19 @@ from typing import Final
 from rlprof.model.calibration import calibrated
 from rlprof.source.callees import callee
 from rlprof.source.container_types import (
-    ARRAY_MODULES,
     PLAIN_CALLS,
     VIEWS,
     Types,
     is_array,
     is_container,
     mentions_array,
-    name_key,
-    root_name,
     taken_out,
     types_of,
 )
 from rlprof.source.values import Value, value_of
+from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
 from rlprof.syntax.module import (
+    Comprehension,
     Function,
     SourceModule,
     Statement,
@@ -51,7 +50,6 @@ REDUCERS: Final = frozenset(
 _NO_COPIES: Final = frozenset({"asarray", "asanyarray", "ascontiguousarray"})
 """Makers that give back an array as it is."""
 _ARRAY_LIBRARIES: Final = ("numpy.", "torch.", "jax.numpy.", "cupy.")
-_CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
 
 TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
 _REBUILD: Final = frozenset({"list", "dict", "sorted"})
@@ -159,7 +157,7 @@ def _kind(
             found.update(_kinds_of_call(node, types))
         elif isinstance(node, ast.Subscript):
             found.update(_kinds_of_subscript(node))
-        elif isinstance(node, ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp):
+        elif isinstance(node, Comprehension):
             found.update(_kinds_of_comprehension(node, types))
             if _keeps_the_best(node, extremes):
                 found.add(Kind.SEARCH)
@@ -183,7 +181,7 @@ def _seen_kind(
         if not called.name.startswith(_ARRAY_LIBRARIES) or last not in MAKERS | REDUCERS:
             continue
         given = value_of(call.args[0], known)
-        if given is not None and given.type in _CONTAINERS and (given.length or 0) > FEW:
+        if given is not None and given.is_container and (given.length or 0) > FEW:
             return Kind.TO_ARRAY
         is_result = isinstance(call.args[0], ast.Call) and not call.args[1:] and not call.keywords
         # Of an array it takes no time, so that a hot line is not given one.
@@ -240,9 +238,7 @@ def _kinds_of_subscript(node: ast.Subscript) -> Iterator[Kind]:
         yield Kind.SEARCH
 
 
-def _kinds_of_comprehension(
-    node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp, types: Types
-) -> Iterator[Kind]:
+def _kinds_of_comprehension(node: Comprehension, types: Types) -> Iterator[Kind]:
     source = node.generators[0].iter
     if is_array(source, types) or mentions_array(source, types):
         yield Kind.FROM_ARRAY
@@ -278,9 +274,7 @@ def _is_end(index: ast.expr) -> bool:
     return ast.unparse(index) in ("0", "-1")
 
 
-def _keeps_the_best(
-    node: ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp, extremes: frozenset[str]
-) -> bool:
+def _keeps_the_best(node: Comprehension, extremes: frozenset[str]) -> bool:
     """Tell whether a comprehension gathers the ties: ``[a for a, v in enumerate(q) if v == best]``."""
     return any(
         isinstance(test, ast.Compare)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.libraries.base import Duty, Transport
-from rlprof.libraries.known import functions_of
+from rlprof.libraries.questions import duty_of
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
@@ -36,7 +36,6 @@ PAUSES_AT_A_LINE: Final = calibrated(
 )
 """Part of it that a line has to have for the time there to be a real pause."""
 
-_duty: Final = functions_of(lambda library: library.duties)
 
 _ELSEWHERE: Final = frozenset({DATA_LOADER, INFERENCE, LEARNER, LOGGER})
 """Roles of workers that do another part of training than stepping environments."""
@@ -152,7 +151,7 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
 def loads_data(tree: CallTree) -> bool:
     """Tell whether a process loads batches for another: one that lives too short to be seen at its work has no role of its own yet."""
     seen = tree.with_callers(node for node, _ in tree.self_costs())
-    return any(_duty(tree.frame(node)) is Duty.LOADS_DATA for node in seen)
+    return any(duty_of(tree.frame(node)) is Duty.LOADS_DATA for node in seen)
 
 
 def _main_activities(profile: Profile) -> dict[int, Activity]:

@@ -10,14 +10,16 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.carried import carried
-from rlprof.source.container_types import root_name
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import Value, Values, value_of
+from rlprof.source.written_names import TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
+    Comprehension,
     SourceModule,
     called_name,
     parse,
+    receiver,
     variables_read,
 )
 
@@ -32,9 +34,7 @@ _COUNT: Final = re.compile(
 )
 COUNT_NAMES: Final = ("num_envs", "n_envs", "num_environments", "nb_envs", "num_env", "n_env")
 
-TENSOR_MODULES: Final = frozenset(
-    {"torch", "th", "nn", "F", "jax", "jnp", "tf", "tensorflow", "distributions"}
-)
+TENSOR_MODULES: Final = TORCH | {"nn", "F", "jax", "jnp", "tf", "tensorflow", "distributions"}
 _POLICY: Final = re.compile(
     r"^_?(\w*_)?(policy|actor|critic|model|net|network|agent|encoder|value_fn|qnet)$"
 )
@@ -66,13 +66,10 @@ _ANY_LOOP: Final = re.compile(
 )
 """Text that every file with such a loop contains: most files need not be walked."""
 
-_CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
 
 _THROUGH: Final = frozenset(
     {"enumerate", "zip", "range", "len", "list", "tqdm", "iter", "reversed"}
 )
-
-_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ def find_env_loops(text: str) -> tuple[EnvLoop, ...]:
 def find_object_loops(module: SourceModule, file: str, values: Values) -> Iterator[EnvLoop]:
     """Yield the loops that go through a container of arrays or objects, as looks at it have told."""
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.For | _Comprehension):
+        if isinstance(node, ast.For | Comprehension):
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             known = values.between(file, lines)
             length = next(filter(None, map(_length, _gone_through(node, known))), None)
@@ -114,7 +111,7 @@ def find_object_loops(module: SourceModule, file: str, values: Values) -> Iterat
 
 
 def _asks_for_what_it_carries(
-    node: ast.For | _Comprehension, module: SourceModule, known: Mapping[str, Value]
+    node: ast.For | Comprehension, module: SourceModule, known: Mapping[str, Value]
 ) -> bool:
     """Tell whether a network is given what the turn before has left, as a rollout gives it the next observation."""
     body = range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
@@ -128,7 +125,7 @@ def _asks_for_what_it_carries(
     )
 
 
-def _gone_through(node: ast.For | _Comprehension, known: Mapping[str, Value]) -> Iterator[Value]:
+def _gone_through(node: ast.For | Comprehension, known: Mapping[str, Value]) -> Iterator[Value]:
     """Yield what is named in the loop's head, and what its body indexes with the loop's variable."""
     loop = _loop(node)
     named = [it for it in ast.walk(loop.iterable) if isinstance(it, ast.Name | ast.Attribute)]
@@ -149,7 +146,7 @@ def _gone_through(node: ast.For | _Comprehension, known: Mapping[str, Value]) ->
 def _length(value: Value) -> int | None:
     """How many arrays or objects it has; None for numbers and networks."""
     rows = value.shape[0] if value.shape is not None and len(value.shape) > 1 else 0
-    if value.type in _CONTAINERS and value.holds_objects:
+    if value.is_container and value.holds_objects:
         rows = value.length or 0
     return rows if rows > 1 else None
 
@@ -157,7 +154,7 @@ def _length(value: Value) -> int | None:
 def _loops(node: ast.AST) -> Iterator[EnvLoop]:
     if isinstance(node, ast.For):
         iterable = node.iter
-    elif isinstance(node, _Comprehension):
+    elif isinstance(node, Comprehension):
         iterable = node.generators[0].iter
     else:
         return
@@ -165,7 +162,7 @@ def _loops(node: ast.AST) -> Iterator[EnvLoop]:
         yield _loop(node)
 
 
-def _loop(node: ast.For | _Comprehension) -> EnvLoop:
+def _loop(node: ast.For | Comprehension) -> EnvLoop:
     if isinstance(node, ast.For):
         return EnvLoop(
             node.body[0].lineno,
@@ -207,7 +204,7 @@ def _names(target: ast.expr) -> frozenset[str]:
     return frozenset(it.id for it in ast.walk(target) if isinstance(it, ast.Name))
 
 
-def _elements(node: _Comprehension) -> list[ast.expr]:
+def _elements(node: Comprehension) -> list[ast.expr]:
     made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     return made + [condition for it in node.generators for condition in it.ifs]
 
@@ -230,9 +227,9 @@ def _trains(node: ast.AST) -> bool:
 
 def is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
     """Tell whether the loop brings a policy for each environment: ``for env, policy in zip(...)``."""
-    on = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    on = receiver(call) or call.func
     if isinstance(on, ast.Subscript):
-        name = getattr(on.value, "attr", getattr(on.value, "id", ""))
+        name = own_name(on.value)
         return bool(re.search(r"polic(y|ies)|agents?|actors?|models?|nets?$", name))
     return isinstance(on, ast.Name) and on.id in targets and bool(_POLICY.match(on.id))
 
@@ -245,8 +242,8 @@ def asks_a_policy(call: ast.Call) -> bool:
         return True
     if _POLICY.match(called_name(call)):
         return True
-    on = call.func.value if isinstance(call.func, ast.Attribute) else None
-    name = getattr(on, "attr", getattr(on, "id", ""))
+    on = receiver(call)
+    name = own_name(on)
     return bool(_POLICY.match(name)) or bool(_ASKS.match(called_name(call)))
 
 
@@ -283,6 +280,6 @@ def _made_by_range(text: str) -> tuple[tuple[str, ast.expr], ...]:
         iterable = node.value.generators[0].iter
         if isinstance(iterable, ast.Call) and called_name(iterable) == "range":
             for target in node.targets:
-                name = getattr(target, "attr", getattr(target, "id", ""))
+                name = own_name(target)
                 found.append((name, iterable.args[-1]))
     return tuple(found)

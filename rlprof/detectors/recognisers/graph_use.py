@@ -12,8 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.container_types import ARRAY_MODULES, root_name
-from rlprof.source.tensors import FUNCTIONAL
+from rlprof.source.written_names import ARRAY_MODULES, FUNCTIONAL, root_name
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 _CUTS: Final = frozenset(

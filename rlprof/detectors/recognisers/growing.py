@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rlprof.source.container_types import name_key
+from rlprof.source.written_names import name_key
+from rlprof.syntax.assignments import assigned, single_targets, targets_of
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
 
 _ADDS: Final = frozenset({"append", "appendleft", "extend", "add", "insert"})
@@ -93,12 +94,8 @@ class _Scopes:
 
 
 def _assigned_names(node: ast.stmt) -> Iterator[str]:
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AnnAssign | ast.For | ast.AsyncFor):
-        targets = [node.target]
-    for target in _each(targets):
+    targets = [node.target] if isinstance(node, ast.For | ast.AsyncFor) else targets_of(node)
+    for target in single_targets(*targets):
         if isinstance(target, ast.Name):
             yield target.id
 
@@ -126,20 +123,13 @@ def _added(statement: Statement) -> Iterator[tuple[ast.expr, ast.expr | None]]:
 
 def _made(node: ast.stmt) -> Iterator[ast.expr]:
     """Yield what the statement makes a list, a set or a dict."""
-    if isinstance(node, ast.Assign):
-        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        targets = list(_each(node.targets))
-        # "rows, seen = [], set()", or one value for all.
-        if len(values) == len(targets):
-            yield from (it for it, value in zip(targets, values, strict=True) if _is_new(value))
-        elif _is_new(node.value):
-            yield from targets
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        if _is_new(node.value):
-            yield node.target
-        elif _makes_each(node.value) and isinstance(node.target, ast.Name):
+    yield from (it.target for it in assigned(node) if _is_new(it.value))
+    match node:
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if _makes_each(
+            value
+        ):
             # A field of a dataclass: an attribute of each instance.
-            yield ast.Attribute(ast.Name("self"), node.target.id)
+            yield ast.Attribute(ast.Name("self"), name)
 
 
 def _is_new(value: ast.expr) -> bool:
@@ -192,20 +182,12 @@ def _begun_anew(
     )
     function = statement.function
     is_set_up = function is None or function.node.name in _SETS_UP
-    for target in _each(targets):
+    for target in single_targets(*targets):
         container = _container(target)
         runs_again = statement.in_loop or (isinstance(container, ast.Attribute) and not is_set_up)
         # A slice or an index that is assigned replaces what was there.
         if is_bounded or runs_again or isinstance(target, ast.Subscript):
             yield container
-
-
-def _each(targets: list[ast.expr]) -> Iterator[ast.expr]:
-    for target in targets:
-        if isinstance(target, ast.Tuple | ast.List):
-            yield from _each(target.elts)
-        else:
-            yield target
 
 
 def _container(target: ast.expr) -> ast.expr:

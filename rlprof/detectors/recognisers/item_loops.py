@@ -11,6 +11,7 @@ from rlprof.detectors.recognisers.item_turns import VIEWS, WALKED, Helper, Turns
 from rlprof.model.calibration import calibrated
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import (
+    Comprehension,
     Function,
     SourceModule,
     Statement,
@@ -31,7 +32,6 @@ _KEPT: Final = frozenset({"append", "add"})
 """Methods by which a turn keeps what it has computed."""
 _KEYED: Final = frozenset({"min", "max", "sorted", "sort", "nsmallest", "nlargest"})
 """Functions that call their ``key`` for each item."""
-_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 class ItemLoop(NamedTuple):
@@ -104,7 +104,7 @@ def _told(
 def _on_a_line(statement: Statement) -> Iterator[tuple[ast.AST, _Loop]]:
     """Yield the comprehensions of a statement, and the calls that call a function for each item."""
     for node in statement.walk():
-        if isinstance(node, _Comprehension):
+        if isinstance(node, Comprehension):
             if all(_tells_apart(test) for each in node.generators for test in each.ifs):
                 made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
                 own = variables_assigned(*(each.target for each in node.generators))

@@ -20,10 +20,11 @@ from rlprof.detectors.recognisers.text_takers import (
     names_in,
 )
 from rlprof.detectors.recognisers.unread_text import unread_texts
-from rlprof.libraries.base import Sink
-from rlprof.libraries.known import files_of
+from rlprof.libraries.questions import is_of_log_records
 from rlprof.source.callees import Callee, callee
 from rlprof.source.values import Values
+from rlprof.source.written_names import own_name
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import (
     Function,
     SourceModule,
@@ -49,7 +50,6 @@ _QUIET_WRAPPER: Final = re.compile(r"(^|_)(debug|trace)($|_)", re.IGNORECASE)
 _LEVEL_TESTS: Final = frozenset(
     {"isEnabledFor", "is_enabled_for", "getEffectiveLevel", "get_effective_level"}
 )
-_is_logging_library: Final = files_of(lambda library: library.sinks.get(Sink.RECORDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _level(call: ast.Call, called: Callee, loggers: frozenset[str], wrappers: Wr
     if called.is_seen or called.name:
         is_library = (
             called.name.partition(".")[0] in _LOGGER_MODULE
-            or _is_logging_library(called.file)
+            or is_of_log_records(called.file)
             or (last != called_name(call) and called.name.startswith("logging."))
         )
         if called.is_seen or is_library:
@@ -214,7 +214,7 @@ def _logger_names(module: SourceModule) -> frozenset[str]:
         statement.node.name
         for statement in module.statements
         if isinstance(statement.node, ast.ClassDef)
-        and any(_LOGGER_MAKER.search(_name_of(base)) for base in statement.node.bases)
+        and any(_LOGGER_MAKER.search(own_name(base)) for base in statement.node.bases)
     }
     names: set[str] = set()
     for statement in module.statements:
@@ -224,8 +224,7 @@ def _logger_names(module: SourceModule) -> frozenset[str]:
         elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
             made_by = called_name(node.value)
             if _LOGGER_MAKER.search(made_by) or made_by in classes:
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                names.update(_name_of(target) for target in targets)
+                names.update(own_name(target) for target in targets_of(node))
     return frozenset(names - {""})
 
 
@@ -237,12 +236,6 @@ def _imported_loggers(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     yield from (it.asname or it.name for it in node.names if it.name in _LOGGER_MODULE)
 
 
-def _name_of(expression: ast.expr) -> str:
-    if isinstance(expression, ast.Attribute):
-        return expression.attr
-    return expression.id if isinstance(expression, ast.Name) else ""
-
-
 def _is_guarded(call: _LogCall) -> bool:
     """Tell whether a test of the logger's level, or the wrapper's own, decides if the statement runs at all."""
     statement = call.statement
@@ -251,7 +244,7 @@ def _is_guarded(call: _LogCall) -> bool:
         if asked & names_in(statement.conditions):
             return True
     return any(
-        _name_of(node) in _LEVEL_TESTS
+        own_name(node) in _LEVEL_TESTS
         or (isinstance(node, ast.Attribute) and node.attr == "level" and _is_logger(node.value))
         for test in statement.conditions
         for node in ast.walk(test)
@@ -260,7 +253,7 @@ def _is_guarded(call: _LogCall) -> bool:
 
 
 def _is_logger(expression: ast.expr) -> bool:
-    return bool(_LOGGER_NAME.search(_name_of(expression)))
+    return bool(_LOGGER_NAME.search(own_name(expression)))
 
 
 def _message_arguments(call: ast.Call) -> Sequence[ast.expr]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.libraries.base import Sink
 from rlprof.libraries.known import files_of
+from rlprof.libraries.questions import is_of_log_records
 from rlprof.model.calltree import CallTree
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.callees import callee
+from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.outputs import output
 from rlprof.source.values import Values
@@ -29,12 +31,6 @@ _EMITTING_FUNCTIONS: Final = frozenset(
     {"_log", "handle", "callHandlers", "makeRecord", "findCaller", "emit", "format", "flush"}
 )
 
-
-def _files_of(sink: Sink) -> Callable[[str], bool]:
-    return files_of(lambda library: library.sinks.get(sink))
-
-
-_is_logging_library: Final = _files_of(Sink.RECORDS)
 _emits_in_library: Final = files_of(lambda library: library.emits)
 
 _WRITERS: Final = {
@@ -44,21 +40,11 @@ _WRITERS: Final = {
     Sink.PROGRESS: r"^(set_(postfix|description)(_str)?|refresh|display|update|advance|write)$",
     Sink.PRINT: r"^(print|log|echo)$",
     Sink.ROWS: r"^(writerows?|_dict_to_list)$",
+    Sink.FILES: r"^(write\w*|save\w*|to_(csv|parquet|pickle|feather|hdf)|imwrite|imsave|__setitem__|flush)$",
 }
 """Functions of libraries that write, by what takes the output."""
 
-_FILE_LIBRARIES: Final = re.compile(
-    r"/pathlib\.py$|/pathlib/|/numpy/lib/_?npyio(_impl)?\.py$|/PIL/Image\w*\.py$|/imageio/|/pandas/"
-    r"|/pyarrow/|/h5py/|/zarr/|/minari/|/torchvision/io/|/(gzip|bz2|lzma)\.py$|/matplotlib/figure\.py$"
-)
-_WRITES_FILES: Final = re.compile(
-    r"^(write\w*|save\w*|to_(csv|parquet|pickle|feather|hdf)|imwrite|imsave|__setitem__|flush)$"
-)
-
-_LIBRARIES: Final[tuple[tuple[Sink, Callable[[str], object], re.Pattern[str]], ...]] = (
-    *((sink, _files_of(sink), re.compile(functions)) for sink, functions in _WRITERS.items()),
-    (Sink.FILES, _FILE_LIBRARIES.search, _WRITES_FILES),
-)
+_written_by: Final = kind_of(_WRITERS, lambda library: library.sinks)
 
 ON_FILES: Final = frozenset({Sink.SYNCS, Sink.OPENING, Sink.FILES})
 
@@ -197,22 +183,10 @@ def _is_for_output(frame: Frame) -> bool:
     return origin(frame) is Origin.STDLIB or _is_text_library(frame.file)
 
 
-@lru_cache(maxsize=65536)
 def _library_sink(frame: Frame, emits_below: bool) -> Sink | None:
     if is_logging_file(frame.file):
         return Sink.RECORDS if emits_below else None
-    for sink, functions in _sinks_in(frame.file):
-        if functions.search(last_name(frame.function)):
-            return sink
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _sinks_in(file: str) -> tuple[tuple[Sink, re.Pattern[str]], ...]:
-    if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
-        return ()
-    path = file.replace("\\", "/")
-    return tuple((sink, functions) for sink, writes, functions in _LIBRARIES if writes(path))
+    return _written_by(frame)
 
 
 def emitting_nodes(tree: CallTree) -> frozenset[int]:
@@ -235,7 +209,7 @@ def is_logging_file(file: str) -> bool:
         case Origin.STDLIB:
             return bool(_STDLIB_LOGGING.search(file))
         case Origin.LIBRARY:
-            return _is_logging_library(file)
+            return is_of_log_records(file)
         case _:
             return False
 

@@ -16,6 +16,8 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import last_name
+from rlprof.source.written_names import own_name
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 MOSTLY: Final = 0.5
@@ -232,30 +234,24 @@ def _sends(call: ast.Call, weights: set[str]) -> bool:
         or (isinstance(node, ast.Call) and _copies([node]))
         for argument in call.args
         for node in ast.walk(argument)
-    ) or any(_WEIGHTS.match(_own_name(argument)) for argument in call.args)
+    ) or any(_WEIGHTS.match(_carried_name(argument)) for argument in call.args)
 
 
-def _own_name(node: ast.expr) -> str:
+def _carried_name(node: ast.expr) -> str:
     """``weights`` of ``weights``, ``self.weights`` and ``weights.copy()``; of a tuple nothing."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _own_name(node.func.value)
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        return _carried_name(node.func.value)
+    return own_name(node)
 
 
 def _is_model(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return called_name(node) in ("parameters", "state_dict")
-    return bool(_MODEL.match(_own_name(node)))
+    return bool(_MODEL.match(_carried_name(node)))
 
 
 def _targets(statement: Statement) -> Iterator[str]:
-    node = statement.node
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
-        targets = [node.target]
-    for target in targets:
+    for target in targets_of(statement.node):
         for name in ast.walk(target):
             if isinstance(name, ast.Name):
                 yield name.id

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rlprof.libraries.base import Duty
-from rlprof.libraries.known import functions_of
+from rlprof.libraries.questions import duty_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
@@ -27,7 +27,6 @@ GRAPH_REMOVABLE: Final = calibrated(
 )
 """Part that goes with their graph."""
 
-_duty: Final = functions_of(lambda library: library.duties)
 _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
 _SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 
@@ -67,8 +66,8 @@ class RecordedGraphs:
 
 
 def asks_network(frame: Frame) -> bool:
-    return _duty(frame) is Duty.ASKS_NETWORK and installed_package(frame.file) == "torch"
+    return duty_of(frame) is Duty.ASKS_NETWORK and installed_package(frame.file) == "torch"
 
 
 def computes_gradients(frame: Frame) -> bool:
-    return _duty(frame) is Duty.COMPUTES_GRADIENTS and installed_package(frame.file) == "torch"
+    return duty_of(frame) is Duty.COMPUTES_GRADIENTS and installed_package(frame.file) == "torch"

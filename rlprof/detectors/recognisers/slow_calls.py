@@ -14,7 +14,8 @@ from rlprof.detectors.recognisers.answered_calls import AnsweredCalls
 from rlprof.detectors.recognisers.long_lists import done_to_a_long_list
 from rlprof.detectors.recognisers.transport import below
 from rlprof.libraries.base import SlowCall
-from rlprof.libraries.known import LIBRARIES, functions_of
+from rlprof.libraries.known import LIBRARIES
+from rlprof.libraries.questions import slow_call_of
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -28,7 +29,6 @@ LEAST_BESIDE_OTHERS: Final = 0.3
 
 _MOSTLY: Final = 0.5
 
-_slow_call: Final = functions_of(lambda library: library.slow_calls)
 _IN_C: Final = {name: call for library in LIBRARIES for name, call in library.slow_in_c.items()}
 
 
@@ -87,7 +87,7 @@ class SlowCalls:
         tree = self._tree
         asking: dict[SlowCall, dict[int, Line]] = defaultdict(dict)
         for top in tree.topmost(_is_slow):
-            call = _slow_call(tree.frame(top))
+            call = slow_call_of(tree.frame(top))
             # Who answers is taken in with those who ask.
             if call is None or last_name(tree.frame(top).function) == call.answered_by:
                 continue
@@ -280,4 +280,4 @@ def _by_element(argument: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_slow(frame: Frame) -> bool:
-    return origin(frame) is not Origin.YOURS and _slow_call(frame) is not None
+    return origin(frame) is not Origin.YOURS and slow_call_of(frame) is not None

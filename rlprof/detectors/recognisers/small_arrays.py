@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.model.calibration import calibrated
-from rlprof.source.container_types import name_key, root_name
+from rlprof.source.written_names import NUMPY, name_key, root_name
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -29,8 +30,6 @@ FEW: Final = calibrated(
     date="2026-11-21",
 )
 """Elements up to which plain Python is quicker."""
-
-_NUMPY: Final = frozenset({"np", "numpy"})
 
 _ON_VALUES: Final = frozenset(
     {
@@ -129,7 +128,7 @@ def _small_calls(statement: Statement, sizes: Mapping[str, str]) -> SmallCalls |
         if not isinstance(node, ast.Call):
             continue
         name = called_name(node)
-        if root_name(node.func) not in _NUMPY:
+        if root_name(node.func) not in NUMPY:
             cheap = name in SCALAR_CALLS | {"min", "max"}
             whole = whole and (cheap or root_name(node.func) in _SCALAR_MODULES)
         elif name not in ARRAY:
@@ -234,7 +233,7 @@ def _size_of_call(call: ast.Call, sizes: Mapping[str, str]) -> str:
     name, root = called_name(call), root_name(call.func)
     if root in _SCALAR_MODULES or (isinstance(call.func, ast.Name) and name in SCALAR_CALLS):
         return _Size.NUMBER
-    if root not in _NUMPY:
+    if root not in NUMPY:
         return _Size.UNKNOWN
     if name in ARRAY and call.args:
         return _size(call.args[0], sizes)
@@ -317,17 +316,8 @@ def _annotated(function: Function) -> dict[str, str]:
 
 def _assignments(statements: Iterable[Statement]) -> Iterator[tuple[str, ast.expr]]:
     for statement in statements:
-        node = statement.node
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                yield from _pairs(target, node.value)
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign) and node.value is not None:
-            yield name_key(node.target), node.value
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    if not isinstance(target, ast.Tuple):
-        yield name_key(target), value
-    elif isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-        for part, given in zip(target.elts, value.elts, strict=True):
-            yield name_key(part), given
+        if isinstance(statement.node, ast.AugAssign):
+            yield name_key(statement.node.target), statement.node.value
+        for each in assigned(statement.node):
+            if not each.is_unpacked:
+                yield name_key(each.target), each.value

@@ -7,7 +7,8 @@ from math import inf
 from typing import Final
 
 from rlprof.libraries.base import Transport
-from rlprof.libraries.known import files_of, functions_of
+from rlprof.libraries.known import files_of
+from rlprof.libraries.questions import transport_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.recording import NO_PARENT, Frame, Node
@@ -29,7 +30,6 @@ BYTE_US: Final = calibrated(
 )
 """Most CPU time for each byte, both ends: the more the larger the message is."""
 
-_transport_of: Final = functions_of(lambda library: library.transport)
 _passes_on: Final = files_of(lambda library: library.passes_on)
 
 
@@ -38,7 +38,7 @@ def find_transport(nodes: Sequence[Node]) -> dict[int, Transport]:
     found: dict[int, Transport] = {}
     inside: set[int] = set()
     for number, parent, frame in nodes:
-        own = _transport_of(frame)
+        own = transport_of(frame)
         if own is not None:
             found[number] = own
             inside.add(number)

@@ -13,10 +13,9 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.module import SourceModule, called_name, variables_read
+from rlprof.syntax.module import Comprehension, SourceModule, called_name, variables_read
 from rlprof.syntax.pure import Pure, pure_at
 
-_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _PLAIN: Final = frozenset({"append", "float", "int", "len", "range", "enumerate", "zip", "list"})
 """Calls that a loop may make besides."""
 
@@ -97,7 +96,7 @@ class TurnInvariants:
         loop = next((each for each in _loops(around, turn.line) if _turns_call(each, name)), None)
         return None if loop is None else _Read(pure, calling, self._turns(loop, turn))
 
-    def _turns(self, loop: ast.For | _Comprehension, turn: Frame) -> int | None:
+    def _turns(self, loop: ast.For | Comprehension, turn: Frame) -> int | None:
         through = loop.iter if isinstance(loop, ast.For) else loop.generators[0].iter
         match through:
             case ast.Call(func=ast.Name(id="range"), args=[number]):
@@ -130,18 +129,18 @@ def _is_called_by_itself(module: SourceModule, line: int, name: str) -> bool:
     )
 
 
-def _loops(module: SourceModule, line: int) -> Iterator[ast.For | _Comprehension]:
+def _loops(module: SourceModule, line: int) -> Iterator[ast.For | Comprehension]:
     """Yield the comprehensions on a line and the loops around it, the innermost first."""
     for statement in module.statements_at(line):
         for node in statement.walk():
-            if isinstance(node, _Comprehension):
+            if isinstance(node, Comprehension):
                 yield node
     for loop in reversed(tuple(module.loops_around(line))):
         if isinstance(loop, ast.For):
             yield loop
 
 
-def _turns_call(loop: ast.For | _Comprehension, name: str) -> bool:
+def _turns_call(loop: ast.For | Comprehension, name: str) -> bool:
     """Tell whether each turn calls the method ``name`` of one and the same object, and does nothing that could change it."""
     body = loop.body if isinstance(loop, ast.For) else [loop]
     nodes = [node for part in body for node in ast.walk(part)]

@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.model.calltree import CallTree, handed_down
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT, Frame, Process
+from rlprof.model.recording import NO_PARENT, POOLED, Frame, Process
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import last_name
 from rlprof.syntax.origin import is_import_machinery
@@ -31,8 +31,6 @@ MIN_US: Final = 200_000
 
 STOPPED_NOTE: Final = "recording-stopped"
 """Slug of the recorder's note that it stopped before the program did (``--duration``)."""
-
-_POOLED: Final = frozenset({"fork", "spawn", "forkserver"})
 
 _ENTRY: Final = re.compile(r"[/\\]multiprocessing[/\\](spawn|forkserver|process)\.py$")
 _PREPARES: Final = "spawn_main"
@@ -65,7 +63,7 @@ def worker_start(profile: Profile) -> WorkerStart:
     processes = tuple(
         it
         for it in profile.processes
-        if it.start_method in _POOLED and profile.process_roles.get(it.id) not in SERVICES
+        if it.start_method in POOLED and profile.process_roles.get(it.id) not in SERVICES
     )
     roles = {profile.process_roles.get(it.id, "") for it in processes}
     pooled = {it.id for it in processes}

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from rlprof.recording.redaction.arguments import REDACTED, redact_arguments
 from rlprof.recording.redaction.names import is_secret_name, is_vague_name
+from rlprof.syntax.assignments import assigned
 
 Given: TypeAlias = Iterator[tuple[str, ast.expr]]
 """Names and what they are given."""
@@ -52,11 +53,8 @@ def is_plain(text: str) -> bool:
 
 def _given(node: ast.AST) -> Given:
     match node:
-        case ast.Assign():
-            for target in node.targets:
-                yield from _assigned(target, node.value)
-        case ast.AnnAssign(target=target, value=ast.expr() as value):
-            yield _name(target), value
+        case ast.Assign() | ast.AnnAssign():
+            yield from ((_name(it.target), it.value) for it in assigned(node))
         case ast.AugAssign() | ast.NamedExpr():
             yield _name(node.target), node.value
         case ast.For() | ast.AsyncFor() | ast.comprehension():
@@ -78,20 +76,6 @@ def _given(node: ast.AST) -> Given:
         case ast.FunctionDef() | ast.AsyncFunctionDef() if is_secret_name(node.name):
             returned = (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return))
             yield from ((node.name, value) for value in returned if value is not None)
-
-
-def _assigned(target: ast.expr, value: ast.expr) -> Given:
-    match target, value:
-        case ((ast.Tuple() | ast.List()), (ast.Tuple() | ast.List())) if len(target.elts) == len(
-            value.elts
-        ):
-            for part, part_value in zip(target.elts, value.elts, strict=True):
-                yield from _assigned(part, part_value)
-        case ((ast.Tuple() | ast.List()), _):
-            for part in target.elts:
-                yield from _assigned(part, value)
-        case _:
-            yield _name(target), value
 
 
 def _defaults(arguments: ast.arguments) -> Given:

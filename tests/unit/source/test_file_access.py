@@ -4,7 +4,8 @@ import ast
 
 import pytest
 
-from rlprof.source.file_access import Access, file_access
+from rlprof.libraries.base import Access
+from rlprof.source.file_access import file_access
 from rlprof.source.values import Value
 from rlprof.syntax.module import parse
 from tests.value_factory import a_value

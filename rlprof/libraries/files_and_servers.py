@@ -1,0 +1,20 @@
+"""Packages that read and write files, and clients of servers, of which little else is known."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlprof.libraries.base import Access, Library, Sink
+
+_FILES: Final = r"(h5py|imageio|minari|pyarrow|torchvision/io|zarr)/|PIL/Image\w*\.py$"
+
+LIBRARY: Final = Library(
+    name="files and servers",
+    # The names of packages are in the patterns, so that each is still spoken of by its own.
+    samples=("PIL/Image.py", "h5py/_hl/dataset.py", "requests/sessions.py"),
+    sinks={Sink.FILES: _FILES},
+    accesses={
+        Access.REMOTE: "(requests|urllib3|httpx|botocore|pymongo|redis|sqlalchemy)/",
+        Access.READ: _FILES,
+    },
+)
