@@ -127,14 +127,16 @@ def _pairs_of_runs(
 
 def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
     """Show the cost by the pairs that there are: those before a failure or a Ctrl-C count, too."""
-    from rlprof.overhead.cost import Cost
+    from rlprof.overhead.cost import MeasuredOverhead
     from rlprof.overhead.document import cost_document
     from rlprof.overhead.json_document import cost_as_json
 
     if not runs.done:
         return
     program = runs.program
-    cost = Cost(program.script, program.told_command, tuple(runs.done), why_wall=runs.why_wall)
+    cost = MeasuredOverhead(
+        program.script, program.told_command, tuple(runs.done), why_wall=runs.why_wall
+    )
     if format_ is CostFormat.JSON:
         show_to_the_reader(cost_as_json(cost))
     else:

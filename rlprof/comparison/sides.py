@@ -8,12 +8,12 @@ from rlprof.model.report import Report
 from rlprof.pace.rates import RateChange, change_of_rate, crowding, explained_by_crowding
 
 
-class Sides(NamedTuple):
+class SideNames(NamedTuple):
     base: str
     new: str
 
 
-BASE_AND_NEW: Final = Sides("BASE", "NEW")
+BASE_AND_NEW: Final = SideNames("BASE", "NEW")
 
 
 def rate_change(base: Report, new: Report) -> RateChange | None:

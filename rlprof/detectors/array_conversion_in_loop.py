@@ -15,7 +15,7 @@ from rlprof.detectors.recognisers.conversion_cost import (
     costs_nothing,
     is_surely_large,
 )
-from rlprof.detectors.recognisers.conversions import Conversion, Kind, find_conversions
+from rlprof.detectors.recognisers.conversions import Conversion, ConversionKind, find_conversions
 from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -101,12 +101,12 @@ class _Claim:
     """True if the function as a whole is claimed."""
 
     @property
-    def kinds(self) -> set[Kind]:
-        return {it.kind for it in self.conversions} - {Kind.HANDLING}
+    def kinds(self) -> set[ConversionKind]:
+        return {it.kind for it in self.conversions} - {ConversionKind.HANDLING}
 
     @property
     def only_searches(self) -> bool:
-        return self.kinds == {Kind.SEARCH}
+        return self.kinds == {ConversionKind.SEARCH}
 
 
 class _Search:
@@ -259,7 +259,7 @@ class _Search:
         A container that is only made for another function's conversion goes without replacement.
         """
         if not claim.whole:
-            return sum(it.kind is not Kind.HANDLING for it in claim.conversions)
+            return sum(it.kind is not ConversionKind.HANDLING for it in claim.conversions)
         parents = {self.tree.nodes[top].parent for top in claim.tops} - {NO_PARENT}
         places = {self.lines.line(it) for it in parents}
         # A stack read from outside may show the caller a few lines off: the source knows better.
@@ -304,9 +304,9 @@ def _title(claims: list[_Claim], heaviest: Line) -> str:
     # Searches here and there are not what it is about.
     kinds = max(claims, key=lambda claim: claim.matched_us).kinds
     where = short_place(heaviest)
-    if kinds == {Kind.SEARCH}:
+    if kinds == {ConversionKind.SEARCH}:
         return f"a search by hand for the best value runs at every step ({where})"
-    if Kind.SEARCH in kinds:
+    if ConversionKind.SEARCH in kinds:
         return f"containers are turned into arrays and searched by hand at every step ({where})"
     return f"containers and arrays are turned into each other at every step ({where})"
 
@@ -324,7 +324,7 @@ def _evidence(claims: list[_Claim], share: float, each: str) -> Iterable[str]:
     )
     if functions:
         yield f"{', '.join(functions)}: nearly all of its time is conversion or search"
-    for kind in Kind:
+    for kind in ConversionKind:
         count = sum(it.kind is kind for claim in claims for it in claim.conversions)
         if count:
             yield f"{kind.value} ({count} place{'s' if count > 1 else ''} in the source)"

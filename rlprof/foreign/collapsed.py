@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from rlprof.foreign import remarks
 from rlprof.foreign.base import BYTE_ORDER_MARK, ForeignFormat, blocks_of_lines, without_time
-from rlprof.foreign.recorded import Told, begins_a_thread, recording_of
+from rlprof.foreign.recorded import ProfileFacts, begins_a_thread, recording_of
 from rlprof.foreign.sums import StackSums
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.recording import NO_PARENT, NO_STACK_FUNCTION, Frame, Note, Recording
@@ -166,7 +166,7 @@ def _read(file: BinaryIO, path: Path) -> Recording:
     if not lines.sums.total_us:
         raise without_time(path, "its stacks count nothing" if lines.good else "it has no stacks")
     is_py_spy = lines.from_py_spy > lines.good // 2
-    told = Told(
+    told = ProfileFacts(
         interval_us=ASSUMED_INTERVAL_US,
         has_whole_stacks=is_py_spy,
         notes=tuple(_notes(lines, is_py_spy=is_py_spy)),

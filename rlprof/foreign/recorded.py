@@ -47,7 +47,7 @@ _PYTHON_VERSION: Final = re.compile(r"/lib(?:64)?/python(3\.[1-9]\d*)t?/")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProfileFacts:
     """Facts that a profile tells of itself, beside its stacks."""
 
     interval_us: int = 0
@@ -59,7 +59,7 @@ class Told:
     notes: tuple[Note, ...] = ()
 
 
-def recording_of(sums: StackSums, path: Path, told: Told) -> Recording:
+def recording_of(sums: StackSums, path: Path, told: ProfileFacts) -> Recording:
     """None of the formats has a time axis. What is known without one is that imports come first: they
     have a window of their own, or they would outweigh the training in a short profile. ``path`` is the
     profile's file.
@@ -159,7 +159,9 @@ def _threads(sums: StackSums, mains: Collection[int]) -> Iterator[Thread]:
         yield Thread(number, it.process, it.tid, name, is_main)
 
 
-def _processes(sums: StackSums, told: Told, main_us: Mapping[int, int]) -> Iterator[Process]:
+def _processes(
+    sums: StackSums, told: ProfileFacts, main_us: Mapping[int, int]
+) -> Iterator[Process]:
     """``main_us``: time of each main thread, by its number."""
     methods = _start_methods(sums)
     version = _python_version(sums)

@@ -11,7 +11,7 @@ from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.comparability import Work
 from rlprof.gate.counters import CounterDifference, RunCounters
-from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
+from rlprof.gate.decision import Decision, DecisionSettings, RatePair, decide, decide_unpaired
 from rlprof.gate.judge import CheckSettings, Tell, tell_run, time_left
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
@@ -53,7 +53,7 @@ class PairedBase:
         return Work.of(Side.BASE, runs)
 
     def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
-        pairs = [Pair(*it) for it in zip(base.rates, head.rates, strict=True)]
+        pairs = [RatePair(*it) for it in zip(base.rates, head.rates, strict=True)]
         return decide(pairs, settings, in_turns=self.in_turns)
 
 

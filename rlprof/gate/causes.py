@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.comparison.compare import Comparison, compare
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.grown import GrownFunction, grown_functions
-from rlprof.comparison.sides import Sides
+from rlprof.comparison.sides import SideNames
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side
@@ -21,7 +21,7 @@ from rlprof.names import short_path
 from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 
-SIDES: Final = Sides(Side.BASE.value, Side.HEAD.value)
+SIDES: Final = SideNames(Side.BASE.value, Side.HEAD.value)
 
 WORSE: Final = (Fate.APPEARED, Fate.GREW)
 MOST_FUNCTIONS: Final = 3

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rlprof.history import rows
-from rlprof.history.rows import History, Row
+from rlprof.history.rows import History, HistoryRow
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report import crash_of
@@ -74,7 +74,7 @@ def history_as_json(history: History) -> str:
     )
 
 
-def _run(row: Row) -> Run:
+def _run(row: HistoryRow) -> Run:
     return filled(
         Run,
         row.run,

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rlprof.overhead import cost as costs
-from rlprof.overhead.cost import CONFIDENCE, Basis, Cost
+from rlprof.overhead.cost import CONFIDENCE, Basis, MeasuredOverhead
 from rlprof.renderers.json_report.values import Document, Number, as_json_text
 
 
@@ -48,7 +48,7 @@ class OverheadDocument(Document, frozen=True, kw_only=True):
     pairs: Sequence[Pair]
 
 
-def cost_as_json(cost: Cost) -> str:
+def cost_as_json(cost: MeasuredOverhead) -> str:
     loss = cost.loss
     confidence = None if loss.low is None else CONFIDENCE
     return as_json_text(

@@ -18,7 +18,7 @@ from rlprof.model.recording import Recording
 from rlprof.pace.times import Times
 from rlprof.profile.activities import SteadyThreads
 from rlprof.profile.critical import CriticalThreads
-from rlprof.profile.fold import NodeSums, Place
+from rlprof.profile.fold import NodeSums, TimeTree
 
 _BESIDE: Final = "beside a critical thread"
 """The other threads of critical processes, as a role of their own."""
@@ -87,7 +87,7 @@ def _helping_us(thread: int, places: bytearray, times: Times, threads: SteadyThr
     worked = 0
     for window in range(times.windows):
         cell = times.at(thread, window)
-        if places[cell] == Place.HELPING:
+        if places[cell] == TimeTree.HELPING:
             worked += times.busy_us[cell] - threads.polling_in.get((thread, window), 0)
     return max(0, worked)
 

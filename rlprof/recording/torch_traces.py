@@ -15,7 +15,7 @@ from rlprof.model.recording import Note, TorchWindow
 from rlprof.recording.agents import TraceArrival
 from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import WindowTold
-from rlprof.recording.settings import RecordingSettings, TorchWindows
+from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.tracefile.packing import MOST_BYTES_IN_A_RUN
 from rlprof.units import size
@@ -122,8 +122,8 @@ class TraceCollector:
 
     def environment(self) -> dict[str, str]:
         """Return what the agents read; nothing when no windows are wanted."""
-        if self._settings.torch is TorchWindows.OFF:
-            return {"RLPROF_TORCH": TorchWindows.OFF.value}
+        if self._settings.torch is TorchWindowPolicy.OFF:
+            return {"RLPROF_TORCH": TorchWindowPolicy.OFF.value}
         return {
             "RLPROF_TORCH": self._settings.torch.value,
             "RLPROF_TORCH_STEPS": str(self._settings.torch_steps),

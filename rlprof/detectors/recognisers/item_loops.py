@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.item_turns import VIEWS, WALKED, Helper, Turns
+from rlprof.detectors.recognisers.item_turns import VIEWS, WALKED, Helper, ItemTurnReader
 from rlprof.model.calibration import calibrated
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import (
@@ -65,7 +65,7 @@ def item_loops(
     modules: Callable[[str], SourceModule | None] = lambda _: None,
 ) -> dict[int, ItemLoop]:
     """Return the loops of a file by the lines on which their turns work, as values show them. ``modules`` gives the sources of other files."""
-    turns = Turns(module, values, modules)
+    turns = ItemTurnReader(module, values, modules)
     found: dict[int, ItemLoop] = {}
     for statement in module.statements:
         known = values.of(file, statement)
@@ -85,7 +85,7 @@ def item_loops(
 
 
 def _told(
-    loop: _Loop, known: Mapping[str, Value], turns: Turns, function: Function | None
+    loop: _Loop, known: Mapping[str, Value], turns: ItemTurnReader, function: Function | None
 ) -> ItemLoop | None:
     through = [_through(source, function) for source in loop.sources]
     items = 1

@@ -76,7 +76,7 @@ class _Called(NamedTuple):
         return {text: value for text, value in self.seen.items() if value.is_array}
 
 
-class Turn(NamedTuple):
+class ItemTurn(NamedTuple):
     """What a turn does with its item."""
 
     array: str
@@ -86,7 +86,7 @@ class Turn(NamedTuple):
     helpers: frozenset[Helper]
 
 
-class Turns:
+class ItemTurnReader:
     """Reads the turns of the loops of one file."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Turns:
         own: set[str],
         known: Mapping[str, Value],
         through: Mapping[str, Value],
-    ) -> Turn | None:
+    ) -> ItemTurn | None:
         """Return what a turn does that computes ``worked`` from its ``own`` variables; None where one call of numpy would not
         do it for all items. ``through``: what the loop goes through, as written.
         """
@@ -151,7 +151,7 @@ class Turns:
         light = work <= _FEW_OPERATIONS
         if not work or not words or largest > (MOST_NUMBERS_OF_LIGHT if light else MOST_NUMBERS):
             return None
-        return Turn(words[0], light, frozenset(functions))
+        return ItemTurn(words[0], light, frozenset(functions))
 
     def is_cheap(self, call: ast.Call, known: Mapping[str, Value]) -> bool:
         """Tell whether it takes next to nothing: a number is made, a container gone through."""

@@ -17,7 +17,7 @@ from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
 from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.recurrence import Asked, Level, asked_in_turn
+from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
 from rlprof.source.recurrent_values import recurrent_kind, state_shape, step_work
 from rlprof.source.trails import Touch
 from rlprof.source.values import Value, Values, value_of
@@ -187,7 +187,7 @@ class RecurrentLoops:
 
     def _look_around(self, top: int, looked: dict[tuple[str, int], _Looked]) -> None:
         """Look at the innermost loop over a sequence around a call of a recurrent network, at any level above it."""
-        levels: list[Level] = []
+        levels: list[CallingFunction] = []
         for node in self.tree.ancestors(top):
             frame = self.tree.frame(node)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
@@ -195,7 +195,7 @@ class RecurrentLoops:
             if module is None or statement is None or frame.function.endswith(("comp>", "expr>")):
                 continue
             known = self._seen_around(frame.file, module, statement)
-            levels.insert(0, Level(module, frame.line, known))
+            levels.insert(0, CallingFunction(module, frame.line, known))
             if len(levels) > MOST_LEVELS:
                 return
             for loop in reversed([*module.loops_around(frame.line)]):

@@ -18,7 +18,7 @@ from rlprof import units
 from rlprof.model.flame import FlameFrame
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.profile.flame import widest_frames
-from rlprof.renderers.browser_scripts import Strings, bundle
+from rlprof.renderers.browser_scripts import TextTable, bundle
 from rlprof.renderers.svg.shapes import (
     BASELINE,
     CHARACTER,
@@ -200,7 +200,7 @@ def _legend(drawing: Drawing, y: int) -> str:
 
 def _data(drawing: Drawing, top: int) -> str:
     frames = drawing.frames
-    strings = Strings()
+    strings = TextTable()
     columns_of: dict[str, list[int] | list[float]] = {
         "parent": [f.parent for f in frames],
         "label": [strings.number(f.label) for f in frames],
