@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rlprof.cli.loading import load_report
+from rlprof.cli.metric import Metric
 from rlprof.cli.output import (
     LATEST,
     Force,
@@ -35,11 +36,6 @@ class DiffFormat(str, Enum):
     SVG = "svg"
     JSON = "json"
     MARKDOWN = "markdown"
-
-
-class Metric(str, Enum):
-    WALL = "wall"
-    CPU = "cpu"
 
 
 _ENDINGS: Final = {

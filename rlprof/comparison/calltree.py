@@ -62,7 +62,7 @@ class CostPerStep(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
+class _ComparedFunction:
     """A function in both runs."""
 
     label: str
@@ -88,7 +88,7 @@ class _Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeBox(_Change):
+class ChangeBox(_ComparedFunction):
     """A function below one caller. Costs include what it calls."""
 
     parent: int
@@ -104,7 +104,7 @@ class ChangeBox(_Change):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionChange(_Change):
+class FunctionChange(_ComparedFunction):
     """A function in all its places: its own time, without what it calls."""
 
 
@@ -141,7 +141,7 @@ def compare_trees(
     """
     pairs = paired(base, new)
     sides = tuple(
-        _Side(stacks, scale, [pair[number] for pair in pairs], [pair.parent for pair in pairs])
+        _TreeOfRun(stacks, scale, [pair[number] for pair in pairs], [pair.parent for pair in pairs])
         for number, (stacks, scale) in enumerate(zip((base, new), scales, strict=True))
     )
     functions = _functions(base, new, pairs, sides)
@@ -170,7 +170,11 @@ def compare_trees(
 
 
 def _boxes(
-    base: Stacks, new: Stacks, pairs: Sequence[MatchedBoxes], sides: Sequence[_Side], noise: _Noise
+    base: Stacks,
+    new: Stacks,
+    pairs: Sequence[MatchedBoxes],
+    sides: Sequence[_TreeOfRun],
+    noise: _Noise,
 ) -> tuple[ChangeBox, ...]:
     boxes: list[ChangeBox] = []
     for at, pair in enumerate(pairs):
@@ -207,7 +211,7 @@ def _unlocated_share(stacks: Stacks) -> float:
 # --- the costs of one run ------------------------------------------------------------------
 
 
-class _Side:
+class _TreeOfRun:
     """One run's part of the merged tree: ``at`` are its boxes, ``parents`` those of the merged tree."""
 
     def __init__(
@@ -329,7 +333,7 @@ class FunctionKey(NamedTuple):
 
 
 def _functions(
-    base: Stacks, new: Stacks, pairs: Sequence[MatchedBoxes], sides: Sequence[_Side]
+    base: Stacks, new: Stacks, pairs: Sequence[MatchedBoxes], sides: Sequence[_TreeOfRun]
 ) -> list[tuple[FunctionKey, CostPerStep, CostPerStep]]:
     """Own costs of every function in both runs."""
     renamed = _renamed(base, new, pairs)

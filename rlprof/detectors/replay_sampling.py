@@ -133,7 +133,7 @@ _ONE_ARRAY_FIRST: Final = (
 )
 
 
-class _Found:
+class _SamplingTime:
     """Time of each part of sampling, and where it is."""
 
     def __init__(self, profile: Profile) -> None:
@@ -222,7 +222,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _drawn(profile: Profile) -> Iterable[Finding]:
-    found = _Found(profile)
+    found = _SamplingTime(profile)
     whole = profile.critical.wall_us
     drawn, gathered = found.us(SamplingPart.DRAW), found.us(SamplingPart.GATHER)
     shuffled = found.us(SamplingPart.PERMUTATION)
@@ -333,7 +333,7 @@ def _loaded(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _removable(found: _Found, gathered_us: float) -> Range:
+def _removable(found: _SamplingTime, gathered_us: float) -> Range:
     """Return what goes, by how large the observations are: told by the time of stacking over drawing."""
     if not found.drawing_us:
         return UNKNOWN_SIZE
@@ -343,7 +343,7 @@ def _removable(found: _Found, gathered_us: float) -> Range:
     return SMALL if ratio <= GATHERED_OVER_DRAWN else LARGE
 
 
-def _evidence(found: _Found, profile: Profile, total_us: float) -> Iterable[str]:
+def _evidence(found: _SamplingTime, profile: Profile, total_us: float) -> Iterable[str]:
     whole = profile.critical.wall_us
     updates = profile.counts.get("updates", 0.0)
     each = f", {duration(total_us / updates)} for each update" if updates else ""
@@ -354,7 +354,7 @@ def _evidence(found: _Found, profile: Profile, total_us: float) -> Iterable[str]
             yield f"{part.value}: {percent(us / whole)}{_of_lists(found, part, whole)}"
 
 
-def _of_lists(found: _Found, part: SamplingPart, whole: float) -> str:
+def _of_lists(found: _SamplingTime, part: SamplingPart, whole: float) -> str:
     """The time in which tensors are made of lists, in words that follow the time of the part."""
     if part is not SamplingPart.GATHER or not found.listed:
         return ""

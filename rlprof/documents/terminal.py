@@ -150,7 +150,7 @@ def _cell(
 ) -> RenderableType:
     """A cell with what stands under it."""
     if isinstance(cell, of.RangeBar):
-        return _RangeBar(cell)
+        return _DrawnRangeBar(cell)
     if isinstance(cell, of.ChangeBar):
         return _change_bar(cell.part)
     text = _text(cell)
@@ -164,7 +164,7 @@ def _cell(
 
 
 @dataclass(frozen=True)
-class _RangeBar:
+class _DrawnRangeBar:
     """As long as there is room."""
 
     bar: of.RangeBar

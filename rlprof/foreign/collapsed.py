@@ -70,7 +70,7 @@ def _stack_and_count(line: bytes) -> tuple[bytes, re.Match[bytes]] | None:
     return (stack, count) if count and stack and not stack[:1].isspace() else None
 
 
-class _Lines:
+class _LineReader:
     """Takes lines into the sums; a stack that shares its start with another is parsed from there on."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ def _thread(stack: bytes) -> tuple[tuple[int, str] | None, bytes]:
 
 
 def _read(file: BinaryIO, path: Path) -> Recording:
-    lines = _Lines()
+    lines = _LineReader()
     for block in blocks_of_lines(file, path):
         for line in block.split(b"\n"):
             lines.take(line)
@@ -174,7 +174,7 @@ def _read(file: BinaryIO, path: Path) -> Recording:
     return recording_of(lines.sums, path, told)
 
 
-def _notes(lines: _Lines, *, is_py_spy: bool) -> Iterator[Note]:
+def _notes(lines: _LineReader, *, is_py_spy: bool) -> Iterator[Note]:
     idle = "Collapsed stacks do not tell who was idle"
     if lines.is_ours:
         by = "rlprof export, as collapsed stacks"

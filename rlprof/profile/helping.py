@@ -47,7 +47,7 @@ def weigh_helpers(
         role_of.append(role)
         # By process: threads of one take turns at the interpreter.
         busy[role][thread.process] += _helping_us(thread.id, places, times, threads)
-    crews = {role: _Crew(of_role) for role, of_role in busy.items()}
+    crews = {role: _RoleGroup(of_role) for role, of_role in busy.items()}
     waited = _waited_us(critical, threads)
     at_once = sum(waited) / max(waited) if any(waited) else 1.0
     left = float(sum(waited))
@@ -63,7 +63,7 @@ def weigh_helpers(
 
 
 @dataclass(frozen=True, slots=True)
-class _Crew:
+class _RoleGroup:
     """Processes of one role, which work side by side."""
 
     busy_us: Mapping[int, int]

@@ -225,7 +225,7 @@ class TraceCollector:
         window = packing.window
         try:
             trace = packing.trace.result() if packing.trace.done() else b""
-        except _TooLargeError:
+        except _RunIsFullError:
             self._too_large += 1
             trace = b""
         except (OSError, MemoryError):
@@ -254,7 +254,7 @@ class TraceCollector:
         )
 
 
-class _TooLargeError(Exception):
+class _RunIsFullError(Exception):
     """A trace that is larger than ``MOST_BYTES_IN_A_RUN``."""
 
 
@@ -269,7 +269,7 @@ def _packed_trace(descriptor: int, is_over: Event) -> bytes:
     try:
         length = os.fstat(descriptor).st_size
         if length > MOST_BYTES_IN_A_RUN:
-            raise _TooLargeError
+            raise _RunIsFullError
         packer = zlib.compressobj(level=6, wbits=_GZIP)
         packed = []
         for at in range(0, length, _PIECE):

@@ -89,7 +89,7 @@ def asked_in_turn(levels: Sequence[CallingFunction], loop: ForLoop) -> Asked | N
     touch = Touch.NONE
     # What a turn does to the state after the call, the next one sees.
     for _ in range(2):
-        turn = _Turn(levels, dict(start))
+        turn = _LoopTurn(levels, dict(start))
         turn.run(0, _statements(levels[0].module, loop))
         asked = turn.asked
         if asked is None or turn.is_fed:
@@ -126,7 +126,7 @@ def _of_turns_before(levels: Sequence[CallingFunction], loop: ForLoop) -> set[st
     return found - variables_assigned(loop.target) - {"self"}
 
 
-class _Turn:
+class _LoopTurn:
     """One turn of the loop, followed to the call and on to its end."""
 
     def __init__(self, levels: Sequence[CallingFunction], names: dict[str, Trail]) -> None:

@@ -94,7 +94,7 @@ def replay_lines_by_file(sources: Mapping[str, str]) -> dict[str, Mapping[int, R
 def _drawing_functions(text: str) -> frozenset[str]:
     names: set[str] = set()
     for statements in _functions_that_call(_ANY_DRAWS, text):
-        drawn = _Drawn(frozenset())
+        drawn = _DrawnVariables(frozenset())
         for statement in statements:
             drawn.take(statement)
             value = statement.node.value if isinstance(statement.node, ast.Return) else None
@@ -134,7 +134,7 @@ def _by_function(text: str) -> list[tuple[frozenset[str], list[Statement]]]:
 def _follow(
     statements: list[Statement], drawing: frozenset[str]
 ) -> Iterator[tuple[Statement, ReplayLine]]:
-    drawn = _Drawn(drawing)
+    drawn = _DrawnVariables(drawing)
     for statement in statements:
         part = drawn.take(statement)
         if part is not None:
@@ -186,7 +186,7 @@ def _names_in(expression: ast.AST) -> set[str]:
     return {it.id for it in ast.walk(expression) if isinstance(it, ast.Name)}
 
 
-class _Drawn:
+class _DrawnVariables:
     """The variables of a function that hold drawn transitions, in a container of Python's."""
 
     def __init__(self, drawing: frozenset[str]) -> None:

@@ -104,7 +104,7 @@ def _found(
     for scope, loop, body in sorted(_loops(module), key=_innermost_first):
         known = shapes.get(scope, {})
         tensors = written.get(scope, NONE_KNOWN).and_also(known)
-        turns = _Turns(loop, body, tensors, known, kind)
+        turns = _TurnWork(loop, body, tensors, known, kind)
         backwards = turns.need_each_other and _goes_backwards(loop)
         if turns.are_one_by_one and (backwards or not turns.need_each_other):
             what = TensorLoop(
@@ -167,7 +167,7 @@ def _body(module: SourceModule, loop: Loop) -> list[Statement]:
     return sorted(inside, key=lambda it: it.first_line)
 
 
-class _Turns:
+class _TurnWork:
     """Work that a loop does turn by turn."""
 
     def __init__(

@@ -27,8 +27,8 @@ from rlprof.renderers.svg.shapes import (
     MARGIN,
     ROW,
     WIDTH,
-    Change,
     Frames,
+    GrowthShare,
     kind_of,
     shapes,
 )
@@ -77,7 +77,7 @@ class Drawing:
     """Files below it are named from it."""
     pruned_share: float = 0.0
     """Share of the time in boxes that were left out before."""
-    changes: tuple[Change, ...] | None = None
+    changes: tuple[GrowthShare, ...] | None = None
     """One for each frame; then colours say what changed, not whose code it is."""
 
 
