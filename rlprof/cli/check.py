@@ -18,7 +18,7 @@ from rlprof.cli.check_request import (
 )
 from rlprof.cli.output import Force, say
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
-from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError
+from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError, exit_code_of_signal
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
@@ -163,7 +163,7 @@ def _checked(request: CheckRequest) -> int:
             "rlprof: stopped; nothing that it started is left running\n"
             "  more: rlprof explain check-stopped"
         )
-        return 128 + stop.signum
+        return exit_code_of_signal(stop.signum)
     except (UsageError, MeasureError):
         raise
     except Exception as error:

@@ -14,7 +14,7 @@ from rlprof.cli.command import program_to_measure, script_name
 from rlprof.cli.output import in_words, say, show_to_the_reader
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
-from rlprof.errors import MeasureError, RlprofError, UsageError
+from rlprof.errors import MeasureError, RlprofError, UsageError, exit_code_of_signal
 
 if TYPE_CHECKING:
     from rlprof.gate.program import Program
@@ -73,7 +73,7 @@ def overhead(
                 _tell_cost(runs, format_)
     except Interrupted as stop:
         say("rlprof: stopped; nothing that it started is left running")
-        raise typer.Exit(128 + stop.signum) from None
+        raise typer.Exit(exit_code_of_signal(stop.signum)) from None
     except MeasureError as error:
         # Its code is that of a check, on which scripts branch.
         raise error.told_as(RlprofError) from error

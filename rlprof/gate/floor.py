@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlprof.errors import Failure, MeasureError
+from rlprof.errors import Failure, MeasureError, exit_code_of_signal
 from rlprof.gate.counters import ROUNDING
 from rlprof.gate.processes import (
     command_to_run,
@@ -205,7 +205,7 @@ def main() -> None:
         with interruptible(), adopting_orphans():
             answer = _measured(read_request(place / "request.json", FloorRequest), place)
     except Interrupted as stop:
-        sys.exit(128 + stop.signum)
+        sys.exit(exit_code_of_signal(stop.signum))
     write_message(place / "answer.json", answer)
 
 

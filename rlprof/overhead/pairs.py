@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from rlprof.errors import MeasureError, RunFileError
+from rlprof.errors import MeasureError, RunFileError, exit_code_of_returncode
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.processes import ProcessSession, last_lines
 from rlprof.gate.program import Counting, Program, Side
@@ -179,7 +179,7 @@ def seconds_of(program: Program, number: int, log: Path, *, timeout_s: float) ->
         raise timed_out(name, log, timeout_s)
     if code:
         raise MeasureError(
-            f"{name} failed with exit code {code if code > 0 else 128 - code}\n{last_lines(log)}",
+            f"{name} failed with exit code {exit_code_of_returncode(code)}\n{last_lines(log)}",
             slug="program-failed",
             hint="run it by itself to see why",
         )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from rlprof.errors import exit_code_of_returncode
 from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
@@ -251,8 +252,8 @@ class Census:
             return None
         if exit_code is None and tracked.mailbox is not None:
             exit_code = tracked.mailbox.exit_told
-        if exit_code is not None and exit_code < 0:
-            exit_code = 128 - exit_code
+        if exit_code is not None:
+            exit_code = exit_code_of_returncode(exit_code)
         tracked.process = replace(tracked.process, ended_us=self._elapsed_us(), exit_code=exit_code)
         return tracked
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from rlprof.errors import LaunchError, OutputError
+from rlprof.errors import LaunchError, OutputError, exit_code_of_signal
 from rlprof.recording import procfs
 from rlprof.recording.dispositions import (
     FAULTS,
@@ -247,7 +247,7 @@ class RunningTarget:
             self.stops += 1
         elif os.WIFSIGNALED(status):
             self.exit_signal = os.WTERMSIG(status)
-            self.exit_code = 128 + self.exit_signal
+            self.exit_code = exit_code_of_signal(self.exit_signal)
             self._take_terminal_back()
         elif os.WIFEXITED(status):
             self.exit_code = os.WEXITSTATUS(status)
