@@ -67,7 +67,7 @@ class RlprofError(Exception):
         """Where to read on."""
         return f"more: rlprof explain {self.slug}"
 
-    def told_as(self, kind: type[_Kind]) -> _Kind:
+    def converted_to(self, kind: type[_Kind]) -> _Kind:
         """The same words as an error of ``kind``, and so with its exit code."""
         return kind(self.message, slug=self.slug, hint=self.hint)
 

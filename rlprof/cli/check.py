@@ -13,8 +13,8 @@ from rlprof.cli.check_request import (
     CheckRequest,
     OnInconclusive,
     Outputs,
+    check_options,
     plan_of,
-    refuse_what_cannot_be_meant,
 )
 from rlprof.cli.output import Force, say
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
@@ -173,7 +173,7 @@ def _checked(request: CheckRequest) -> int:
 def _could_not_measure(error: Exception) -> MeasureError:
     """``error`` with the exit code for that: it must not end in that of a regression, which is 1."""
     if isinstance(error, RlprofError):
-        return error.told_as(MeasureError)
+        return error.converted_to(MeasureError)
     if isinstance(error, OSError):
         return MeasureError(
             f"the system refused what the check needs: {error}",
@@ -193,7 +193,7 @@ def _check(request: CheckRequest) -> int:
     from rlprof.gate.check import new_baseline, run_check
     from rlprof.gate.worktrees.check_folder import check_folder
 
-    refuse_what_cannot_be_meant(request)
+    check_options(request)
     plan, base = plan_of(request)
     with check_folder() as folder:
         if base is None:

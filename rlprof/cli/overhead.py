@@ -76,7 +76,7 @@ def overhead(
         raise typer.Exit(exit_code_of_signal(stop.signum)) from None
     except MeasureError as error:
         # Its code is that of a check, on which scripts branch.
-        raise error.told_as(RlprofError) from error
+        raise error.converted_to(RlprofError) from error
 
 
 def _program(ctx: typer.Context, python: Path | None) -> Program:
@@ -135,7 +135,7 @@ def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
         return
     program = runs.program
     cost = MeasuredOverhead(
-        program.script, program.told_command, tuple(runs.done), why_wall=runs.why_wall
+        program.script, program.redacted_command, tuple(runs.done), why_wall=runs.why_wall
     )
     if format_ is CostFormat.JSON:
         show_to_the_reader(cost_as_json(cost))

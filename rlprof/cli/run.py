@@ -142,7 +142,7 @@ def run(
     )
     run_file = None
     try:
-        _import_what_records()
+        _import_recorder()
         from rlprof.cli.ending import CutShortError, Ending, die_of
         from rlprof.cli.run_files import give_back, new_run_file
         from rlprof.recording.own_words import take_out
@@ -189,7 +189,7 @@ def run(
     raise typer.Exit(outcome.exit_code)
 
 
-def _import_what_records() -> None:
+def _import_recorder() -> None:
     """Raises OutputError where the caller's PYTHONPATH hides what it needs."""
     try:
         import rlprof.cli.ending

@@ -33,7 +33,7 @@ def comparable_steps(base: Report, new: Report) -> bool:
 
 def crowding_of(report: Report) -> float:
     use = report.resources
-    return 0.0 if use is None else crowding(there_is=use.cores, used=use.used, queued=use.queued)
+    return 0.0 if use is None else crowding(available=use.cores, used=use.used, queued=use.queued)
 
 
 def crowding_between(base: Report, new: Report) -> float:

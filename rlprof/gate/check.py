@@ -113,7 +113,7 @@ def _against_file(plan: CheckPlan, base: FileBase, runner: Runner, tell: Tell) -
         baseline, base.file, _machine_of(plan.head), is_relaxed=base.is_machine_relaxed
     )
     saved = SavedBase(baseline, base.name, plan.head, runner)
-    outcome = saved.told(judge(saved, plan.settings, tell))
+    outcome = saved.with_saved_figures(judge(saved, plan.settings, tell))
     return replace(outcome, notes=(*notes, *outcome.notes))
 
 

@@ -52,7 +52,7 @@ def outcome_as_markdown(outcome: Outcome) -> str:
 def outcome_as_page(outcome: Outcome) -> str:
     """The pair that was recorded in full as one HTML page, below the verdict: what it says of the rate is no second one."""
     assert outcome.comparison is not None, "a page is asked for where a pair was compared"
-    worse = words.what_got_worse(outcome)
+    worse = words.found_regressions(outcome)
     lines = tuple(line for told in worse for line in told.lines or (told.heading,))
     return comparison_as_html(outcome.comparison, Occasion(_PAGE, words.verdict(outcome), lines))
 

@@ -142,7 +142,7 @@ def _outcome(trial: _Measurements, base: str, head: Program, settings: CheckSett
         verdict=trial.verdict,
         base=base,
         head=head.name,
-        command=head.told_command,
+        command=head.redacted_command,
         script=script_file(head.command, head.folder),
         runs=tuple(trial.runs),
         counters_only=settings.counters_only,

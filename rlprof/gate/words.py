@@ -189,18 +189,18 @@ def causes(outcome: Outcome) -> list[HeadedLines]:
     found = outcome.comparison
     if found is None:
         return []
-    worse = what_got_worse(outcome)
+    worse = found_regressions(outcome)
     told = _of_the_pair(outcome, found)
     return [*worse, HeadedLines("What to know of that pair:", told)] if told else worse
 
 
-def what_got_worse(outcome: Outcome) -> list[HeadedLines]:
+def found_regressions(outcome: Outcome) -> list[HeadedLines]:
     """Without what to know of the pair, for a page that says it already."""
     found = outcome.comparison
-    return [] if found is None else list(_what_got_worse(outcome, found))
+    return [] if found is None else list(_found_regressions(outcome, found))
 
 
-def _what_got_worse(outcome: Outcome, found: Comparison) -> Iterator[HeadedLines]:
+def _found_regressions(outcome: Outcome, found: Comparison) -> Iterator[HeadedLines]:
     reads = [read(it, found) for it in reads_of(outcome)]
     if reads:
         yield HeadedLines("Lines of head that read tensors more often per step:", tuple(reads))
@@ -232,7 +232,7 @@ def _nothing(found: Comparison) -> str:
 
 def _of_the_pair(outcome: Outcome, found: Comparison) -> tuple[str, ...]:
     """The gravest that it warns of; where it names no cause, what may be the reason."""
-    is_named = any(it.lines for it in what_got_worse(outcome))
+    is_named = any(it.lines for it in found_regressions(outcome))
     remarks = [
         note.text
         for note in found.notes

@@ -109,7 +109,7 @@ def read_row(path: Path) -> HistoryRow | Unread:
         top=next(known, None),
         crash=found.crash,
         crowding=crowding(
-            there_is=profile.load.there_is_us,
+            available=profile.load.available_us,
             used=profile.load.got_us,
             queued=profile.load.queued_us,
         ),

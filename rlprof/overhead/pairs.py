@@ -148,7 +148,7 @@ def _read(run_file: Path) -> Recording:
     try:
         return read_run(run_file)
     except RunFileError as error:
-        raise error.told_as(MeasureError) from error
+        raise error.converted_to(MeasureError) from error
 
 
 # --- a run with nothing of rlprof in it or beside it ----------------------------------------

@@ -145,7 +145,7 @@ def _in_step_us(load: HostLoad) -> int:
     0.04 of all CPU time, and 0.09 of that of Python, saved 0.15 to 0.42 (``benchmarks/crowded.py``; the shares by hand). Where the
     run's own threads are too many, barriers cost what they cost.
     """
-    fits = load.got_us + load.queued_us <= SATURATED_DEMAND * load.there_is_us
+    fits = load.got_us + load.queued_us <= SATURATED_DEMAND * load.available_us
     return load.native_us if load.is_shared and fits else 0
 
 

@@ -47,17 +47,17 @@ def weigh_helpers(
         role_of.append(role)
         # By process: threads of one take turns at the interpreter.
         busy[role][thread.process] += _helping_us(thread.id, places, times, threads)
-    crews = {role: _RoleGroup(of_role) for role, of_role in busy.items()}
+    groups = {role: _RoleGroup(of_role) for role, of_role in busy.items()}
     waited = _waited_us(critical, threads)
     at_once = sum(waited) / max(waited) if any(waited) else 1.0
     left = float(sum(waited))
     parts = {}
-    for role, crew in sorted(crews.items(), key=lambda it: (-it[1].longest_us, it[0])):
-        filled = min(left, crew.longest_us * at_once)
-        parts[role] = filled / crew.counted_us if crew.counted_us else 0.0
+    for role, group in sorted(groups.items(), key=lambda it: (-it[1].longest_us, it[0])):
+        filled = min(left, group.longest_us * at_once)
+        parts[role] = filled / group.counted_us if group.counted_us else 0.0
         left -= filled
     return [
-        crews[role].weight(thread.process) * parts[role]
+        groups[role].weight(thread.process) * parts[role]
         for thread, role in zip(recording.threads, role_of, strict=True)
     ]
 

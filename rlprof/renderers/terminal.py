@@ -98,7 +98,7 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
     yield Paragraph([*head, _verdict(report), _run_line(report), *bound])
     if why := wording.on_the_rate(report):
         yield Paragraph([StyledText(why, "yellow")])
-    yield from where_the_time_goes(report)
+    yield from time_sections(report)
     yield from (finding(priced, report) for priced in wording.known_causes(report))
     yield from hot_lines(wording.hot_lines(report), report)
     if once := wording.paid_once(report):
@@ -234,7 +234,7 @@ def _place(location: Location, report: Report) -> str:
 # --- how the run went -----------------------------------------------------------------------
 
 
-def where_the_time_goes(report: Report) -> Iterator[Section]:
+def time_sections(report: Report) -> Iterator[Section]:
     """Parts of training and waits, the program's own phases, and how far each is from what it could do alone."""
     if parts := parts_of_the_time(report):
         about = [Paragraph([it]) for it in [about_the_parts(report)] if it]

@@ -74,10 +74,10 @@ def update_lines(
         else:
             continue
         feeding.append(item)
-    return _told_apart(feeding[::-1], set(updating), set(networks), innermost)
+    return _update_lines(feeding[::-1], set(updating), set(networks), innermost)
 
 
-def _told_apart(
+def _update_lines(
     feeding: Sequence[_CodeUnit], updating: set[int], networks: set[int], innermost: Loop | None
 ) -> UpdateLines:
     """Return what is downstream of a network learns. Where none was seen, the innermost loop does."""

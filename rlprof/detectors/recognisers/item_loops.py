@@ -72,19 +72,19 @@ def item_loops(
         for node, loop in _on_a_line(statement):
             beside = _calls_beside(statement, node)
             if all(turns.is_small(it, known) for it in beside):
-                told = _told(loop, known, turns, statement.function)
+                told = _item_loop(loop, known, turns, statement.function)
                 found |= dict.fromkeys(statement.lines, told) if told else {}
         node = statement.node
         if isinstance(node, ast.For):
             lines = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
             body, seen = _Body.read(node), {**values.between(file, lines), **known}
-            told = _told(body.loop(), seen, turns, statement.function) if body else None
+            told = _item_loop(body.loop(), seen, turns, statement.function) if body else None
             # Of two loops, one in the other, the outer one makes all the turns.
             found = (dict.fromkeys(lines, told) if told else {}) | found
     return found
 
 
-def _told(
+def _item_loop(
     loop: _Loop, known: Mapping[str, Value], turns: ItemTurnReader, function: Function | None
 ) -> ItemLoop | None:
     through = [_through(source, function) for source in loop.sources]

@@ -203,7 +203,11 @@ class RecurrentLoops:
                 if (sequence := self._sequence(frame.file, loop)) is None:
                     continue
                 asked = asked_in_turn(levels, loop)
-                told = _told(Line(*place, ""), sequence, asked) if asked is not None else None
+                told = (
+                    _recurrent_loop(Line(*place, ""), sequence, asked)
+                    if asked is not None
+                    else None
+                )
                 looks = looked[place]
                 time = self.tree.total_cost(top).wall_us
                 if told is None:
@@ -259,7 +263,7 @@ class RecurrentLoops:
                 self.weights[self.lines.line(node)] += self.us(new)
 
 
-def _told(place: Line, sequence: str, asked: Asked) -> RecurrentLoop | None:
+def _recurrent_loop(place: Line, sequence: str, asked: Asked) -> RecurrentLoop | None:
     state = asked.state
     if state is None or len(state_shape(state)) < 2 or step_work(state) > MIDDLE_STATE:
         return None
