@@ -20,7 +20,7 @@ def main() -> None:
     """Run the command line."""
     by_default = _die_of_interrupts()
     _leave_tracing_to_the_target()
-    _hand_down_no_locale_of_ours()
+    _drop_own_locale()
     with suppress(OSError):  # The working directory is gone.
         _stay_clear_of_others()
     try:
@@ -53,7 +53,7 @@ def _leave_tracing_to_the_target() -> None:
     _tracemalloc.stop()
 
 
-def _hand_down_no_locale_of_ours() -> None:
+def _drop_own_locale() -> None:
     """Take out the LC_CTYPE that our own Python has set where the locale was C (PEP 538): the target's children would obey it."""
     with suppress(OSError):
         with open("/proc/self/environ", "rb") as file:

@@ -40,7 +40,7 @@ _RENDERER_MEMBERS: Final = (
 )
 
 
-class _Kind(NamedTuple):
+class _PluginKind(NamedTuple):
     package: str
     """Its modules are the built-in plug-ins; its name is also the entry-point group."""
     attribute: str
@@ -49,7 +49,7 @@ class _Kind(NamedTuple):
     is_one: Callable[[object], bool]
 
 
-class _Found(NamedTuple):
+class _FoundPlugins(NamedTuple):
     plugins: dict[str, object]
     broken: tuple[Note, ...]
 
@@ -74,11 +74,13 @@ def _is_renderer(plugin: object) -> bool:
     return all(hasattr(plugin, member) for member in _RENDERER_MEMBERS)
 
 
-_DETECTORS: Final = _Kind(DETECTOR_GROUP, "DETECTOR", "id", lambda it: isinstance(it, Detector))
-_RENDERERS: Final = _Kind(RENDERER_GROUP, "RENDERER", "name", _is_renderer)
+_DETECTORS: Final = _PluginKind(
+    DETECTOR_GROUP, "DETECTOR", "id", lambda it: isinstance(it, Detector)
+)
+_RENDERERS: Final = _PluginKind(RENDERER_GROUP, "RENDERER", "name", _is_renderer)
 
 
-def _discover(kind: _Kind) -> _Found:
+def _discover(kind: _PluginKind) -> _FoundPlugins:
     plugins = {str(getattr(plugin, kind.key)): plugin for plugin in _built_in(kind)}
     broken = []
     for entry in sorted(entry_points(group=kind.package), key=lambda entry: entry.value):
@@ -92,17 +94,17 @@ def _discover(kind: _Kind) -> _Found:
             broken.append(_note(entry, kind, error))
         else:
             plugins[key] = plugin
-    return _Found(dict(sorted(plugins.items())), tuple(broken))
+    return _FoundPlugins(dict(sorted(plugins.items())), tuple(broken))
 
 
-def _built_in(kind: _Kind) -> Iterator[object]:
+def _built_in(kind: _PluginKind) -> Iterator[object]:
     package = import_module(kind.package)
     for module in pkgutil.iter_modules(package.__path__, f"{kind.package}."):
         if module.name.rpartition(".")[2] not in _NO_PLUGINS:
             yield getattr(import_module(module.name), kind.attribute)
 
 
-def _load(entry: EntryPoint, kind: _Kind) -> object:
+def _load(entry: EntryPoint, kind: _PluginKind) -> object:
     loaded = entry.load()
     plugin = getattr(loaded, kind.attribute) if isinstance(loaded, ModuleType) else loaded
     if not kind.is_one(plugin):
@@ -110,7 +112,7 @@ def _load(entry: EntryPoint, kind: _Kind) -> object:
     return plugin
 
 
-def _note(entry: EntryPoint, kind: _Kind, error: BaseException) -> Note:
+def _note(entry: EntryPoint, kind: _PluginKind, error: BaseException) -> Note:
     package = entry.dist.name if entry.dist is not None else "an unknown package"
     return Note(
         level="warning",

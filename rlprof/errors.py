@@ -28,11 +28,23 @@ EXIT_NOT_MEASURED: Final = 4
 """``rlprof check``: a run failed, made no steps, or there is nothing to compare with."""
 EXIT_LAUNCH_FAILED: Final = 70
 """The target could not be started (``EX_SOFTWARE`` of sysexits.h)."""
+EXIT_SIGNAL: Final = 128
+"""Exit code, less the signal's number, of what a signal ended; as shells have it."""
 
 _LONGEST_LINE: Final = 4_000
 """Characters of a message's line: a path has as many at most."""
 
 _Kind = TypeVar("_Kind", bound="RlprofError")
+
+
+def exit_code_of_signal(signum: int) -> int:
+    """Return the exit code of what signal ``signum`` ended."""
+    return EXIT_SIGNAL + signum
+
+
+def exit_code_of_returncode(returncode: int) -> int:
+    """Return the exit code of a process that Python says ended with ``returncode``, which is -n for signal n."""
+    return returncode if returncode >= 0 else exit_code_of_signal(-returncode)
 
 
 class RlprofError(Exception):
@@ -55,7 +67,7 @@ class RlprofError(Exception):
         """Where to read on."""
         return f"more: rlprof explain {self.slug}"
 
-    def told_as(self, kind: type[_Kind]) -> _Kind:
+    def converted_to(self, kind: type[_Kind]) -> _Kind:
         """The same words as an error of ``kind``, and so with its exit code."""
         return kind(self.message, slug=self.slug, hint=self.hint)
 

@@ -56,7 +56,7 @@ def messages() -> dict[str, str]:
     return {it["name"][2:]: it["text"].strip() + "\n" for it in sections if it["name"]}
 
 
-class Counter(NamedTuple):
+class CounterEntry(NamedTuple):
     """Entry of one counter in ``docs/counters.md``."""
 
     counts: str
@@ -65,10 +65,10 @@ class Counter(NamedTuple):
     unseen: str
 
 
-def counters() -> dict[str, Counter]:
+def counters() -> dict[str, CounterEntry]:
     """Those of ``rlprof check``, by name."""
     rows = _COUNTER.finditer(counters_page())
-    return {it["name"]: Counter(it["counts"], it["let_pass"], it["unseen"]) for it in rows}
+    return {it["name"]: CounterEntry(it["counts"], it["let_pass"], it["unseen"]) for it in rows}
 
 
 def counters_page() -> str:

@@ -171,7 +171,7 @@ def checked_against(
     head = a_program(Side.HEAD)
     saved = SavedBase(baseline, "perf.json", head, ListedRuns(runs))
     settings = CheckSettings(DecisionSettings(), tolerances, counters_only)
-    return saved.told(judge(saved, settings, lambda _line: None))
+    return saved.with_saved_figures(judge(saved, settings, lambda _line: None))
 
 
 def text_of(outcome: Outcome, *, width: int | None = None, colored: bool = False) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.history.rows import Row
+from rlprof.history.rows import HistoryRow
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import Interval
 from rlprof.model.recording import RunInfo
@@ -18,7 +18,7 @@ def a_row(
     top: PricedFinding | None = None,
     crowding: float = 0.0,
     **run_changes: object,
-) -> Row:
+) -> HistoryRow:
     """A run of 12 s that began ``at`` that many hours into the project."""
     values: dict[str, object] = {
         "id": "0123456789abcdef",
@@ -31,7 +31,7 @@ def a_row(
         "complete": True,
         "host": {"cpu_model": cpu_model, "usable_cores": "8"},
     }
-    return Row(
+    return HistoryRow(
         file=f".rlprof/{at:g}.rlprof",
         # Keyword arguments of many types from one dict: the dataclass checks them by name.
         run=RunInfo(**{**values, **run_changes}),  # type: ignore[arg-type]

@@ -13,12 +13,12 @@ from rlprof.cli.check_request import (
     CheckRequest,
     OnInconclusive,
     Outputs,
+    check_options,
     plan_of,
-    refuse_what_cannot_be_meant,
 )
 from rlprof.cli.output import Force, say
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
-from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError
+from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError, exit_code_of_signal
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
@@ -163,7 +163,7 @@ def _checked(request: CheckRequest) -> int:
             "rlprof: stopped; nothing that it started is left running\n"
             "  more: rlprof explain check-stopped"
         )
-        return 128 + stop.signum
+        return exit_code_of_signal(stop.signum)
     except (UsageError, MeasureError):
         raise
     except Exception as error:
@@ -173,7 +173,7 @@ def _checked(request: CheckRequest) -> int:
 def _could_not_measure(error: Exception) -> MeasureError:
     """``error`` with the exit code for that: it must not end in that of a regression, which is 1."""
     if isinstance(error, RlprofError):
-        return error.told_as(MeasureError)
+        return error.converted_to(MeasureError)
     if isinstance(error, OSError):
         return MeasureError(
             f"the system refused what the check needs: {error}",
@@ -193,7 +193,7 @@ def _check(request: CheckRequest) -> int:
     from rlprof.gate.check import new_baseline, run_check
     from rlprof.gate.worktrees.check_folder import check_folder
 
-    refuse_what_cannot_be_meant(request)
+    check_options(request)
     plan, base = plan_of(request)
     with check_folder() as folder:
         if base is None:

@@ -1,4 +1,4 @@
-"""The command line of ``rlprof check``: what cannot be meant, and what the gate is to do."""
+"""The command line of ``rlprof check``: options that do not go together, and what the gate is to do."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class CheckRequest:
         return EXIT_OK if self.on_inconclusive is OnInconclusive.PASS else EXIT_REGRESSION
 
 
-ALONE_OURS: Final = frozenset(
+RLPROF_ONLY_OPTIONS: Final = frozenset(
     {
         "--counters-only",
         "--interleave",
@@ -104,7 +104,8 @@ ALONE_OURS: Final = frozenset(
 """Options that a training is not likely to have too."""
 
 
-def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
+def check_options(request: CheckRequest) -> None:
+    """Raise ``UsageError`` for options that do not go together, would do nothing or would write over a file."""
     if not request.target.words:
         raise nothing_to_run(
             "end the line with what to run, for example "
@@ -123,7 +124,8 @@ def refuse_what_cannot_be_meant(request: CheckRequest) -> None:
             if given
             else "nothing says what to compare with",
             slug="no-base",
-            hint=misplaced(request.target.words, against) or f"give one of {', '.join(against)}",
+            hint=misplaced_option_hint(request.target.words, against)
+            or f"give one of {', '.join(against)}",
         )
     for options, is_useful, why in _conditions(request):
         useless = [] if is_useful else [name for name, value in options.items() if value]
@@ -154,7 +156,9 @@ def _outputs(request: CheckRequest) -> Iterator[Path]:
         yield from (request.artifacts / name for name in ARTIFACTS)
 
 
-def misplaced(words: Sequence[str], options: Collection[str] = ALONE_OURS) -> str:
+def misplaced_option_hint(
+    words: Sequence[str], options: Collection[str] = RLPROF_ONLY_OPTIONS
+) -> str:
     """Return what to do about options that stand behind the script, and so are its own; empty where none does."""
     found = [word for word in words if word.partition("=")[0] in options]
     if not found:
@@ -224,7 +228,7 @@ def plan_of(
     from rlprof.gate.worktrees.sides import CommitBase
 
     settings = _settings(request)
-    lost = misplaced(request.target.words)
+    lost = misplaced_option_hint(request.target.words)
     if lost:
         say(f"rlprof: {lost}")
     head = _head(request)

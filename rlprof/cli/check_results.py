@@ -101,7 +101,7 @@ def _written(
             first = first or error
         except UsageError as error:
             # It was not there when the check began: the command line was fine.
-            first = first or error.told_as(OutputError)
+            first = first or error.converted_to(OutputError)
     return first
 
 

@@ -111,7 +111,7 @@ def program_to_measure(
         command = command_of(target, python)
     except LaunchError as error:
         # Nothing has been tried: it is the command line that names what is not there.
-        raise error.told_as(UsageError) from error
+        raise error.converted_to(UsageError) from error
     return Program(
         side=Side.HEAD,
         command=command,

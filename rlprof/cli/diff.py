@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rlprof.cli.loading import load_report
+from rlprof.cli.metric import Metric
 from rlprof.cli.output import (
     LATEST,
     Force,
@@ -29,7 +30,7 @@ PAGE: Final = Path("diff.html")
 """Where ``--html`` writes without ``-o``."""
 
 
-class Format(str, Enum):
+class DiffFormat(str, Enum):
     TERMINAL = "terminal"
     HTML = "html"
     SVG = "svg"
@@ -37,18 +38,13 @@ class Format(str, Enum):
     MARKDOWN = "markdown"
 
 
-class Metric(str, Enum):
-    WALL = "wall"
-    CPU = "cpu"
-
-
 _ENDINGS: Final = {
-    ".txt": Format.TERMINAL,
-    ".html": Format.HTML,
-    ".htm": Format.HTML,
-    ".svg": Format.SVG,
-    ".json": Format.JSON,
-    ".md": Format.MARKDOWN,
+    ".txt": DiffFormat.TERMINAL,
+    ".html": DiffFormat.HTML,
+    ".htm": DiffFormat.HTML,
+    ".svg": DiffFormat.SVG,
+    ".json": DiffFormat.JSON,
+    ".md": DiffFormat.MARKDOWN,
 }
 
 
@@ -61,7 +57,7 @@ def diff(
         typer.Argument(metavar="[NEW]", help="Likewise. Without one: .rlprof/latest."),
     ] = None,
     format_: Annotated[
-        Format | None,
+        DiffFormat | None,
         typer.Option("--format", "-f", help="Without it, the ending of -o decides; else terminal."),
     ] = None,
     html: Annotated[
@@ -97,19 +93,19 @@ def diff(
         hand_out(document, output, force=force)
 
 
-def _format_of(format_: Format | None, output: Path | None, *, is_page: bool) -> Format:
+def _format_of(format_: DiffFormat | None, output: Path | None, *, is_page: bool) -> DiffFormat:
     if is_page:
-        if format_ not in (None, Format.HTML):
+        if format_ not in (None, DiffFormat.HTML):
             raise UsageError(
                 f"--html makes a page, and --format asks for {format_.value}",
                 slug="two-formats",
                 hint="give one of them",
             )
-        return Format.HTML
+        return DiffFormat.HTML
     if format_ is not None:
         return format_
     if output is None:
-        return Format.TERMINAL
+        return DiffFormat.TERMINAL
     if output.suffix in _ENDINGS:
         return _ENDINGS[output.suffix]
     raise UsageError(
@@ -137,16 +133,16 @@ def _run_file(given: str) -> Path:
     return found[0]
 
 
-def _document(found: Comparison, form: Format, *, to_terminal: bool) -> str:
-    if form is Format.JSON:
+def _document(found: Comparison, form: DiffFormat, *, to_terminal: bool) -> str:
+    if form is DiffFormat.JSON:
         from rlprof.comparison.json_document import comparison_as_json
 
         return comparison_as_json(found)
-    if form is Format.HTML:
+    if form is DiffFormat.HTML:
         from rlprof.comparison.html import comparison_as_html
 
         return comparison_as_html(found)
-    if form is Format.SVG:
+    if form is DiffFormat.SVG:
         from rlprof.comparison.svg import comparison_as_svg
 
         return comparison_as_svg(found)
@@ -154,6 +150,6 @@ def _document(found: Comparison, form: Format, *, to_terminal: bool) -> str:
     from rlprof.documents.markdown import as_markdown
 
     blocks = comparison_document(found)
-    if form is Format.MARKDOWN:
+    if form is DiffFormat.MARKDOWN:
         return as_markdown(blocks)
     return in_words(blocks, sys.stdout, to_file=not to_terminal)

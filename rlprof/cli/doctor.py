@@ -25,12 +25,12 @@ def doctor(
 
     Says what to do about whatever stands in the way. Ends with 1 when something must be fixed first.
     """
-    from rlprof.cli.doctor_checks import Level, all_checks
+    from rlprof.cli.doctor_checks import CheckLevel, all_checks
 
     checks = all_checks(python or sys.executable, austin=austin, folder=Path.cwd())
     for check in checks:
         _print(check)
-    if any(check.level is Level.FAIL for check in checks):
+    if any(check.level is CheckLevel.FAIL for check in checks):
         raise typer.Exit(EXIT_ERROR)
 
 

@@ -46,7 +46,7 @@ print(json.dumps({
 """
 
 
-class Level(Enum):
+class CheckLevel(Enum):
     OK = "ok"
     WARN = "warn"
     FAIL = "fail"
@@ -55,7 +55,7 @@ class Level(Enum):
 @dataclass(frozen=True, slots=True)
 class Check:
     name: str
-    level: Level
+    level: CheckLevel
     found: str
     advice: str = ""
     """Advice on it; empty when nothing needs doing."""
@@ -66,7 +66,7 @@ def all_checks(python: str, *, austin: str | None, folder: Path) -> tuple[Check,
     sampler, sampler_check = check_sampler(austin)
     interpreter = check_interpreter(python, sampler)
     checks = [check_system(), check_libc(), interpreter, sampler_check, check_permissions()]
-    if interpreter.level is not Level.FAIL:
+    if interpreter.level is not CheckLevel.FAIL:
         checks.extend(check_recording(try_recording(python, sampler), sampler))
     checks += [check_cores(usable_cores()), check_terminal(), check_disk(folder)]
     return tuple(checks)
@@ -75,17 +75,17 @@ def all_checks(python: str, *, austin: str | None, folder: Path) -> tuple[Check,
 def check_system() -> Check:
     found = f"{platform.system()} {platform.release()}, {platform.machine()}"
     if sys.platform == "linux":
-        return Check("system", Level.OK, found)
-    return Check("system", Level.FAIL, found, "rlprof records on Linux; reports work anywhere")
+        return Check("system", CheckLevel.OK, found)
+    return Check("system", CheckLevel.FAIL, found, "rlprof records on Linux; reports work anywhere")
 
 
 def check_libc() -> Check:
     name, version = platform.libc_ver()
     if name == "glibc":
-        return Check("C library", Level.OK, f"glibc {version}")
+        return Check("C library", CheckLevel.OK, f"glibc {version}")
     return Check(
         "C library",
-        Level.WARN,
+        CheckLevel.WARN,
         f"{name} {version}".strip() or "not glibc",
         "the packaged austin is built for glibc: build austin here and name it with --austin PATH",
     )
@@ -96,20 +96,24 @@ def check_interpreter(python: str, austin: Austin | None) -> Check:
     try:
         facts = _interpreter_facts(python)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return Check("Python", Level.FAIL, f"{python} does not run: {error}", "check the path")
+        return Check("Python", CheckLevel.FAIL, f"{python} does not run: {error}", "check the path")
     version = tuple(facts["version"])
     found = f"{facts['implementation']} {'.'.join(map(str, version))} at {python}"
     if facts["implementation"] != "CPython":
-        return Check("Python", Level.FAIL, found, "rlprof samples CPython only")
+        return Check("Python", CheckLevel.FAIL, found, "rlprof samples CPython only")
     if version < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
-        return Check("Python", Level.FAIL, found, f"run the training with Python {oldest} or newer")
+        return Check(
+            "Python", CheckLevel.FAIL, found, f"run the training with Python {oldest} or newer"
+        )
     if facts["free_threaded"]:
         advice = "not tested without the GIL: expect missing stacks"
-        return Check("Python", Level.WARN, f"{found}, free-threaded", advice)
+        return Check("Python", CheckLevel.WARN, f"{found}, free-threaded", advice)
     if version[:2] > NEWEST_PYTHON and austin is not None and austin.writes_text:
-        return Check("Python", Level.FAIL, found, "install austin 4: pip install 'austin-dist>=4'")
-    return Check("Python", Level.OK, found)
+        return Check(
+            "Python", CheckLevel.FAIL, found, "install austin 4: pip install 'austin-dist>=4'"
+        )
+    return Check("Python", CheckLevel.OK, found)
 
 
 def _interpreter_facts(python: str) -> dict[str, Any]:
@@ -130,28 +134,28 @@ def check_sampler(explicit: str | None) -> tuple[Austin | None, Check]:
     try:
         austin = find_austin(explicit)
     except LaunchError as error:
-        return None, Check("sampler", Level.FAIL, error.message, error.hint)
-    return austin, Check("sampler", Level.OK, f"austin {austin.version} at {austin.path}")
+        return None, Check("sampler", CheckLevel.FAIL, error.message, error.hint)
+    return austin, Check("sampler", CheckLevel.OK, f"austin {austin.version} at {austin.path}")
 
 
 def check_permissions() -> Check:
     """Check whether the kernel lets one process read another's memory; the trial shows if it truly does."""
     if _has_ptrace_capability():
-        return Check("permissions", Level.OK, "may read any process (CAP_SYS_PTRACE)")
+        return Check("permissions", CheckLevel.OK, "may read any process (CAP_SYS_PTRACE)")
     scope = _yama_scope()
     if scope is None or scope == 0:
-        return Check("permissions", Level.OK, "may read processes of the same user")
+        return Check("permissions", CheckLevel.OK, "may read processes of the same user")
     if scope == 1:
         return Check(
             "permissions",
-            Level.OK,
+            CheckLevel.OK,
             "yama ptrace_scope is 1: may read processes in which the agent starts",
             "processes started with -E, -I or an empty environment are missed; "
             "`sudo sysctl kernel.yama.ptrace_scope=0` lets rlprof see those too",
         )
     return Check(
         "permissions",
-        Level.FAIL,
+        CheckLevel.FAIL,
         f"yama ptrace_scope is {scope}: only the administrator may read processes",
         "`sudo sysctl kernel.yama.ptrace_scope=1`, or run rlprof as root"
         if scope == 2
@@ -192,7 +196,7 @@ def _check_agent(trial: Trial) -> Check:
     if not trial.agent_started:
         return Check(
             "agent",
-            Level.WARN,
+            CheckLevel.WARN,
             "did not start in a process of this interpreter",
             "steps are not counted then: does the interpreter ignore PYTHONPATH, or is a "
             "sitecustomize.py of its own failing?",
@@ -200,16 +204,16 @@ def _check_agent(trial: Trial) -> Check:
     if not trial.probe_stacks:
         return Check(
             "agent",
-            Level.WARN,
+            CheckLevel.WARN,
             "started, but took no stacks",
             "prices rest on austin alone and are wider: does this Python have ctypes?",
         )
-    return Check("agent", Level.OK, f"took {trial.probe_stacks} stacks of a trial process")
+    return Check("agent", CheckLevel.OK, f"took {trial.probe_stacks} stacks of a trial process")
 
 
 def _check_attach(trial: Trial) -> Check:
     if trial.clock_ticks:
-        return Check("sampling", Level.OK, f"{trial.clock_ticks} samples of a trial process")
+        return Check("sampling", CheckLevel.OK, f"{trial.clock_ticks} samples of a trial process")
     reason = trial.clock_failure or "austin ran but delivered nothing"
     seccomp = _own_status("Seccomp:") not in ("", "0")
     advice = (
@@ -217,17 +221,17 @@ def _check_attach(trial: Trial) -> Check:
         if seccomp
         else "see `permissions` above; `austin -w PID` on a process of yours shows the reason"
     )
-    return Check("sampling", Level.FAIL, f"no samples of a trial process: {reason}", advice)
+    return Check("sampling", CheckLevel.FAIL, f"no samples of a trial process: {reason}", advice)
 
 
 def check_cores(usable: float) -> Check:
     present = os.cpu_count() or 1
     found = f"{usable:g} of {present} usable"
     if usable >= SEPARATE_CORES:
-        return Check("cores", Level.OK, found)
+        return Check("cores", CheckLevel.OK, found)
     return Check(
         "cores",
-        Level.WARN,
+        CheckLevel.WARN,
         found,
         "samplers and target share one core: expect a loss of a few per cent while recording",
     )
@@ -240,25 +244,25 @@ def check_terminal() -> Check:
     except OSError as error:
         return Check(
             "/dev/pts",
-            Level.WARN,
+            CheckLevel.WARN,
             f"no pseudo-terminals: {error.strerror}",
             "recording works; if rlprof is killed, up to a second of samples more is lost",
         )
     for end in ends:
         os.close(end)
-    return Check("/dev/pts", Level.OK, "pseudo-terminals can be made")
+    return Check("/dev/pts", CheckLevel.OK, "pseudo-terminals can be made")
 
 
 def check_disk(folder: Path) -> Check:
     """Check whether run files fit into ``folder``, or can be made there at all."""
     if not os.access(folder, os.W_OK | os.X_OK):
         advice = "name a place for the run file: rlprof run -o PATH …"
-        return Check("disk", Level.FAIL, f"{folder} is not writable", advice)
+        return Check("disk", CheckLevel.FAIL, f"{folder} is not writable", advice)
     free = shutil.disk_usage(folder).free
     if free < LOW_DISK_BYTES:
         advice = "make room, or name another place: rlprof run -o PATH …"
-        return Check("disk", Level.WARN, f"{size(free)} free in {folder}", advice)
-    return Check("disk", Level.OK, f"{size(free)} free in {folder}")
+        return Check("disk", CheckLevel.WARN, f"{size(free)} free in {folder}", advice)
+    return Check("disk", CheckLevel.OK, f"{size(free)} free in {folder}")
 
 
 # --- a trial recording: both instruments on a short process of our own ----------------------

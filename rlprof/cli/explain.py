@@ -11,7 +11,7 @@ from rlprof.cli.output import show
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rlprof.resources import Counter
+    from rlprof.resources import CounterEntry
 
 PAGE_WIDTH = 100
 """Columns at most: longer lines are hard to read."""
@@ -89,7 +89,7 @@ def _page(name: str) -> str:
     )
 
 
-def _counter(it: Counter) -> str:
+def _counter(it: CounterEntry) -> str:
     return f"""\
 A counter of `rlprof check`: {it.counts}.
 

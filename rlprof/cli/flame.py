@@ -9,12 +9,8 @@ from typing import Annotated
 import typer
 
 from rlprof.cli.loading import read_recording
+from rlprof.cli.metric import Metric
 from rlprof.cli.output import Force, check_output, run_path, write_output
-
-
-class Metric(str, Enum):
-    wall = "wall"
-    cpu = "cpu"
 
 
 class PhaseName(str, Enum):
@@ -50,7 +46,7 @@ def flame(
     ] = None,
     metric: Annotated[
         Metric, typer.Option(help="What widths mean: wall time, or time on a CPU.")
-    ] = Metric.wall,
+    ] = Metric.WALL,
     force: Force = False,
 ) -> None:
     """Draw the flamegraph of all processes of a run as one SVG file.

@@ -24,7 +24,7 @@ from rlprof.cli.output import (
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rlprof.history.rows import History, Row, Unread
+    from rlprof.history.rows import History, HistoryRow, Unread
 
 _QUIET_S: Final = 1.0
 """What takes no longer shows no progress."""
@@ -33,7 +33,7 @@ _FILES_PER_PROCESS: Final = 8
 """A run takes about 0.1 s to read and price; starting a process for fewer gains nothing."""
 
 
-class Format(str, Enum):
+class HistoryFormat(str, Enum):
     TERMINAL = "terminal"
     JSON = "json"
     MARKDOWN = "markdown"
@@ -44,8 +44,8 @@ def history(
         list[Path] | None,
         typer.Argument(metavar="[DIR | RUN]...", help="Folders and run files. Default: .rlprof."),
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", "-f", help="Of the table.")] = (
-        Format.TERMINAL
+    format_: Annotated[HistoryFormat, typer.Option("--format", "-f", help="Of the table.")] = (
+        HistoryFormat.TERMINAL
     ),
     output: OutputFile = None,
     force: Force = False,
@@ -88,7 +88,7 @@ def _read(files: list[Path]) -> History:
     return history_of(rows)
 
 
-def _rows(files: list[Path]) -> Iterator[Row | Unread]:
+def _rows(files: list[Path]) -> Iterator[HistoryRow | Unread]:
     """Yield what is in each file, in their order; many files are shared out among the cores."""
     from concurrent.futures import ProcessPoolExecutor
 
@@ -105,8 +105,8 @@ def _rows(files: list[Path]) -> Iterator[Row | Unread]:
         yield from pool.map(read_row, files)
 
 
-def _document(found: History, format_: Format, *, to_terminal: bool) -> str:
-    if format_ is Format.JSON:
+def _document(found: History, format_: HistoryFormat, *, to_terminal: bool) -> str:
+    if format_ is HistoryFormat.JSON:
         from rlprof.history.json_document import history_as_json
 
         return history_as_json(found)
@@ -114,7 +114,7 @@ def _document(found: History, format_: Format, *, to_terminal: bool) -> str:
     from rlprof.history.document import history_document
 
     blocks = history_document(found)
-    if format_ is Format.MARKDOWN:
+    if format_ is HistoryFormat.MARKDOWN:
         return as_markdown(blocks)
     return in_words(blocks, sys.stdout, to_file=not to_terminal)
 

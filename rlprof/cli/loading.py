@@ -67,12 +67,12 @@ def show_trace(path: Path, format_name: str, output: Path | None, *, force: bool
 
     Raises :class:`UsageError` for a format that a trace alone has not.
     """
-    from rlprof.cli.trace import Format, trace
+    from rlprof.cli.trace import TraceFormat, trace
 
-    if format_name not in (form.value for form in Format):
+    if format_name not in (form.value for form in TraceFormat):
         raise _is_a_trace(path)
     typer.echo(f"{path} is JSON, so read as a trace: shown as `rlprof trace` does", err=True)
-    trace(path, Format(format_name), output, force)
+    trace(path, TraceFormat(format_name), output, force)
 
 
 def _is_a_trace(path: Path) -> UsageError:

@@ -14,7 +14,7 @@ from rlprof.cli.command import program_to_measure, script_name
 from rlprof.cli.output import in_words, say, show_to_the_reader
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
-from rlprof.errors import MeasureError, RlprofError, UsageError
+from rlprof.errors import MeasureError, RlprofError, UsageError, exit_code_of_signal
 
 if TYPE_CHECKING:
     from rlprof.gate.program import Program
@@ -73,10 +73,10 @@ def overhead(
                 _tell_cost(runs, format_)
     except Interrupted as stop:
         say("rlprof: stopped; nothing that it started is left running")
-        raise typer.Exit(128 + stop.signum) from None
+        raise typer.Exit(exit_code_of_signal(stop.signum)) from None
     except MeasureError as error:
         # Its code is that of a check, on which scripts branch.
-        raise error.told_as(RlprofError) from error
+        raise error.converted_to(RlprofError) from error
 
 
 def _program(ctx: typer.Context, python: Path | None) -> Program:
@@ -127,14 +127,16 @@ def _pairs_of_runs(
 
 def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
     """Show the cost by the pairs that there are: those before a failure or a Ctrl-C count, too."""
-    from rlprof.overhead.cost import Cost
+    from rlprof.overhead.cost import MeasuredOverhead
     from rlprof.overhead.document import cost_document
     from rlprof.overhead.json_document import cost_as_json
 
     if not runs.done:
         return
     program = runs.program
-    cost = Cost(program.script, program.told_command, tuple(runs.done), why_wall=runs.why_wall)
+    cost = MeasuredOverhead(
+        program.script, program.redacted_command, tuple(runs.done), why_wall=runs.why_wall
+    )
     if format_ is CostFormat.JSON:
         show_to_the_reader(cost_as_json(cost))
     else:

@@ -20,7 +20,7 @@ from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, nothing_to_run, target_of
 from rlprof.errors import OutputError, RlprofError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
-from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindows
+from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindowPolicy
 
 if TYPE_CHECKING:
     from rlprof.cli.ending import Ending
@@ -80,12 +80,12 @@ def run(
         ),
     ] = None,
     torch: Annotated[
-        TorchWindows,
+        TorchWindowPolicy,
         typer.Option(
             help="Take a few short windows of torch's profiler: after the warm-up (auto), at once, for "
             "programs that end after seconds (always), or never, with nothing of torch touched (off)."
         ),
-    ] = TorchWindows.AUTO,
+    ] = TorchWindowPolicy.AUTO,
     torch_steps: Annotated[
         int,
         typer.Option(min=1, max=1000, metavar="STEPS", help="Optimizer steps in each such window."),
@@ -142,7 +142,7 @@ def run(
     )
     run_file = None
     try:
-        _import_what_records()
+        _import_recorder()
         from rlprof.cli.ending import CutShortError, Ending, die_of
         from rlprof.cli.run_files import give_back, new_run_file
         from rlprof.recording.own_words import take_out
@@ -189,7 +189,7 @@ def run(
     raise typer.Exit(outcome.exit_code)
 
 
-def _import_what_records() -> None:
+def _import_recorder() -> None:
     """Raises OutputError where the caller's PYTHONPATH hides what it needs."""
     try:
         import rlprof.cli.ending

@@ -132,7 +132,7 @@ def _first_free(names: Iterator[Path]) -> Path:
             fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             continue
-        if _is_ours(fd, path):
+        if _is_locked_here(fd, path):
             return path
         os.close(fd)  # Another run was quicker.
     raise AssertionError("there is always a further name")
@@ -145,7 +145,7 @@ def _make_room(path: Path) -> None:
     except (FileNotFoundError, PermissionError):
         return
     try:
-        if _is_ours(fd, path):
+        if _is_locked_here(fd, path):
             # The file last: until then nobody else makes one, whose journals these would be.
             for old in (*journals(path), path):
                 old.unlink(missing_ok=True)
@@ -153,7 +153,7 @@ def _make_room(path: Path) -> None:
         os.close(fd)
 
 
-def _is_ours(fd: int, path: Path) -> bool:
+def _is_locked_here(fd: int, path: Path) -> bool:
     """Lock the file ``fd`` for this process alone; False where another run has it, or has removed it meanwhile."""
     try:
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _FIRST_BYTE)

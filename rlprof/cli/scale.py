@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-import signal
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -19,10 +17,10 @@ from rlprof.cli.run_files import new_run_file, point_latest_at
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
 from rlprof.cli.target_words import Target
-from rlprof.errors import RlprofError, RunFileError, UsageError
+from rlprof.errors import RlprofError, UsageError
 
 if TYPE_CHECKING:
-    from rlprof.scaling.ladder import LadderRun
+    from rlprof.recording.settings import RecordingSettings
     from rlprof.scaling.study import Study
 
 PLACE: Final = "{}"
@@ -32,9 +30,6 @@ MAX_WORKERS: Final = 4096
 """More is a slip of the finger: no machine here starts as many processes."""
 
 SUFFIXES: Final = (".json", ".svg")
-
-_STOPPED: Final = frozenset(128 + end for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-"""Exit codes of a run that somebody stopped: then the rest of the ladder is not wanted either."""
 
 _NAME_LENGTH: Final = 40
 """Of the script in the names of run files, so that the number of workers is not cut off."""
@@ -79,18 +74,27 @@ def scale(
     counts = worker_counts(workers)
     template = with_argument(target, arg or ())
     command_of(template, python)  # A script that is not there must not cost a ladder.
-    counting = Counting(
-        pattern=None if sps_pattern is None else pattern_of(sps_pattern),
-        function=None if steps_from is None else counted_function(steps_from, agent=True),
-    )
+    pattern = None if sps_pattern is None else pattern_of(sps_pattern)
+    function = None if steps_from is None else counted_function(steps_from, agent=True)
     _check_outputs(output or (), target, force=force)
 
-    ladder = _Ladder(template, python=python, label=label, counting=counting)
-    study = ladder.climb(counts, rounds=repeat)
+    from rlprof.recording.redaction.arguments import redact_arguments
+    from rlprof.scaling.climb import Ladder
+    from rlprof.scaling.study import study_of
+
+    def settings(workers: int) -> RecordingSettings:
+        return _settings(template, workers, python, label, pattern, function)
+
+    ladder = Ladder(settings, recorded=point_latest_at, tell=lambda line: say(f"rlprof: {line}"))
+    climb = ladder.climb(counts, rounds=repeat)
+    words = (word.replace(_KEPT, PLACE) for word in template.words)
+    study = study_of(
+        redact_arguments(words), climb.runs, interrupted=climb.stopped_with is not None
+    )
 
     _hand_out(study, output or (), force=force)
-    if ladder.stopped_with is not None:
-        raise typer.Exit(ladder.stopped_with)
+    if climb.stopped_with is not None:
+        raise typer.Exit(climb.stopped_with)
     if study.best is None:
         raise RlprofError(
             "no number of workers gave a rate",
@@ -177,123 +181,28 @@ def with_count(target: Target, count: int) -> Target:
     )
 
 
-def climbing_order(counts: Sequence[int], rounds: int) -> Iterator[tuple[int, int]]:
-    """Yield (round, workers). Every other round goes back down, so that a drift of the machine's
-    speed falls on few and on many workers alike.
-    """
-    for number in range(1, rounds + 1):
-        for count in counts if number % 2 else reversed(counts):
-            yield number, count
+def _settings(
+    template: Target,
+    workers: int,
+    python: Path | None,
+    label: str | None,
+    pattern: re.Pattern[bytes] | None,
+    function: str | None,
+) -> RecordingSettings:
+    """Settings of one run, whose file is made here."""
+    from rlprof.recording.settings import RecordingSettings
 
-
-class Counting(NamedTuple):
-    """Where the steps come from, if the program is not to be asked."""
-
-    pattern: re.Pattern[bytes] | None
-    """Finds steps or sps in its output."""
-    function: str | None
-    """``module:function`` whose calls are steps."""
-
-
-class _Ladder:
-    """Runs the target with one number of workers after the other, each into its own run file."""
-
-    def __init__(
-        self,
-        template: Target,
-        *,
-        python: Path | None,
-        label: str | None,
-        counting: Counting,
-    ) -> None:
-        self._template = template
-        self._python = python
-        self._label = label
-        self._counting = counting
-        self.stopped_with: int | None = None
-        """The exit code that goes with the signal that ended the ladder before its time."""
-
-    def climb(self, counts: Sequence[int], *, rounds: int) -> Study:
-        from rlprof.recording.redaction.arguments import redact_arguments
-        from rlprof.scaling.study import study_of
-
-        runs: list[LadderRun] = []
-        failed: set[int] = set()
-        total = len(counts) * rounds
-        for number, (round_number, workers) in enumerate(climbing_order(counts, rounds), start=1):
-            if workers in failed:
-                continue
-            say(f"rlprof: {_counted(workers)} (run {number} of {total})")
-            try:
-                run, was_told_to_end = self._run(workers, round_number)
-            except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
-                self.stopped_with = 128 + signal.SIGINT
-                break
-            runs.append(run)
-            if was_told_to_end or run.exit_code in _STOPPED:
-                # One that meets it in its interpreter's start ends with another code.
-                is_told = run.exit_code in _STOPPED
-                self.stopped_with = run.exit_code if is_told else 128 + signal.SIGINT
-                break
-            if run.failed:
-                failed.add(workers)
-        words = (word.replace(_KEPT, PLACE) for word in self._template.words)
-        was_stopped = self.stopped_with is not None
-        return study_of(redact_arguments(words), runs, interrupted=was_stopped)
-
-    def _run(self, workers: int, round_number: int) -> tuple[LadderRun, bool]:
-        """The run, and whether it was told to end before its time."""
-        from rlprof.recording.recorder import record
-        from rlprof.recording.settings import RecordingSettings
-        from rlprof.scaling.ladder import LadderRun, read_ladder_run
-
-        target = with_count(self._template, workers)
-        script = script_name(target)
-        stem = script.removesuffix(".py")[:_NAME_LENGTH]
-        run_file = new_run_file(None, f"{stem}-{workers}-workers", force=False)
-        started = time.monotonic()
-        outcome = record(
-            RecordingSettings(
-                command=command_of(target, self._python),
-                script=script,
-                run_file=run_file,
-                label=f"{self._label or ''} workers={workers}".lstrip(),
-                sps_pattern=self._counting.pattern,
-                steps_from=self._counting.function,
-            )
-        )
-        point_latest_at(run_file)
-        try:
-            run = read_ladder_run(
-                run_file,
-                workers=workers,
-                round_number=round_number,
-                exit_code=outcome.exit_code,
-            )
-        except RunFileError as error:
-            run = LadderRun(
-                workers=workers,
-                round=round_number,
-                run_file=str(run_file),
-                exit_code=outcome.exit_code,
-                why_no_sps=error.message,
-            )
-        say(f"rlprof: {_outcome(run)}, {time.monotonic() - started:.1f} s")
-        return run, outcome.was_told_to_end
-
-
-def _outcome(run: LadderRun) -> str:
-    from rlprof.report import wording
-
-    if run.failed:
-        return f"failed with exit code {run.exit_code}"
-    if run.sps is None:
-        return f"no rate: {run.why_no_sps}"
-    return wording.unglued(f"{wording.rate(run.sps.median)} sps ({wording.rate_range(run.sps)})")
-
-
-def _counted(workers: int) -> str:
-    return f"{workers} worker{'' if workers == 1 else 's'}"
+    target = with_count(template, workers)
+    script = script_name(target)
+    stem = script.removesuffix(".py")[:_NAME_LENGTH]
+    return RecordingSettings(
+        run_file=new_run_file(None, f"{stem}-{workers}-workers", force=False),
+        command=command_of(target, python),
+        script=script,
+        label=f"{label or ''} workers={workers}".lstrip(),
+        sps_pattern=pattern,
+        steps_from=function,
+    )
 
 
 # --- the result -----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rlprof.device.view import TraceView
 
 
-class Format(str, Enum):
+class TraceFormat(str, Enum):
     TERMINAL = "terminal"
     JSON = "json"
 
@@ -29,8 +29,8 @@ def trace(
             show_default=False,
         ),
     ],
-    format_: Annotated[Format, typer.Option("--format", "-f", help="Of the answer.")] = (
-        Format.TERMINAL
+    format_: Annotated[TraceFormat, typer.Option("--format", "-f", help="Of the answer.")] = (
+        TraceFormat.TERMINAL
     ),
     output: OutputFile = None,
     force: Force = False,
@@ -49,12 +49,12 @@ def trace(
     hand_out(text, output, force=force)
 
 
-def _document(view: TraceView, path: Path, format_: Format, *, to_terminal: bool) -> str:
+def _document(view: TraceView, path: Path, format_: TraceFormat, *, to_terminal: bool) -> str:
     from rlprof.discovery import discover_detectors
     from rlprof.pricing.traces import find_in
 
     findings = find_in(view, discover_detectors())
-    if format_ is Format.JSON:
+    if format_ is TraceFormat.JSON:
         from rlprof.tracereport.json_document import trace_as_json
 
         return trace_as_json(view, findings)

@@ -14,7 +14,7 @@ from math import exp, hypot, log, sqrt
 from statistics import median
 from typing import Final, NamedTuple
 
-from rlprof.comparison.matching import NOWHERE, Pair, paired
+from rlprof.comparison.matching import NOWHERE, MatchedBoxes, paired
 from rlprof.comparison.stacks import FEWEST_BLOCKS, UNLOCATED, StackBox, Stacks
 from rlprof.pace.rates import MIN_EFFECT
 from rlprof.pricing.samples import DESIGN_EFFECT
@@ -47,7 +47,7 @@ class Scale(NamedTuple):
     """Relative error of the rate of steps; 0 for seconds."""
 
 
-class Cost(NamedTuple):
+class CostPerStep(NamedTuple):
     """Cost of a box in one run, per step: µs, of which waiting, and the standard error without that of the
     steps, which all boxes share.
     """
@@ -62,14 +62,14 @@ class Cost(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
+class _ComparedFunction:
     """A function in both runs."""
 
     label: str
     place: str
     kind: str
-    base: Cost
-    new: Cost
+    base: CostPerStep
+    new: CostPerStep
     noise_us: float
     """Half-width of the band around no change in which nothing is claimed."""
 
@@ -88,7 +88,7 @@ class _Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeBox(_Change):
+class ChangeBox(_ComparedFunction):
     """A function below one caller. Costs include what it calls."""
 
     parent: int
@@ -104,7 +104,7 @@ class ChangeBox(_Change):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionChange(_Change):
+class FunctionChange(_ComparedFunction):
     """A function in all its places: its own time, without what it calls."""
 
 
@@ -141,7 +141,7 @@ def compare_trees(
     """
     pairs = paired(base, new)
     sides = tuple(
-        _Side(stacks, scale, [pair[number] for pair in pairs], [pair.parent for pair in pairs])
+        _TreeOfRun(stacks, scale, [pair[number] for pair in pairs], [pair.parent for pair in pairs])
         for number, (stacks, scale) in enumerate(zip((base, new), scales, strict=True))
     )
     functions = _functions(base, new, pairs, sides)
@@ -170,7 +170,11 @@ def compare_trees(
 
 
 def _boxes(
-    base: Stacks, new: Stacks, pairs: Sequence[Pair], sides: Sequence[_Side], noise: _Noise
+    base: Stacks,
+    new: Stacks,
+    pairs: Sequence[MatchedBoxes],
+    sides: Sequence[_TreeOfRun],
+    noise: _Noise,
 ) -> tuple[ChangeBox, ...]:
     boxes: list[ChangeBox] = []
     for at, pair in enumerate(pairs):
@@ -194,7 +198,7 @@ def _boxes(
     return tuple(boxes)
 
 
-def _latest(pair: Pair, base: Stacks, new: Stacks) -> StackBox:
+def _latest(pair: MatchedBoxes, base: Stacks, new: Stacks) -> StackBox:
     """The box of the new run, else that of the base."""
     return new.boxes[pair.new] if pair.new != NOWHERE else base.boxes[pair.base]
 
@@ -207,7 +211,7 @@ def _unlocated_share(stacks: Stacks) -> float:
 # --- the costs of one run ------------------------------------------------------------------
 
 
-class _Side:
+class _TreeOfRun:
     """One run's part of the merged tree: ``at`` are its boxes, ``parents`` those of the merged tree."""
 
     def __init__(
@@ -231,7 +235,7 @@ class _Side:
         self._whole_us = sum(blocks[0])
         self.costs = [self.cost(*it) for it in zip(blocks, idle, strict=True)]
 
-    def own_cost(self, places: Iterable[int]) -> Cost:
+    def own_cost(self, places: Iterable[int]) -> CostPerStep:
         """Return the cost of several boxes together, without what they call."""
         idle = 0
         blocks = [0] * len(self._block_us)
@@ -241,12 +245,12 @@ class _Side:
                 blocks[block] += us
         return self.cost(blocks, idle)
 
-    def cost(self, blocks: Sequence[int], idle_us: int) -> Cost:
+    def cost(self, blocks: Sequence[int], idle_us: int) -> CostPerStep:
         """The standard error is that of sampling, or that between the blocks if it is larger."""
         us = sum(blocks)
         error = sqrt(max(self._sampling_variance(us), self._variance_between(blocks)))
         divisor = self._scale.divisor
-        return Cost(us / divisor, idle_us / divisor, error / divisor)
+        return CostPerStep(us / divisor, idle_us / divisor, error / divisor)
 
     def _sampling_variance(self, us: int) -> float:
         # One sample at least: of what was never seen, one could have been.
@@ -277,7 +281,7 @@ class _Noise:
     least_effect: float
     least_us: float
 
-    def of(self, label: str, base: Cost, new: Cost) -> float:
+    def of(self, label: str, base: CostPerStep, new: CostPerStep) -> float:
         change = new.us - base.us
         if label in UNLOCATED:
             # It belongs to other functions: its change is nobody's.
@@ -292,7 +296,9 @@ class _Noise:
         return max(noise, self.least_us)
 
 
-def common_ratio(functions: Iterable[tuple[FunctionKey, Cost, Cost]], whole_us: float) -> float:
+def common_ratio(
+    functions: Iterable[tuple[FunctionKey, CostPerStep, CostPerStep]], whole_us: float
+) -> float:
     """New over base of what functions at work have in common: the machine was slower, or faster.
 
     The median over all functions that are heavy enough to tell, whatever their weight: a change of
@@ -327,8 +333,8 @@ class FunctionKey(NamedTuple):
 
 
 def _functions(
-    base: Stacks, new: Stacks, pairs: Sequence[Pair], sides: Sequence[_Side]
-) -> list[tuple[FunctionKey, Cost, Cost]]:
+    base: Stacks, new: Stacks, pairs: Sequence[MatchedBoxes], sides: Sequence[_TreeOfRun]
+) -> list[tuple[FunctionKey, CostPerStep, CostPerStep]]:
     """Own costs of every function in both runs."""
     renamed = _renamed(base, new, pairs)
     places: dict[FunctionKey, list[int]] = defaultdict(list)
@@ -344,7 +350,9 @@ def _functions(
     ]
 
 
-def _renamed(base: Stacks, new: Stacks, pairs: Iterable[Pair]) -> dict[tuple[str, str], str]:
+def _renamed(
+    base: Stacks, new: Stacks, pairs: Iterable[MatchedBoxes]
+) -> dict[tuple[str, str], str]:
     """New file of the functions that have another one in the new run, wherever they are called."""
     kept = {(box.label, box.place) for box in new.boxes}
     renamed = {}

@@ -11,7 +11,7 @@ from rlprof.comparison.findings import FindingChange, finding_changes
 from rlprof.comparison.remarks import remarks
 from rlprof.comparison.sides import (
     BASE_AND_NEW,
-    Sides,
+    SideNames,
     comparable_steps,
     crowding_between,
     rate_change,
@@ -69,7 +69,7 @@ class Comparison:
     tree: ChangeTree | None
     """None where a run has no steady phase, or no samples in it."""
     notes: tuple[Note, ...]
-    sides: Sides = BASE_AND_NEW
+    sides: SideNames = BASE_AND_NEW
 
 
 def compare(
@@ -77,7 +77,7 @@ def compare(
     new: Report,
     *,
     metric: str = "wall",
-    sides: Sides = BASE_AND_NEW,
+    sides: SideNames = BASE_AND_NEW,
     is_one_of_many: bool = False,
 ) -> Comparison:
     """Compare two detailed reports; works on any two, an empty one included.

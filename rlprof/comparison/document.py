@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rlprof.comparison import words
-from rlprof.comparison.calltree import ChangeTree, Cost, FunctionChange
+from rlprof.comparison.calltree import ChangeTree, CostPerStep, FunctionChange
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import OutlineRow, outline
@@ -15,15 +15,15 @@ from rlprof.documents.blocks import (
     Cell,
     ChangeBar,
     Column,
-    Detail,
     Inline,
     Item,
     Items,
     Paragraph,
     Remarks,
     Section,
-    Span,
+    StyledText,
     Table,
+    TerminalOnly,
     figures,
 )
 from rlprof.names import printable
@@ -48,12 +48,12 @@ _STYLES: Final = {
 
 def comparison_document(found: Comparison) -> Iterator[Block]:
     verdicts = words.verdict(found), words.findings_verdict(found)
-    yield Paragraph([Span(verdict, "bold") for verdict in verdicts])
+    yield Paragraph([StyledText(verdict, "bold") for verdict in verdicts])
     yield _runs(found)
     yield from _findings(found)
     if found.tree is not None:
         yield _where(found.tree)
-        yield from map(Detail, _functions(found.tree))
+        yield from map(TerminalOnly, _functions(found.tree))
     yield Section("Figures of both runs", [_figures(found)])
     yield Remarks("What to know", found.notes)
 
@@ -66,7 +66,7 @@ def _runs(found: Comparison) -> Table:
         Column(name="run", under="rate"),
     ]
     rows = [
-        (Span(name, "bold"), words.rate_of(run), words.command_of(run), words.run_of(run))
+        (StyledText(name, "bold"), words.rate_of(run), words.command_of(run), words.run_of(run))
         for name, run in (("BASE", found.base), ("NEW", found.new))
     ]
     return Table(columns, rows, is_headed=False)
@@ -99,14 +99,16 @@ def _claimed(it: FindingChange, found: Comparison) -> tuple[Cell, ...]:
     costs = [words.finding_cost(it, cost) for cost in (it.base_cost, it.new_cost)]
     unit = words.finding_unit(it)
     return (
-        Span(words.FATES[it.fate], _STYLES[it.fate]),
-        Span(words.finding_name(it), "bold"),
+        StyledText(words.FATES[it.fate], _STYLES[it.fate]),
+        StyledText(words.finding_name(it), "bold"),
         words.finding_place(it, found),
         *(f"{cost}\n{unit}" if cost != words.NOTHING else cost for cost in costs),
     )
 
 
-def _changes(tree: ChangeTree, title: str, rows: Sequence[tuple[Cost, Cost, Inline]]) -> Table:
+def _changes(
+    tree: ChangeTree, title: str, rows: Sequence[tuple[CostPerStep, CostPerStep, Inline]]
+) -> Table:
     largest = max(abs(new.us - base.us) for base, new, _ in rows)
     columns = [
         *figures("BASE", "NEW", "change"),
@@ -141,13 +143,13 @@ def _row_name(row: OutlineRow) -> Inline:
     indent = "  " * min(row.depth, _DEEPEST)
     name = (
         indent,
-        Span(words.callers(row), "dim"),
+        StyledText(words.callers(row), "dim"),
         printable(row.box.label, 60),
-        Span(f"  {words.place(row.box.place)}", "dim"),
+        StyledText(f"  {words.place(row.box.place)}", "dim"),
     )
     # On a line of its own: what is cut off in a narrow terminal is the end, and that has the line.
     caller = words.called_from(row)
-    return (*name, Span(f"\n{indent}  {caller}", "dim")) if caller else name
+    return (*name, StyledText(f"\n{indent}  {caller}", "dim")) if caller else name
 
 
 def _functions(tree: ChangeTree) -> Iterator[Section]:
@@ -164,12 +166,12 @@ def _functions(tree: ChangeTree) -> Iterator[Section]:
 
 
 def _function_name(function: FunctionChange) -> Inline:
-    return printable(function.label, 60), Span(f"  {words.place(function.place)}", "dim")
+    return printable(function.label, 60), StyledText(f"  {words.place(function.place)}", "dim")
 
 
 def _figures(found: Comparison) -> Table:
     rows = [
-        (it.name, it.base, it.new, Span(it.change, "bold") if it.is_clear else it.change)
+        (it.name, it.base, it.new, StyledText(it.change, "bold") if it.is_clear else it.change)
         for it in words.figures(found)
     ]
     return Table([Column(), *figures("BASE", "NEW", "change")], rows)

@@ -54,7 +54,7 @@ class FindingChange:
 
 
 @dataclass(frozen=True, slots=True)
-class _Priced:
+class _MatchedFinding:
     """A finding with what it is matched and judged by."""
 
     found: PricedFinding
@@ -86,11 +86,11 @@ def finding_changes(
 
 def _with_places(
     report: Report, stacks: Stacks | None, in_tree: Mapping[int, int]
-) -> list[_Priced]:
+) -> list[_MatchedFinding]:
     nodes = dict(report.detail.finding_nodes) if report.detail is not None else {}
     of_node = stacks.box_of_node if stacks is not None else {}
     return [
-        _Priced(
+        _MatchedFinding(
             found,
             frozenset(
                 (short_path(it.file, report.run.cwd), it.function) for it in found.finding.locations
@@ -107,14 +107,14 @@ def _with_places(
 
 
 def _matched(
-    base: Sequence[_Priced], new: Sequence[_Priced]
-) -> list[tuple[_Priced | None, _Priced | None]]:
+    base: Sequence[_MatchedFinding], new: Sequence[_MatchedFinding]
+) -> list[tuple[_MatchedFinding | None, _MatchedFinding | None]]:
     """By cause and place; then, for files are renamed, by cause and function; then by cause, where
     only one of each run is left.
     """
     left = [list(base), list(new)]
-    found: list[tuple[_Priced | None, _Priced | None]] = []
-    keys: tuple[Callable[[_Priced], Collection[object]], ...] = (
+    found: list[tuple[_MatchedFinding | None, _MatchedFinding | None]] = []
+    keys: tuple[Callable[[_MatchedFinding], Collection[object]], ...] = (
         lambda it: it.places,
         lambda it: {function for _, function in it.places},
     )
@@ -139,17 +139,17 @@ def _matched(
     return [*found, *((it, None) for it in left[0]), *((None, it) for it in left[1])]
 
 
-def _cause(priced: _Priced) -> tuple[str, PhaseKind]:
+def _cause(priced: _MatchedFinding) -> tuple[str, PhaseKind]:
     return priced.found.finding.detector, priced.found.finding.phase
 
 
-def _is_known(priced: _Priced | None) -> bool:
+def _is_known(priced: _MatchedFinding | None) -> bool:
     return priced is not None and priced.found.finding.confidence is not Confidence.SUSPECTED
 
 
 def _change(
-    was: _Priced | None,
-    now: _Priced | None,
+    was: _MatchedFinding | None,
+    now: _MatchedFinding | None,
     reports: tuple[Report, Report],
     tree: ChangeTree | None,
     *,
@@ -185,8 +185,8 @@ def _cost(found: PricedFinding, report: Report, unit: str) -> Range:
 
 
 def _fate(
-    was: _Priced | None,
-    now: _Priced | None,
+    was: _MatchedFinding | None,
+    now: _MatchedFinding | None,
     costs: Sequence[Range | None],
     tree: ChangeTree | None,
     *,
@@ -222,7 +222,7 @@ def _is_worth_more(than: PricedFinding, value: PricedFinding) -> bool:
     return not is_steady or _is_more(than.saved_share, value.saved_share, 1.0)
 
 
-def _time_changed(priced: _Priced, tree: ChangeTree | None, *, more: bool) -> bool:
+def _time_changed(priced: _MatchedFinding, tree: ChangeTree | None, *, more: bool) -> bool:
     """Tell whether some of the finding's time is clearly more (or less) than in the other run. A detector
     that falls silent for lack of evidence says nothing of the program. Of start-up, and where the
     places are not known, the price alone decides.

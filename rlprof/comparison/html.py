@@ -11,15 +11,15 @@ from markupsafe import Markup
 
 import rlprof
 from rlprof.comparison import words
-from rlprof.comparison.calltree import ChangeTree, Cost, FunctionChange
+from rlprof.comparison.calltree import ChangeTree, CostPerStep, FunctionChange
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.browser_scripts import Strings, bundle
+from rlprof.renderers.browser_scripts import TextTable, bundle
 from rlprof.renderers.html.document import View, carried, environment
-from rlprof.renderers.html.drawings import Part, bar
+from rlprof.renderers.html.drawings import BarPart, bar
 from rlprof.renderers.json_report.values import Json, number
 from rlprof.renderers.svg.shapes import KINDS
 from rlprof.report import wording
@@ -184,11 +184,11 @@ def _place(file: str, line: int) -> str:
     return f"{text}:{line}" if text and line else text
 
 
-def _largest(pairs: Iterable[tuple[Cost, Cost]]) -> float:
+def _largest(pairs: Iterable[tuple[CostPerStep, CostPerStep]]) -> float:
     return max((abs(new.us - base.us) for base, new in pairs), default=0.0)
 
 
-def _costs(tree: ChangeTree, base: Cost, new: Cost, largest: float) -> View:
+def _costs(tree: ChangeTree, base: CostPerStep, new: CostPerStep, largest: float) -> View:
     return {
         "base": words.cost(tree, base.us),
         "new": words.cost(tree, new.us),
@@ -200,10 +200,10 @@ def _costs(tree: ChangeTree, base: Cost, new: Cost, largest: float) -> View:
 def change_bar(change: float, largest: float) -> Markup:
     """To the left of the middle for less, to the right for more."""
     part = abs(change) / largest / 2 if largest else 0.0
-    middle = Part(0.5 - _MIDDLE / 2, 0.5 + _MIDDLE / 2, "middle")
+    middle = BarPart(0.5 - _MIDDLE / 2, 0.5 + _MIDDLE / 2, "middle")
     if change < 0:
-        return bar((Part(0.5 - part, 0.5, "less"), middle), "change")
-    return bar((Part(0.5, 0.5 + part, "more"), middle), "change")
+        return bar((BarPart(0.5 - part, 0.5, "less"), middle), "change")
+    return bar((BarPart(0.5, 0.5 + part, "more"), middle), "change")
 
 
 # --- data -----------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def _data(tree: ChangeTree, shown: Drawn) -> Markup:
 
 def _columns(tree: ChangeTree, shown: Drawn) -> dict[str, Json]:
     """The ``data`` of ``difftrees.js``."""
-    strings = Strings()
+    strings = TextTable()
     boxes = shown.boxes
     columns: dict[str, Json] = {
         "parent": [it.parent for it in boxes],

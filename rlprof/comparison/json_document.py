@@ -275,7 +275,7 @@ def _function(function: FunctionChange) -> Function:
     return filled(Function, function, base=_cost(function.base), new=_cost(function.new))
 
 
-def _cost(cost: calltree.Cost) -> Cost:
+def _cost(cost: calltree.CostPerStep) -> Cost:
     return Cost(cost.us, cost.idle_us)
 
 

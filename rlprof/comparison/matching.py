@@ -14,7 +14,7 @@ _NAMELESS: Final = frozenset({"<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>
 """Names that say nothing: only the file tells whether two are the same."""
 
 
-class Pair(NamedTuple):
+class MatchedBoxes(NamedTuple):
     """The same box in both runs."""
 
     base: int
@@ -23,17 +23,17 @@ class Pair(NamedTuple):
     """Place of the caller's pair."""
 
 
-def paired(base: Stacks, new: Stacks) -> list[Pair]:
+def paired(base: Stacks, new: Stacks) -> list[MatchedBoxes]:
     """The boxes of both runs matched from the root on, in preorder; siblings by name."""
     below = _children(base), _children(new)
-    pairs: list[Pair] = []
-    pending = [Pair(0, 0, NOWHERE)]
+    pairs: list[MatchedBoxes] = []
+    pending = [MatchedBoxes(0, 0, NOWHERE)]
     while pending:
         pair = pending.pop()
         matched = _matched(below[0].get(pair.base, {}), below[1].get(pair.new, {}))
         at = len(pairs)
         pairs.append(pair)
-        pending.extend(Pair(was, now, at) for was, now in reversed(matched))
+        pending.extend(MatchedBoxes(was, now, at) for was, now in reversed(matched))
     return pairs
 
 

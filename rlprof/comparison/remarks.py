@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rlprof.comparison.calltree import ChangeTree
-from rlprof.comparison.sides import Sides, crowding_of
+from rlprof.comparison.sides import SideNames, crowding_of
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
@@ -35,7 +35,7 @@ def remarks(
     tree: ChangeTree | None,
     *,
     has_rate: bool,
-    sides: Sides,
+    sides: SideNames,
     is_one_of_many: bool = False,
 ) -> tuple[Note, ...]:
     """The gravest first."""
@@ -55,7 +55,7 @@ def remarks(
     return tuple(wording.gravest_first(notes))
 
 
-def _one_run_a_side(sides: Sides) -> Note:
+def _one_run_a_side(sides: SideNames) -> Note:
     return Note(
         "info",
         "one-run-a-side",
@@ -65,17 +65,17 @@ def _one_run_a_side(sides: Sides) -> Note:
     )
 
 
-def _in_turn(sides: Sides) -> str:
+def _in_turn(sides: SideNames) -> str:
     return " ".join((*sides, *reversed(sides)))
 
 
-def _same_run(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
+def _same_run(base: Report, new: Report, sides: SideNames) -> Iterator[Note]:
     if base.run.id == new.run.id and base.run.started_unix_s == new.run.started_unix_s:
         text = f"{sides.base} and {sides.new} are the same run: nothing can differ."
         yield Note("warning", "same-run", text)
 
 
-def _no_rate(base: Report, new: Report, sides: Sides, *, has_rate: bool) -> Iterator[Note]:
+def _no_rate(base: Report, new: Report, sides: SideNames, *, has_rate: bool) -> Iterator[Note]:
     if has_rate:
         return
     reasons = [
@@ -108,7 +108,7 @@ def _no_tree(tree: ChangeTree | None) -> Iterator[Note]:
         )
 
 
-def _ended_badly(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
+def _ended_badly(base: Report, new: Report, sides: SideNames) -> Iterator[Note]:
     for name, report in zip(sides, (base, new), strict=True):
         if report.run.exit_code:
             yield Note(
@@ -167,7 +167,7 @@ def _other_command(base: Report, new: Report) -> Iterator[Note]:
         )
 
 
-def _crowded(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
+def _crowded(base: Report, new: Report, sides: SideNames) -> Iterator[Note]:
     for name, report in zip(sides, (base, new), strict=True):
         crowding = crowding_of(report)
         if crowding >= CROWDED:
@@ -194,7 +194,7 @@ def _all_alike(tree: ChangeTree | None) -> Iterator[Note]:
     )
 
 
-def _other_rlprof(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
+def _other_rlprof(base: Report, new: Report, sides: SideNames) -> Iterator[Note]:
     was, now = base.run.rlprof_version, new.run.rlprof_version
     if was != now:
         yield Note(
@@ -212,7 +212,7 @@ def _other_rlprof(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
             )
 
 
-def _own_warnings(base: Report, new: Report, sides: Sides) -> Iterator[Note]:
+def _own_warnings(base: Report, new: Report, sides: SideNames) -> Iterator[Note]:
     for name, report in zip(sides, (base, new), strict=True):
         own = [note for note in report.notes if note.level != "info"]
         if own:

@@ -8,12 +8,12 @@ from rlprof.model.report import Report
 from rlprof.pace.rates import RateChange, change_of_rate, crowding, explained_by_crowding
 
 
-class Sides(NamedTuple):
+class SideNames(NamedTuple):
     base: str
     new: str
 
 
-BASE_AND_NEW: Final = Sides("BASE", "NEW")
+BASE_AND_NEW: Final = SideNames("BASE", "NEW")
 
 
 def rate_change(base: Report, new: Report) -> RateChange | None:
@@ -33,7 +33,7 @@ def comparable_steps(base: Report, new: Report) -> bool:
 
 def crowding_of(report: Report) -> float:
     use = report.resources
-    return 0.0 if use is None else crowding(there_is=use.cores, used=use.used, queued=use.queued)
+    return 0.0 if use is None else crowding(available=use.cores, used=use.used, queued=use.queued)
 
 
 def crowding_between(base: Report, new: Report) -> float:

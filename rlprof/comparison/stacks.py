@@ -179,7 +179,7 @@ def _interval_us(report: Report) -> float:
 
 
 @dataclass(slots=True)
-class _Box:
+class _GrowingBox:
     """A ``StackBox`` that grows."""
 
     parent: int
@@ -202,7 +202,7 @@ class _Growing:
         self._cwd = cwd
         self._count = blocks
         self._importing = importing_nodes(detail.nodes)
-        self._boxes = [_Box(NO_PARENT, ROOT_LABEL, "", "root", [0] * blocks)]
+        self._boxes = [_GrowingBox(NO_PARENT, ROOT_LABEL, "", "root", [0] * blocks)]
         self._index: dict[tuple[int, str, str], int] = {}
         self._of_node: dict[tuple[str, int], int] = {}
         self._node_us: dict[tuple[str, int], int] = {}
@@ -233,7 +233,7 @@ class _Growing:
         at = self._index.get(key)
         if at is None:
             at = self._index[key] = len(self._boxes)
-            self._boxes.append(_Box(parent, label, place, kind, [0] * self._count))
+            self._boxes.append(_GrowingBox(parent, label, place, kind, [0] * self._count))
         return at
 
     def boxes(self) -> tuple[StackBox, ...]:

@@ -10,7 +10,7 @@ from rlprof.comparison.compare import Comparison
 from rlprof.comparison.outline import drawn
 from rlprof.model.flame import FlameFrame
 from rlprof.renderers.svg.document import Drawing, svg_document
-from rlprof.renderers.svg.shapes import Change
+from rlprof.renderers.svg.shapes import GrowthShare
 from rlprof.report import wording
 
 _STEPS: Final = 1_000
@@ -33,7 +33,7 @@ def comparison_as_svg(found: Comparison) -> str:
         alerts=tuple(alerts[:_MOST_ALERTS]),
         pruned_share=pruned,
         changes=tuple(_change(it, whole, tree) for it in boxes)
-        or (Change(0.0, 0.0, is_clear=False),),
+        or (GrowthShare(0.0, 0.0, is_clear=False),),
     )
     return svg_document(drawing)
 
@@ -53,11 +53,13 @@ def _whole(boxes: tuple[ChangeBox, ...]) -> float:
     return (boxes[0].base.us or boxes[0].new.us or 1.0) if boxes else 1.0
 
 
-def _change(box: ChangeBox, whole: float, tree: ChangeTree | None) -> Change:
+def _change(box: ChangeBox, whole: float, tree: ChangeTree | None) -> GrowthShare:
     assert tree is not None, "boxes are those of a tree"
     costs = f"{words.cost(tree, box.base.us)} → {words.cost(tree, box.new.us)}"
     told = f"{costs} {words.metric(tree)} {words.per(tree)}"
-    return Change(box.change_us / whole, box.noise_us / whole, box.is_clear, wording.unglued(told))
+    return GrowthShare(
+        box.change_us / whole, box.noise_us / whole, box.is_clear, wording.unglued(told)
+    )
 
 
 def _frame(box: ChangeBox) -> FlameFrame:

@@ -15,7 +15,7 @@ from rlprof.detectors.recognisers.conversion_cost import (
     costs_nothing,
     is_surely_large,
 )
-from rlprof.detectors.recognisers.conversions import Conversion, Kind, find_conversions
+from rlprof.detectors.recognisers.conversions import Conversion, ConversionKind, find_conversions
 from rlprof.libraries.questions import is_policy_file
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -83,7 +83,7 @@ _WRITES: Final = frozenset(
 
 
 @dataclass(slots=True)
-class _Claim:
+class _ConversionTime:
     """Time found for the conversions of one function."""
 
     conversions: set[Conversion] = field(default_factory=set)
@@ -97,12 +97,12 @@ class _Claim:
     """True if the function as a whole is claimed."""
 
     @property
-    def kinds(self) -> set[Kind]:
-        return {it.kind for it in self.conversions} - {Kind.HANDLING}
+    def kinds(self) -> set[ConversionKind]:
+        return {it.kind for it in self.conversions} - {ConversionKind.HANDLING}
 
     @property
     def only_searches(self) -> bool:
-        return self.kinds == {Kind.SEARCH}
+        return self.kinds == {ConversionKind.SEARCH}
 
 
 class _Search:
@@ -140,9 +140,9 @@ class _Search:
             (file, id(it.function)) for (file, _), it in self._by_line.items() if it.function
         }
 
-    def claims(self) -> list[_Claim]:
+    def claims(self) -> list[_ConversionTime]:
         """Return what each function with conversions costs, in order of its first node."""
-        found: dict[tuple[str, int], _Claim] = defaultdict(_Claim)
+        found: dict[tuple[str, int], _ConversionTime] = defaultdict(_ConversionTime)
         for node in self.tree.hot_nodes() if self._by_line else ():
             frame = self.tree.frame(node)
             function = self._function(node)
@@ -166,12 +166,12 @@ class _Search:
     def _runs_often(self, node: int) -> bool:
         return self._counted or self.lines.is_repeated(node)
 
-    def _enter(self, claim: _Claim, node: int, function: Function) -> None:
+    def _enter(self, claim: _ConversionTime, node: int, function: Function) -> None:
         if self._function(self.tree.nodes[node].parent) is not function:
             claim.tops.append(node)
             claim.inclusive_us += self.tree.total_cost(node).wall_us
 
-    def _match(self, claim: _Claim, node: int, conversion: Conversion) -> None:
+    def _match(self, claim: _ConversionTime, node: int, conversion: Conversion) -> None:
         """Claim the line's own time and what numpy, torch and the standard library do for it."""
         # What is written in C shows no frame of its own, and takes longer than what it was made of.
         if conversion.other_calls & _WRITES:
@@ -204,7 +204,7 @@ class _Search:
                 if not self.lines.is_yours(self.tree.frame(child))
             ]
 
-    def _widen(self, claim: _Claim) -> None:
+    def _widen(self, claim: _ConversionTime) -> None:
         """Claim the whole function where converting and searching is what it does."""
         function = next(iter(claim.conversions)).function if claim.conversions else None
         if function is None or not claim.kinds:
@@ -220,7 +220,7 @@ class _Search:
             claim.nodes.update(self.tree.subtree(top))
             claim.weights[self.lines.line(top)] += self.tree.total_cost(top).wall_us
 
-    def _calls_work(self, claim: _Claim) -> bool:
+    def _calls_work(self, claim: _ConversionTime) -> bool:
         """Tell whether it calls functions of the user's that convert nothing: the loop of a training, for one."""
         return any(
             self.lines.is_yours(self.tree.frame(node))
@@ -230,15 +230,15 @@ class _Search:
             for node in self.tree.subtree(top)
         )
 
-    def is_short(self, claim: _Claim, steps: float) -> bool:
+    def is_short(self, claim: _ConversionTime, steps: float) -> bool:
         """Tell whether it is nothing but searches of a few values each."""
         searches = self._executions_per_step(claim) * steps
         return claim.only_searches and self._us(claim) < SHORTEST_SEARCH_US * searches
 
-    def _us(self, claim: _Claim) -> int:
+    def _us(self, claim: _ConversionTime) -> int:
         return sum(self.tree.self_cost(node).wall_us for node in claim.nodes)
 
-    def removable(self, claim: _Claim, steps: float) -> Range:
+    def removable(self, claim: _ConversionTime, steps: float) -> Range:
         """All but what the array operations cost that take the place of the claim's lines."""
         claimed_us = self._us(claim)
         if not steps or not claimed_us:
@@ -249,20 +249,20 @@ class _Search:
         high = 1 - executions * each.low / claimed_us
         return Range(min(MOST_REMOVABLE_LOW, max(0.0, low)), max(0.0, high))
 
-    def _executions_per_step(self, claim: _Claim) -> int:
+    def _executions_per_step(self, claim: _ConversionTime) -> int:
         """How many times a step the conversions run, if every place where they are runs once.
 
         A container that is only made for another function's conversion goes without replacement.
         """
         if not claim.whole:
-            return sum(it.kind is not Kind.HANDLING for it in claim.conversions)
+            return sum(it.kind is not ConversionKind.HANDLING for it in claim.conversions)
         parents = {self.tree.nodes[top].parent for top in claim.tops} - {NO_PARENT}
         places = {self.lines.line(it) for it in parents}
         # A stack read from outside may show the caller a few lines off: the source knows better.
         calling = {self.lines.line(it) for it in parents if self._calls(it, claim)}
         return len(calling or places) or 1
 
-    def _calls(self, node: int, claim: _Claim) -> bool:
+    def _calls(self, node: int, claim: _ConversionTime) -> bool:
         """Tell whether the statement of ``node`` calls the claim's function by its name."""
         statement = self.lines.statement(self.tree.frame(node))
         names = {it.function.node.name for it in claim.conversions if it.function}
@@ -296,18 +296,18 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _title(claims: list[_Claim], heaviest: Line) -> str:
+def _title(claims: list[_ConversionTime], heaviest: Line) -> str:
     # Searches here and there are not what it is about.
     kinds = max(claims, key=lambda claim: claim.matched_us).kinds
     where = short_place(heaviest)
-    if kinds == {Kind.SEARCH}:
+    if kinds == {ConversionKind.SEARCH}:
         return f"a search by hand for the best value runs at every step ({where})"
-    if Kind.SEARCH in kinds:
+    if ConversionKind.SEARCH in kinds:
         return f"containers are turned into arrays and searched by hand at every step ({where})"
     return f"containers and arrays are turned into each other at every step ({where})"
 
 
-def _evidence(claims: list[_Claim], share: float, each: str) -> Iterable[str]:
+def _evidence(claims: list[_ConversionTime], share: float, each: str) -> Iterable[str]:
     yield f"{percent(share)} of the steady time{each}"
     functions = sorted(
         {
@@ -320,7 +320,7 @@ def _evidence(claims: list[_Claim], share: float, each: str) -> Iterable[str]:
     )
     if functions:
         yield f"{', '.join(functions)}: nearly all of its time is conversion or search"
-    for kind in Kind:
+    for kind in ConversionKind:
         count = sum(it.kind is kind for claim in claims for it in claim.conversions)
         if count:
             yield f"{kind.value} ({count} place{'s' if count > 1 else ''} in the source)"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InTrace
-from rlprof.device.intervals import Measure, union
+from rlprof.device.intervals import CoveredTime, union
 from rlprof.device.places import per_step
 from rlprof.device.timeline import without_by_device
 from rlprof.device.transfers import find_transfers, uploads
@@ -59,7 +59,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
 
 def _beside_rollouts(view: TraceView) -> Sequence[Row]:
     """The copies to the device, without those of observations, which are new each time."""
-    asking = Measure(union(trip.asking for trip in view.round_trips))
+    asking = CoveredTime(union(trip.asking for trip in view.round_trips))
     observed = {
         call.args.correlation
         for call in view.trace.calls

@@ -49,7 +49,7 @@ SAMPLES_TO_MEASURE: Final = 20
 evidence: none in 20 leaves emitting at most a seventh of its time (95 %, 0.86 ** 20 = 5 %)."""
 
 
-class _Site(NamedTuple):
+class _MessageSite(NamedTuple):
     """A message and the file it is built in."""
 
     file: str
@@ -57,7 +57,7 @@ class _Site(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Cost:
+class _MessageCost:
     """Cost of one message, gathered over the call tree."""
 
     formatting: set[int] = field(default_factory=set)
@@ -82,7 +82,7 @@ class _Collector:
     """Gathers the cost of each message from the nodes of its lines."""
 
     def __init__(
-        self, lines: UserLines, values: Values, sites: dict[tuple[str, int], list[_Site]]
+        self, lines: UserLines, values: Values, sites: dict[tuple[str, int], list[_MessageSite]]
     ) -> None:
         self._lines = lines
         self._tree = lines.tree
@@ -92,16 +92,16 @@ class _Collector:
         self._emitting = _telling_nodes(lines, values) if sites else frozenset()
         self._claimed: set[int] = set()
         self._claimed_below: set[int] = set()
-        self.costs: dict[_Site, _Cost] = defaultdict(_Cost)
+        self.costs: dict[_MessageSite, _MessageCost] = defaultdict(_MessageCost)
 
-    def collect(self) -> dict[_Site, _Cost]:
+    def collect(self) -> dict[_MessageSite, _MessageCost]:
         for node in self._tree.hot_nodes() if self._sites else ():
             frame = self._tree.frame(node)
             for site in self._sites.get((frame.file, frame.line), ()):
                 self._add(site.message, self.costs[site], node)
         return self.costs
 
-    def _add(self, message: EagerMessage, cost: _Cost, node: int) -> None:
+    def _add(self, message: EagerMessage, cost: _MessageCost, node: int) -> None:
         line = self._lines.line(node)
         builds = self._tree.frame(node).line in message.lines
         if builds:
@@ -113,7 +113,7 @@ class _Collector:
             elif builds and last_name(frame.function) not in message.other_calls:
                 cost.weights[line] += self._claim_below(cost.formatting, child)
 
-    def _add_logging(self, cost: _Cost, entry: int, line: Line) -> None:
+    def _add_logging(self, cost: _MessageCost, entry: int, line: Line) -> None:
         """``entry`` is the frame that the line calls to log."""
         cost.emits = cost.emits or entry in self._emitting
         cost.logging_us += self._tree.total_cost(entry).wall_us
@@ -176,7 +176,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _of_nobody(
-    profile: Profile, lines: UserLines, wasted: Mapping[_Site, _Cost], interval: int
+    profile: Profile, lines: UserLines, wasted: Mapping[_MessageSite, _MessageCost], interval: int
 ) -> Iterator[Finding]:
     """Yield what is told of messages that nobody wants."""
     whole, weights = profile.critical.wall_us, _weights(wasted.values())
@@ -212,7 +212,7 @@ def _of_nobody(
 
 
 def _on_a_condition(
-    profile: Profile, lines: UserLines, kept: Mapping[_Site, _Cost]
+    profile: Profile, lines: UserLines, kept: Mapping[_MessageSite, _MessageCost]
 ) -> Iterator[Finding]:
     """Yield what is told of text for functions that store it where a condition holds: samples do not show if it does."""
     whole, weights = profile.critical.wall_us, _weights(kept.values())
@@ -234,7 +234,7 @@ def _on_a_condition(
     )
 
 
-def _weights(costs: Iterable[_Cost]) -> dict[Line, float]:
+def _weights(costs: Iterable[_MessageCost]) -> dict[Line, float]:
     weights: dict[Line, float] = defaultdict(float)
     for cost in costs:
         for line, us in cost.weights.items():
@@ -247,7 +247,7 @@ def _place(weights: Mapping[Line, float]) -> str:
     return f"{short_place(heaviest_line(weights))}{more}"
 
 
-def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Site]]:
+def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_MessageSite]]:
     """The eager messages of all sources, by the lines that build or log them."""
     modules = {
         file: module
@@ -256,18 +256,18 @@ def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Si
     }
     wrappers = find_wrappers(modules)
     values = Values(profile.values)
-    sites: dict[tuple[str, int], list[_Site]] = defaultdict(list)
+    sites: dict[tuple[str, int], list[_MessageSite]] = defaultdict(list)
     for file, module in modules.items():
         for message in eager_messages(file, module, wrappers, values):
             for line in message.lines | message.call_lines:
-                sites[file, line].append(_Site(file, message))
+                sites[file, line].append(_MessageSite(file, message))
     for file, message in unread_messages(modules):
         for line in message.lines:
-            sites[file, line].append(_Site(file, message))
+            sites[file, line].append(_MessageSite(file, message))
     return sites
 
 
-def _is_wasted(message: EagerMessage, cost: _Cost, interval_us: int) -> bool:
+def _is_wasted(message: EagerMessage, cost: _MessageCost, interval_us: int) -> bool:
     """Tell whether the level is off, as far as the samples can tell."""
     if cost.emits:
         return False
@@ -276,17 +276,17 @@ def _is_wasted(message: EagerMessage, cost: _Cost, interval_us: int) -> bool:
     return _samples(cost, interval_us) >= SAMPLES_TO_MISS_EMISSION
 
 
-def _samples(cost: _Cost, interval_us: int) -> float:
+def _samples(cost: _MessageCost, interval_us: int) -> float:
     return (cost.total_us + cost.logging_us) / interval_us
 
 
-def _confidence(costs: Iterable[_Cost], interval_us: int) -> Confidence:
+def _confidence(costs: Iterable[_MessageCost], interval_us: int) -> Confidence:
     """Measured where the heaviest message has samples enough to have shown a record."""
     most = max(_samples(cost, interval_us) for cost in costs)
     return Confidence.MEASURED if most >= SAMPLES_TO_MEASURE else Confidence.BOUNDED
 
 
-def _savings(tree: CallTree, costs: Iterable[_Cost], interval_us: int) -> tuple[Saving, ...]:
+def _savings(tree: CallTree, costs: Iterable[_MessageCost], interval_us: int) -> tuple[Saving, ...]:
     """All that the messages called goes; of the lines themselves, what is not the logging call.
 
     What a line keeps (looking up the logger, calling it) is of the order of what the logging call

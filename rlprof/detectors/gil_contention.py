@@ -55,14 +55,14 @@ def detect(profile: Profile) -> Iterable[Finding]:
     waited = _gil_waits_us(profile)
     for process, threads in sorted(by_process.items()):
         yield from _of_pool(profile, threads)
-        crew = [
+        turn_takers = [
             it
             for it in threads
             if it.working_us >= TAKES_PART * profile.steady_us and not _sends_for_others(it)
         ]
-        if len(crew) < 2 or waited.get(process, 0) < MIN_WAIT * profile.steady_us:
+        if len(turn_takers) < 2 or waited.get(process, 0) < MIN_WAIT * profile.steady_us:
             continue
-        yield from _finding(profile, process, crew, waited[process])
+        yield from _finding(profile, process, turn_takers, waited[process])
 
 
 def _sends_for_others(activity: Activity) -> bool:
@@ -79,12 +79,12 @@ def _gil_waits_us(profile: Profile) -> Mapping[int, int]:
 
 
 def _finding(
-    profile: Profile, process: int, crew: Sequence[Activity], waited_us: int
+    profile: Profile, process: int, turn_takers: Sequence[Activity], waited_us: int
 ) -> Iterable[Finding]:
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     weights: dict[Line, float] = defaultdict(float)
     nodes: set[int] = set()
-    for activity in crew:
+    for activity in turn_takers:
         for node, cost in activity.tree.self_costs():
             owner = lines.owner(node)
             if owner != NO_PARENT and cost.busy_us:
@@ -94,26 +94,26 @@ def _finding(
         return
     sold = sum(profile.steady.self_cost(node).busy_us for node in nodes)
     # Threads beside the main one have no probe: much of their work is on lines that are not known.
-    whole = sum(it.working_us for it in crew) / sum(weights.values())
+    whole = sum(it.working_us for it in turn_takers) / sum(weights.values())
     # What is not on the critical path gains nothing by being quicker.
     critical = min(1.0, sold * max(1.0, whole) / max(1, profile.critical.wall_us))
-    side_by_side = max(1.0, min(float(len(crew)), _free_cores(profile, crew)))
+    side_by_side = max(1.0, min(float(len(turn_takers)), _free_cores(profile, turn_takers)))
     by_cores = 1 - 1 / side_by_side
     # Who hardly waits for the lock is held up by something else: locks, queues, sleep.
-    by_lock = waited_us / (waited_us + sum(it.working_us for it in crew))
+    by_lock = waited_us / (waited_us + sum(it.working_us for it in turn_takers))
     goes = min(by_cores, by_lock)
     handed_over = (1 - WITHOUT_HAND_OVER) * (goes / by_cores if by_cores else 0.0)
     gain = critical * goes
     most = critical * (1 - (1 - goes) * (1 - handed_over))
-    working = sum(it.working_us for it in crew) / profile.steady_us
+    working = sum(it.working_us for it in turn_takers) / profile.steady_us
     yield Finding(
-        title=f"{len(crew)} Python threads of one process take turns at the interpreter lock",
+        title=f"{len(turn_takers)} Python threads of one process take turns at the interpreter lock",
         savings=(),
-        locations=lines.shown_locations(weights, sum(it.wall_us for it in crew)),
+        locations=lines.shown_locations(weights, sum(it.wall_us for it in turn_takers)),
         evidence=(
-            f"{len(crew)} threads of pid {profile.processes[process].pid} work side by side, together "
+            f"{len(turn_takers)} threads of pid {profile.processes[process].pid} work side by side, together "
             f"for {working:.2f} of one core",
-            f"runnable, they wait for each other for {percent(waited_us / len(crew) / profile.steady_us)} "
+            f"runnable, they wait for each other for {percent(waited_us / len(turn_takers) / profile.steady_us)} "
             f"of the steady phase each; {profile.load.cores:g} cores are there",
         ),
         fix="Run them as processes (multiprocessing, one environment vector each), or vectorise the "
@@ -186,9 +186,9 @@ def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:
     )
 
 
-def _free_cores(profile: Profile, crew: Sequence[Activity]) -> float:
+def _free_cores(profile: Profile, turn_takers: Sequence[Activity]) -> float:
     """Cores that the threads could use: theirs, and those that nobody of the run uses."""
-    own = sum(it.on_cpu_us for it in crew)
+    own = sum(it.on_cpu_us for it in turn_takers)
     return profile.load.cores - max(0, profile.load.got_us - own) / max(1, profile.steady_us)
 
 

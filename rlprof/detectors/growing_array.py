@@ -42,7 +42,7 @@ _JOINS: Final = frozenset(
 _LIBRARIES: Final = ("numpy.", "torch.", "jax.", "pandas.", "cupy.")
 
 
-class _Growth(NamedTuple):
+class _GrowingStatement(NamedTuple):
     """A statement that makes something longer by copying it."""
 
     operand: str
@@ -61,12 +61,12 @@ def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
     values = Values(profile.values)
-    known: dict[tuple[str, int], _Growth | None] = {}
+    known: dict[tuple[str, int], _GrowingStatement | None] = {}
     alone: set[int] = set()
     shared: set[int] = set()
     made: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
-    grown: dict[Line, _Growth] = {}
+    grown: dict[Line, _GrowingStatement] = {}
     for node in tree.hot_nodes():
         frame = tree.frame(node)
         if not lines.is_yours(frame) or not lines.is_repeated(node):
@@ -126,13 +126,13 @@ def _below(tree: CallTree, node: int, names: Collection[str]) -> list[int]:
     ]
 
 
-def _size(growth: _Growth) -> Iterator[str]:
+def _size(growth: _GrowingStatement) -> Iterator[str]:
     if growth.value is not None:
         longer = ", longer at each look" if growth.value.grows() else ""
         yield f"{growth.operand} was last seen as {growth.value.in_words()}{longer}"
 
 
-def _growth(statement: Statement, known: Mapping[str, Value]) -> _Growth | None:
+def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStatement | None:
     """Return what the statement makes longer: it is both given and assigned, or was longer at each look."""
     node = statement.node
     if isinstance(node, ast.AugAssign):
@@ -161,7 +161,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _Growth | None:
                     for it in ast.walk(part)
                     if isinstance(it, ast.Call)
                 )
-                return _Growth(text, called_name(call), value, not others, makers)
+                return _GrowingStatement(text, called_name(call), value, not others, makers)
     return None
 
 

@@ -56,7 +56,7 @@ class _Spot(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Cost:
+class _HotSpotCost:
     nodes: set[int] = field(default_factory=set)
     wall_us: int = 0
     idle_us: int = 0
@@ -90,8 +90,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         yield _finding(spot, cost, lines, values, whole)
 
 
-def _spots(tree: CallTree, lines: UserLines) -> dict[_Spot, _Cost]:
-    spots: dict[_Spot, _Cost] = defaultdict(_Cost)
+def _spots(tree: CallTree, lines: UserLines) -> dict[_Spot, _HotSpotCost]:
+    spots: dict[_Spot, _HotSpotCost] = defaultdict(_HotSpotCost)
     for node in tree.hot_nodes():
         self_cost = tree.self_cost(node)
         owner = _responsible(tree, lines, node)
@@ -128,7 +128,7 @@ def _responsible(tree: CallTree, lines: UserLines, node: int) -> int:
     return current
 
 
-def _branches(tree: CallTree, cost: _Cost, owners: Collection[int]) -> dict[str, int]:
+def _branches(tree: CallTree, cost: _HotSpotCost, owners: Collection[int]) -> dict[str, int]:
     """Busy time of the spot by function, where the way down from ``owners`` first goes several ways.
 
     ``model.learn()`` may be all of a script; what matters is which parts of the library it is in.
@@ -154,7 +154,7 @@ def _branches(tree: CallTree, cost: _Cost, owners: Collection[int]) -> dict[str,
         level = groups[heaviest]
 
 
-def _spent_below(tree: CallTree, cost: _Cost, owners: Collection[int]) -> dict[int, int]:
+def _spent_below(tree: CallTree, cost: _HotSpotCost, owners: Collection[int]) -> dict[int, int]:
     """Busy time of the spot's own nodes, in and below each node from ``owners`` down."""
     spent: dict[int, int] = defaultdict(int)
     for node in cost.nodes:
@@ -173,7 +173,9 @@ def _name(frame: Frame) -> str:
     return f"{frame.function} ({file_name(frame.file)})" if frame.file else frame.function
 
 
-def _finding(spot: _Spot, cost: _Cost, lines: UserLines, values: Values, whole: int) -> Finding:
+def _finding(
+    spot: _Spot, cost: _HotSpotCost, lines: UserLines, values: Values, whole: int
+) -> Finding:
     locations = lines.locations(cost.lines, whole)[:SHOWN_LINES]
     return Finding(
         title=_title(spot, cost),
@@ -189,20 +191,20 @@ def _finding(spot: _Spot, cost: _Cost, lines: UserLines, values: Values, whole: 
     )
 
 
-def _one_line(cost: _Cost) -> Line | None:
+def _one_line(cost: _HotSpotCost) -> Line | None:
     """The line that most of the time is on; None where there is none."""
     heaviest = heaviest_line(cost.lines)
     return heaviest if cost.lines[heaviest] >= ONE_LINE * cost.busy_us else None
 
 
-def _title(spot: _Spot, cost: _Cost) -> str:
+def _title(spot: _Spot, cost: _HotSpotCost) -> str:
     line = _one_line(cost)
     if line is not None:
         return f"{short_place(line)} in {spot.function} is hot, no known cause"
     return f"{spot.function} ({file_name(spot.file)}) is hot over {len(cost.lines)} lines, no known cause"
 
 
-def _evidence(cost: _Cost, lines: UserLines, whole: int) -> Iterable[str]:
+def _evidence(cost: _HotSpotCost, lines: UserLines, whole: int) -> Iterable[str]:
     line = _one_line(cost)
     owners = {it for it in cost.owners if line is None or lines.line(it) == line}
     below = cost.busy_us - cost.own_us
@@ -218,7 +220,7 @@ def _evidence(cost: _Cost, lines: UserLines, whole: int) -> Iterable[str]:
         yield f"most of it in: {ends}"
 
 
-def _operation(cost: _Cost, lines: UserLines, values: Values) -> Iterable[str]:
+def _operation(cost: _HotSpotCost, lines: UserLines, values: Values) -> Iterable[str]:
     """Return what the heaviest line does, where the values that it works on were seen."""
     heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
     frame = Frame(heaviest.file, heaviest.function, heaviest.line)

@@ -95,7 +95,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _OtherLayout:
     """Change that could be made instead, and the time that the same steps would take then (µs)."""
 
     left_us: Range
@@ -206,7 +206,7 @@ def _sent(crews: Sequence[_Parts], profile: Profile) -> float:
     return _counted(processes, profile)[IPC_MESSAGES]
 
 
-def _best_change(crews: Sequence[_Parts], steps: float, profile: Profile) -> _Change:
+def _best_change(crews: Sequence[_Parts], steps: float, profile: Profile) -> _OtherLayout:
     """One process, or as many workers as cores with several environments each."""
     changes = [_in_one_process(crews, steps, profile)]
     workers = int(profile.load.cores)
@@ -215,7 +215,7 @@ def _best_change(crews: Sequence[_Parts], steps: float, profile: Profile) -> _Ch
     return min(changes, key=lambda change: (change.middle_us, change.workers))
 
 
-def _in_one_process(crews: Sequence[_Parts], steps: float, profile: Profile) -> _Change:
+def _in_one_process(crews: Sequence[_Parts], steps: float, profile: Profile) -> _OtherLayout:
     """The master's own work and all environments', one after the other; sleeps add up too.
 
     What is not known of the parts is not known independently: their errors add in quadrature.
@@ -243,7 +243,7 @@ def _summed(parts: Sequence[Range]) -> Range:
     return Range(middle - error, middle + error)
 
 
-def _in_fewer_workers(crews: Sequence[_Parts], profile: Profile, workers: int) -> _Change:
+def _in_fewer_workers(crews: Sequence[_Parts], profile: Profile, workers: int) -> _OtherLayout:
     """A worker for each core: its own work is shared out, messages fall with their number."""
     crowd = crowding(profile.load, profile.steady_us)
     low = high = 0.0
@@ -265,11 +265,11 @@ def _own_us(master: Split, crowd: float) -> float:
     return min(master.own_busy_us, master.own_cpu_us * crowd)
 
 
-def _bounded(left: Range, workers: int, crews: Sequence[_Parts], profile: Profile) -> _Change:
+def _bounded(left: Range, workers: int, crews: Sequence[_Parts], profile: Profile) -> _OtherLayout:
     """Not faster than the busiest process outside of the crews."""
     inside = {process for parts in crews for process in parts.crew.processes}
     others = max((it.on_cpu_us for it in profile.activities if it.process not in inside), default=0)
-    return _Change(Range(max(left.low, others), max(left.high, others)), workers)
+    return _OtherLayout(Range(max(left.low, others), max(left.high, others)), workers)
 
 
 def crowding(load: HostLoad, length_us: int) -> Range:
@@ -316,7 +316,7 @@ def _title(crews: Sequence[_Parts]) -> str:
 
 
 def _evidence(
-    crews: Sequence[_Parts], change: _Change, sent: float, steps: float, profile: Profile
+    crews: Sequence[_Parts], change: _OtherLayout, sent: float, steps: float, profile: Profile
 ) -> Iterable[str]:
     for parts in crews:
         own, moved = parts.servants.own_cpu_us, parts.servants.transport_cpu_us
@@ -358,7 +358,7 @@ def _asleep(servants: Sequence[Activity], profile: Profile) -> float:
     return waited / max(1, sum(servant.wall_us for servant in servants))
 
 
-def _where(change: _Change) -> str:
+def _where(change: _OtherLayout) -> str:
     return f"in {change.workers} workers" if change.workers else "in one process"
 
 
@@ -369,7 +369,7 @@ _IN_PROCESS: Final = ", ".join(
 )
 
 
-def _fix(change: _Change) -> str:
+def _fix(change: _OtherLayout) -> str:
     if change.workers:
         return (
             f"Let {change.workers} workers step several environments each, so that one message "

@@ -234,7 +234,9 @@ def _polled_cpu_us(activity: Activity, profile: Profile) -> int:
 
 def _is_crowded(load: HostLoad) -> bool:
     """Tell whether the run wants more cores than there are, and others have a good part of them."""
-    return not load.saturated and load.got_us + load.queued_us > SATURATED_DEMAND * load.there_is_us
+    return (
+        not load.saturated and load.got_us + load.queued_us > SATURATED_DEMAND * load.available_us
+    )
 
 
 def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:

@@ -46,17 +46,17 @@ ROUNDING: Final = 0.15
 
 def detect(profile: Profile) -> Iterable[Finding]:
     loads = workloads(profile)
-    crew = collectors(loads)
+    collecting = collectors(loads)
     for learner in learners(loads, profile):
-        makers = _makers(learner, crew)
+        makers = _makers(learner, collecting)
         if learner.waiting >= MIN_WAITING and makers:
             yield _finding(learner, makers, profile)
 
 
-def _makers(learner: Workload, crew: Collection[Workload]) -> tuple[Workload, ...]:
+def _makers(learner: Workload, collecting: Collection[Workload]) -> tuple[Workload, ...]:
     """The workers that it waits for, where they work most of the time."""
     awaited = {process for process, part in learner.awaited if part >= WORKED_MEANWHILE}
-    makers = tuple(it for it in crew if it.process in awaited)
+    makers = tuple(it for it in collecting if it.process in awaited)
     busy = mean(it.working for it in makers) >= MIN_WORKING
     return makers if busy else ()
 
@@ -76,7 +76,7 @@ def _finding(learner: Workload, makers: tuple[Workload, ...], profile: Profile) 
 
 
 def _free_cores(profile: Profile) -> int:
-    unused = profile.load.there_is_us - profile.load.got_us - profile.load.queued_us
+    unused = profile.load.available_us - profile.load.got_us - profile.load.queued_us
     return max(0, floor(unused / max(1, profile.steady_us) + ROUNDING))
 
 

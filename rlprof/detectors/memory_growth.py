@@ -41,7 +41,7 @@ _LOSS: Final = re.compile(r"\bloss\w*|\w+_loss\b")
 _DETACHED: Final = re.compile(r"\.(item|detach|tolist|cpu|numpy)\(|\bfloat\(")
 
 
-class _Growth(NamedTuple):
+class _GrowingProcess(NamedTuple):
     process: ProcessMemory
     trend: MemoryTrend
 
@@ -72,10 +72,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _growing(processes: Sequence[ProcessMemory]) -> list[_Growth]:
+def _growing(processes: Sequence[ProcessMemory]) -> list[_GrowingProcess]:
     """Processes that grow steadily into new addresses, the fastest first."""
     found = [
-        _Growth(it, it.trend)
+        _GrowingProcess(it, it.trend)
         for it in processes
         if it.trend is not None and _is_growing(it, it.trend)
     ]
@@ -94,20 +94,22 @@ def _hours_left(memory: MemoryView, trend: MemoryTrend) -> float | None:
     return memory.available_bytes / trend.bytes_per_hour
 
 
-class _Place(NamedTuple):
+class _AddingStatement(NamedTuple):
     """A statement that only ever adds to a container."""
 
     line: Line
     addition: Addition
 
 
-def _adding_places(profile: Profile, growing: Sequence[_Growth], lines: UserLines) -> list[_Place]:
+def _adding_places(
+    profile: Profile, growing: Sequence[_GrowingProcess], lines: UserLines
+) -> list[_AddingStatement]:
     """Such statements in files that the growing processes run, those of functions seen to run first."""
     seen = _seen_functions(profile, growing, lines)
     places = [
         (
             -seen.get((file, last_name(it.function)), 0.0),
-            _Place(Line(file, it.line, it.function), it),
+            _AddingStatement(Line(file, it.line, it.function), it),
         )
         for file in {file for file, _ in seen}
         if (module := lines.module(file)) is not None
@@ -121,7 +123,7 @@ def _adding_places(profile: Profile, growing: Sequence[_Growth], lines: UserLine
 
 
 def _seen_functions(
-    profile: Profile, growing: Sequence[_Growth], lines: UserLines
+    profile: Profile, growing: Sequence[_GrowingProcess], lines: UserLines
 ) -> dict[tuple[str, str], float]:
     """Functions of the user's by (file, name) with the part of a thread's steady time inside them."""
     processes = {it.process.process for it in growing}
@@ -147,7 +149,7 @@ def _title(trend: MemoryTrend, hours: float | None) -> str:
     return title
 
 
-def _locations(adding: Sequence[_Place], told: Sequence[GrownLine]) -> list[Line]:
+def _locations(adding: Sequence[_AddingStatement], told: Sequence[GrownLine]) -> list[Line]:
     """The lines that a finding names: what adds, then what ran while memory grew."""
     every = [it.line for it in adding] + [Line(it.file, it.line, it.function) for it in told]
     return list(dict.fromkeys(every))[:SHOWN_PLACES]
@@ -157,7 +159,7 @@ def _evidence(
     profile: Profile,
     memory: MemoryView,
     trend: MemoryTrend,
-    growing: Sequence[_Growth],
+    growing: Sequence[_GrowingProcess],
 ) -> Iterable[str]:
     step = "" if memory.bytes_per_step is None else f", {size(memory.bytes_per_step)} a step"
     yield (
@@ -178,14 +180,14 @@ def _evidence(
         yield f"{size(memory.available_bytes)} could still be taken at the end"
 
 
-def _of_process(growth: _Growth, profile: Profile) -> str:
+def _of_process(growth: _GrowingProcess, profile: Profile) -> str:
     role = growth.process.role or "process"
     pid = profile.processes[growth.process.process].pid
     return f"{role} (pid {pid}) {size(growth.trend.bytes_per_hour)} an hour"
 
 
 def _where(
-    memory: MemoryView, adding: Sequence[_Place], told: Sequence[GrownLine]
+    memory: MemoryView, adding: Sequence[_AddingStatement], told: Sequence[GrownLine]
 ) -> Iterable[str]:
     for place in adding[:SHOWN_PLACES]:
         at = f"{short_place(place.line)} in {place.line.function}"
@@ -202,7 +204,7 @@ def _shares(line: GrownLine) -> str:
     return f"{at} has {percent(line.share_of_growth)} of the growth and {percent(line.share_of_time)} of the time"
 
 
-def _fix(adding: Sequence[_Place]) -> str:
+def _fix(adding: Sequence[_AddingStatement]) -> str:
     if any(_keeps_a_graph(it.addition.value) for it in adding):
         return (
             "Bound what is kept, and keep numbers: if the loss is a tensor, each one keeps all that it was "

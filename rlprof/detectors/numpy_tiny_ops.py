@@ -80,7 +80,7 @@ _INSIDE_NUMPY: Final = re.compile(r"[/\\]numpy[/\\]")
 
 
 @dataclass(slots=True)
-class _Called:
+class _CalledNodes:
     """The nodes of one function of numpy below a line."""
 
     functions: list[int] = field(default_factory=list)
@@ -160,9 +160,9 @@ class _Search:
         if us:
             self.weights[self.lines.line(node)] += us
 
-    def _called(self, node: int) -> dict[str, _Called]:
+    def _called(self, node: int) -> dict[str, _CalledNodes]:
         """The functions of numpy that a line calls, each on several lines of its own."""
-        found: dict[str, _Called] = defaultdict(_Called)
+        found: dict[str, _CalledNodes] = defaultdict(_CalledNodes)
         for child in self.tree.children(node):
             frame = self.tree.frame(child)
             if _INSIDE_NUMPY.search(frame.file):

@@ -106,7 +106,7 @@ _ARRAYS: Final = NUMPY | TORCH | {"cv2", "scipy", "jnp"}
 
 
 @dataclass(slots=True)
-class _Claim:
+class _EnvLoopTime:
     """Time of one kind in all loops over environments."""
 
     nodes: set[int] = field(default_factory=set)
@@ -133,8 +133,8 @@ class _Search:
         self.tree = profile.steady
         self.sources = profile.sources
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self.policy = _Claim()
-        self.steps = _Claim()
+        self.policy = _EnvLoopTime()
+        self.steps = _EnvLoopTime()
         self.steps_us = 0.0
         """All time of the environments that are stepped in the loops."""
         self._loops = {
@@ -312,7 +312,7 @@ def _of_steps(search: _Search, profile: Profile, parameters: Parameters) -> Iter
     )
 
 
-def _environments(claim: _Claim, profile: Profile, parameters: Parameters) -> int | None:
+def _environments(claim: _EnvLoopTime, profile: Profile, parameters: Parameters) -> int | None:
     counts = {
         environments_in(loop, profile.sources[file], parameters) for loop, file in claim.loops
     }
@@ -329,7 +329,7 @@ def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
 
 
 def _evidence(
-    claim: _Claim, what: str, count: int | None, each_us: float, whole: float
+    claim: _EnvLoopTime, what: str, count: int | None, each_us: float, whole: float
 ) -> Iterable[str]:
     of_each = f", {duration(each_us)} a step" if each_us else ""
     yield f"{percent(claim.wall_us / whole)} of the steady time is in {what}{of_each}"

@@ -72,7 +72,7 @@ _COMPUTING: Final = frozenset(("", "numpy", "scipy", "torch", "rlprof"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _PureWork:
     """A pure function, statement or part of a line, with inputs that stay as they are."""
 
     pure: Pure
@@ -90,7 +90,7 @@ class _Work:
 class _Repeated:
     """One function that is pure, or the pure work on lines of one that is not."""
 
-    work: _Work
+    work: _PureWork
     inputs: dict[str, Value] = field(default_factory=dict)
     nodes: set[int] = field(default_factory=set)
 
@@ -186,7 +186,7 @@ def _inputs_in_words(told: Sequence[str], again: tuple[int, int] | None) -> str:
     )
 
 
-def _removable(work: _Work) -> Range:
+def _removable(work: _PureWork) -> Range:
     if work.again is None:
         # Windows tell of half as many calls, the first of which stays.
         least = 1 - 1 / ((work.windows + 1) // 2)
@@ -198,7 +198,7 @@ def _removable(work: _Work) -> Range:
     return Range(REMOVABLE.low * part.low if is_key else 0.0, REMOVABLE.high)
 
 
-def _title(work: _Work, time: LineTime) -> str:
+def _title(work: _PureWork, time: LineTime) -> str:
     how = "again for old inputs" if work.again else "again and again"
     other = "part of a line" if work.pure.is_part else "a value"
     names = [name for name in (last_name(work.pure.function), other) if name]
@@ -219,7 +219,7 @@ class _Search:
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._values = Values(profile.values)
         self._tree = profile.steady
-        self._known: dict[Frame, _Work | None] = {}
+        self._known: dict[Frame, _PureWork | None] = {}
 
     def found(self) -> Collection[_Repeated]:
         """Each with the nodes of its calls, none of them below another one's."""
@@ -244,7 +244,7 @@ class _Search:
             group.inputs |= work.inputs
         return [group for key, group in found.items() if key not in refused]
 
-    def place(self, node: int, work: _Work) -> Line:
+    def place(self, node: int, work: _PureWork) -> Line:
         """Where a function is called, if that is a line of the user's; else where the work is."""
         caller = self.lines.owner(self._tree.nodes[node].parent)
         return self.lines.line(caller if work.pure.function and caller != NO_PARENT else node)
@@ -267,7 +267,7 @@ class _Search:
                 return True
         return False
 
-    def _work(self, frame: Frame) -> _Work | None:
+    def _work(self, frame: Frame) -> _PureWork | None:
         if frame not in self._known:
             module = self.lines.module(frame.file) if self._values.has(frame.file) else None
             around = [
@@ -315,7 +315,7 @@ class _Search:
         known = self._values.between(frame.file, pure.lines, frame.function)
         return max((value.windows(field) for value in known.values()), default=0)
 
-    def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> _Work | None:
+    def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> _PureWork | None:
         """The work, if its inputs were compared often enough and never changed."""
         is_same = all(
             value.unchanged_looks >= _fewest_looks(text, value)
@@ -325,9 +325,11 @@ class _Search:
         around = self._values.between(frame.file, pure.lines)
         if not is_same or (pure.is_part and not _is_most(inputs, around)):
             return None
-        return _Work(pure, inputs, frame.function, self._windows(frame, pure))
+        return _PureWork(pure, inputs, frame.function, self._windows(frame, pure))
 
-    def _read_calls(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> _Work | None:
+    def _read_calls(
+        self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]
+    ) -> _PureWork | None:
         """A function that was called with inputs that it had before, if they are short enough to look its result up by them."""
         again, calls = max((value.calls_again for value in inputs.values()), default=(0, 0))
         is_again = calls >= CALLS and again >= LEAST_AGAIN * calls
@@ -335,7 +337,7 @@ class _Search:
             return None
         if any(value.leaves > MOST_IN_A_KEY for value in filter(_is_new_at_times, inputs.values())):
             return None
-        return _Work(pure, inputs, frame.function, self._windows(frame, pure), (again, calls))
+        return _PureWork(pure, inputs, frame.function, self._windows(frame, pure), (again, calls))
 
 
 def _methods(module: SourceModule) -> set[str]:

@@ -20,8 +20,8 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.replay import (
-    Part,
     ReplayLine,
+    SamplingPart,
     replay_lines_by_file,
 )
 from rlprof.source.tensor_lists import tensor_of_seen_list
@@ -133,13 +133,13 @@ _ONE_ARRAY_FIRST: Final = (
 )
 
 
-class _Found:
+class _SamplingTime:
     """Time of each part of sampling, and where it is."""
 
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self.nodes: dict[Part, set[int]] = {part: set() for part in Part}
+        self.nodes: dict[SamplingPart, set[int]] = {part: set() for part in SamplingPart}
         self.weights: dict[Line, float] = defaultdict(float)
         self.drawing_us = 0.0
         """Inside ``random.sample`` and its like."""
@@ -157,7 +157,7 @@ class _Found:
 
     def _claim(self, node: int, line: ReplayLine) -> None:
         us = 0.0
-        looped = line.part is Part.LOOP
+        looped = line.part is SamplingPart.LOOP
         for inner in self._own(node, with_yours=looped):
             if inner not in self.nodes[line.part]:
                 self.nodes[line.part].add(inner)
@@ -197,13 +197,13 @@ class _Found:
             value.shape
             for file, lines in self._by_file.items()
             for number, line in lines.items()
-            if line.part is Part.LOOP
+            if line.part is SamplingPart.LOOP
             for value in self._values.between(file, range(number, number + 1)).values()
             if value.shape
         ]
         return bool(shapes) and all(prod(shape[1:]) < LONG_ROW for shape in shapes)
 
-    def us(self, part: Part) -> float:
+    def us(self, part: SamplingPart) -> float:
         return self.us_in(self.nodes[part])
 
     def us_in(self, nodes: Iterable[int]) -> float:
@@ -222,29 +222,29 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _drawn(profile: Profile) -> Iterable[Finding]:
-    found = _Found(profile)
+    found = _SamplingTime(profile)
     whole = profile.critical.wall_us
-    drawn, gathered = found.us(Part.DRAW), found.us(Part.GATHER)
-    shuffled = found.us(Part.PERMUTATION)
-    if not (drawn and gathered) and not found.nodes[Part.LOOP]:
+    drawn, gathered = found.us(SamplingPart.DRAW), found.us(SamplingPart.GATHER)
+    shuffled = found.us(SamplingPart.PERMUTATION)
+    if not (drawn and gathered) and not found.nodes[SamplingPart.LOOP]:
         # A draw alone may be of anything: tasks, seeds, a population.
         drawn = gathered = 0.0
-    looped = found.us(Part.LOOP)
+    looped = found.us(SamplingPart.LOOP)
     total = drawn + gathered + shuffled + looped
     if not whole or total / whole < MIN_SHARE:
         return
     listed = frozenset[int]().union(*found.listed.values())
-    nodes = frozenset(found.nodes[Part.DRAW] | found.nodes[Part.GATHER]) - listed
+    nodes = frozenset(found.nodes[SamplingPart.DRAW] | found.nodes[SamplingPart.GATHER]) - listed
     savings = []
     if looped:
         removable = LOOPED if found.rows_are_short() else Range(UNKNOWN_SIZE.low, LOOPED.high)
-        savings.append(Saving(frozenset(found.nodes[Part.LOOP]), removable))
+        savings.append(Saving(frozenset(found.nodes[SamplingPart.LOOP]), removable))
     if gathered:
         savings.append(Saving(nodes, _removable(found, gathered - found.us_in(listed))))
     if listed:
         savings.append(Saving(listed, ITEM_BY_ITEM))
     if shuffled:
-        savings.append(Saving(frozenset(found.nodes[Part.PERMUTATION]), PERMUTED))
+        savings.append(Saving(frozenset(found.nodes[SamplingPart.PERMUTATION]), PERMUTED))
     heaviest = heaviest_line(found.weights)
     yield Finding(
         title=_title(heaviest, drawn=drawn, shuffled=shuffled, looped=looped),
@@ -333,7 +333,7 @@ def _loaded(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _removable(found: _Found, gathered_us: float) -> Range:
+def _removable(found: _SamplingTime, gathered_us: float) -> Range:
     """Return what goes, by how large the observations are: told by the time of stacking over drawing."""
     if not found.drawing_us:
         return UNKNOWN_SIZE
@@ -343,20 +343,20 @@ def _removable(found: _Found, gathered_us: float) -> Range:
     return SMALL if ratio <= GATHERED_OVER_DRAWN else LARGE
 
 
-def _evidence(found: _Found, profile: Profile, total_us: float) -> Iterable[str]:
+def _evidence(found: _SamplingTime, profile: Profile, total_us: float) -> Iterable[str]:
     whole = profile.critical.wall_us
     updates = profile.counts.get("updates", 0.0)
     each = f", {duration(total_us / updates)} for each update" if updates else ""
     yield f"{percent(total_us / whole)} of the steady time{each}"
-    for part in Part:
+    for part in SamplingPart:
         us = found.us(part)
         if us >= 0.001 * whole:
             yield f"{part.value}: {percent(us / whole)}{_of_lists(found, part, whole)}"
 
 
-def _of_lists(found: _Found, part: Part, whole: float) -> str:
+def _of_lists(found: _SamplingTime, part: SamplingPart, whole: float) -> str:
     """The time in which tensors are made of lists, in words that follow the time of the part."""
-    if part is not Part.GATHER or not found.listed:
+    if part is not SamplingPart.GATHER or not found.listed:
         return ""
     us = {name: found.us_in(nodes) for name, nodes in found.listed.items()}
     dearest = max(us, key=lambda name: us[name])

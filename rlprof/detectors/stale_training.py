@@ -89,7 +89,7 @@ _BATCH_NAMES: Final = ("batch_size", "minibatch_size", "mini_batch_size")
 
 
 @dataclass(frozen=True, slots=True)
-class _Pace:
+class _LearningPace:
     """Pace of learning and of collecting in the steady phase."""
 
     optimizer_steps: float
@@ -145,7 +145,7 @@ def _is_by_accident(texts: Iterable[str]) -> bool:
     )
 
 
-def _pace(profile: Profile) -> _Pace | None:
+def _pace(profile: Profile) -> _LearningPace | None:
     counts = profile.process_counts
     names = {name for named in counts.values() for name in named}
     source = best_source(names - {OUTPUT_STEPS})
@@ -155,7 +155,7 @@ def _pace(profile: Profile) -> _Pace | None:
     updates = {process: named[UPDATES] for process, named in counts.items() if named.get(UPDATES)}
     if sum(steps.values()) < LEAST_STEPS or sum(updates.values()) < LEAST_STEPS:
         return None
-    return _Pace(
+    return _LearningPace(
         optimizer_steps=sum(updates.values()),
         optimizers=_optimizers(profile.sources.values()),
         steps=sum(steps.values()),
@@ -172,7 +172,7 @@ def _optimizers(texts: Iterable[str]) -> int:
 
 def _of_updates(
     profile: Profile,
-    pace: _Pace,
+    pace: _LearningPace,
     parameters: Parameters,
     nodes: frozenset[int],
     weights: Mapping[Line, float],
@@ -199,7 +199,7 @@ def _of_updates(
     )
 
 
-def _held_up(profile: Profile, pace: _Pace, nodes: frozenset[int]) -> float:
+def _held_up(profile: Profile, pace: _LearningPace, nodes: frozenset[int]) -> float:
     """Part of their time that actors wait for a learner that never rests and take its weights, on full
     cores: there its CPU time alone says too little. Elsewhere its work stands in for their waits already.
     """
@@ -220,7 +220,7 @@ def _held_up(profile: Profile, pace: _Pace, nodes: frozenset[int]) -> float:
     return min(1.0, waiting + taking)
 
 
-def _of_buffer(pace: _Pace, capacity: int) -> Finding:
+def _of_buffer(pace: _LearningPace, capacity: int) -> Finding:
     each = pace.steps / pace.updates
     return Finding(
         title=f"{count(each)} steps are collected for each update, into a buffer of {count(capacity)}",
@@ -282,7 +282,7 @@ def _heaviest_lines(profile: Profile, time_us: Mapping[int, int]) -> Mapping[Lin
 
 
 def _evidence(
-    profile: Profile, pace: _Pace, parameters: Parameters, nodes: frozenset[int]
+    profile: Profile, pace: _LearningPace, parameters: Parameters, nodes: frozenset[int]
 ) -> Iterable[str]:
     yield (
         f"{count(pace.optimizer_steps)} optimizer steps in {_processes(pace.learners)}, "

@@ -11,7 +11,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.line_time import lines_time
-from rlprof.device.intervals import Measure, union
+from rlprof.device.intervals import CoveredTime, union
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import averages_by_parameter
 from rlprof.device.view import TraceView
@@ -112,7 +112,7 @@ def _places(
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
-    stepping = Measure(
+    stepping = CoveredTime(
         union(
             (row.ts, row.end)
             for row in view.trace.annotations

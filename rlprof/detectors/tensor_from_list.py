@@ -51,7 +51,7 @@ BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""
 
 
-class _Found:
+class _LinesOfKind:
     """The lines of one kind, their time, and what they are given."""
 
     def __init__(self) -> None:
@@ -99,13 +99,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
         )
 
 
-def _find(profile: Profile, lines: UserLines) -> tuple[_Found, _Found]:
+def _find(profile: Profile, lines: UserLines) -> tuple[_LinesOfKind, _LinesOfKind]:
     """Return the lines that make tensors of lists, and those that put long lists of tensors together."""
     tree, whole, values = profile.steady, profile.critical.wall_us, Values(profile.values)
     known = {
         file: found for file, text in profile.sources.items() if (found := tensors_of_lists(text))
     }
-    made, stacked = _Found(), _Found()
+    made, stacked = _LinesOfKind(), _LinesOfKind()
     for node in tree.hot_nodes():
         frame = tree.frame(node)
         # It is done in C: the line's own time.
@@ -130,7 +130,7 @@ def _find(profile: Profile, lines: UserLines) -> tuple[_Found, _Found]:
 def _finding(
     profile: Profile,
     lines: UserLines,
-    found: _Found,
+    found: _LinesOfKind,
     *,
     title: str,
     removable: Range,

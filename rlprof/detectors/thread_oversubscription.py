@@ -259,7 +259,7 @@ def _computing(teams: Collection[Workload], profile: Profile) -> frozenset[int]:
 
 
 def _inside_numeric(busy: Mapping[int, int], tree: CallTree) -> frozenset[int]:
-    known: dict[int, _Place] = {NO_PARENT: _Place.OUTSIDE}
+    known: dict[int, _KindOfCode] = {NO_PARENT: _KindOfCode.OUTSIDE}
     for node in busy:
         path = []
         current = node
@@ -268,19 +268,19 @@ def _inside_numeric(busy: Mapping[int, int], tree: CallTree) -> frozenset[int]:
             current = tree.nodes[current].parent
         for passed in reversed(path):
             known[passed] = _place(tree.frame(passed).file, known[tree.nodes[passed].parent])
-    return frozenset(node for node in busy if known[node] is _Place.COMPUTING)
+    return frozenset(node for node in busy if known[node] is _KindOfCode.COMPUTING)
 
 
-class _Place(Enum):
+class _KindOfCode(Enum):
     OUTSIDE = "outside"
     COMPUTING = "computing"
     FORMATTING = "formatting"
 
 
-def _place(file: str, above: _Place) -> _Place:
-    if above is _Place.FORMATTING or _FORMATTING.search(file):
-        return _Place.FORMATTING
-    return _Place.COMPUTING if above is _Place.COMPUTING or _has_teams(file) else above
+def _place(file: str, above: _KindOfCode) -> _KindOfCode:
+    if above is _KindOfCode.FORMATTING or _FORMATTING.search(file):
+        return _KindOfCode.FORMATTING
+    return _KindOfCode.COMPUTING if above is _KindOfCode.COMPUTING or _has_teams(file) else above
 
 
 def _locations(nodes: Collection[int], profile: Profile) -> tuple[Location, ...]:

@@ -36,9 +36,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if profile.load.saturated:
         return
     loads = workloads(profile)
-    crew = collectors(loads)
-    starved = tuple(it for it in crew if it.waiting >= MIN_WAITING)
-    if not starved or 2 * len(starved) < len(crew):
+    collecting = collectors(loads)
+    starved = tuple(it for it in collecting if it.waiting >= MIN_WAITING)
+    if not starved or 2 * len(starved) < len(collecting):
         return
     giver = _giver(starved, loads)
     if giver is None or giver.working < MIN_WORKING:

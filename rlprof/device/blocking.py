@@ -15,7 +15,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from rlprof.device.intervals import Interval, Measure, gaps
+from rlprof.device.intervals import CoveredTime, TimeSpan, gaps
 from rlprof.device.timeline import DeviceTimeline
 from rlprof.model.trace import Row, Trace
 
@@ -46,7 +46,7 @@ class BlockingGroup:
     """Blocking calls after which the same kernel is the next: they share one gap of the device."""
 
     calls: tuple[Row, ...]
-    after: Interval
+    after: TimeSpan
     """From the end of the first call to the next kernel; empty when there is none."""
     recoverable_us: float
     """The least of their waits and of the time that every device is idle meanwhile."""
@@ -96,7 +96,7 @@ def find_blocking(trace: Trace, devices: Sequence[DeviceTimeline]) -> Blocking:
     for row in rows:
         index = bisect_left(starts, row.end)
         by_kernel[starts[index] if index < len(starts) else None].append(row)
-    idle = [Measure(gaps(device.busy, device.span)) for device in devices]
+    idle = [CoveredTime(gaps(device.busy, device.span)) for device in devices]
     uploads = {id(row) for row in rows if _uploads(row, copies.get(row.args.correlation))}
     # A wait after an upload is of the upload: pageable copies are two calls.
     for before, row in pairwise(rows):
@@ -109,9 +109,11 @@ def find_blocking(trace: Trace, devices: Sequence[DeviceTimeline]) -> Blocking:
     )
 
 
-def _group(calls: Sequence[Row], kernel: float | None, idle: Sequence[Measure]) -> BlockingGroup:
+def _group(
+    calls: Sequence[Row], kernel: float | None, idle: Sequence[CoveredTime]
+) -> BlockingGroup:
     first = min(call.end for call in calls)
-    after = Interval(first, first if kernel is None else kernel)
+    after = TimeSpan(first, first if kernel is None else kernel)
     idle_us = min((it.inside(*after) for it in idle), default=0.0)
     waited = sum(call.dur for call in calls)
     return BlockingGroup(tuple(calls), after, min(waited, idle_us))

@@ -8,8 +8,8 @@ from typing import Final
 
 from rlprof.device.blocking import Blocking, BlockingGroup
 from rlprof.device.intervals import (
-    Interval,
     Span,
+    TimeSpan,
     common,
     gaps,
     total,
@@ -50,7 +50,7 @@ class Idle:
 
 
 def find_idle(
-    trace: Trace, devices: Sequence[DeviceTimeline], blocking: Blocking, wall: Interval
+    trace: Trace, devices: Sequence[DeviceTimeline], blocking: Blocking, wall: TimeSpan
 ) -> tuple[Idle, ...]:
     in_torch = union([(row.ts, row.ts + row.dur) for row in (*trace.ops, *trace.calls)])
     claims: dict[IdleCause, list[Span]] = {
@@ -76,7 +76,7 @@ def _idle(
     device: DeviceTimeline,
     blocking: Blocking,
     claims: Mapping[IdleCause, list[Span]],
-    wall: Interval,
+    wall: TimeSpan,
 ) -> Idle:
     left = gaps(device.busy, wall)
     found: dict[IdleCause, tuple[Span, ...]] = {}

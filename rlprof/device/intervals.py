@@ -15,7 +15,7 @@ Span: TypeAlias = tuple[float, float]
 """(start, end)."""
 
 
-class Interval(NamedTuple):
+class TimeSpan(NamedTuple):
     """A span that stands for itself."""
 
     start: float
@@ -104,7 +104,7 @@ def total(intervals: Iterable[Span]) -> float:
     return sum([end - start for start, end in intervals])
 
 
-class Measure:
+class CoveredTime:
     """How much of any span is inside of disjoint intervals, each question in logarithmic time."""
 
     def __init__(self, intervals: Sequence[Span]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from rlprof.device.intervals import Interval
+from rlprof.device.intervals import TimeSpan
 from rlprof.model.trace import Row
 
 _SELECT: Final = "aten::select"
@@ -32,7 +32,7 @@ class Repeat:
     """One loop: from the first op of its first turn to the last op of its last."""
 
     first: Row
-    span: Interval
+    span: TimeSpan
     turns: int
     ops: int
 
@@ -59,7 +59,7 @@ def loops_over_tensors(ops: Sequence[Row], least: int) -> Iterator[Repeat]:
             last = starts[at] + turn * (taken // period) - 1
             yield Repeat(
                 own[starts[at]],
-                Interval(own[starts[at]].ts, own[last].end),
+                TimeSpan(own[starts[at]].ts, own[last].end),
                 taken // period,
                 turn * (taken // period),
             )
@@ -92,7 +92,7 @@ def averages_by_parameter(ops: Sequence[Row], least: int) -> Iterator[Repeat]:
             if _SCALING & set(names):
                 mixed += max(names.count(it) for it in _WRITING)
             if mixed >= least:
-                yield Repeat(run[0], Interval(run[0].ts, run[-1].end), mixed, len(run))
+                yield Repeat(run[0], TimeSpan(run[0].ts, run[-1].end), mixed, len(run))
 
 
 def _by_thread(ops: Sequence[Row]) -> list[list[Row]]:

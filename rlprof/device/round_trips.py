@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.device.blocking import is_launch
 from rlprof.device.idle import LOADER
-from rlprof.device.intervals import Interval
+from rlprof.device.intervals import TimeSpan
 from rlprof.device.transfers import downloads, uploads
 from rlprof.model.trace import Row, Trace
 from rlprof.units import whole_number
@@ -26,9 +26,9 @@ class RoundTrip:
 
     read: Row
     """The call that copies the action to the host."""
-    away: Interval
+    away: TimeSpan
     """From its end until the observation is on its way: the environment, mostly."""
-    asking: Interval
+    asking: TimeSpan
     """From the read or the learning before until the read: observations that come in it are answered by it."""
     shape: tuple[int, int]
     """Bytes of the action and of the observation."""
@@ -60,17 +60,17 @@ def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
         if not 0 < at < len(back):
             continue
         before, after = back[at - 1], back[at]
-        gap = Interval(read.end, after.ts)
+        gap = TimeSpan(read.end, after.ts)
         if (
             not _any_in(launches, gap)
             and not _any_in(loading, gap)
-            and _any_in(launches, Interval(before.ts, read.ts))
-            and not _any_in(learning, Interval(before.ts, after.ts))
+            and _any_in(launches, TimeSpan(before.ts, read.ts))
+            and not _any_in(learning, TimeSpan(before.ts, after.ts))
             and not (found and found[-1].away.end == gap.end)
         ):
             learned = bisect_left(learning, read.ts)
             since = max(since, learning[learned - 1]) if learned else since
-            asking = Interval(min(since, read.ts), read.ts)
+            asking = TimeSpan(min(since, read.ts), read.ts)
             shape = (sizes[read.args.correlation], sizes[after.args.correlation])
             found.append(RoundTrip(read, gap, asking, shape))
     return tuple(found)
@@ -87,6 +87,6 @@ def _bytes(copy: Row) -> int:
     return whole_number(str(copy.args.bytes)) or 0
 
 
-def _any_in(starts: Sequence[float], span: Interval) -> bool:
+def _any_in(starts: Sequence[float], span: TimeSpan) -> bool:
     at = bisect_left(starts, span.start)
     return at < len(starts) and starts[at] < span.end

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from rlprof.device.idle import COMPILING
-from rlprof.device.intervals import Interval, Span, total, union
+from rlprof.device.intervals import Span, TimeSpan, total, union
 from rlprof.model.trace import Row, Trace
 
 _PROFILER_STEP: Final = "ProfilerStep#"
@@ -60,10 +60,10 @@ class CompileFacts:
     """Pieces compiled again for other shapes or values."""
 
 
-def profiler_steps(trace: Trace) -> tuple[Interval, ...]:
+def profiler_steps(trace: Trace) -> tuple[TimeSpan, ...]:
     """The steps that the profiler's schedule marked, in order."""
     return tuple(
-        Interval(row.ts, row.end)
+        TimeSpan(row.ts, row.end)
         for row in trace.annotations
         if row.name.startswith(_PROFILER_STEP)
     )

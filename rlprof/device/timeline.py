@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import median
 from typing import Final
 
-from rlprof.device.intervals import Interval, Measure, Span, total, union, without
+from rlprof.device.intervals import CoveredTime, Span, TimeSpan, total, union, without
 from rlprof.model.calibration import calibrated
 from rlprof.model.trace import Row, Trace
 
@@ -38,28 +38,28 @@ class DeviceTimeline:
     streams: int
 
     @cached_property
-    def measure(self) -> Measure:
+    def measure(self) -> CoveredTime:
         """How much it works within any span."""
-        return Measure(self.busy)
+        return CoveredTime(self.busy)
 
     @cached_property
     def busy_us(self) -> float:
         return total(self.busy)
 
     @property
-    def span(self) -> Interval:
+    def span(self) -> TimeSpan:
         """From its first row to its last."""
-        return Interval(self.busy[0][0], self.busy[-1][1])
+        return TimeSpan(self.busy[0][0], self.busy[-1][1])
 
 
-def wall(trace: Trace) -> Interval:
+def wall(trace: Trace) -> TimeSpan:
     """From the first to the last row of the host or a device, Python frames and regions included."""
     host = (trace.ops, trace.annotations, trace.calls, trace.python)
     kinds = (*host, trace.kernels, trace.copies, trace.memsets)
     starts = [rows[0].ts for rows in kinds if rows]
     if not starts:
-        return Interval(0.0, 0.0)
-    return Interval(
+        return TimeSpan(0.0, 0.0)
+    return TimeSpan(
         min(starts), max(max([row.ts + row.dur for row in rows]) for rows in kinds if rows)
     )
 

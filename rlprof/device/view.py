@@ -12,7 +12,7 @@ from typing import Final
 from rlprof.device.blocking import SYNCS, Blocking, find_blocking, is_launch
 from rlprof.device.host import CallSite, call_sites, outermost
 from rlprof.device.idle import Idle, find_idle
-from rlprof.device.intervals import Interval, Span, common, total, union, without
+from rlprof.device.intervals import Span, TimeSpan, common, total, union, without
 from rlprof.device.kernels import KernelFacts, describe_kernels
 from rlprof.device.round_trips import RoundTrip, find_round_trips
 from rlprof.device.steps import (
@@ -63,7 +63,7 @@ class TraceView:
     """View of what a trace says, all times in µs."""
 
     trace: Trace
-    wall: Interval
+    wall: TimeSpan
     devices: tuple[DeviceTimeline, ...]
     blocking: Blocking
     idle: tuple[Idle, ...]
@@ -71,7 +71,7 @@ class TraceView:
     kernels: KernelFacts
     optimizer: OptimizerFacts | None
     compiling: CompileFacts
-    steps: tuple[Interval, ...]
+    steps: tuple[TimeSpan, ...]
     notes: tuple[Note, ...]
 
     @property

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from rlprof.model.recording import Note
 
 
-class Span(NamedTuple):
+class StyledText(NamedTuple):
     """Words with a look of their own."""
 
     text: str
@@ -30,7 +30,7 @@ class RangeBar(NamedTuple):
     """Where a stroke crosses it."""
 
 
-Inline: TypeAlias = str | Span | tuple[str | Span | RangeBar, ...]
+Inline: TypeAlias = str | StyledText | tuple[str | StyledText | RangeBar, ...]
 """Words on a line. Where a terminal breaks it, Markdown has a space. Bars are a terminal's."""
 
 
@@ -120,7 +120,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Detail:
+class TerminalOnly:
     """Block that Markdown leaves out: it is for comments, and has to be short."""
 
     block: Block
@@ -133,7 +133,7 @@ class Printed:
     lines: Sequence[str]
 
 
-Block: TypeAlias = Table | Paragraph | Items | Remarks | Section | Detail | Printed
+Block: TypeAlias = Table | Paragraph | Items | Remarks | Section | TerminalOnly | Printed
 
 
 def figures(*names: str) -> list[Column]:

@@ -69,13 +69,13 @@ def _table(block: of.Table) -> str:
 def _line(cell: of.Cell) -> str:
     """Return what is set in stays so."""
     assert not isinstance(cell, of.RangeBar | of.ChangeBar), "a column of bars is drawn"
-    spans = (cell,) if isinstance(cell, str | of.Span) else cell
+    spans = (cell,) if isinstance(cell, str | of.StyledText) else cell
     line = "".join(_span(span) for span in spans if not isinstance(span, of.RangeBar))
     indent = len(line) - len(line.lstrip())
     return "&nbsp;" * indent + re.sub(r"\s+", " ", line.strip())
 
 
-def _span(span: str | of.Span) -> str:
+def _span(span: str | of.StyledText) -> str:
     text, style = (span, "") if isinstance(span, str) else span
     words = text.strip()
     before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]

@@ -94,24 +94,24 @@ def _written(block: of.Block, width: int) -> Iterator[RenderableType]:
             yield Text(title, style="bold")
             yield from map(_remark, notes)
         case of.Section(title, blocks, indent):
-            yield _text(of.Span(title, "bold") if isinstance(title, str) else title)
+            yield _text(of.StyledText(title, "bold") if isinstance(title, str) else title)
             parts = [part for inner in blocks for part in _written(inner, width - indent)]
             yield Padding(Group(*parts), (0, 0, 0, indent))
-        case of.Detail(inner):
+        case of.TerminalOnly(inner):
             yield from _written(inner, width)
         case of.Printed(lines):
             yield from (Text(printable(line, _LONGEST_LINE), overflow="fold") for line in lines)
 
 
 def _text(inline: of.Inline) -> Text:
-    parts = (inline,) if isinstance(inline, str | of.Span) else inline
+    parts = (inline,) if isinstance(inline, str | of.StyledText) else inline
     return Text.assemble(*map(_part, parts))
 
 
-def _part(part: str | of.Span | of.RangeBar) -> str | of.Span | Text:
+def _part(part: str | of.StyledText | of.RangeBar) -> str | of.StyledText | Text:
     if isinstance(part, str):
         return _glued(part)
-    if isinstance(part, of.Span):
+    if isinstance(part, of.StyledText):
         return part._replace(text=_glued(part.text))
     return _range_bar(*part, size=_MOST_BAR_CELLS)
 
@@ -150,7 +150,7 @@ def _cell(
 ) -> RenderableType:
     """A cell with what stands under it."""
     if isinstance(cell, of.RangeBar):
-        return _RangeBar(cell)
+        return _DrawnRangeBar(cell)
     if isinstance(cell, of.ChangeBar):
         return _change_bar(cell.part)
     text = _text(cell)
@@ -164,7 +164,7 @@ def _cell(
 
 
 @dataclass(frozen=True)
-class _RangeBar:
+class _DrawnRangeBar:
     """As long as there is room."""
 
     bar: of.RangeBar

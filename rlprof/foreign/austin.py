@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 from rlprof.errors import RlprofError, RunFileError
 from rlprof.foreign import remarks
 from rlprof.foreign.base import ForeignFormat, blocks, blocks_of_lines, damaged, without_time
-from rlprof.foreign.recorded import Told, recording_of
+from rlprof.foreign.recorded import ProfileFacts, recording_of
 from rlprof.foreign.sums import StackSums
 from rlprof.model.recording import GC_FRAME, NO_STACK_FRAME, TORN_FRAME, Note, Recording
 from rlprof.recording.samplers.base import ClockStack, ClockTime, StackReader
@@ -83,7 +83,7 @@ class AustinStacks:
         self._book_empty()
         if not self._sums.total_us:
             raise without_time(path, "it has no whole sample")
-        told = Told(
+        told = ProfileFacts(
             interval_us=self.header.interval_us,
             wall_us=self.header.wall_us,
             notes=(

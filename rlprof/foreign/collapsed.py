@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from rlprof.foreign import remarks
 from rlprof.foreign.base import BYTE_ORDER_MARK, ForeignFormat, blocks_of_lines, without_time
-from rlprof.foreign.recorded import Told, begins_a_thread, recording_of
+from rlprof.foreign.recorded import ProfileFacts, begins_a_thread, recording_of
 from rlprof.foreign.sums import StackSums
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.recording import NO_PARENT, NO_STACK_FUNCTION, Frame, Note, Recording
@@ -70,7 +70,7 @@ def _stack_and_count(line: bytes) -> tuple[bytes, re.Match[bytes]] | None:
     return (stack, count) if count and stack and not stack[:1].isspace() else None
 
 
-class _Lines:
+class _LineReader:
     """Takes lines into the sums; a stack that shares its start with another is parsed from there on."""
 
     def __init__(self) -> None:
@@ -159,14 +159,14 @@ def _thread(stack: bytes) -> tuple[tuple[int, str] | None, bytes]:
 
 
 def _read(file: BinaryIO, path: Path) -> Recording:
-    lines = _Lines()
+    lines = _LineReader()
     for block in blocks_of_lines(file, path):
         for line in block.split(b"\n"):
             lines.take(line)
     if not lines.sums.total_us:
         raise without_time(path, "its stacks count nothing" if lines.good else "it has no stacks")
     is_py_spy = lines.from_py_spy > lines.good // 2
-    told = Told(
+    told = ProfileFacts(
         interval_us=ASSUMED_INTERVAL_US,
         has_whole_stacks=is_py_spy,
         notes=tuple(_notes(lines, is_py_spy=is_py_spy)),
@@ -174,7 +174,7 @@ def _read(file: BinaryIO, path: Path) -> Recording:
     return recording_of(lines.sums, path, told)
 
 
-def _notes(lines: _Lines, *, is_py_spy: bool) -> Iterator[Note]:
+def _notes(lines: _LineReader, *, is_py_spy: bool) -> Iterator[Note]:
     idle = "Collapsed stacks do not tell who was idle"
     if lines.is_ours:
         by = "rlprof export, as collapsed stacks"

@@ -48,7 +48,7 @@ _PYTHON_VERSION: Final = re.compile(r"/lib(?:64)?/python(3\.[1-9]\d*)t?/")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProfileFacts:
     """Facts that a profile tells of itself, beside its stacks."""
 
     interval_us: int = 0
@@ -60,7 +60,7 @@ class Told:
     notes: tuple[Note, ...] = ()
 
 
-def recording_of(sums: StackSums, path: Path, told: Told) -> Recording:
+def recording_of(sums: StackSums, path: Path, told: ProfileFacts) -> Recording:
     """None of the formats has a time axis. What is known without one is that imports come first: they
     have a window of their own, or they would outweigh the training in a short profile. ``path`` is the
     profile's file.
@@ -160,7 +160,9 @@ def _threads(sums: StackSums, mains: Collection[int]) -> Iterator[Thread]:
         yield Thread(number, it.process, it.tid, name, is_main)
 
 
-def _processes(sums: StackSums, told: Told, main_us: Mapping[int, int]) -> Iterator[Process]:
+def _processes(
+    sums: StackSums, told: ProfileFacts, main_us: Mapping[int, int]
+) -> Iterator[Process]:
     """``main_us``: time of each main thread, by its number."""
     methods = _start_methods(sums)
     version = _python_version(sums)
@@ -224,7 +226,7 @@ def _torn_times(sums: StackSums) -> Mapping[int, int]:
     return torn
 
 
-class _Row(NamedTuple):
+class _WindowTime(NamedTuple):
     """Time of one stack in one window (µs)."""
 
     window: int
@@ -234,7 +236,7 @@ class _Row(NamedTuple):
     idle_us: int
 
 
-def _placed(sums: StackSums, wall_us: int) -> tuple[tuple[Window, ...], list[_Row]]:
+def _placed(sums: StackSums, wall_us: int) -> tuple[tuple[Window, ...], list[_WindowTime]]:
     """Imports in the first window, the rest in the second, which is as long as is left of the run.
 
     A thread that has more of the rest than that was there from the start: a part of each of its stacks
@@ -247,7 +249,7 @@ def _placed(sums: StackSums, wall_us: int) -> tuple[tuple[Window, ...], list[_Ro
     first_us = max(imports, default=0)
     if not 0 < first_us < wall_us:
         whole = [
-            _Row(0, thread, node, time.busy_us, time.idle_us)
+            _WindowTime(0, thread, node, time.busy_us, time.idle_us)
             for (thread, node), time in sorted(sums.times.items(), key=lambda item: item[0])
         ]
         return (Window(0, 0, wall_us),) if wall_us else (), whole
@@ -256,13 +258,13 @@ def _placed(sums: StackSums, wall_us: int) -> tuple[tuple[Window, ...], list[_Ro
     for (thread, node), time in sums.times.items():
         part = 1.0 if importing[node] else early[thread]
         busy, idle = round(time.busy_us * part), round(time.idle_us * part)
-        rows.append(_Row(0, thread, node, busy, idle))
-        rows.append(_Row(1, thread, node, time.busy_us - busy, time.idle_us - idle))
+        rows.append(_WindowTime(0, thread, node, busy, idle))
+        rows.append(_WindowTime(1, thread, node, time.busy_us - busy, time.idle_us - idle))
     windows = (Window(0, 0, first_us), Window(1, first_us, wall_us))
     return windows, sorted(row for row in rows if row.busy_us or row.idle_us)
 
 
-def _samples(rows: Iterable[_Row]) -> Samples:
+def _samples(rows: Iterable[_WindowTime]) -> Samples:
     samples = Samples()
     for row in rows:
         # On a CPU or waiting for one: nobody asked the scheduler.
@@ -272,7 +274,7 @@ def _samples(rows: Iterable[_Row]) -> Samples:
     return samples
 
 
-def _clocks(rows: Iterable[_Row], sums: StackSums) -> Iterator[ThreadClock]:
+def _clocks(rows: Iterable[_WindowTime], sums: StackSums) -> Iterator[ThreadClock]:
     found: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     for row in rows:
         clock = found[row.window, row.thread]

@@ -11,7 +11,7 @@ from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.comparability import Work
 from rlprof.gate.counters import CounterDifference, RunCounters
-from rlprof.gate.decision import Decision, DecisionSettings, Pair, decide, decide_unpaired
+from rlprof.gate.decision import Decision, DecisionSettings, RatePair, decide, decide_unpaired
 from rlprof.gate.judge import CheckSettings, Tell, tell_run, time_left
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
@@ -53,7 +53,7 @@ class PairedBase:
         return Work.of(Side.BASE, runs)
 
     def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
-        pairs = [Pair(*it) for it in zip(base.rates, head.rates, strict=True)]
+        pairs = [RatePair(*it) for it in zip(base.rates, head.rates, strict=True)]
         return decide(pairs, settings, in_turns=self.in_turns)
 
 
@@ -120,7 +120,7 @@ class SavedBase:
     def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
         return decide_unpaired(base.rates, head.rates, settings)
 
-    def told(self, outcome: Outcome) -> Outcome:
+    def with_saved_figures(self, outcome: Outcome) -> Outcome:
         """``outcome``, with what was saved beside the runs."""
         remarks = (
             *on_saved_command(self.baseline, self.head),
@@ -164,7 +164,7 @@ def measure_baseline(
     first = measured[0]
     rates = [] if counters_only else [run.sps.median for run in measured if run.sps is not None]
     return Baseline(
-        command=head.told_command,
+        command=head.redacted_command,
         commit=commit,
         saved=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine=machine,
@@ -185,7 +185,7 @@ def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[floa
 
 
 def on_saved_command(baseline: Baseline, head: Program) -> Iterator[Note]:
-    if _without_interpreter(baseline.command) != _without_interpreter(head.told_command):
+    if _without_interpreter(baseline.command) != _without_interpreter(head.redacted_command):
         yield Note(
             "warning",
             "baseline-other-command",

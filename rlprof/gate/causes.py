@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.comparison.compare import Comparison, compare
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.grown import GrownFunction, grown_functions
-from rlprof.comparison.sides import Sides
+from rlprof.comparison.sides import SideNames
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side
@@ -21,7 +21,7 @@ from rlprof.names import short_path
 from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 
-SIDES: Final = Sides(Side.BASE.value, Side.HEAD.value)
+SIDES: Final = SideNames(Side.BASE.value, Side.HEAD.value)
 
 WORSE: Final = (Fate.APPEARED, Fate.GREW)
 MOST_FUNCTIONS: Final = 3
@@ -126,7 +126,7 @@ class MoreReads(NamedTuple):
     head: float
 
 
-class _Place(NamedTuple):
+class _StablePlace(NamedTuple):
     """Part of a place that stays when lines move."""
 
     file: str
@@ -134,7 +134,7 @@ class _Place(NamedTuple):
     method: str
 
 
-class _Line(NamedTuple):
+class _SourceLine(NamedTuple):
     line: int
     file: str
     per_step: float
@@ -155,20 +155,22 @@ def more_reads(counter: str, base: Report, head: Report) -> list[MoreReads]:
     return rows[:MOST_LINES]
 
 
-def _lines(report: Report, device: str) -> dict[_Place, list[_Line]]:
+def _lines(report: Report, device: str) -> dict[_StablePlace, list[_SourceLine]]:
     """By place, in the order of the file; processes together."""
-    often: dict[tuple[_Place, str, int], float] = defaultdict(float)
+    often: dict[tuple[_StablePlace, str, int], float] = defaultdict(float)
     for row in report.sync_sites:
         if row.device == device and row.per_step is not None:
-            place = _Place(short_path(row.file, report.run.cwd), row.function, row.method)
+            place = _StablePlace(short_path(row.file, report.run.cwd), row.function, row.method)
             often[place, row.file, row.line] += row.per_step
-    lines: dict[_Place, list[_Line]] = defaultdict(list)
+    lines: dict[_StablePlace, list[_SourceLine]] = defaultdict(list)
     for (place, file, line), per_step in sorted(often.items()):
-        lines[place].append(_Line(line, file, per_step))
+        lines[place].append(_SourceLine(line, file, per_step))
     return lines
 
 
-def _more(base: Iterable[_Line], head: Iterable[_Line]) -> list[tuple[_Line, float]]:
+def _more(
+    base: Iterable[_SourceLine], head: Iterable[_SourceLine]
+) -> list[tuple[_SourceLine, float]]:
     """Lines of a function that base has not as often, each with how often its own of base is."""
     left, more = list(base), []
     for it in head:

@@ -17,7 +17,7 @@ from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Counting, Program, Side, as_typed, interpreter_of
 from rlprof.gate.runner import Runner
 from rlprof.gate.words import first_line
-from rlprof.gate.worktrees.sides import CommitBase, Sides, in_worktree
+from rlprof.gate.worktrees.sides import CommitBase, ComparedPrograms, in_worktree
 from rlprof.model.recording import Note
 from rlprof.recording.host import git_state
 
@@ -113,13 +113,13 @@ def _against_file(plan: CheckPlan, base: FileBase, runner: Runner, tell: Tell) -
         baseline, base.file, _machine_of(plan.head), is_relaxed=base.is_machine_relaxed
     )
     saved = SavedBase(baseline, base.name, plan.head, runner)
-    outcome = saved.told(judge(saved, plan.settings, tell))
+    outcome = saved.with_saved_figures(judge(saved, plan.settings, tell))
     return replace(outcome, notes=(*notes, *outcome.notes))
 
 
 def _sides(
     plan: CheckPlan, base: CommitBase | CommandBase, folder: Path, tell: Tell
-) -> AbstractContextManager[Sides]:
+) -> AbstractContextManager[ComparedPrograms]:
     """Both programs, while they can be run."""
     if isinstance(base, CommitBase):
         return in_worktree(plan.head, base, folder, timeout_s=plan.timeout_s, tell=tell)
@@ -130,10 +130,10 @@ def _sides(
         script=Path(base.command[0]).name,
         name=base.name,
     )
-    return nullcontext(Sides(other, plan.head, ()))
+    return nullcontext(ComparedPrograms(other, plan.head, ()))
 
 
-def _in_pairs(plan: CheckPlan, sides: Sides, runner: Runner, tell: Tell) -> Outcome:
+def _in_pairs(plan: CheckPlan, sides: ComparedPrograms, runner: Runner, tell: Tell) -> Outcome:
     base, head, notes = sides
     settings = plan.settings
     outcome = judge(PairedBase(base, head, runner, settings.in_turns), settings, tell)

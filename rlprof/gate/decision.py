@@ -69,7 +69,7 @@ def least_error(pairs: int) -> float:
     return 0.5**pairs
 
 
-class Pair(NamedTuple):
+class RatePair(NamedTuple):
     """Steady steps per second of two runs, one after the other on one machine."""
 
     base: float
@@ -154,7 +154,7 @@ class Decision:
 
 
 def decide(
-    pairs: Sequence[Pair], settings: DecisionSettings, *, in_turns: bool = False
+    pairs: Sequence[RatePair], settings: DecisionSettings, *, in_turns: bool = False
 ) -> Decision:
     """The state of a check after all its ``pairs``, in the order in which they ran.
 

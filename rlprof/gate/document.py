@@ -10,15 +10,15 @@ from rlprof.documents.blocks import (
     Block,
     Cell,
     Column,
-    Detail,
     Item,
     Items,
     Paragraph,
     Printed,
     Remarks,
     Section,
-    Span,
+    StyledText,
     Table,
+    TerminalOnly,
     figures,
 )
 from rlprof.documents.markdown import as_markdown
@@ -52,14 +52,14 @@ def outcome_as_markdown(outcome: Outcome) -> str:
 def outcome_as_page(outcome: Outcome) -> str:
     """The pair that was recorded in full as one HTML page, below the verdict: what it says of the rate is no second one."""
     assert outcome.comparison is not None, "a page is asked for where a pair was compared"
-    worse = words.what_got_worse(outcome)
+    worse = words.found_regressions(outcome)
     lines = tuple(line for told in worse for line in told.lines or (told.heading,))
     return comparison_as_html(outcome.comparison, Occasion(_PAGE, words.verdict(outcome), lines))
 
 
 def check_document(outcome: Outcome, *, tells_failure: bool = False) -> Iterator[Block]:
     """``tells_failure``: with all that the program printed; on a terminal that is the error of the command."""
-    yield Paragraph([Span(words.verdict(outcome), _LOOKS[outcome.verdict])])
+    yield Paragraph([StyledText(words.verdict(outcome), _LOOKS[outcome.verdict])])
     yield _sides(outcome)
     yield Paragraph([f"Command: {words.command(outcome)}"])
     if tells_failure and outcome.failure is not None:
@@ -89,7 +89,9 @@ def _counters(outcome: Outcome) -> Iterator[Table]:
     rows: list[tuple[Cell, ...]] = [
         (
             *words.counter_cells(counter, outcome),
-            (Span("FAILS", "bold"), f": {printable(counter.reason)}") if counter.fails else "",
+            (StyledText("FAILS", "bold"), f": {printable(counter.reason)}")
+            if counter.fails
+            else "",
         )
         for counter in words.counter_rows(outcome)
     ]
@@ -108,7 +110,7 @@ def _causes(outcome: Outcome) -> Iterator[Block]:
     names = dict.fromkeys(change.shown.finding.detector for change in worse)
     if names:
         pages = ", ".join(f"rlprof explain {printable(name, 80)}" for name in names)
-        yield Detail(Paragraph([f"More: {pages}"]))
+        yield TerminalOnly(Paragraph([f"More: {pages}"]))
 
 
 def _runs(outcome: Outcome) -> Iterator[Section]:

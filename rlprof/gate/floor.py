@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlprof.errors import Failure, MeasureError
+from rlprof.errors import Failure, MeasureError, exit_code_of_signal
 from rlprof.gate.counters import ROUNDING
 from rlprof.gate.processes import (
     command_to_run,
@@ -154,7 +154,7 @@ class FloorRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _FloorAnswer:
     runs: tuple[FloorRun, ...]
     failure: Failure | None = None
     """Failure that ended the measurement."""
@@ -185,7 +185,7 @@ def measure_apart(
             process.terminate()
             _wait_or_kill(process)
         asked.unlink(missing_ok=True)
-    answer = read_answer(answered, _Answer)
+    answer = read_answer(answered, _FloorAnswer)
     if answer is None:
         raise ended_without_a_word(f"the measurement of {request.program.name}", log)
     if answer.failure is not None:
@@ -205,11 +205,11 @@ def main() -> None:
         with interruptible(), adopting_orphans():
             answer = _measured(read_request(place / "request.json", FloorRequest), place)
     except Interrupted as stop:
-        sys.exit(128 + stop.signum)
+        sys.exit(exit_code_of_signal(stop.signum))
     write_message(place / "answer.json", answer)
 
 
-def _measured(request: FloorRequest, place: Path) -> _Answer:
+def _measured(request: FloorRequest, place: Path) -> _FloorAnswer:
     from rlprof.gate.runner import Runner
 
     runner = Runner(
@@ -223,8 +223,8 @@ def _measured(request: FloorRequest, place: Path) -> _Answer:
         while not is_settled(request.floor, runs):
             runs.append(floor_run(runner.measure(request.program, len(runs) + 1)))
     except MeasureError as error:
-        return _Answer(tuple(runs), Failure.of(error))
-    return _Answer(tuple(runs))
+        return _FloorAnswer(tuple(runs), Failure.of(error))
+    return _FloorAnswer(tuple(runs))
 
 
 def floor_run(run: MeasuredRun) -> FloorRun:

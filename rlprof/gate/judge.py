@@ -88,7 +88,7 @@ class Base(Protocol):
 
 
 @dataclass(slots=True)
-class _Trial:
+class _Measurements:
     """Measurements so far, which are told too when the next run fails; and how it ended."""
 
     runs: list[MeasuredRun] = field(default_factory=list)
@@ -114,7 +114,7 @@ class _Trial:
 
 def judge(base: Base, settings: CheckSettings, tell: Tell) -> Outcome:
     """Run until it is decided; never raises :class:`MeasureError`, nor that it was :class:`Interrupted`."""
-    trial = _Trial()
+    trial = _Measurements()
     try:
         base.check(settings)
         trial.verdict = _verdict(base, trial, settings, tell)
@@ -127,12 +127,12 @@ def outcome_without_runs(
     why: MeasureError | Interrupted, base: str, head: Program, settings: CheckSettings
 ) -> Outcome:
     """The outcome of a check that could not even begin."""
-    trial = _Trial()
+    trial = _Measurements()
     trial.end_by(why)
     return _outcome(trial, base, head, settings)
 
 
-def _outcome(trial: _Trial, base: str, head: Program, settings: CheckSettings) -> Outcome:
+def _outcome(trial: _Measurements, base: str, head: Program, settings: CheckSettings) -> Outcome:
     notes = [*on_runs(trial.runs)]
     if trial.decision is None and trial.failure is None:
         notes += on_counters(trial.verdict, trial.runs, trial.counters)
@@ -142,7 +142,7 @@ def _outcome(trial: _Trial, base: str, head: Program, settings: CheckSettings) -
         verdict=trial.verdict,
         base=base,
         head=head.name,
-        command=head.told_command,
+        command=head.redacted_command,
         script=script_file(head.command, head.folder),
         runs=tuple(trial.runs),
         counters_only=settings.counters_only,
@@ -155,7 +155,7 @@ def _outcome(trial: _Trial, base: str, head: Program, settings: CheckSettings) -
     )
 
 
-def _verdict(base: Base, trial: _Trial, settings: CheckSettings, tell: Tell) -> Verdict:
+def _verdict(base: Base, trial: _Measurements, settings: CheckSettings, tell: Tell) -> Verdict:
     wanted = settings.first_pairs
     number = 0
     while number < wanted:

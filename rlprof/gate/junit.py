@@ -39,7 +39,7 @@ def outcome_as_junit(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE)
 
 def _case_of_rate(outcome: Outcome, inconclusive: int) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=_SUITE, name=words.rate_name(outcome))
-    told = _told(outcome)
+    told = _failure_text(outcome)
     message = _text(words.verdict(outcome))
     if outcome.verdict is Verdict.COULD_NOT_MEASURE:
         slug = "" if outcome.failure is None else outcome.failure.slug
@@ -75,7 +75,7 @@ def _add(case: ElementTree.Element, tag: str, message: str, text: str, kind: str
     element.text = text or None
 
 
-def _told(outcome: Outcome) -> str:
+def _failure_text(outcome: Outcome) -> str:
     lines = []
     if outcome.failure is not None:
         lines += [*outcome.failure.message.splitlines(), outcome.failure.hint]

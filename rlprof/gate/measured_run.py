@@ -80,7 +80,7 @@ def measured(
     try:
         recording = read_run(run_file)
     except RunFileError as error:
-        raise error.told_as(MeasureError) from error
+        raise error.converted_to(MeasureError) from error
     # Without need of a rate nothing is cut: windows of torch's profiler may cover all steps of a short run.
     pace = measure_pace(at_own_pace(recording) if needs_rate else recording)
     throughput = replace(pace.throughput, total_steps=count_steps(recording).total)

@@ -15,6 +15,7 @@ from rlprof.errors import (
     EXIT_OK,
     EXIT_REGRESSION,
     Failure,
+    exit_code_of_signal,
 )
 from rlprof.gate.counters import CounterDifference, RunCounters
 from rlprof.gate.decision import Decision, State
@@ -103,7 +104,7 @@ class Outcome:
 def exit_code(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) -> int:
     """``inconclusive``: the code of that verdict, which may count as another one."""
     if outcome.stopped_by is not None:
-        return 128 + outcome.stopped_by
+        return exit_code_of_signal(outcome.stopped_by)
     return {
         Verdict.PASS: EXIT_OK,
         Verdict.REGRESSION: EXIT_REGRESSION,

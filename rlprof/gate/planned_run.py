@@ -22,7 +22,7 @@ from rlprof.gate.processes import (
 from rlprof.gate.program import Counting, Program
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.recorder import record
-from rlprof.recording.settings import RecordingSettings, TorchWindows
+from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 
 _IMPORTS_VARIABLE: Final = "RLPROF_IMPORTS_DIR"
 """Tells agents where to write what their processes imported."""
@@ -141,8 +141,8 @@ def _settings(run: PlannedRun) -> RecordingSettings:
     )
 
 
-def _torch_windows(asked: frozenset[str], *, is_spare: bool) -> TorchWindows:
+def _torch_windows(asked: frozenset[str], *, is_spare: bool) -> TorchWindowPolicy:
     if is_spare:
-        return TorchWindows.OFF
+        return TorchWindowPolicy.OFF
     # By the number of updates, not by the clock: the same ones in every run.
-    return TorchWindows.ALWAYS if KERNEL_LAUNCHES in asked else TorchWindows.AUTO
+    return TorchWindowPolicy.ALWAYS if KERNEL_LAUNCHES in asked else TorchWindowPolicy.AUTO

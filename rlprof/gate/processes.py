@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 import msgspec
 
 import rlprof
-from rlprof.errors import MeasureError
+from rlprof.errors import MeasureError, exit_code_of_signal
 from rlprof.gate.interruption import shielded
 from rlprof.names import printable
 from rlprof.recording import procfs
@@ -273,7 +273,7 @@ def end_with(parent: int) -> None:
     """When ``parent`` is killed, a training must not train on unseen."""
     end_with_parent(signal.SIGTERM)
     if os.getppid() != parent:
-        sys.exit(128 + signal.SIGTERM)
+        sys.exit(exit_code_of_signal(signal.SIGTERM))
 
 
 @contextmanager
@@ -297,7 +297,7 @@ def _watch(parent: int, grace_s: float) -> None:
     time.sleep(grace_s)
     _kill_all_below()
     # Nobody waits for our answer, and whoever waits for the program in here may wait for ever.
-    os._exit(128 + signal.SIGTERM)
+    os._exit(exit_code_of_signal(signal.SIGTERM))
 
 
 def _kill_all_below() -> None:

@@ -62,7 +62,7 @@ class Program:
         return self.checkout is not None and self.side is Side.BASE
 
     @property
-    def told_command(self) -> tuple[str, ...]:
+    def redacted_command(self) -> tuple[str, ...]:
         """Word by word, without its secrets: what is told of it lies in repositories and summaries of jobs."""
         return redact_arguments(self.command)
 

@@ -68,7 +68,7 @@ def _driver(outcome: Outcome) -> Json:
     }
 
 
-class _Place(NamedTuple):
+class _SarifPlace(NamedTuple):
     path: str
     """From the root on."""
     line: int
@@ -80,12 +80,12 @@ class _Worse(NamedTuple):
     text: str
     key: str
     """Key that tells it from others, in this check and the next."""
-    place: _Place | None
+    place: _SarifPlace | None
 
 
 def _worse(outcome: Outcome, root: str) -> Iterator[_Worse]:
     path = own_path(outcome.script, root)
-    script = None if path is None else _Place(path, line=1)
+    script = None if path is None else _SarifPlace(path, line=1)
     if outcome.decision is not None:
         yield _Worse(RATE_RULE, words.verdict(outcome), RATE_RULE, script)
     for it in outcome.failing_counters:
@@ -100,7 +100,7 @@ def _worse(outcome: Outcome, root: str) -> Iterator[_Worse]:
 
 
 def _causes(
-    outcome: Outcome, found: Comparison, root: str, script: _Place | None
+    outcome: Outcome, found: Comparison, root: str, script: _SarifPlace | None
 ) -> Iterator[_Worse]:
     for change in causes.worse_findings(outcome):
         place = _place(change, root)
@@ -109,12 +109,12 @@ def _causes(
         yield _Worse(printable(detector), words.finding(change, found), key, place or script)
     for function in causes.slower_functions(outcome):
         path = own_path(_file_of(function, found.new), root)
-        place = None if path is None else _Place(path, function.line, function.label)
+        place = None if path is None else _SarifPlace(path, function.line, function.label)
         key = f"{FUNCTION_RULE} {function.place} {function.label} {function.inside}"
         yield _Worse(FUNCTION_RULE, words.function(function, found), key, place or script)
     for read in causes.reads_of(outcome):
         path = own_path(read.file, root)
-        place = None if path is None else _Place(path, read.line, read.function)
+        place = None if path is None else _SarifPlace(path, read.line, read.function)
         key = f"{COUNTER_RULE} {read.counter} {path} {read.function} {read.method}"
         yield _Worse(COUNTER_RULE, words.read(read, found), key, place or script)
 
@@ -127,16 +127,16 @@ def _file_of(function: GrownFunction, report: Report) -> str:
     return posixpath.join(report.run.cwd, place)
 
 
-def _place(change: FindingChange, root: str) -> _Place | None:
+def _place(change: FindingChange, root: str) -> _SarifPlace | None:
     """The first of head in a file of the repository."""
     for it in () if change.new is None else change.new.finding.locations:
         path = own_path(it.file, root)
         if path is not None:
-            return _Place(path, it.line, it.function)
+            return _SarifPlace(path, it.line, it.function)
     return None
 
 
-def _result(it: _Worse, place: _Place) -> Json:
+def _result(it: _Worse, place: _SarifPlace) -> Json:
     print_of = hashlib.sha256(it.key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return {
         "ruleId": it.rule,
@@ -147,7 +147,7 @@ def _result(it: _Worse, place: _Place) -> Json:
     }
 
 
-def _location(place: _Place) -> Json:
+def _location(place: _SarifPlace) -> Json:
     physical: dict[str, Json] = {
         "artifactLocation": {"uri": as_uri(place.path), "uriBaseId": _ROOT_ID}
     }

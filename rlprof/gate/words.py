@@ -177,44 +177,44 @@ _WHAT_TO_DO: Final = (
 )
 
 
-class Told(NamedTuple):
+class HeadedLines(NamedTuple):
     """A sentence, and what it begins."""
 
     heading: str
     lines: tuple[str, ...] = ()
 
 
-def causes(outcome: Outcome) -> list[Told]:
+def causes(outcome: Outcome) -> list[HeadedLines]:
     """Return what got worse, and what to know of the pair that shows it; empty where none was recorded."""
     found = outcome.comparison
     if found is None:
         return []
-    worse = what_got_worse(outcome)
+    worse = found_regressions(outcome)
     told = _of_the_pair(outcome, found)
-    return [*worse, Told("What to know of that pair:", told)] if told else worse
+    return [*worse, HeadedLines("What to know of that pair:", told)] if told else worse
 
 
-def what_got_worse(outcome: Outcome) -> list[Told]:
+def found_regressions(outcome: Outcome) -> list[HeadedLines]:
     """Without what to know of the pair, for a page that says it already."""
     found = outcome.comparison
-    return [] if found is None else list(_what_got_worse(outcome, found))
+    return [] if found is None else list(_found_regressions(outcome, found))
 
 
-def _what_got_worse(outcome: Outcome, found: Comparison) -> Iterator[Told]:
+def _found_regressions(outcome: Outcome, found: Comparison) -> Iterator[HeadedLines]:
     reads = [read(it, found) for it in reads_of(outcome)]
     if reads:
-        yield Told("Lines of head that read tensors more often per step:", tuple(reads))
+        yield HeadedLines("Lines of head that read tensors more often per step:", tuple(reads))
     findings = tuple(finding(it, found) for it in worse_findings(outcome))
     functions = tuple(function(it, found) for it in slower_functions(outcome))
     alone = tuple(finding_in_head(it, found) for it in in_head_only(outcome))
     if found.rate is None:
-        yield Told(f"{_why_no_rate(found)}:" if alone else f"{_why_no_rate(found)}.", alone)
+        yield HeadedLines(f"{_why_no_rate(found)}:" if alone else f"{_why_no_rate(found)}.", alone)
     if findings:
-        yield Told("What got worse, from one pair recorded in full:", findings)
+        yield HeadedLines("What got worse, from one pair recorded in full:", findings)
     if functions:
-        yield Told(_above_functions(found, has_findings=bool(findings)), functions)
+        yield HeadedLines(_above_functions(found, has_findings=bool(findings)), functions)
     elif found.rate is not None and not findings:
-        yield Told(_nothing(found))
+        yield HeadedLines(_nothing(found))
 
 
 def _above_functions(found: Comparison, *, has_findings: bool) -> str:
@@ -232,7 +232,7 @@ def _nothing(found: Comparison) -> str:
 
 def _of_the_pair(outcome: Outcome, found: Comparison) -> tuple[str, ...]:
     """The gravest that it warns of; where it names no cause, what may be the reason."""
-    is_named = any(it.lines for it in what_got_worse(outcome))
+    is_named = any(it.lines for it in found_regressions(outcome))
     remarks = [
         note.text
         for note in found.notes

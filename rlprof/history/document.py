@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rlprof.documents.blocks import Block, Cell, Column, Detail, Item, Items, Paragraph, Span, Table
-from rlprof.history.rows import Gain, History, Row
+from rlprof.documents.blocks import (
+    Block,
+    Cell,
+    Column,
+    Item,
+    Items,
+    Paragraph,
+    StyledText,
+    Table,
+    TerminalOnly,
+)
+from rlprof.history.rows import Gain, History, HistoryRow
 from rlprof.model.profile import PhaseKind
 from rlprof.names import printable
 from rlprof.report import wording
@@ -37,13 +47,13 @@ def history_document(history: History) -> Iterator[Block]:
     if history.rows:
         yield Table(_COLUMNS, [_cells(row) for row in history.rows])
     if len(history.rows) > 1:
-        yield Detail(Paragraph([Span(_LEGEND, "dim")]))
+        yield TerminalOnly(Paragraph([StyledText(_LEGEND, "dim")]))
     yield Items([Item(printable(it.reason, 300), "not read:", "yellow") for it in history.unread])
 
 
-def _cells(row: Row) -> list[Cell]:
+def _cells(row: HistoryRow) -> list[Cell]:
     return [
-        (f"{row.run.started:%Y-%m-%d}", Span(f"\n{row.run.started:%H:%M}", "dim")),
+        (f"{row.run.started:%Y-%m-%d}", StyledText(f"\n{row.run.started:%H:%M}", "dim")),
         printable(row.stage, _NAME_LIMIT) or _NOTHING,
         printable(wording.typed(row.run.command), _NAME_LIMIT),
         _NOTHING if row.sps is None else wording.rate(row.sps.median),
@@ -64,7 +74,7 @@ def _gain(value: Gain | None) -> str:
     return f"{'' if value.is_clear else '≈'}{value.times:.3g}×"
 
 
-def _saving(row: Row) -> str:
+def _saving(row: HistoryRow) -> str:
     if row.top is None:
         return ""
     share = wording.share_range(row.top.saved_share)

@@ -1,31 +1,35 @@
-"""The history as JSON. ``docs/history.md`` describes the keys; within a version they are only added."""
+"""The history as JSON: its keys, in order, and their values. ``history.schema.json`` is made from these.
+
+Within a version keys are only added.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
+import rlprof
 from rlprof.history import rows
-from rlprof.history.rows import History, Row
+from rlprof.history.rows import History, HistoryRow
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report import crash_of
 from rlprof.renderers.json_report.document import Crash, Range
 from rlprof.renderers.json_report.values import (
-    Document,
     Interval,
     Number,
     as_json_text,
     filled,
+    means,
     seconds,
 )
 
 
 class Gain(Struct, frozen=True):
-    times: Number
-    is_clear: bool
+    times: Annotated[Number, means("The rate over that of the other run.")]
+    is_clear: Annotated[bool, means("Whether it is more than noise and other programs explain.")]
 
 
 class Bottleneck(Struct, frozen=True):
@@ -44,14 +48,18 @@ class Run(Struct, frozen=True):
     script: str
     command: Sequence[str]
     wall_s: Number
-    exit_code: int | None
-    complete: bool
+    exit_code: Annotated[int | None, means("128+n for signal n; null where the end was not seen.")]
+    complete: Annotated[bool, means("False when the recording was cut off.")]
     crash: Crash | None
     sps: Interval | None
-    why_no_sps: str | None
-    gain_over_previous: Gain | None
-    gain_over_first: Gain | None
-    bottleneck: Bottleneck | None
+    why_no_sps: Annotated[str | None, means("Null where there is a rate.")]
+    gain_over_previous: Annotated[
+        Gain | None, means("Null without an earlier rate to compare with.")
+    ]
+    gain_over_first: Annotated[Gain | None, means("As `gain_over_previous`.")]
+    bottleneck: Annotated[
+        Bottleneck | None, means("The dearest finding with a known cause; null without one.")
+    ]
 
 
 class Unread(Struct, frozen=True):
@@ -59,22 +67,30 @@ class Unread(Struct, frozen=True):
     reason: str
 
 
-class HistoryDocument(Document, frozen=True, kw_only=True):
-    format: Literal["rlprof-history"] = "rlprof-history"
-    runs: Sequence[Run]
-    unread: Sequence[Unread]
+class HistoryDocument(Struct, frozen=True):
+    """What `rlprof history --format json` writes. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+
+    format: Literal["rlprof-history"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    runs: Annotated[Sequence[Run], means("In order of time.")]
+    unread: Annotated[Sequence[Unread], means("Files that are no run, or no whole one.")]
 
 
 def history_as_json(history: History) -> str:
     return as_json_text(
         HistoryDocument(
+            format="rlprof-history",
+            version=1,
+            rlprof=rlprof.__version__,
             runs=[_run(row) for row in history.rows],
             unread=[Unread(*unread) for unread in history.unread],
         )
     )
 
 
-def _run(row: Row) -> Run:
+def _run(row: HistoryRow) -> Run:
     return filled(
         Run,
         row.run,

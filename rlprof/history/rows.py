@@ -29,7 +29,7 @@ class Gain(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HistoryRow:
     """One run that could be read."""
 
     file: str
@@ -73,7 +73,7 @@ class Unread(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    rows: tuple[Row, ...]
+    rows: tuple[HistoryRow, ...]
     """By the time at which the runs began."""
     unread: tuple[Unread, ...]
 
@@ -92,7 +92,7 @@ def run_files(places: Iterable[Path]) -> list[Path]:
     return list(found.values())
 
 
-def read_row(path: Path) -> Row | Unread:
+def read_row(path: Path) -> HistoryRow | Unread:
     """The run in ``path``, folded and priced, without its gains."""
     try:
         recording = read_run(path)
@@ -101,7 +101,7 @@ def read_row(path: Path) -> Row | Unread:
     found = look_into(recording)
     profile = found.profile
     known = (f for f in found.priced.listed if f.finding.confidence is not Confidence.SUSPECTED)
-    return Row(
+    return HistoryRow(
         file=str(path),
         run=recording.run,
         sps=profile.throughput.steps_per_s,
@@ -109,24 +109,24 @@ def read_row(path: Path) -> Row | Unread:
         top=next(known, None),
         crash=found.crash,
         crowding=crowding(
-            there_is=profile.load.there_is_us,
+            available=profile.load.available_us,
             used=profile.load.got_us,
             queued=profile.load.queued_us,
         ),
     )
 
 
-def history_of(read: Sequence[Row | Unread]) -> History:
+def history_of(read: Sequence[HistoryRow | Unread]) -> History:
     """Return what was read, in order of time, each row with its gains.
 
     A run is compared with runs of the same program on a machine of the same kind alone.
     """
     rows = sorted(
-        (row for row in read if isinstance(row, Row)),
+        (row for row in read if isinstance(row, HistoryRow)),
         key=lambda row: (row.run.started_unix_s, row.file),
     )
-    first: dict[tuple[str, ...], Row] = {}
-    previous: dict[tuple[str, ...], Row] = {}
+    first: dict[tuple[str, ...], HistoryRow] = {}
+    previous: dict[tuple[str, ...], HistoryRow] = {}
     with_gains = []
     for row in rows:
         kind = _kind(row.run)
@@ -151,7 +151,7 @@ def _kind(run: RunInfo) -> tuple[str, ...]:
     return run.script, *(run.host.get(fact, "") for fact in ("cpu_model", "usable_cores"))
 
 
-def _gain(row: Row, before: Row | None) -> Gain | None:
+def _gain(row: HistoryRow, before: HistoryRow | None) -> Gain | None:
     if before is None or before.sps is None or row.sps is None:
         return None
     change = change_of_rate(

@@ -102,7 +102,7 @@ class HostLoad:
     """Threads that are not Python's included, where the kernel was asked."""
     queued_us: int
     """Runnable Python threads without a CPU."""
-    there_is_us: float
+    available_us: float
     """CPU time that the usable cores could give."""
     cores: float
     native_us: int = 0

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from signal import SIGHUP, SIGPIPE, Signals
 from typing import Final, NamedTuple
 
+from rlprof.errors import EXIT_SIGNAL
 from rlprof.model.recording import POOLED, Process
-
-_KILLED: Final = 128
-"""Exit codes above are this and the number of a signal."""
 
 STOPPED_BY: Final = frozenset({Signals.SIGINT, Signals.SIGTERM})
 """Signals that end a program because somebody wants it to: Ctrl-C, a scheduler, a parent."""
@@ -41,7 +39,7 @@ class Crash:
 def signal_of(exit_code: int | None) -> Signals | None:
     """The signal that an exit code stands for; None for that of a program that ended by itself."""
     try:
-        return Signals((exit_code or 0) - _KILLED)
+        return Signals((exit_code or 0) - EXIT_SIGNAL)
     except ValueError:
         return None
 

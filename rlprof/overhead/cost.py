@@ -60,7 +60,7 @@ class Loss(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RunPair:
     """A run without rlprof and one with it, one right after the other."""
 
     bare: float
@@ -85,13 +85,13 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class MeasuredOverhead:
     """All pairs of a measurement, of which there is at least one; their basis is the same."""
 
     script: str
     command: tuple[str, ...]
     """Without its secrets."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RunPair, ...]
     why_wall: str = ""
     """Why whole runs were timed, though nobody asked for that."""
 

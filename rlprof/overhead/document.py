@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rlprof.documents.blocks import Block, Paragraph, Span, Table, figures
+from rlprof.documents.blocks import Block, Paragraph, StyledText, Table, figures
 from rlprof.names import printable
-from rlprof.overhead.cost import CONFIDENCE, LEAST_PAIRS, Basis, Cost, Loss, OwnCpu, Pair
+from rlprof.overhead.cost import (
+    CONFIDENCE,
+    LEAST_PAIRS,
+    Basis,
+    Loss,
+    MeasuredOverhead,
+    OwnCpu,
+    RunPair,
+)
 from rlprof.report import wording
 from rlprof.units import LEAST_PERCENT
 
@@ -18,11 +26,11 @@ _SEVERAL: Final = 1.5
 """Processes at a time, from which on the cost of one is told."""
 
 
-def cost_document(cost: Cost) -> Iterator[Block]:
+def cost_document(cost: MeasuredOverhead) -> Iterator[Block]:
     what = "steps per second" if cost.basis is Basis.STEPS else "speed over the whole run"
     pairs = wording.counted(len(cost.pairs), "pair", "pairs")
     costs = f"rlprof costs {printable(cost.script)} {_loss(cost.loss)} of its {what} ({pairs})."
-    yield Paragraph([Span(costs, "bold")])
+    yield Paragraph([StyledText(costs, "bold")])
     yield Table(
         figures("pair", "without", "with rlprof", "lost"),
         [
@@ -31,16 +39,16 @@ def cost_document(cost: Cost) -> Iterator[Block]:
         ],
     )
     yield Paragraph([_own(cost.own)])
-    yield from (Paragraph([Span(remark, "dim")]) for remark in _remarks(cost))
+    yield from (Paragraph([StyledText(remark, "dim")]) for remark in _remarks(cost))
 
 
-def pair_in_words(pair: Pair) -> str:
+def pair_in_words(pair: RunPair) -> str:
     """``12 340 sps without, 12 270 sps with rlprof``."""
     bare, recorded = (_speed(speed, pair) for speed in (pair.bare, pair.recorded))
     return wording.unglued(f"{bare} without, {recorded} with rlprof")
 
 
-def _speed(value: float, pair: Pair) -> str:
+def _speed(value: float, pair: RunPair) -> str:
     if pair.basis is Basis.WALL:
         return wording.duration(1e6 * value)
     return f"{wording.rate(value)}{wording.GLUE}{wording.rate_unit(pair)}"
@@ -69,7 +77,7 @@ def _own(own: OwnCpu) -> str:
     return f"{text}, {wording.percent(own.per_process)} for each of {own.processes:.2g} processes."
 
 
-def _remarks(cost: Cost) -> Iterator[str]:
+def _remarks(cost: MeasuredOverhead) -> Iterator[str]:
     loss = cost.loss
     if loss.low is None or loss.high is None:
         yield f"An interval takes {LEAST_PAIRS} pairs or more."

@@ -1,29 +1,38 @@
-"""The cost of rlprof as JSON. ``docs/overhead.md`` describes the keys; within a version they are only added."""
+"""The cost of rlprof as JSON: its keys, in order, and their values. ``overhead.schema.json`` is made from these.
+
+Within a version keys are only added.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
+import rlprof
 from rlprof.overhead import cost as costs
-from rlprof.overhead.cost import CONFIDENCE, Basis, Cost
-from rlprof.renderers.json_report.values import Document, Number, as_json_text
+from rlprof.overhead.cost import CONFIDENCE, Basis, MeasuredOverhead
+from rlprof.renderers.json_report.values import Number, as_json_text, means
 
 
 class Loss(Struct, frozen=True):
-    median: Number
-    low: Number
-    high: Number
-    confidence: Number
+    median: Annotated[
+        Number,
+        means(
+            "Part of the speed that goes; negative where the runs with rlprof were the faster ones."
+        ),
+    ]
+    low: Annotated[Number, means("Null with fewer than five pairs.")]
+    high: Annotated[Number, means("As `low`.")]
+    confidence: Annotated[Number, means("Of the interval; null without one.")]
 
 
 class OwnCpu(Struct, frozen=True):
-    cores: Number
+    cores: Annotated[Number, means("Cores that rlprof itself took: the sum of its parts.")]
     cores_per_process: Number
-    parts: Mapping[str, Number]
-    processes: Number
+    parts: Annotated[Mapping[str, Number], means("Cores by part of rlprof.")]
+    processes: Annotated[Number, means("Processes that lived at a time.")]
     wall_s: Number
 
 
@@ -34,25 +43,37 @@ class Pair(Struct, frozen=True):
     own_cpu: OwnCpu
 
 
-class OverheadDocument(Document, frozen=True, kw_only=True):
-    format: Literal["rlprof-overhead"] = "rlprof-overhead"
-    command: Sequence[str]
-    basis: Basis
-    why_wall: str | None
-    unit: str
-    source: str | None
+class OverheadDocument(Struct, frozen=True):
+    """What `rlprof overhead --format json` writes. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+
+    format: Literal["rlprof-overhead"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    command: Annotated[Sequence[str], means("What was run, without its secrets.")]
+    basis: Annotated[Basis, means("What speed is measured by.")]
+    why_wall: Annotated[
+        str | None, means("Why whole runs were timed though nobody asked for that.")
+    ]
+    unit: Annotated[
+        str, means("Of `bare` and `recorded`: `steps` or `updates` per second, or `s`.")
+    ]
+    source: Annotated[str | None, means("What counted the steps; null for whole runs.")]
     loss: Loss
-    bare: Number
-    recorded: Number
-    own_cpu: OwnCpu
+    bare: Annotated[Number, means("Median without rlprof.")]
+    recorded: Annotated[Number, means("Median with it.")]
+    own_cpu: Annotated[OwnCpu, means("Medians.")]
     pairs: Sequence[Pair]
 
 
-def cost_as_json(cost: Cost) -> str:
+def cost_as_json(cost: MeasuredOverhead) -> str:
     loss = cost.loss
     confidence = None if loss.low is None else CONFIDENCE
     return as_json_text(
         OverheadDocument(
+            format="rlprof-overhead",
+            version=1,
+            rlprof=rlprof.__version__,
             command=cost.command,
             basis=cost.basis,
             why_wall=cost.why_wall or None,

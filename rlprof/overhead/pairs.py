@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from rlprof.errors import MeasureError, RunFileError
+from rlprof.errors import MeasureError, RunFileError, exit_code_of_returncode
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.processes import ProcessSession, last_lines
 from rlprof.gate.program import Counting, Program, Side
 from rlprof.gate.runner import Runner, timed_out
 from rlprof.model.recording import Recording
-from rlprof.overhead.cost import Basis, Pair, own_cpu
+from rlprof.overhead.cost import Basis, RunPair, own_cpu
 from rlprof.overhead.document import pair_in_words
 from rlprof.runfile.reader import read_run
 from rlprof.units import duration
@@ -42,7 +42,7 @@ class PairsOfRuns:
     """Takes a line on how far it has come."""
     why_wall: str = ""
     """Why whole runs are timed, though steps were wanted."""
-    done: list[Pair] = field(default_factory=list)
+    done: list[RunPair] = field(default_factory=list)
 
     def run(self, count: int) -> None:
         """Raises :class:`MeasureError`; ``done`` has what was measured before that."""
@@ -57,7 +57,7 @@ class PairsOfRuns:
             self.done.append(pair)
             self.tell(f"  {pair_in_words(pair)}")
 
-    def _pair(self, number: int) -> Pair:
+    def _pair(self, number: int) -> RunPair:
         if self.basis is Basis.WALL:
             return self._timed_pair(number)
         try:
@@ -70,7 +70,7 @@ class PairsOfRuns:
         self.basis = Basis.WALL
         return self._timed_pair(number)
 
-    def _counted_pair(self, number: int) -> Pair:
+    def _counted_pair(self, number: int) -> RunPair:
         runner = Runner(
             self._place(),
             timeout_s=self.timeout_s,
@@ -88,7 +88,7 @@ class PairsOfRuns:
                 slug="different-units",
                 hint="count the same thing in both with --steps-from MODULE:FUNCTION or --sps-pattern",
             )
-        return Pair(
+        return RunPair(
             bare=self._rate(bare),
             recorded=self._rate(recorded),
             basis=Basis.STEPS,
@@ -107,7 +107,7 @@ class PairsOfRuns:
             )
         return run.sps.median
 
-    def _timed_pair(self, number: int) -> Pair:
+    def _timed_pair(self, number: int) -> RunPair:
         place = self._place()
         if number % 2:
             bare_s = self._bare_s(number, place)
@@ -115,7 +115,7 @@ class PairsOfRuns:
         else:
             recording = self._recording(number, place)
             bare_s = self._bare_s(number, place)
-        return Pair(
+        return RunPair(
             bare=bare_s,
             recorded=recording.run.wall_us / 1e6,
             basis=Basis.WALL,
@@ -148,7 +148,7 @@ def _read(run_file: Path) -> Recording:
     try:
         return read_run(run_file)
     except RunFileError as error:
-        raise error.told_as(MeasureError) from error
+        raise error.converted_to(MeasureError) from error
 
 
 # --- a run with nothing of rlprof in it or beside it ----------------------------------------
@@ -179,7 +179,7 @@ def seconds_of(program: Program, number: int, log: Path, *, timeout_s: float) ->
         raise timed_out(name, log, timeout_s)
     if code:
         raise MeasureError(
-            f"{name} failed with exit code {code if code > 0 else 128 - code}\n{last_lines(log)}",
+            f"{name} failed with exit code {exit_code_of_returncode(code)}\n{last_lines(log)}",
             slug="program-failed",
             hint="run it by itself to see why",
         )

@@ -30,7 +30,7 @@ _MOSTLY_FULL: Final = calibrated(
 """CPU time got, from which on the run fills the host by itself, wanting more than there is: processes in
 lock-step leave gaps, and yet wait for cores at other moments."""
 
-_OURS_TOO: Final = calibrated(
+_SATURATING_PART: Final = calibrated(
     0.25,
     unit="part of the CPU time there is",
     source="with one of two cores taken by others, a main process that spins cost 0.45 of the "
@@ -66,18 +66,18 @@ def host_load(recording: Recording, steady: Span | None) -> HostLoad:
     windows = recording.windows
     length = windows[steady.last].end_us - windows[steady.first].start_us
     cores = usable_cores(recording.run.host)
-    there_is = cores * length
+    available = cores * length
     # Of a part of the machine, by affinity or quota, its load says nothing.
     others = host - _recorders_us(recording, length)
     used = max(got, others) if recording.run.host.get("cores") == f"{cores:g}" else got
-    is_full = got >= _MOSTLY_FULL * there_is or (
-        got >= _OURS_TOO * there_is and used >= _FULL * there_is
+    is_full = got >= _MOSTLY_FULL * available or (
+        got >= _SATURATING_PART * available and used >= _FULL * available
     )
-    saturated = is_full and used + queued >= SATURATED_DEMAND * there_is
+    saturated = is_full and used + queued >= SATURATED_DEMAND * available
     return HostLoad(
         got_us=round(got),
         queued_us=queued,
-        there_is_us=there_is,
+        available_us=available,
         cores=cores,
         native_us=round(got - sum(by_threads)),
         by_process=tuple((process, round(us)) for process, us in enumerate(cpu_us) if us),

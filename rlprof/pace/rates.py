@@ -50,12 +50,12 @@ def change_of_rate(
     )
 
 
-def crowding(*, there_is: float, used: float, queued: float) -> float:
+def crowding(*, available: float, used: float, queued: float) -> float:
     """By what part a run's busy time was longer, because others had the cores it was ready to use.
 
     All three in cores, or all in core time.
     """
-    return max(0.0, min(queued, there_is - used)) / used if used > 0 else 0.0
+    return max(0.0, min(queued, available - used)) / used if used > 0 else 0.0
 
 
 def explained_by_crowding(then: float, now: float) -> float:

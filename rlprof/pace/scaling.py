@@ -100,7 +100,7 @@ def fit_usl(points: Sequence[Point]) -> Fit | None:
     return _fit(points, _usl, MIN_COUNTS_USL)
 
 
-class _Rate(NamedTuple):
+class _RatePoint(NamedTuple):
     workers: int
     sps: float
 
@@ -109,11 +109,11 @@ _Column = Callable[[int], float]
 
 
 def _fit(
-    points: Sequence[Point], law_of: Callable[[Sequence[_Rate]], Law], min_counts: int
+    points: Sequence[Point], law_of: Callable[[Sequence[_RatePoint]], Law], min_counts: int
 ) -> Fit | None:
     if len({point.workers for point in points}) < min_counts:
         return None
-    rates = [_Rate(point.workers, point.sps.median) for point in points]
+    rates = [_RatePoint(point.workers, point.sps.median) for point in points]
     law = law_of(rates)
     generator = random.Random(_SEED)
     others = [law_of(_resampled(points, generator)) for _ in range(RESAMPLES)]
@@ -125,10 +125,10 @@ def _fit(
     )
 
 
-def _resampled(points: Sequence[Point], generator: random.Random) -> list[_Rate]:
+def _resampled(points: Sequence[Point], generator: random.Random) -> list[_RatePoint]:
     """Rates that might have been measured as well, by the intervals of those that were."""
     return [
-        _Rate(n, sps.median * generator.lognormvariate(0.0, relative_error(sps)))
+        _RatePoint(n, sps.median * generator.lognormvariate(0.0, relative_error(sps)))
         for n, sps in points
     ]
 
@@ -174,16 +174,16 @@ def _all(n: int) -> float:
     return float(n)
 
 
-def _amdahl(rates: Sequence[_Rate]) -> Law:
+def _amdahl(rates: Sequence[_RatePoint]) -> Law:
     return _best_law(rates, [(_one, _others), (_one,), (_all,)])
 
 
-def _usl(rates: Sequence[_Rate]) -> Law:
+def _usl(rates: Sequence[_RatePoint]) -> Law:
     limits = [(_one, _others, _pairs), (_one, _others), (_one, _pairs), (_all, _pairs)]
     return _best_law(rates, [*limits, (_one,), (_all,)])
 
 
-def _best_law(rates: Sequence[_Rate], forms: Sequence[tuple[_Column, ...]]) -> Law:
+def _best_law(rates: Sequence[_RatePoint], forms: Sequence[tuple[_Column, ...]]) -> Law:
     """The least squares under 0 ≤ σ ≤ 1 and κ ≥ 0.
 
     The problem is convex, so its solution is the free one on some face of the allowed region; the
@@ -213,7 +213,7 @@ def _law(coefficients: dict[_Column, float]) -> Law | None:
     return Law(1 / one, others / one, pairs / one)
 
 
-def _least_squares(rates: Sequence[_Rate], form: Sequence[_Column]) -> list[float] | None:
+def _least_squares(rates: Sequence[_RatePoint], form: Sequence[_Column]) -> list[float] | None:
     """Coefficients of ``form`` with the least relative residuals of n / X; None if undetermined."""
     rows = [[column(n) * sps / n for column in form] for n, sps in rates]
     size = len(form)

@@ -51,12 +51,19 @@ def _by_worth(entry: PricedFinding) -> tuple[bool, bool, bool, float]:
 
 def worth(finding: Finding, saved: Range) -> tuple[bool, bool, float]:
     """Return what findings are ranked by: a known cause first, then one that saves something for sure, then
-    what is saved, the lower end counting twice. By the lower end alone a cause whose fix is less
-    well known would come after a lesser one.
+    what is saved.
     """
-    low, high = saved
     known = finding.confidence is not Confidence.SUSPECTED
-    return known, low >= WORTH_LISTING, (2 * low + high) / 3
+    return known, saved.low >= WORTH_LISTING, cautious_mean(saved)
+
+
+def cautious_mean(saved: Range) -> float:
+    """Return the mean of what may be saved, the lower end counting twice; in the unit of ``saved``.
+
+    Findings are ranked by it, since what is sure to be saved weighs more. By the lower end alone a cause whose fix is
+    less well known would come after a lesser one.
+    """
+    return (2 * saved.low + saved.high) / 3
 
 
 def clip(share: float) -> float:

@@ -65,7 +65,7 @@ CLOCK_ERROR_MOST: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class PriceBasis:
     """Basis that shares of one phase are measured against."""
 
     tree: CallTree
@@ -84,7 +84,7 @@ class Measure:
     beside a neighbour that kept one of two cores busy."""
     has_knock_on: bool
     """True if a fix changes how fast the rest runs: in a loop, not in a start-up done once."""
-    of_its_own: Measure | None = None
+    of_its_own: PriceBasis | None = None
     """On full cores, the critical threads by themselves, where they hardly ever wait for others: theirs may be the
     time that counts, and not everybody's CPU time. The upper end of a price is the higher one."""
 
@@ -121,7 +121,7 @@ def samples_behind(profile: Profile) -> float:
     return profile.critical.wall_us / max(1, profile.critical.sample_interval_us)
 
 
-def measure_phase(profile: Profile, phase: PhaseKind) -> Measure:
+def measure_phase(profile: Profile, phase: PhaseKind) -> PriceBasis:
     """Warm-up and shutdown are no measure of their own: a claim there is worth nothing."""
     critical = profile.critical
     if phase is PhaseKind.STEADY:
@@ -136,7 +136,7 @@ def measure_phase(profile: Profile, phase: PhaseKind) -> Measure:
         for node in tree.hot_nodes()
         if tree.frame(node).function in UNLOCATED and tree.self_cost(node).wall_us
     )
-    return Measure(
+    return PriceBasis(
         tree=tree,
         whole_us=whole,
         least_us=least,
@@ -150,7 +150,7 @@ def measure_phase(profile: Profile, phase: PhaseKind) -> Measure:
     )
 
 
-def _measure_critical(profile: Profile) -> Measure | None:
+def _measure_critical(profile: Profile) -> PriceBasis | None:
     """The critical threads by their own clocks.
 
     None where there are free cores, and where these threads wait for others, or are not there all the time.
@@ -168,7 +168,7 @@ def _measure_critical(profile: Profile) -> Measure | None:
     for thread in critical:
         for node, cost in thread.tree.self_costs():
             costs[node] = costs.get(node, Cost()).plus(cost)
-    return Measure(
+    return PriceBasis(
         tree=CallTree(profile.steady.nodes, costs),
         whole_us=wall,
         least_us=wall,
@@ -181,7 +181,7 @@ def _measure_critical(profile: Profile) -> Measure | None:
     )
 
 
-def claim_of(finding: Finding, measure: Measure, sold: frozenset[int]) -> Claim:
+def claim_of(finding: Finding, measure: PriceBasis, sold: frozenset[int]) -> Claim:
     if finding.remainder is not None:
         return _price_of_change(finding.remainder, measure, sold)
     claim = _claim_by(finding, measure, sold)
@@ -191,7 +191,7 @@ def claim_of(finding: Finding, measure: Measure, sold: frozenset[int]) -> Claim:
     return replace(claim, saved=Range(claim.saved.low, max(claim.saved.high, most)))
 
 
-def _claim_by(finding: Finding, measure: Measure, sold: frozenset[int]) -> Claim:
+def _claim_by(finding: Finding, measure: PriceBasis, sold: frozenset[int]) -> Claim:
     claimed: set[int] = set(sold)
     claimed_us = low_us = high_us = work_us = 0.0
     for saving in finding.savings:
@@ -215,7 +215,7 @@ def _claim_by(finding: Finding, measure: Measure, sold: frozenset[int]) -> Claim
     return Claim(Range(clip(low), clip(high)), own)
 
 
-def _price_of_change(change: Remainder, measure: Measure, sold: frozenset[int]) -> Claim:
+def _price_of_change(change: Remainder, measure: PriceBasis, sold: frozenset[int]) -> Claim:
     """Return the claim of a change that leaves something else in place of what it takes away.
 
     What is left is a sum of measured parts, so it has the errors of a share of its own, which have nothing to do
@@ -236,7 +236,7 @@ def _price_of_change(change: Remainder, measure: Measure, sold: frozenset[int]) 
     return Claim(Range(clip(low * part), clip(high * part)), own)
 
 
-def _error_of(share: float, measure: Measure) -> float:
+def _error_of(share: float, measure: PriceBasis) -> float:
     """Sampling and instrument error of a measured share, one side."""
     samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
     bounds = Range.of_share(share, samples)
@@ -244,7 +244,7 @@ def _error_of(share: float, measure: Measure) -> float:
     return sqrt(spread**2 + _instrument_error(share, measure) ** 2)
 
 
-def _observed_share(claimed_us: float, measure: Measure, own: frozenset[int]) -> Range:
+def _observed_share(claimed_us: float, measure: PriceBasis, own: frozenset[int]) -> Range:
     """The claimed share with its errors; time of unknown lines may or may not be the claim's."""
     seen = min(1.0, claimed_us / measure.whole_us)
     unlocated_us = sum(measure.tree.self_cost(node).busy_us for node in measure.unlocated - own)
@@ -260,14 +260,14 @@ def _observed_share(claimed_us: float, measure: Measure, own: frozenset[int]) ->
     return Range(max(0.0, low), min(1.0, ceiling, high))
 
 
-def _instrument_error(share: float, measure: Measure) -> float:
+def _instrument_error(share: float, measure: PriceBasis) -> float:
     spread = share * (1 - share)
     probe = min(PROBE_ERROR_MOST, PROBE_ERROR * spread)
     clock = min(CLOCK_ERROR_MOST, CLOCK_ERROR * spread)
     return probe + (clock - probe) * measure.clock_only_share
 
 
-def priced(finding: Finding, claim: Claim, profile: Profile, measure: Measure) -> PricedFinding:
+def priced(finding: Finding, claim: Claim, profile: Profile, measure: PriceBasis) -> PricedFinding:
     """``finding`` at the price of its ``claim``, not ranked yet."""
     saved = claim.saved
     rate = profile.throughput.rate_to_price

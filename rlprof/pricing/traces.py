@@ -16,7 +16,7 @@ from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.recording import Note
-from rlprof.pricing.ranking import WORTH_LISTING
+from rlprof.pricing.ranking import WORTH_LISTING, cautious_mean
 
 BUSY: Final = 0.85
 """Part of the wall time that a device works for from which on the host is quick enough."""
@@ -63,7 +63,7 @@ def find_in(view: TraceView, detectors: Sequence[Detector]) -> TraceFindings:
 
 
 def _by_worth(finding: DeviceFinding) -> tuple[float, str]:
-    return -(2 * finding.saved_us.low + finding.saved_us.high), finding.detector
+    return -cautious_mean(finding.saved_us), finding.detector
 
 
 class _Unsold:

@@ -43,11 +43,11 @@ def find_bound(
         return NOT_BOUND
     if load.saturated:
         used_us = load.got_us / load.own_part
-        wanted = (used_us + load.queued_us) / load.there_is_us
+        wanted = (used_us + load.queued_us) / load.available_us
         who = "the run and other programs want" if load.is_shared else "the run wants"
         return Bound(
             BoundBy.CPUS,
-            share=load.got_us / load.there_is_us,
+            share=load.got_us / load.available_us,
             text=f"the CPUs: {who} {wanted:.1f} times the {load.cores:g} cores there are",
         )
     own = {activity.process for activity in critical}

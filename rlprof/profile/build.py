@@ -66,7 +66,7 @@ def _name_nodes(draft: Draft) -> None:
     draft.parts = classify_components(recording.nodes, recording.sources, time_us)
 
 
-def _find_who_works(draft: Draft) -> None:
+def _find_critical_threads(draft: Draft) -> None:
     recording, pace = draft.recording, draft.pace
     draft.critical = find_critical_threads(recording, pace.counts, pace.found, pace.times)
     draft.threads = sum_threads(recording, pace.steady, pace.importing, draft.wait_kinds)
@@ -126,7 +126,7 @@ def _weigh_steady_time(draft: Draft) -> None:
     )
 
 
-def _tell_who_waits(draft: Draft) -> None:
+def _describe_waits(draft: Draft) -> None:
     recording, steady = draft.recording, draft.pace.steady
     draft.activities = describe_activities(
         recording, steady, draft.threads, draft.roles, draft.critical.threads
@@ -162,12 +162,12 @@ def _part_steady_time(draft: Draft) -> None:
 
 _TRANSFORMS: Final[tuple[Callable[[Draft], None], ...]] = (
     _name_nodes,
-    _find_who_works,
+    _find_critical_threads,
     _count,
     _name_processes,
     _fold,
     _weigh_steady_time,
-    _tell_who_waits,
+    _describe_waits,
     _part_steady_time,
 )
 """Each reads what those before it found, and adds its own."""

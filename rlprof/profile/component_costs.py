@@ -60,7 +60,7 @@ def process_components(
 
 
 @dataclass(slots=True)
-class _Split:
+class _TimeByComponent:
     """The time that prices are shares of, by component (µs)."""
 
     own_us: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -136,8 +136,8 @@ def _split(
     load: HostLoad,
     kinds: Mapping[int, WaitKind],
     names: Sequence[str],
-) -> _Split:
-    split = _Split()
+) -> _TimeByComponent:
+    split = _TimeByComponent()
     knows_cpu = load.got_us > 0
     for node, cost in steady.self_costs():
         kind = kinds.get(node)

@@ -23,7 +23,7 @@ from rlprof.pace.load import SATURATED_DEMAND
 from rlprof.pace.phases import RunPhases
 from rlprof.pace.steps import Span, StepCounts
 from rlprof.pace.times import Times
-from rlprof.profile.fold import Place
+from rlprof.profile.fold import TimeTree
 from rlprof.profile.roles import SERVICES
 
 _NEAR_THE_BUSIEST: Final = 0.25
@@ -85,7 +85,7 @@ def place_threads(
     *,
     all_threads_help: bool,
 ) -> bytearray:
-    """A ``Place`` for each cell of ``Times``."""
+    """A ``TimeTree`` for each cell of ``Times``."""
     count = len(recording.windows)
     places = bytearray(len(recording.threads) * count)
     working = {recording.threads[thread].process for thread in critical.threads}
@@ -93,8 +93,8 @@ def place_threads(
         start = thread.id * count
         if thread.is_main:
             ready = min(found.ready.get(thread.process, 0), count)
-            places[start : start + ready] = bytes([Place.START_UP]) * ready
-            places[start + ready : start + count] = bytes([Place.BESIDE]) * (count - ready)
+            places[start : start + ready] = bytes([TimeTree.START_UP]) * ready
+            places[start + ready : start + count] = bytes([TimeTree.BESIDE]) * (count - ready)
         serves = roles.get(thread.process) in SERVICES
         # Threads beside a critical one may be what it waits for: a pool, an executor.
         beside = thread.process in working
@@ -103,12 +103,12 @@ def place_threads(
         )
         if helps and found.steady is not None:
             for cell in range(start + found.steady.first, start + found.steady.last + 1):
-                if places[cell] != Place.START_UP:
-                    places[cell] = Place.HELPING
+                if places[cell] != TimeTree.START_UP:
+                    places[cell] = TimeTree.HELPING
         if thread.id in critical.threads:
             span = critical.steady[thread.id]
             cells = slice(start + span.first, start + span.last + 1)
-            places[cells] = bytes([Place.CRITICAL]) * (span.last - span.first + 1)
+            places[cells] = bytes([TimeTree.CRITICAL]) * (span.last - span.first + 1)
     return places
 
 
@@ -145,7 +145,7 @@ def _in_step_us(load: HostLoad) -> int:
     0.04 of all CPU time, and 0.09 of that of Python, saved 0.15 to 0.42 (``benchmarks/crowded.py``; the shares by hand). Where the
     run's own threads are too many, barriers cost what they cost.
     """
-    fits = load.got_us + load.queued_us <= SATURATED_DEMAND * load.there_is_us
+    fits = load.got_us + load.queued_us <= SATURATED_DEMAND * load.available_us
     return load.native_us if load.is_shared and fits else 0
 
 

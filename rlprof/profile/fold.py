@@ -11,7 +11,7 @@ from rlprof.model.calltree import Cost
 from rlprof.model.recording import Recording
 
 
-class Place(IntEnum):
+class TimeTree(IntEnum):
     """Tree that the time of one thread in one window belongs to, besides the whole."""
 
     ELSEWHERE = 0
@@ -84,7 +84,7 @@ def fold(
     marks: Sequence[int],
     weights: Sequence[float],
 ) -> Folded:
-    """All trees' self times in one pass; ``places`` holds a ``Place`` per cell of ``Times``.
+    """All trees' self times in one pass; ``places`` holds a ``TimeTree`` per cell of ``Times``.
 
     ``weights``: how much the work of each helping thread counts; what does not goes to ``other``,
     which is negative where the work counts more than once.
@@ -92,12 +92,12 @@ def fold(
     nodes, count = len(recording.nodes), len(recording.windows)
     folded = Folded(NodeSums(nodes), NodeSums(nodes), NodeSums(nodes), NodeSums(nodes), [0] * nodes)
     # Plain ints and tuples: this loop sees every sample, and enums are slow in it.
-    elsewhere, start_up = int(Place.ELSEWHERE), int(Place.START_UP)
-    helping = int(Place.HELPING)
+    elsewhere, start_up = int(TimeTree.ELSEWHERE), int(TimeTree.START_UP)
+    helping = int(TimeTree.HELPING)
     other = _columns(folded.other)
-    steady = {int(place): other for place in Place}
-    steady[Place.CRITICAL] = _columns(folded.critical)
-    steady[Place.HELPING] = _columns(folded.helping)
+    steady = {int(place): other for place in TimeTree}
+    steady[TimeTree.CRITICAL] = _columns(folded.critical)
+    steady[TimeTree.HELPING] = _columns(folded.helping)
     start_wall, start_idle, start_cpu = _columns(folded.start_up)
     seen_by = folded.seen_by
     for window, thread, node, wall, idle, cpu in recording.samples.rows():

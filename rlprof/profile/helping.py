@@ -18,7 +18,7 @@ from rlprof.model.recording import Recording
 from rlprof.pace.times import Times
 from rlprof.profile.activities import SteadyThreads
 from rlprof.profile.critical import CriticalThreads
-from rlprof.profile.fold import NodeSums, Place
+from rlprof.profile.fold import NodeSums, TimeTree
 
 _BESIDE: Final = "beside a critical thread"
 """The other threads of critical processes, as a role of their own."""
@@ -47,23 +47,23 @@ def weigh_helpers(
         role_of.append(role)
         # By process: threads of one take turns at the interpreter.
         busy[role][thread.process] += _helping_us(thread.id, places, times, threads)
-    crews = {role: _Crew(of_role) for role, of_role in busy.items()}
+    groups = {role: _RoleGroup(of_role) for role, of_role in busy.items()}
     waited = _waited_us(critical, threads)
     at_once = sum(waited) / max(waited) if any(waited) else 1.0
     left = float(sum(waited))
     parts = {}
-    for role, crew in sorted(crews.items(), key=lambda it: (-it[1].longest_us, it[0])):
-        filled = min(left, crew.longest_us * at_once)
-        parts[role] = filled / crew.counted_us if crew.counted_us else 0.0
+    for role, group in sorted(groups.items(), key=lambda it: (-it[1].longest_us, it[0])):
+        filled = min(left, group.longest_us * at_once)
+        parts[role] = filled / group.counted_us if group.counted_us else 0.0
         left -= filled
     return [
-        crews[role].weight(thread.process) * parts[role]
+        groups[role].weight(thread.process) * parts[role]
         for thread, role in zip(recording.threads, role_of, strict=True)
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Crew:
+class _RoleGroup:
     """Processes of one role, which work side by side."""
 
     busy_us: Mapping[int, int]
@@ -87,7 +87,7 @@ def _helping_us(thread: int, places: bytearray, times: Times, threads: SteadyThr
     worked = 0
     for window in range(times.windows):
         cell = times.at(thread, window)
-        if places[cell] == Place.HELPING:
+        if places[cell] == TimeTree.HELPING:
             worked += times.busy_us[cell] - threads.polling_in.get((thread, window), 0)
     return max(0, worked)
 

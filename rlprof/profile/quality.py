@@ -220,9 +220,9 @@ def _paused(recording: Recording, _: Profile) -> Note | None:
 
 def _shared_host(_: Recording, profile: Profile) -> Note | None:
     load = profile.load
-    if not load.there_is_us or (load.saturated and not load.is_shared):
+    if not load.available_us or (load.saturated and not load.is_shared):
         return None  # It is the run itself that fills the host.
-    length = load.there_is_us / load.cores
+    length = load.available_us / load.cores
     free = load.cores - load.got_us / length
     queued = load.queued_us / length
     if queued < _QUEUED or free < _FREE:

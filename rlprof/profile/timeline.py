@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlprof.model.recording import Recording
 from rlprof.pace.times import Times
-from rlprof.profile.fold import Place, Timeline
+from rlprof.profile.fold import Timeline, TimeTree
 
 
 def timeline_of(recording: Recording, times: Times, places: bytearray) -> Timeline:
@@ -20,7 +20,7 @@ def timeline_of(recording: Recording, times: Times, places: bytearray) -> Timeli
             cell = times.at(thread.id, window)
             works = times.busy_us[cell] + times.waiting_import_us[cell]
             active[window] += works
-            if places[cell] == Place.START_UP:
+            if places[cell] == TimeTree.START_UP:
                 idle[window] += times.idle_us[cell] - times.waiting_import_us[cell]
     scales = [
         _share_out(window.length_us, active[window.id], idle[window.id])

@@ -30,7 +30,7 @@ COLLECTORS: Final = frozenset({WORKER, ENVIRONMENT_WORKER, INFERENCE, DATA_LOADE
 """Roles of processes that make what the learner learns from."""
 
 LEAST_PRESENT: Final = 0.25
-"""Part of the steady phase that a process has to be there for: what comes and goes is no crew."""
+"""Part of the steady phase that a process has to be there for: what comes and goes does not count."""
 
 SHOWN_LINES: Final = 3
 

@@ -104,12 +104,12 @@ def _merged(call: Mapping[str, Any], marks: Iterable[Mark]) -> dict[str, Any]:
     for mark in marks:
         unknown = [name for name in mark.options if name not in OPTIONS]
         if unknown:
-            raise _cannot_be_meant(
+            raise _bad_speed_test(
                 f"the marker rlprof has no option {unknown[0]!r}", f"it takes {', '.join(OPTIONS)}"
             )
         options = _without_none(mark.options)
         if mark.words and "command" in options:
-            raise _cannot_be_meant(
+            raise _bad_speed_test(
                 "the marker rlprof was given a command twice", "give words, or command=, not both"
             )
         words = {"command": mark.words} if mark.words else {}
@@ -125,7 +125,7 @@ def _command(command: object) -> Command:
     if callable(command):
         return command
     if isinstance(command, str):
-        raise _cannot_be_meant(
+        raise _bad_speed_test(
             f"the command {command!r} is one string",
             "give its words one by one, ['train.py', '--steps', '20000'], as no shell reads them",
         )
@@ -138,7 +138,7 @@ def _command(command: object) -> Command:
     words = command if isinstance(command, Sequence) else (command,)
     strange = [word for word in words if not isinstance(word, (str, int, float, os.PathLike))]
     if strange:
-        raise _cannot_be_meant(
+        raise _bad_speed_test(
             f"{strange[0]!r} is no word of a command",
             "give text, paths and numbers, or command= with a function alone",
         )
@@ -150,7 +150,7 @@ def _positive(name: str, value: object) -> float | None:
         return None
     number = _number(name, value)
     if number is None or number <= 0:
-        raise _cannot_be_meant(
+        raise _bad_speed_test(
             f"{name}={value!r} is no number above zero", f"for example {name}=900"
         )
     return number
@@ -158,7 +158,7 @@ def _positive(name: str, value: object) -> float | None:
 
 def _count_of_runs(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise _cannot_be_meant(f"runs={value!r} is no number of runs", "give 1 or more")
+        raise _bad_speed_test(f"runs={value!r} is no number of runs", "give 1 or more")
     return value
 
 
@@ -166,7 +166,7 @@ def _ceilings(counters: object) -> Mapping[str, float]:
     if counters is None:
         return {}
     if not isinstance(counters, Mapping):
-        raise _cannot_be_meant(
+        raise _bad_speed_test(
             f"counters={counters!r} does not say how many are fine",
             'give the most per step, counters={"gpu_syncs": 0}',
         )
@@ -180,7 +180,7 @@ def _ceilings(counters: object) -> Mapping[str, float]:
             )
         number = _number(f"that of the counter {name}", most)
         if number is None or number < 0:
-            raise _cannot_be_meant(
+            raise _bad_speed_test(
                 f"{most!r} of the counter {name} is no number of events per step",
                 "0 is none at all, 0.01 one in a hundred steps",
             )
@@ -192,10 +192,10 @@ def _environment(env: object) -> Mapping[str, str | None]:
     if env is None:
         return {}
     if not isinstance(env, Mapping):
-        raise _cannot_be_meant(f"env={env!r} sets no variables", 'for example env={"SEED": "1"}')
+        raise _bad_speed_test(f"env={env!r} sets no variables", 'for example env={"SEED": "1"}')
     for name in map(str, env):
         if not name or "=" in name:
-            raise _cannot_be_meant(
+            raise _bad_speed_test(
                 f"{name!r} in env is no name of a variable", 'for example env={"SEED": "1"}'
             )
     return {
@@ -209,26 +209,26 @@ def _environment(env: object) -> Mapping[str, str | None]:
 def _without_nul(what: str, text: str) -> str:
     """Raises ``UsageError``, without ``text``, which may be a secret: no process can be given a NUL."""
     if "\0" in text:
-        raise _cannot_be_meant(f"{what} has a NUL character", "no program can be started with one")
+        raise _bad_speed_test(f"{what} has a NUL character", "no program can be started with one")
     return text
 
 
 def _text(name: str, value: object, example: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise _cannot_be_meant(f"{name}={value!r} is no text", f"for example {name}={example!r}")
+    raise _bad_speed_test(f"{name}={value!r} is no text", f"for example {name}={example!r}")
 
 
 def _folder(cwd: object, root: Path) -> Path:
     if cwd is None:
         return root
     if not isinstance(cwd, (str, os.PathLike)):
-        raise _cannot_be_meant(
+        raise _bad_speed_test(
             f"cwd={cwd!r} is no folder", "give its path, for example cwd='project'"
         )
     folder = root / cwd
     if not folder.is_dir():
-        raise _cannot_be_meant(
+        raise _bad_speed_test(
             f"there is no folder {folder} to start the training in",
             "cwd is taken from the root folder of pytest",
         )
@@ -243,9 +243,9 @@ def _number(name: str, value: object) -> float | None:
         number = float(value)
     except OverflowError as error:
         # Not shown: it may have more digits than Python is willing to write.
-        raise _cannot_be_meant(f"{name} is too large a number", "give less than 1e308") from error
+        raise _bad_speed_test(f"{name} is too large a number", "give less than 1e308") from error
     return number if math.isfinite(number) else None
 
 
-def _cannot_be_meant(message: str, hint: str) -> UsageError:
+def _bad_speed_test(message: str, hint: str) -> UsageError:
     return UsageError(message, slug="bad-speed-test", hint=hint)

@@ -66,7 +66,7 @@ def program_of(command: Sequence[str] | Callable[[], object], folder: Path) -> M
     options, target = split([*command], frozenset())
     if options or not target.words:
         raise UsageError(
-            f"{_told(command)} does not begin with what to run",
+            f"{_command_name(command)} does not begin with what to run",
             slug="no-target",
             hint="begin with a script, with -m and a module, or with -- and a command; its options come behind",
         )
@@ -78,11 +78,11 @@ def program_of(command: Sequence[str] | Callable[[], object], folder: Path) -> M
     return MeasuredProgram(
         command=command_of(started, python),
         script=script_name(target),
-        name=_told(command),
+        name=_command_name(command),
     )
 
 
-def _told(command: Sequence[str]) -> str:
+def _command_name(command: Sequence[str]) -> str:
     return printable(as_typed(command), _NAME_LIMIT)
 
 

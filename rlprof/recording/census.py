@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from rlprof.errors import exit_code_of_returncode
 from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
@@ -53,7 +54,7 @@ SHORT_LIFE_US: Final = calibrated(
 
 
 @dataclass(frozen=True, slots=True)
-class _Glimpse:
+class _UnannouncedProcess:
     """A process that the scan has seen and no agent has announced, so far."""
 
     pid: int
@@ -64,7 +65,7 @@ class _Glimpse:
     executable: str
 
     @classmethod
-    def of(cls, pid: int, now_us: int) -> _Glimpse:
+    def of(cls, pid: int, now_us: int) -> _UnannouncedProcess:
         stat = procfs.read_stat(pid)
         is_python = stat is not None and not stat.has_ended and procfs.is_python(pid)
         return cls(
@@ -78,7 +79,7 @@ class _Glimpse:
 
 
 @dataclass
-class AgentsTold:
+class AgentTotals:
     """All that the agents of a run have told, those of ended processes included."""
 
     probe_cost_us: float = 0.0
@@ -111,12 +112,12 @@ class Census:
         self.with_windows: list[TrackedProcess] = []
         """Ended processes that had windows of torch's profiler; few processes may."""
         self.new_threads: list[Thread] = []
-        self._told = AgentsTold()
+        self._ended_totals = AgentTotals()
         self._processes = 0
         self._threads = 0
         self._recent: deque[TrackedProcess] = deque(maxlen=RECENT)
         self._live: dict[int, TrackedProcess] = {}
-        self._glimpses: dict[int, _Glimpse] = {}
+        self._unannounced: dict[int, _UnannouncedProcess] = {}
         self._expects_agents = expects_agents
         self._stacks = stacks
         self._elapsed_us = elapsed_us
@@ -138,12 +139,12 @@ class Census:
         ]
         return 2 * len(short) >= RECENT
 
-    def agents_told(self) -> AgentsTold:
+    def agent_totals(self) -> AgentTotals:
         """Sum up what all agents have told up to now."""
         told = replace(
-            self._told,
-            custom_states=set(self._told.custom_states),
-            torch_states=set(self._told.torch_states),
+            self._ended_totals,
+            custom_states=set(self._ended_totals.custom_states),
+            torch_states=set(self._ended_totals.torch_states),
         )
         for tracked in self.present:
             if tracked.mailbox is not None:
@@ -154,7 +155,7 @@ class Census:
         """The last words of an ended process are in the run file: keep nothing of it."""
         self.present.remove(tracked)
         if tracked.mailbox is not None:
-            self._told.add(tracked.mailbox)
+            self._ended_totals.add(tracked.mailbox)
             if tracked.mailbox.torch_windows():
                 self.with_windows.append(tracked)
         tracked.release()
@@ -168,7 +169,7 @@ class Census:
         pid = announcement.pid
         before = self._live.get(pid)
         method = self._start_method(announcement)
-        self._glimpses.pop(pid, None)
+        self._unannounced.pop(pid, None)
         if before is not None and _is_late(before, pid):
             # The scan was quicker than the start of the interpreter.
             before.meet_agent(announcement.mailbox, announcement.python, method)
@@ -191,46 +192,46 @@ class Census:
         found = []
         for pid in alive:
             if pid in self._live:
-                self._glimpses.pop(pid, None)
+                self._unannounced.pop(pid, None)
                 continue
-            glimpse = self._glimpses.get(pid)
-            if glimpse is None or not glimpse.is_python:
+            unannounced = self._unannounced.get(pid)
+            if unannounced is None or not unannounced.is_python:
                 # Looked at again each time: a shell becomes Python by exec.
-                self._glimpses[pid] = _Glimpse.of(pid, now)
-            elif now - glimpse.seen_us >= GRACE_US:
-                found.append(self._found(self._glimpses.pop(pid)))
-        for pid in set(self._glimpses) - set(alive):
-            self._missed(self._glimpses.pop(pid))
+                self._unannounced[pid] = _UnannouncedProcess.of(pid, now)
+            elif now - unannounced.seen_us >= GRACE_US:
+                found.append(self._found(self._unannounced.pop(pid)))
+        for pid in set(self._unannounced) - set(alive):
+            self._missed(self._unannounced.pop(pid))
         return found
 
-    def last_glimpses(self) -> None:
+    def list_unannounced(self) -> None:
         """Recording ends: list as missed what the scan saw and no agent announced."""
-        for pid in list(self._glimpses):
-            self._missed(self._glimpses.pop(pid))
+        for pid in list(self._unannounced):
+            self._missed(self._unannounced.pop(pid))
 
-    def _found(self, glimpse: _Glimpse) -> TrackedProcess:
+    def _found(self, unannounced: _UnannouncedProcess) -> TrackedProcess:
         tracked = self._add(
-            glimpse.pid,
-            ppid=glimpse.ppid,
+            unannounced.pid,
+            ppid=unannounced.ppid,
             python="",
-            start_method="root" if glimpse.pid == self.root_pid else "unknown",
+            start_method="root" if unannounced.pid == self.root_pid else "unknown",
             mailbox=None,
         )
         if self._expects_agents:
             tracked.reasons.append(NO_AGENT)
         return tracked
 
-    def _missed(self, glimpse: _Glimpse) -> None:
+    def _missed(self, unannounced: _UnannouncedProcess) -> None:
         # Between fork and exec a child still bears its parent's command line.
-        if glimpse.is_python and glimpse.argv != procfs.read_arguments(glimpse.ppid):
-            tracked = self._found(glimpse)
+        if unannounced.is_python and unannounced.argv != procfs.read_arguments(unannounced.ppid):
+            tracked = self._found(unannounced)
             tracked.process = replace(
                 tracked.process,
-                argv=redact_arguments(glimpse.argv),
-                executable=glimpse.executable,
-                started_us=glimpse.seen_us,
+                argv=redact_arguments(unannounced.argv),
+                executable=unannounced.executable,
+                started_us=unannounced.seen_us,
             )
-            self.ended(glimpse.pid, exit_code=None)
+            self.ended(unannounced.pid, exit_code=None)
 
     def notice_ends(self) -> Iterator[tuple[TrackedProcess, int | None]]:
         """Yield live processes that are no more, with the exit code where their parent has not taken it
@@ -250,9 +251,9 @@ class Census:
         if tracked is None:
             return None
         if exit_code is None and tracked.mailbox is not None:
-            exit_code = tracked.mailbox.exit_told
-        if exit_code is not None and exit_code < 0:
-            exit_code = 128 - exit_code
+            exit_code = tracked.mailbox.announced_exit_code
+        if exit_code is not None:
+            exit_code = exit_code_of_returncode(exit_code)
         tracked.process = replace(tracked.process, ended_us=self._elapsed_us(), exit_code=exit_code)
         return tracked
 

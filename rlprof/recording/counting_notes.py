@@ -6,7 +6,7 @@ from typing import Final
 
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.recording import Note
-from rlprof.recording.census import AgentsTold
+from rlprof.recording.census import AgentTotals
 from rlprof.recording.settings import RecordingSettings
 
 _WORST_FIRST: Final = (
@@ -18,7 +18,7 @@ _WORST_FIRST: Final = (
 """States, the worst first: of several processes the one that came furthest says most: modules are imported in some only."""
 
 
-def counting_notes(told: AgentsTold, settings: RecordingSettings) -> list[Note]:
+def counting_notes(told: AgentTotals, settings: RecordingSettings) -> list[Note]:
     notes = []
     if settings.steps_from is not None:
         notes += _target_notes(settings.steps_from, told.custom_states)

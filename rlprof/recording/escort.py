@@ -17,7 +17,7 @@ from rlprof.model.recording import Note
 from rlprof.recording.dispositions import forget_faults, hold_back_faults
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.prctl import adopt_orphans
-from rlprof.recording.target import FORWARDED, Target
+from rlprof.recording.target import FORWARDED, RunningTarget
 from rlprof.units import size
 
 MAX_LAST_READS = 32
@@ -40,7 +40,7 @@ class Escort:
     def __init__(self, selector: selectors.BaseSelector) -> None:
         self.taps: list[OutputTap] = []
         self._selector = selector
-        self._target: Target | None = None
+        self._target: RunningTarget | None = None
         self._signals: list[tuple[int, float]] = []
         """Those that have come, each with its time (monotonic clock)."""
         self._ignored: frozenset[int] = frozenset()
@@ -70,7 +70,7 @@ class Escort:
         return self._target is not None
 
     @property
-    def target(self) -> Target:
+    def target(self) -> RunningTarget:
         assert self._target is not None, "start() comes first"
         return self._target
 
@@ -79,7 +79,7 @@ class Escort:
         command: Sequence[str],
         environment: Mapping[str, str],
         pattern: re.Pattern[bytes] | None,
-    ) -> Target:
+    ) -> RunningTarget:
         """Start the target, reading along with its output where there is a pattern to find.
 
         Raises :class:`LaunchError` when it cannot be started.
@@ -89,7 +89,7 @@ class Escort:
             self.taps = [OutputTap(stream, pattern, self._ignored) for stream in (1, 2)]
             stdout, stderr = (tap.target_end for tap in self.taps)
         try:
-            self._target = Target(
+            self._target = RunningTarget(
                 command,
                 environment,
                 stdout=stdout,

@@ -72,7 +72,7 @@ class MailboxReader:
         self._stacks.clear()
 
     @property
-    def exit_told(self) -> int | None:
+    def announced_exit_code(self) -> int | None:
         """The exit code that its agent foresaw; None where it ended otherwise, or lives."""
         told = self._cells[layout.CELL_EXIT]
         return told - 1 if told else None

@@ -53,7 +53,7 @@ class PauseKeeper:
             if self._escort.target.stopped_at_s is None:
                 self.end()
         elif gap is Gap.UNWATCHED:
-            self._went_on_without_us(last_s)
+            self._resume_after_gap(last_s)
 
     def follow_target(self) -> None:
         """The target may have been stopped or continued while we looked on."""
@@ -86,7 +86,7 @@ class PauseKeeper:
         self._close_window(self._clock.at(since_s))
         self._since_s = since_s
 
-    def _went_on_without_us(self, since_s: float) -> None:
+    def _resume_after_gap(self, since_s: float) -> None:
         for tracked in self._census.live():
             self._attacher.drop(tracked)
             tracked.forget_clock()

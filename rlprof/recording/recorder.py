@@ -22,7 +22,7 @@ from rlprof.model.recording import Note
 from rlprof.recording import procfs
 from rlprof.recording.agents import MOST_WAITING, AgentServer
 from rlprof.recording.attaching import Attacher
-from rlprof.recording.census import AgentsTold, Census
+from rlprof.recording.census import AgentTotals, Census
 from rlprof.recording.clock import RunClock
 from rlprof.recording.counting_notes import counting_notes
 from rlprof.recording.descriptors import occupy_closed_streams
@@ -347,7 +347,7 @@ class Recorder:
             # Where recording stopped before, for the last traces.
             self._processes.accept_waiting(MOST_WAITING)
             self._store.keep_traces(self._traces.finish(self._processes.with_windows))
-        told = self._census.agents_told()
+        told = self._census.agent_totals()
         self._store.finish(
             exit_code=exit_code,
             census=self._census,
@@ -371,10 +371,10 @@ class Recorder:
         # Whoever announced itself before the target ended has counts, and perhaps a last trace.
         self._processes.accept_waiting(MOST_WAITING)
         self._processes.notice_ends()
-        self._census.last_glimpses()
+        self._census.list_unannounced()
         self._store.close_window(self._clock.now_us(), self._census, self._escort.taps, self._guard)
 
-    def _overhead(self, told: AgentsTold) -> dict[str, float]:
+    def _overhead(self, told: AgentTotals) -> dict[str, float]:
         return {
             "samplers_cpu_us": self._attacher.cpu_us,
             "recorder_cpu_us": round(time.process_time() * 1e6),

@@ -23,7 +23,7 @@ DEFAULT_TORCH_STEPS: Final = 10
 """Optimizer steps in a window of torch's profiler: enough to tell the typical one, and a few megabytes."""
 
 
-class TorchWindows(Enum):
+class TorchWindowPolicy(Enum):
     """When to take windows of torch's profiler."""
 
     OFF = "off"
@@ -58,7 +58,7 @@ class RecordingSettings:
     """Finds steps or sps in the target's output."""
     values: bool = True
     """True if agents look at the values that hot lines work on."""
-    torch: TorchWindows = TorchWindows.AUTO
+    torch: TorchWindowPolicy = TorchWindowPolicy.AUTO
     torch_steps: int = DEFAULT_TORCH_STEPS
     """Optimizer steps in each window."""
     steps_from: str | None = None

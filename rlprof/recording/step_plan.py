@@ -25,7 +25,7 @@ _NAMED: Final = 3
 """Calls that the report names."""
 
 
-class Place(NamedTuple):
+class CallPlace(NamedTuple):
     file: str
     function: str
     call: str
@@ -40,14 +40,14 @@ class StepPlan:
         self._is_over = False
         self._next_us: dict[tuple[int, str, str], float] = {}
         """The time of a process from which on one of its functions is to be asked again."""
-        self._others: set[Place] = set()
+        self._others: set[CallPlace] = set()
         """Calls that return something else."""
-        self._counted: dict[tuple[int, Place], int] = {}
+        self._counted: dict[tuple[int, CallPlace], int] = {}
         """When the first of a process was counted, in µs of the run."""
 
     def heard(self, process: int, told: Iterable[CountTold], now_us: int) -> None:
         for call, frame, makes_steps in told:
-            place = Place(frame.file, frame.function, call)
+            place = CallPlace(frame.file, frame.function, call)
             if makes_steps:
                 self._counted.setdefault((process, place), now_us)
             else:
@@ -84,7 +84,7 @@ class StepPlan:
         return wanted
 
     def _may_be_one(self, frame: Frame, call: StepCall) -> bool:
-        return Place(frame.file, frame.function, call.text) not in self._others
+        return CallPlace(frame.file, frame.function, call.text) not in self._others
 
     def _is_due(self, process: int, frame: Frame) -> bool:
         """Tell whether the function is to be asked; again after as much time."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from rlprof.errors import LaunchError, OutputError
+from rlprof.errors import LaunchError, OutputError, exit_code_of_signal
 from rlprof.recording import procfs
 from rlprof.recording.dispositions import (
     FAULTS,
@@ -25,7 +25,7 @@ from rlprof.recording.dispositions import (
 )
 from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.terminals import give_terminal, is_in_foreground, is_terminal, our_terminal
-from rlprof.recording.witness import GroupWitness, Sender, Stream
+from rlprof.recording.witness import GroupWitness, OutputStream, Sender
 
 _OTHERWISE_SEEN_TO = frozenset(
     {
@@ -63,7 +63,7 @@ SAME_SIGNAL_S = 0.05
 ``timeout`` does)."""
 
 
-class Target:
+class RunningTarget:
     """The running target, in our process group: what is sent to the group of a job, by a launcher or a
     terminal, reaches it and its workers as without us.
 
@@ -78,7 +78,7 @@ class Target:
         *,
         stdout: int | None = None,
         stderr: int | None = None,
-        read_by_us: Sequence[Stream] = (),
+        read_by_us: Sequence[OutputStream] = (),
         also_ignored: frozenset[int] = frozenset(),
         blocked: Iterable[int] = (),
     ) -> None:
@@ -216,7 +216,7 @@ class Target:
         """The pid of the process that tells what was sent to our group, where there is one."""
         return None if self._witness is None else self._witness.pid
 
-    def nobody_reads(self, stream: Stream) -> None:
+    def nobody_reads(self, stream: OutputStream) -> None:
         """We have closed it, and the witness is to do so."""
         if self._witness is not None:
             self._witness.let_go_of(stream)
@@ -247,7 +247,7 @@ class Target:
             self.stops += 1
         elif os.WIFSIGNALED(status):
             self.exit_signal = os.WTERMSIG(status)
-            self.exit_code = 128 + self.exit_signal
+            self.exit_code = exit_code_of_signal(self.exit_signal)
             self._take_terminal_back()
         elif os.WIFEXITED(status):
             self.exit_code = os.WEXITSTATUS(status)
@@ -364,7 +364,7 @@ def _not_started(command: Sequence[str], error: Exception) -> LaunchError:
     )
 
 
-def _group_witness(streams: Sequence[Stream]) -> GroupWitness | None:
+def _group_witness(streams: Sequence[OutputStream]) -> GroupWitness | None:
     """Start a witness; None where no further process may be started."""
     try:
         return GroupWitness(streams)

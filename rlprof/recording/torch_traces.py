@@ -15,7 +15,7 @@ from rlprof.model.recording import Note, TorchWindow
 from rlprof.recording.agents import TraceArrival
 from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import WindowTold
-from rlprof.recording.settings import RecordingSettings, TorchWindows
+from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.tracefile.packing import GZIP_WINDOW, MOST_BYTES_IN_A_RUN
 from rlprof.units import size
@@ -120,8 +120,8 @@ class TraceCollector:
 
     def environment(self) -> dict[str, str]:
         """Return what the agents read; nothing when no windows are wanted."""
-        if self._settings.torch is TorchWindows.OFF:
-            return {"RLPROF_TORCH": TorchWindows.OFF.value}
+        if self._settings.torch is TorchWindowPolicy.OFF:
+            return {"RLPROF_TORCH": TorchWindowPolicy.OFF.value}
         return {
             "RLPROF_TORCH": self._settings.torch.value,
             "RLPROF_TORCH_STEPS": str(self._settings.torch_steps),
@@ -223,7 +223,7 @@ class TraceCollector:
         window = packing.window
         try:
             trace = packing.trace.result() if packing.trace.done() else b""
-        except _TooLargeError:
+        except _RunIsFullError:
             self._too_large += 1
             trace = b""
         except (OSError, MemoryError):
@@ -252,7 +252,7 @@ class TraceCollector:
         )
 
 
-class _TooLargeError(Exception):
+class _RunIsFullError(Exception):
     """A trace that is larger than ``MOST_BYTES_IN_A_RUN``."""
 
 
@@ -267,7 +267,7 @@ def _packed_trace(descriptor: int, is_over: Event) -> bytes:
     try:
         length = os.fstat(descriptor).st_size
         if length > MOST_BYTES_IN_A_RUN:
-            raise _TooLargeError
+            raise _RunIsFullError
         packer = zlib.compressobj(level=6, wbits=GZIP_WINDOW)
         packed = []
         for at in range(0, length, _PIECE):

@@ -36,7 +36,7 @@ _MOST_KEPT: Final = 8
 """Different descriptions of one name; what comes later takes the place of the last."""
 
 
-class _Place(NamedTuple):
+class _LookPlace(NamedTuple):
     """A pure function, or a statement with such work, by the frames that are in it."""
 
     file: str
@@ -62,9 +62,9 @@ class ValuePlan:
         """Operands of which agents cannot tell the contents."""
         self._inputs: dict[tuple[str, str], SeenInputs] = {}
         """Those of pure functions, by file and qualified name."""
-        self._places: dict[Frame, dict[str, _Place]] = {}
+        self._places: dict[Frame, dict[str, _LookPlace]] = {}
         """Where pure work was looked at: its function as ``entered``, its statement as ``reached``."""
-        self._partly: dict[_Place, Counter[int]] = {}
+        self._partly: dict[_LookPlace, Counter[int]] = {}
         """Windows in which a process was there at some times and at others not, by process."""
 
     def follow(
@@ -202,10 +202,10 @@ class ValuePlan:
         """From now on count the calls of pure work that was looked at."""
         if frame in self._places:
             return
-        places: dict[str, _Place] = {}
+        places: dict[str, _LookPlace] = {}
         for pure in self._pure(frame):
             field = "entered" if pure.function else "reached"
-            places.setdefault(field, _Place(frame.file, frame.function, pure.lines))
+            places.setdefault(field, _LookPlace(frame.file, frame.function, pure.lines))
         self._places[frame] = places
         for place in places.values():
             self._partly.setdefault(place, Counter())
@@ -226,10 +226,10 @@ class ValuePlan:
 
     def _note_calls(self, process: int, ways: Collection[Sequence[Frame]]) -> None:
         """A call that lasts for windows is met in each stack of them."""
-        known: dict[tuple[str, str], list[_Place]] = {}
+        known: dict[tuple[str, str], list[_LookPlace]] = {}
         for place in self._partly:
             known.setdefault((place.file, place.function), []).append(place)
-        met: Counter[_Place] = Counter()
+        met: Counter[_LookPlace] = Counter()
         for way in ways if known else ():
             met.update(
                 {

@@ -35,7 +35,7 @@ _CLOSED = 128
 """Above the number of any signal: tells, with the place of a stream added, that nobody reads it any more."""
 
 
-class Stream(Protocol):
+class OutputStream(Protocol):
     """An output of the target that is read by us."""
 
     fd: int
@@ -58,7 +58,7 @@ class GroupWitness:
     It also keeps the target's ``streams`` from breaking should we be killed.
     """
 
-    def __init__(self, streams: Sequence[Stream] = ()) -> None:
+    def __init__(self, streams: Sequence[OutputStream] = ()) -> None:
         """Raises OSError where no further process may be started."""
         self._streams = streams
         asked, self._ask = os.pipe()
@@ -101,7 +101,7 @@ class GroupWitness:
             os.kill(self.pid, signal.SIGCONT)
         self.forget(signal.SIGCONT)
 
-    def let_go_of(self, stream: Stream) -> None:
+    def let_go_of(self, stream: OutputStream) -> None:
         """Have whoever writes to it see that nobody reads it."""
         with suppress(OSError):
             os.write(self._ask, bytes([_CLOSED + self._streams.index(stream)]))
@@ -131,7 +131,7 @@ class GroupWitness:
         return bool(pending >> (signum - 1) & 1)
 
 
-def _witness(asked: int, answered: int, streams: Sequence[Stream]) -> None:
+def _witness(asked: int, answered: int, streams: Sequence[OutputStream]) -> None:
     """Forget signals on demand, in the child, until the recorder ends; then see to the streams."""
     try:
         if not streams:

@@ -38,7 +38,7 @@ class _Module:
     body: str
 
 
-class Strings:
+class TextTable:
     """Every text once, fit to show; the rest of what a script gets refers to it by number."""
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ def _render(report: Report, options: Mapping[str, str]) -> bytes:  # noqa: ARG00
 
 
 def _profile(report: Report) -> bytes:
-    strings = Strings()
+    strings = StringTable()
     locations = Locations(strings, report.run.cwd)
     parts = [bytes_field(1, _kind(strings, metric)) for metric in METRICS]
     parts += [bytes_field(2, sample) for sample in _samples(report, strings, locations)]
@@ -43,11 +43,11 @@ def _profile(report: Report) -> bytes:
     return b"".join([*parts, strings.encoded(), run])
 
 
-def _kind(strings: Strings, metric: str) -> bytes:
+def _kind(strings: StringTable, metric: str) -> bytes:
     return int_field(1, strings.number(metric)) + int_field(2, strings.number(UNIT))
 
 
-def _samples(report: Report, strings: Strings, locations: Locations) -> Iterator[bytes]:
+def _samples(report: Report, strings: StringTable, locations: Locations) -> Iterator[bytes]:
     """Yield one sample for each stack of each thread in each phase."""
     detail = report.detail or Detail()
     paths = StackPaths(detail.nodes)
@@ -70,7 +70,7 @@ def _samples(report: Report, strings: Strings, locations: Locations) -> Iterator
             )
 
 
-def _labels(thread: ThreadStacks, phase: str, strings: Strings) -> bytes:
+def _labels(thread: ThreadStacks, phase: str, strings: StringTable) -> bytes:
     row = thread.process
     labels = {
         "process": thread.process_name,
@@ -86,14 +86,14 @@ def _labels(thread: ThreadStacks, phase: str, strings: Strings) -> bytes:
     )
 
 
-def _mapping(report: Report, strings: Strings) -> bytes:
+def _mapping(report: Report, strings: StringTable) -> bytes:
     name = printable(report.run.script) or wording.command(report) or "a run"
     # The flags say that functions, files and lines are known: no reader looks for a binary then.
     known = b"".join(int_field(flag, 1) for flag in (7, 8, 9))
     return int_field(1, MAPPING) + int_field(5, strings.number(name)) + known
 
 
-def _about_the_run(report: Report, strings: Strings) -> bytes:
+def _about_the_run(report: Report, strings: StringTable) -> bytes:
     slices = report.detail.slices if report.detail else ()
     length_us = slices[-1].end_us - slices[0].start_us if slices else 0
     hz = max((row.requested_hz for row in report.processes if row.sampled), default=0.0)
@@ -117,7 +117,7 @@ MAPPING: Final = 1
 """Id of the only one: the program."""
 
 
-class Strings:
+class StringTable:
     """The first is empty, as the format asks for."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class Strings:
 class Locations:
     """A location is a line of a function."""
 
-    def __init__(self, strings: Strings, cwd: str) -> None:
+    def __init__(self, strings: StringTable, cwd: str) -> None:
         self._strings = strings
         self._cwd = cwd
         self._functions: dict[tuple[str, str], int] = {}

@@ -29,7 +29,7 @@ SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 
 def _render(report: Report, options: Mapping[str, str]) -> str:
     metric = chosen_metric(options)
-    frames = _Frames(report.run.cwd, with_lines=wants_lines(options))
+    frames = _FrameTable(report.run.cwd, with_lines=wants_lines(options))
     threads = list(threads_with_time(report))
     profiles = [
         profile
@@ -50,7 +50,7 @@ def _render(report: Report, options: Mapping[str, str]) -> str:
     return _written(document, frames, profiles or [_nothing(report)])
 
 
-class _Frames:
+class _FrameTable:
     """Every frame once; stacks refer to it by number."""
 
     def __init__(self, cwd: str, *, with_lines: bool) -> None:
@@ -72,7 +72,9 @@ class _Frames:
             yield shown
 
 
-def _profile(thread: ThreadStacks, metric: str, detail: Detail, frames: _Frames) -> dict[str, Any]:
+def _profile(
+    thread: ThreadStacks, metric: str, detail: Detail, frames: _FrameTable
+) -> dict[str, Any]:
     paths = StackPaths(detail.nodes)
     numbers = _NodeNumbers(detail, frames)
     # Within a slice in the order of the tree: what is below one caller is one box then.
@@ -95,7 +97,7 @@ def _profile(thread: ThreadStacks, metric: str, detail: Detail, frames: _Frames)
 class _NodeNumbers(dict[int, int]):
     """Number of the frame of a node, looked up once."""
 
-    def __init__(self, detail: Detail, frames: _Frames) -> None:
+    def __init__(self, detail: Detail, frames: _FrameTable) -> None:
         super().__init__()
         self._nodes, self._frames = detail.nodes, frames
 
@@ -125,7 +127,7 @@ def _bound_by(report: Report, profiles: list[dict[str, Any]]) -> int:
     return 0
 
 
-def _written(document: dict[str, Any], frames: _Frames, profiles: list[dict[str, Any]]) -> str:
+def _written(document: dict[str, Any], frames: _FrameTable, profiles: list[dict[str, Any]]) -> str:
     """A line for each frame and each profile: large, but not one line of megabytes."""
     encode = msgspec.json.encode
     head = encode(document).decode()

@@ -20,7 +20,7 @@ from rlprof.documents.blocks import (
     RangeBar,
     Remarks,
     Section,
-    Span,
+    StyledText,
     Table,
     fact_table,
     figures,
@@ -79,7 +79,7 @@ def _document(report: Report) -> Iterator[Block]:
     crash = report.crash
     head: list[Inline] = []
     if end := bad_end(report):
-        head.append(Span(end, "bold red"))
+        head.append(StyledText(end, "bold red"))
     is_early = crash is not None and crash.before_steady
     if is_early:
         # What there is of a run that crashed too early to say more of it.
@@ -97,8 +97,8 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
     bound = [f"Bound by {printable(report.bound.text)}."] if report.bound.text else []
     yield Paragraph([*head, _verdict(report), _run_line(report), *bound])
     if why := wording.on_the_rate(report):
-        yield Paragraph([Span(why, "yellow")])
-    yield from where_the_time_goes(report)
+        yield Paragraph([StyledText(why, "yellow")])
+    yield from time_sections(report)
     yield from (finding(priced, report) for priced in wording.known_causes(report))
     yield from hot_lines(wording.hot_lines(report), report)
     if once := wording.paid_once(report):
@@ -113,12 +113,14 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
 def _verdict(report: Report) -> Inline:
     speed = wording.speed(report)
     style = "bold green" if wording.known_causes(report) else "bold"
-    return Span(f"{speed}. " if speed else "", "bold"), Span(wording.advice(report), style)
+    return StyledText(f"{speed}. " if speed else "", "bold"), StyledText(
+        wording.advice(report), style
+    )
 
 
-def _run_line(report: Report) -> Span:
+def _run_line(report: Report) -> StyledText:
     label = printable(report.run.label or "")
-    return Span(run_line(report, wording.command(report), label), "dim")
+    return StyledText(run_line(report, wording.command(report), label), "dim")
 
 
 # --- findings: priced causes, hot lines, and what costs nothing -----------------------------
@@ -138,11 +140,11 @@ def finding(priced: PricedFinding, report: Report) -> Section:
     return Section(
         f"{priced.rank}. {printable(found.title)}",
         [
-            Paragraph([_price(priced, report), Span(_certainty(priced), "dim")]),
+            Paragraph([_price(priced, report), StyledText(_certainty(priced), "dim")]),
             *(_location(location, report) for location in found.locations[:1]),
             *_other_places(found.locations[1:], report),
             Items([*evidence, fix]),
-            Paragraph([Span(f"More: rlprof explain {found.detector}", "dim")]),
+            Paragraph([StyledText(f"More: rlprof explain {found.detector}", "dim")]),
         ],
         indent=3,
     )
@@ -156,7 +158,7 @@ def _price(priced: PricedFinding, report: Report) -> Inline:
     if not after or steady is None:
         return bar, saves
     now = f" (now {wording.count(steady.median)})"
-    return bar, f"{saves}\n-> ", Span(after, "bold green"), now
+    return bar, f"{saves}\n-> ", StyledText(after, "bold green"), now
 
 
 def _certainty(priced: PricedFinding) -> str:
@@ -167,10 +169,10 @@ def _certainty(priced: PricedFinding) -> str:
 
 
 def _location(location: Location, report: Report) -> Block:
-    at = Span(_place(location, report), "cyan"), f" in {printable(location.function)}"
+    at = StyledText(_place(location, report), "cyan"), f" in {printable(location.function)}"
     if not location.source:
         return Paragraph([at])
-    source = Span(printable(location.source, _SOURCE_LIMIT), "bold")
+    source = StyledText(printable(location.source, _SOURCE_LIMIT), "bold")
     return Section(at, [Paragraph([source])], indent=4)
 
 
@@ -180,7 +182,7 @@ def _other_places(locations: Sequence[Location], report: Report) -> Iterator[Blo
         return
     more = len(locations) - len(shown)
     places = ", ".join(f"{_place(at, report)} ({wording.percent(at.share)})" for at in shown)
-    yield Paragraph([Span(f"also {places}" + (f" and {more} more" if more else ""), "dim")])
+    yield Paragraph([StyledText(f"also {places}" + (f" and {more} more" if more else ""), "dim")])
 
 
 def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterator[Block]:
@@ -188,7 +190,7 @@ def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterator[Blo
         return
     blocks: list[Block] = [fact_table([_hot_line(it, report) for it in findings[:_HOT_LINES]])]
     if len(findings) > _HOT_LINES:
-        blocks.append(Paragraph([Span(f"and {len(findings) - _HOT_LINES} more", "dim")]))
+        blocks.append(Paragraph([StyledText(f"and {len(findings) - _HOT_LINES} more", "dim")]))
     yield Section("Hot lines with no known cause", blocks)
 
 
@@ -204,25 +206,25 @@ def _hot_line(priced: PricedFinding, report: Report) -> tuple[Inline, Inline]:
     below = wording.facts_of_spot(priced, report)
     if location.source:
         below.insert(0, printable(location.source, _SOURCE_LIMIT))
-    share = Span(wording.share_of_spot(priced), "dim")
-    return share, (what, *(Span(f"\n{line}", "dim") for line in below))
+    share = StyledText(wording.share_of_spot(priced), "dim")
+    return share, (what, *(StyledText(f"\n{line}", "dim") for line in below))
 
 
-def paid_once(priced: PricedFinding, report: Report) -> Span:
+def paid_once(priced: PricedFinding, report: Report) -> StyledText:
     found = priced.finding
     at = f" at {_place(found.locations[0], report)}" if found.locations else ""
-    return Span(
+    return StyledText(
         f"  {printable(found.title)}{at}: saves {wording.seconds_saved(priced)}. "
         f"More: rlprof explain {found.detector}",
         "",
     )
 
 
-def also_seen(priced: PricedFinding, report: Report) -> Span:
+def also_seen(priced: PricedFinding, report: Report) -> StyledText:
     finding = priced.finding
     at = f" at {_place(finding.locations[0], report)}" if finding.locations else ""
     price = wording.price_of_seen(priced)
-    return Span(f"  {printable(finding.title)}{at}: {price}", "dim")
+    return StyledText(f"  {printable(finding.title)}{at}: {price}", "dim")
 
 
 def _place(location: Location, report: Report) -> str:
@@ -232,7 +234,7 @@ def _place(location: Location, report: Report) -> str:
 # --- how the run went -----------------------------------------------------------------------
 
 
-def where_the_time_goes(report: Report) -> Iterator[Section]:
+def time_sections(report: Report) -> Iterator[Section]:
     """Parts of training and waits, the program's own phases, and how far each is from what it could do alone."""
     if parts := parts_of_the_time(report):
         about = [Paragraph([it]) for it in [about_the_parts(report)] if it]
@@ -277,7 +279,7 @@ def how_the_run_went(report: Report) -> Iterator[Block]:
     if report.processes:
         yield _processes(report.processes)
     if lines := wait_lines(report):
-        waits = [(who, what, Span(whom, "dim")) for who, what, whom in lines]
+        waits = [(who, what, StyledText(whom, "dim")) for who, what, whom in lines]
         yield Section("Who waits for whom", [fact_table(waits, columns=3)])
 
 
@@ -294,8 +296,8 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
             spread([row.cpu_s for row in group], "{:.1f}"),
             spread([row.achieved_hz for row in group], "{:.0f}")
             if sampled
-            else Span("not sampled", "yellow"),
-            Span(printable(note), "dim"),
+            else StyledText("not sampled", "yellow"),
+            StyledText(printable(note), "dim"),
         )
         for (role, _, sampled, note), group in alike.items()
     ]

@@ -164,9 +164,9 @@ def _overhead(recording: Recording) -> Overhead:
         recording.overhead.get(f"{part}_cpu_us", 0.0) / 1e6
         for part in ("samplers", "recorder", "probe", "torch_windows")
     ]
-    there_is = recording.run.wall_us / 1e6 * usable_cores(recording.run.host)
+    available = recording.run.wall_us / 1e6 * usable_cores(recording.run.host)
     samplers, recorder, probe, windows = parts
-    share = sum(parts) / there_is if there_is else 0.0
+    share = sum(parts) / available if available else 0.0
     return Overhead(samplers, recorder, probe, windows, share)
 
 
@@ -207,9 +207,9 @@ def _wait_rows(recording: Recording, profile: Profile) -> tuple[WaitRow, ...]:
 def _resources(profile: Profile) -> Resources | None:
     load = profile.load
     # A profile of another program has windows but no clocks of processors.
-    if not load.there_is_us or not load.got_us:
+    if not load.available_us or not load.got_us:
         return None
-    length = load.there_is_us / load.cores
+    length = load.available_us / load.cores
     by_role: dict[str, list[float]] = {}
     for process, us in load.by_process:
         by_role.setdefault(profile.process_roles[process], []).append(us / length)

@@ -94,7 +94,7 @@ class RunFileReader:
         self._db.set_progress_handler(self._is_spent, _OPERATIONS_A_CALL)
         ((application,),) = self.rows("PRAGMA application_id")
         if application != APPLICATION_ID:
-            raise not_ours(path)
+            raise not_a_run_file(path)
         ((version,),) = self.rows("PRAGMA user_version")
         if version > VERSION:
             raise RunFileError(
@@ -136,7 +136,7 @@ def opened(path: Path) -> Iterator[RunFileReader]:
             hint="record one with `rlprof run train.py`, or give the path of an existing one",
         ) from error
     if not head.startswith(SQLITE_MAGIC):
-        raise not_ours(path)
+        raise not_a_run_file(path)
     if length + wal_length > MOST_BYTES:
         raise RunFileError(
             f"the run file {path} is larger than {size(MOST_BYTES)}",
@@ -214,7 +214,7 @@ def _connect(address: str) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, isolation_level=None)
 
 
-def not_ours(path: Path) -> RunFileError:
+def not_a_run_file(path: Path) -> RunFileError:
     return RunFileError(
         f"{path} is not a run file of rlprof",
         slug="not-a-run-file",

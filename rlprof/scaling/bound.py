@@ -8,6 +8,6 @@ from rlprof.pace.pace import Pace
 from rlprof.profile.build import build_profile
 
 
-def what_bounds(recording: Recording, pace: Pace) -> Bound:
+def bound_of(recording: Recording, pace: Pace) -> Bound:
     """The bound of the steady steps, as a profile of ``recording`` names it; ``pace`` is its own."""
     return build_profile(recording, pace).bound

@@ -15,7 +15,7 @@ from rlprof.documents.blocks import (
     RangeBar,
     Remarks,
     Section,
-    Span,
+    StyledText,
     Table,
     figures,
 )
@@ -31,7 +31,7 @@ _WIDE: Final = 77
 
 def study_document(study: Study) -> Iterator[Block]:
     if study.best is not None and study.enough is not None:
-        verdict = Span(_verdict(study.best, study.enough, study.rungs[0]), "bold")
+        verdict = StyledText(_verdict(study.best, study.enough, study.rungs[0]), "bold")
         says = f"The profile of that run says: {printable(study.profile_bound)}."
         bound = f"Bounded by {printable(study.bound)}."
         yield Paragraph([verdict, bound, *([says] if study.profile_bound else [])])
@@ -40,7 +40,7 @@ def study_document(study: Study) -> Iterator[Block]:
             yield Section("The fit", [Items(list(_laws(study)))])
         run = study.best.runs[-1]
         best = f"Look into the best: rlprof report {printable(run.run_file)}"
-        yield Paragraph([Span(best, "dim")])
+        yield Paragraph([StyledText(best, "dim")])
     yield Remarks("What to know about this ladder", study.notes)
 
 
@@ -68,7 +68,7 @@ def _rates(study: Study) -> Table:
         rows.append(
             (
                 str(rung.workers),
-                Span(rate, "bold") if rung is study.best else rate,
+                StyledText(rate, "bold") if rung is study.best else rate,
                 wording.rate_range(rung.sps),
                 f"{times:.2f}",
                 wording.percent(times * first.workers / rung.workers),

@@ -1,20 +1,24 @@
-"""A ladder as JSON. ``docs/scale.md`` describes the keys; within a version they are only added."""
+"""A ladder as JSON: its keys, in order, and their values. ``scale.schema.json`` is made from these.
+
+Within a version keys are only added.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
+import rlprof
 from rlprof.pace import scaling
 from rlprof.renderers.json_report.values import (
-    Document,
     Interval,
     Note,
     Number,
     as_json_text,
     filled,
+    means,
     notes_of,
 )
 from rlprof.scaling import ladder
@@ -23,23 +27,28 @@ from rlprof.scaling.study import Study
 
 class Run(Struct, frozen=True):
     workers: int
-    round: int
+    round: Annotated[int, means("Counted from 1.")]
     run_file: str
-    exit_code: int | None
+    exit_code: Annotated[int | None, means("Of the training; 128+n for signal n.")]
     sps: Interval | None
-    why_no_sps: str | None
-    processes: int
-    cpu_share: Number
-    taken_share: Number
-    bounded_by: str | None
+    why_no_sps: Annotated[str | None, means("Null where there is a rate.")]
+    processes: Annotated[int, means("Python processes seen in it.")]
+    cpu_share: Annotated[Number, means("Part of the usable cores' time that it had.")]
+    taken_share: Annotated[Number, means("Part that others had while it queued.")]
+    bounded_by: Annotated[
+        str | None,
+        means("What held up the steady steps, by its profile; null when it cannot tell."),
+    ]
 
 
 class Rung(Struct, frozen=True):
     workers: int
     sps: Interval
-    speed_up: Number
-    efficiency: Number
-    fitted_sps: Number
+    speed_up: Annotated[Number, means("Rate over that of the fewest workers.")]
+    efficiency: Annotated[
+        Number, means("The speed-up over what as many more workers would bring at best.")
+    ]
+    fitted_sps: Annotated[Number, means("By the law; null without one.")]
 
 
 class Fit(Struct, frozen=True):
@@ -47,36 +56,50 @@ class Fit(Struct, frozen=True):
     contention: Interval
     coherency: Interval
     peak_workers: Number
-    ceiling_sps: Number
-    relative_error: Number
+    ceiling_sps: Annotated[Number, means("Null when infinite.")]
+    relative_error: Annotated[
+        Number, means("Typical distance of the points from the curve (root mean square).")
+    ]
 
 
 class Fits(Struct, frozen=True):
-    amdahl: Fit | None
-    usl: Fit | None
+    amdahl: Annotated[Fit | None, means("Null with fewer than two numbers of workers.")]
+    usl: Annotated[Fit | None, means("Null with fewer than three.")]
 
 
 class Best(Struct, frozen=True):
     workers: int
-    as_fast_within_spread: int
-    bounded_by: str
-    profile_bounded_by: str | None
+    as_fast_within_spread: Annotated[int, means("The fewest workers that do as well.")]
+    bounded_by: Annotated[str, means("What bounds the rate there.")]
+    profile_bounded_by: Annotated[
+        str | None, means("The same by the profile of its last run; null when it cannot tell.")
+    ]
 
 
-class ScaleDocument(Document, frozen=True, kw_only=True):
-    format: Literal["rlprof-scale"] = "rlprof-scale"
-    command: Sequence[str]
-    usable_cores: Number
-    runs: Sequence[Run]
-    rungs: Sequence[Rung]
+class ScaleDocument(Struct, frozen=True):
+    """What `rlprof scale -o FILE.json` writes. Shares run from 0 to 1. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+
+    format: Literal["rlprof-scale"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    command: Annotated[
+        Sequence[str], means("The program as given, with {} for the number of workers.")
+    ]
+    usable_cores: Annotated[Number, means("Affinity and control-group limits counted.")]
+    runs: Annotated[Sequence[Run], means("In the order in which they ran.")]
+    rungs: Annotated[Sequence[Rung], means("By number of workers, good runs only.")]
     fits: Fits
-    best: Best | None
+    best: Annotated[Best | None, means("Null where no run had a rate.")]
     notes: Sequence[Note]
 
 
 def study_as_json(study: Study) -> str:
     return as_json_text(
         ScaleDocument(
+            format="rlprof-scale",
+            version=1,
+            rlprof=rlprof.__version__,
             command=study.command,
             usable_cores=study.usable_cores,
             runs=[_run(run) for run in study.runs],

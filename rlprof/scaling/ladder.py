@@ -18,7 +18,7 @@ from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span
 from rlprof.report import wording
 from rlprof.runfile.reader import read_run
-from rlprof.scaling.bound import what_bounds
+from rlprof.scaling.bound import bound_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read_ladder_run(
     recording = at_own_pace(read_run(run_file))
     pace = measure_pace(recording)
     load = host_load(recording, pace.steady)
-    bound = what_bounds(recording, pace)
+    bound = bound_of(recording, pace)
     sps = pace.throughput.steps_per_s
     if sps is not None and sps.median <= 0:
         sps = None  # No law goes through zero.
@@ -81,7 +81,7 @@ def read_ladder_run(
         processes=len(recording.processes),
         usable_cores=usable_cores(recording.run.host),
         taken_share=_taken_share(recording, pace.steady, load),
-        cpu_share=load.got_us / max(1.0, load.there_is_us),
+        cpu_share=load.got_us / max(1.0, load.available_us),
         bound_by_cpus=load.saturated or bound.by is BoundBy.CPUS,
         bound=bound.text,
     )
@@ -106,15 +106,15 @@ def _taken_share(recording: Recording, steady: Span | None, load: HostLoad) -> f
     0 where the machine's CPU time is not that of the run's cores.
     """
     run = recording.run
-    if steady is None or load.there_is_us <= 0 or not _has_all_cores(run.host):
+    if steady is None or load.available_us <= 0 or not _has_all_cores(run.host):
         return 0.0
     host_cpu_us = SteadyGauges(recording, steady).sums(HOST_CPU_US).get(0)
     if host_cpu_us is None:
         return 0.0
-    steady_us = load.there_is_us / load.cores
+    steady_us = load.available_us / load.cores
     own_us = sum(recording.overhead.values()) * steady_us / max(1, run.wall_us)
     others_us = host_cpu_us - load.got_us - own_us
-    return max(0.0, min(load.queued_us, others_us)) / load.there_is_us
+    return max(0.0, min(load.queued_us, others_us)) / load.available_us
 
 
 def _has_all_cores(host: Mapping[str, str]) -> bool:

@@ -60,7 +60,7 @@ _STATES: Final = frozenset({"hx", "h_0", "state", "hidden"})
 """Keywords by which torch's recurrent networks take the state."""
 
 
-class Level(NamedTuple):
+class CallingFunction(NamedTuple):
     """A function on the way from the loop to the network, or the one with the loop."""
 
     module: SourceModule
@@ -79,7 +79,7 @@ class Asked(NamedTuple):
     touch: Touch
 
 
-def asked_in_turn(levels: Sequence[Level], loop: ForLoop) -> Asked | None:
+def asked_in_turn(levels: Sequence[CallingFunction], loop: ForLoop) -> Asked | None:
     """Return how a network is asked in a turn of ``loop``; None where all turns could not be one call, or the sources do not show it.
 
     That is the case where its input needs the answer to the step before (a sampled latent, an action), or where it is
@@ -90,7 +90,7 @@ def asked_in_turn(levels: Sequence[Level], loop: ForLoop) -> Asked | None:
     touch = Touch.NONE
     # What a turn does to the state after the call, the next one sees.
     for _ in range(2):
-        turn = _Turn(levels, dict(start))
+        turn = _LoopTurn(levels, dict(start))
         turn.run(0, _statements(levels[0].module, loop))
         asked = turn.asked
         if asked is None or turn.is_fed:
@@ -104,7 +104,7 @@ def asked_in_turn(levels: Sequence[Level], loop: ForLoop) -> Asked | None:
     return asked._replace(touch=touch) if asked is not None and kept else None
 
 
-def _of_turns_before(levels: Sequence[Level], loop: ForLoop) -> set[str]:
+def _of_turns_before(levels: Sequence[CallingFunction], loop: ForLoop) -> set[str]:
     """Return the variables, attributes and containers that a turn has of the one before."""
     body = _statements(levels[0].module, loop)
     # What a turn writes before it reads it, it has of itself: who follows its statements in order sees that.
@@ -127,10 +127,10 @@ def _of_turns_before(levels: Sequence[Level], loop: ForLoop) -> set[str]:
     return found - variables_assigned(loop.target) - {"self"}
 
 
-class _Turn:
+class _LoopTurn:
     """One turn of the loop, followed to the call and on to its end."""
 
-    def __init__(self, levels: Sequence[Level], names: dict[str, Trail]) -> None:
+    def __init__(self, levels: Sequence[CallingFunction], names: dict[str, Trail]) -> None:
         self._levels = levels
         self.names = names
         """What variables and attributes, as written, have of the turns before."""

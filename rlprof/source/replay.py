@@ -58,7 +58,7 @@ _RECKONING: Final = frozenset(
 """Calls by which a place in a container is reckoned, and nothing is drawn."""
 
 
-class Part(Enum):
+class SamplingPart(Enum):
     DRAW = "transitions are drawn one by one"
     PERMUTATION = "all indices are shuffled for the few that are drawn"
     GATHER = "arrays are made of what was drawn"
@@ -67,7 +67,7 @@ class Part(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReplayLine:
-    part: Part
+    part: SamplingPart
     of_tensors: bool
     """True if each transition holds tensors, which are put together one by one."""
 
@@ -85,7 +85,7 @@ def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, Replay
         for statement, line in _follow(statements, drawing):
             found |= dict.fromkeys(statement.lines, line)
         for lines in _row_loops(statements):
-            found |= dict.fromkeys(lines, ReplayLine(Part.LOOP, of_tensors=False))
+            found |= dict.fromkeys(lines, ReplayLine(SamplingPart.LOOP, of_tensors=False))
     return found
 
 
@@ -100,7 +100,7 @@ def replay_lines_by_file(sources: Mapping[str, str]) -> dict[str, Mapping[int, R
 def _drawing_functions(text: str) -> frozenset[str]:
     names: set[str] = set()
     for statements in _functions_that_call(_ANY_DRAWS, text):
-        drawn = _Drawn(frozenset())
+        drawn = _DrawnVariables(frozenset())
         for statement in statements:
             drawn.take(statement)
             value = statement.node.value if isinstance(statement.node, ast.Return) else None
@@ -140,7 +140,7 @@ def _by_function(text: str) -> list[tuple[frozenset[str], list[Statement]]]:
 def _follow(
     statements: list[Statement], drawing: frozenset[str]
 ) -> Iterator[tuple[Statement, ReplayLine]]:
-    drawn = _Drawn(drawing)
+    drawn = _DrawnVariables(drawing)
     for statement in statements:
         part = drawn.take(statement)
         if part is not None:
@@ -192,7 +192,7 @@ def _names_in(expression: ast.AST) -> set[str]:
     return {it.id for it in ast.walk(expression) if isinstance(it, ast.Name)}
 
 
-class _Drawn:
+class _DrawnVariables:
     """The variables of a function that hold drawn transitions, in a container of Python's."""
 
     def __init__(self, drawing: frozenset[str]) -> None:
@@ -201,7 +201,7 @@ class _Drawn:
         self._indices: set[str] = set()
         """Variables that hold the drawn places in the container."""
 
-    def take(self, statement: Statement) -> Part | None:
+    def take(self, statement: Statement) -> SamplingPart | None:
         """Follow one statement; the part that it plays, if any."""
         part = self._part(statement)
         node = statement.node
@@ -213,35 +213,35 @@ class _Drawn:
                 self._names -= names
             if _draws_indices(node.value):
                 self._indices |= names
-        elif isinstance(node, ast.For) and part is Part.GATHER:
+        elif isinstance(node, ast.For) and part is SamplingPart.GATHER:
             # ``for s, a in batch: states.append(s)``: the lists are made of what was drawn.
             self._names |= {it.id for it in ast.walk(node.target) if isinstance(it, ast.Name)}
         elif (appended := _appended_to(node)) and part is not None:
             self._names.add(appended)
         return part
 
-    def _part(self, statement: Statement) -> Part | None:
+    def _part(self, statement: Statement) -> SamplingPart | None:
         node = statement.node
         calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
         if any(_is_draw(call) for call in calls) or any(
             self._is_picking(it) for it in statement.walk()
         ):
-            return Part.DRAW
+            return SamplingPart.DRAW
         if _appended_to(node) and any(_is_random_element(it) for call in calls for it in call.args):
-            return Part.DRAW
+            return SamplingPart.DRAW
         if any(_is_permutation(it) for it in statement.walk()):
-            return Part.PERMUTATION
+            return SamplingPart.PERMUTATION
         if isinstance(node, ast.For):
             only_appends = all(_appended_to(it) for it in node.body)
-            return Part.GATHER if only_appends and self._mentions(node.iter) else None
+            return SamplingPart.GATHER if only_appends and self._mentions(node.iter) else None
         if _appended_to(node):
-            return Part.GATHER if any(self._mentions(call) for call in calls) else None
+            return SamplingPart.GATHER if any(self._mentions(call) for call in calls) else None
         gathers = any(
             called_name(call) in _MAKERS | {"zip", "map"}
             and any(self._mentions(it) for it in call.args)
             for call in calls
         )
-        return Part.GATHER if gathers or self._picks(statement) else None
+        return SamplingPart.GATHER if gathers or self._picks(statement) else None
 
     def _picks(self, statement: Statement) -> bool:
         return any(

@@ -40,7 +40,7 @@ _PLAIN: Final = _READS | frozenset(
 """Calls on a line that take little, or that go with the loop."""
 
 
-class Kind(NamedTuple):
+class TensorKind(NamedTuple):
     """Kind of what is taken apart."""
 
     package: str
@@ -50,10 +50,10 @@ class Kind(NamedTuple):
     """Numbers of a row from which on the work of a turn is more than its calls."""
 
 
-TENSORS: Final = Kind("torch", TORCH | FUNCTIONAL, float("inf"))
+TENSORS: Final = TensorKind("torch", TORCH | FUNCTIONAL, float("inf"))
 """Tensors of torch, told by the source or seen."""
 
-ARRAYS: Final = Kind("numpy", NUMPY | {"math"}, 64)
+ARRAYS: Final = TensorKind("numpy", NUMPY | {"math"}, 64)
 """Arrays of numpy, where they were seen: a call on 64 numbers takes half as long again as one on a few."""
 
 
@@ -77,7 +77,7 @@ class TensorLoop:
 
 @lru_cache(maxsize=PARSED_FILES)
 def tensor_loops(
-    text: str, seen: frozenset[SeenTensor] = frozenset(), kind: Kind = TENSORS
+    text: str, seen: frozenset[SeenTensor] = frozenset(), kind: TensorKind = TENSORS
 ) -> Mapping[int, TensorLoop]:
     """The loops by the lines that do their work; empty when ``text`` cannot be read.
 
@@ -92,7 +92,7 @@ def _found(
     module: SourceModule,
     written: Mapping[str, Tensors],
     seen: Iterable[SeenTensor],
-    kind: Kind,
+    kind: TensorKind,
 ) -> dict[int, TensorLoop]:
     shapes = _shapes(module, seen)
     if not written and not shapes:
@@ -104,7 +104,7 @@ def _found(
     for scope, loop, body in sorted(_loops(module), key=_innermost_first):
         known = shapes.get(scope, {})
         tensors = written.get(scope, NONE_KNOWN).and_also(known)
-        turns = _Turns(loop, body, tensors, known, kind)
+        turns = _TurnWork(loop, body, tensors, known, kind)
         backwards = turns.need_each_other and _goes_backwards(loop)
         if turns.are_one_by_one and (backwards or not turns.need_each_other):
             what = TensorLoop(
@@ -167,7 +167,7 @@ def _body(module: SourceModule, loop: Loop) -> list[Statement]:
     return sorted(inside, key=lambda it: it.first_line)
 
 
-class _Turns:
+class _TurnWork:
     """Work that a loop does turn by turn."""
 
     def __init__(
@@ -176,7 +176,7 @@ class _Turns:
         body: list[Statement],
         tensors: Tensors,
         shapes: Mapping[str, tuple[int, ...]],
-        kind: Kind,
+        kind: TensorKind,
     ) -> None:
         """``shapes`` of tensors that were seen, by name."""
         self._kind = kind

@@ -23,7 +23,7 @@ class UpdateLines(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Item:
+class _CodeUnit:
     """A statement, the header of one that holds others, or a whole loop without a line that updates."""
 
     node: ast.stmt
@@ -59,7 +59,7 @@ def update_lines(
     innermost = items[last].loop if last >= 0 else None
     fresh = frozenset[str]().union(*(it.stores for it in items if it.loop is innermost))
     needed: set[str] = set()
-    feeding: list[_Item] = []
+    feeding: list[_CodeUnit] = []
     for item in reversed(items[: last + 1]):
         here = item.loop is innermost
         if item.lines & set(updating):
@@ -74,11 +74,11 @@ def update_lines(
         else:
             continue
         feeding.append(item)
-    return _told_apart(feeding[::-1], set(updating), set(networks), innermost)
+    return _update_lines(feeding[::-1], set(updating), set(networks), innermost)
 
 
-def _told_apart(
-    feeding: Sequence[_Item], updating: set[int], networks: set[int], innermost: Loop | None
+def _update_lines(
+    feeding: Sequence[_CodeUnit], updating: set[int], networks: set[int], innermost: Loop | None
 ) -> UpdateLines:
     """Return what is downstream of a network learns. Where none was seen, the innermost loop does."""
     is_seen = any(item.lines & networks for item in feeding)
@@ -122,7 +122,7 @@ def _holds(node: ast.stmt, lines: Collection[int]) -> bool:
 
 def _items(
     block: Sequence[ast.stmt], updating: frozenset[int], loop: Loop | None
-) -> Iterator[_Item]:
+) -> Iterator[_CodeUnit]:
     for node in block:
         if isinstance(node, _SCOPES):
             continue
@@ -152,7 +152,7 @@ def _header(node: ast.stmt) -> list[ast.AST]:
 
 def _item(
     node: ast.stmt, parts: Sequence[ast.AST], loop: Loop | None, *, is_loop: bool = False
-) -> _Item:
+) -> _CodeUnit:
     loads, stores, changes = set[str](), set[str](), set[str]()
     for part in parts:
         for found in ast.walk(part):
@@ -169,7 +169,7 @@ def _item(
         )
     elif isinstance(node, Loop) and not is_loop:
         lines = range(node.lineno, node.body[0].lineno)
-    return _Item(
+    return _CodeUnit(
         node,
         frozenset(lines) or frozenset({node.lineno}),
         loop,

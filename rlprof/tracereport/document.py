@@ -14,7 +14,7 @@ from rlprof.documents.blocks import (
     Paragraph,
     Remarks,
     Section,
-    Span,
+    StyledText,
     Table,
     fact_table,
 )
@@ -32,7 +32,7 @@ _LEAST_SHOWN: Final = 0.001
 def trace_document(view: TraceView, findings: TraceFindings, path: str) -> Iterator[Block]:
     steps = f" · {counted(view.step_count, 'step', 'steps')}" if view.step_count else ""
     trace = f"{printable(path)} · {duration(view.wall.length)}{steps}"
-    yield Paragraph([Span(_verdict(view, findings), "bold"), Span(trace, "dim")])
+    yield Paragraph([StyledText(_verdict(view, findings), "bold"), StyledText(trace, "dim")])
     if view.devices:
         yield Section("Devices", [_devices(view)])
         yield Section("What it waits for while idle", [_idle(view)])
@@ -100,7 +100,7 @@ def _finding(finding: DeviceFinding, rank: int, view: TraceView) -> Section:
         [
             Paragraph([price, *map(_place, finding.places)]),
             Items([*reasons, fix]),
-            Paragraph([Span(f"More: rlprof explain {finding.detector}", "dim")]),
+            Paragraph([StyledText(f"More: rlprof explain {finding.detector}", "dim")]),
         ],
         indent=3,
     )

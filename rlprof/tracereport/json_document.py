@@ -1,12 +1,16 @@
-"""A trace as JSON. ``docs/trace.md`` describes the keys; within a version they are only added."""
+"""A trace as JSON: its keys, in order, and their values. ``trace.schema.json`` is made from these.
+
+Within a version keys are only added.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
+import rlprof
 from rlprof.device.timeline import DeviceTimeline
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
@@ -14,11 +18,11 @@ from rlprof.model.finding import Confidence
 from rlprof.pricing.traces import TraceFindings
 from rlprof.renderers.json_report.document import Range
 from rlprof.renderers.json_report.values import (
-    Document,
     Note,
     Number,
     as_json_text,
     filled,
+    means,
     notes_of,
     seconds,
 )
@@ -28,23 +32,23 @@ class Device(Struct, frozen=True):
     id: int
     name: str
     wall_s: Number
-    busy_s: Number
+    busy_s: Annotated[Number, means("Union of its kernels, copies and memsets.")]
     idle_share: Number
-    span_s: Number
+    span_s: Annotated[Number, means("From its first row to its last.")]
     kernels: int
-    short_kernel_share: Number
+    short_kernel_share: Annotated[Number, means("Under 10 µs.")]
     streams: int
 
 
 class BlockingSite(Struct, frozen=True):
     file: str
-    line: int
+    line: Annotated[int, means("Of the function's `def`: the profiler records no other.")]
     function: str
     op: str
     call: str
     count: int
     wait_s: Number
-    recoverable_s: Number
+    recoverable_s: Annotated[Number, means("What could be gained.")]
 
 
 class BlockingCalls(Struct, frozen=True):
@@ -55,7 +59,7 @@ class BlockingCalls(Struct, frozen=True):
 
 
 class Copies(Struct, frozen=True):
-    direction: str
+    direction: Annotated[str, means("As torch names it, such as `HtoD`.")]
     memory: str
     count: int
     bytes: int
@@ -70,7 +74,10 @@ class Kernels(Struct, frozen=True):
     median_us: Number
     short_share: Number
     median_launch_delay_us: Number
-    families: Mapping[str, Number]
+    families: Annotated[
+        Mapping[str, Number],
+        means("Part of the kernels' time by kind, told from their names; one may be of several."),
+    ]
 
 
 class Optimizer(Struct, frozen=True):
@@ -90,7 +97,7 @@ class Compile(Struct, frozen=True):
 
 class Place(Struct, frozen=True):
     file: str
-    line: int
+    line: Annotated[int, means("Of the function's `def`: the profiler records no other.")]
     function: str
     op: str
     count: int
@@ -100,7 +107,7 @@ class Place(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     id: str
     rank: int
-    listed: bool
+    listed: Annotated[bool, means("Whether it is worth fixing.")]
     title: str
     confidence: Confidence
     saved_share: Range
@@ -110,16 +117,23 @@ class Finding(Struct, frozen=True):
     fix: str
 
 
-class TraceDocument(Document, frozen=True, kw_only=True):
-    format: Literal["rlprof-trace"] = "rlprof-trace"
-    wall_s: Number
+class TraceDocument(Struct, frozen=True):
+    """What `rlprof trace --format json` writes. Durations are in seconds unless a name says otherwise, shares run from 0 to 1. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+
+    format: Literal["rlprof-trace"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    wall_s: Annotated[Number, means("From the first row of the host or a device to the last.")]
     steps: int
     devices: Sequence[Device]
     blocking_calls: BlockingCalls
     copies: Sequence[Copies]
-    idle_causes: Mapping[str, Number]
+    idle_causes: Annotated[
+        Mapping[str, Number], means("Seconds by cause, of the device that is idle longest for it.")
+    ]
     kernels: Kernels
-    optimizer: Optimizer | None
+    optimizer: Annotated[Optimizer | None, means("Null where none was seen.")]
     compile: Compile
     findings: Sequence[Finding]
     notes: Sequence[Note]
@@ -129,6 +143,9 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
     every = (*findings.listed, *findings.also_seen)
     return as_json_text(
         TraceDocument(
+            format="rlprof-trace",
+            version=1,
+            rlprof=rlprof.__version__,
             wall_s=seconds(view.wall.length),
             steps=view.step_count,
             devices=[_device(device, view) for device in view.devices],

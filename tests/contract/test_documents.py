@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from rlprof.comparison.document import comparison_document
@@ -24,6 +26,7 @@ from tests.unit.history.test_history_formats import HISTORIES
 from tests.unit.overhead.test_cost_formats import COSTS
 from tests.unit.scaling.test_scale_formats import STUDIES
 
+PACKAGE = Path(__file__).parents[2] / "rlprof"
 Blocks = Callable[[Any], Iterator[Block]]
 KINDS: dict[str, tuple[Blocks, Callable[[Any], str], dict[str, Any]]] = {
     "diff": (comparison_document, comparison_as_json, {"slower": SLOWER, "alike": ALIKE, **ODD}),
@@ -64,3 +67,11 @@ def test_the_json_names_its_format_first(kind, name):
 
     assert list(document)[:3] == ["format", "version", "rlprof"]
     assert (document["format"], document["version"]) == (f"rlprof-{kind}", 1)
+
+
+@every_document
+def test_the_json_follows_its_schema(kind, name):
+    _, as_json, named = KINDS[kind]
+    (schema,) = PACKAGE.glob(f"*/{kind}.schema.json")
+
+    jsonschema.validate(json.loads(as_json(named[name])), json.loads(schema.read_text("utf-8")))

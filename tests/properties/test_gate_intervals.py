@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.gate.decision import DecisionSettings, Pair, State, decide, decide_unpaired
+from rlprof.gate.decision import DecisionSettings, RatePair, State, decide, decide_unpaired
 from rlprof.gate.statistics import paired_shift, unpaired_shift
 
 ERROR = 0.05
@@ -71,13 +71,13 @@ def test_every_check_ends_and_asks_only_while_it_is_undecided(values, min_effect
     wanted, more = 0, settings.min_pairs
     while more:
         wanted += more
-        decision = decide([Pair(1.0, exp(it)) for it in values[:wanted]], settings)
+        decision = decide([RatePair(1.0, exp(it)) for it in values[:wanted]], settings)
         more = decision.more
         assert not more or decision.state is State.INCONCLUSIVE
 
     assert wanted <= 2 * settings.max_pairs
     assert decision.pairs == wanted
-    assert decision == decide([Pair(1.0, exp(it)) for it in values], settings)
+    assert decision == decide([RatePair(1.0, exp(it)) for it in values], settings)
     if decision.state is State.REGRESSION:
         assert decision.ratio.high < 1 - decision.min_effect
 
@@ -93,7 +93,7 @@ def test_every_look_can_decide(first, more):
 
 @given(st.lists(logs, min_size=5, max_size=24))
 def test_a_failure_is_beyond_the_effect_it_names(values):
-    decision = decide([Pair(1.0, exp(it)) for it in values], DecisionSettings())
+    decision = decide([RatePair(1.0, exp(it)) for it in values], DecisionSettings())
 
     if decision.state is State.REGRESSION:
         assert decision.ratio.median < 1 - decision.min_effect

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlprof.device.intervals import (
-    Measure,
+    CoveredTime,
     Span,
     common,
     gaps,
@@ -60,4 +60,4 @@ def test_within_and_measure_agree(intervals, span):
     inside = list(within(merged, span))
 
     assert cells(inside) == cells(merged) & cells([span])
-    assert Measure(merged).inside(*span) == sum(end - start for start, end in inside)
+    assert CoveredTime(merged).inside(*span) == sum(end - start for start, end in inside)

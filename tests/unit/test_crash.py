@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rlprof.discovery import discover_renderers
-from rlprof.history.rows import Row, read_row
+from rlprof.history.rows import HistoryRow, read_row
 from rlprof.model.crash import Crash, DeadWorker
 from rlprof.model.profile import PhaseKind
 from rlprof.model.recording import Recording
@@ -247,6 +247,6 @@ def test_the_history_says_so(tmp_path):
 
     row = read_row(tmp_path / "run.rlprof")
 
-    assert isinstance(row, Row)
+    assert isinstance(row, HistoryRow)
     assert row.remarks == ("worker 1001 died: exit code 1",)
     assert replace(row, crash=Crash(139, (), before_steady=True)).remarks == ("crashed: SIGSEGV",)

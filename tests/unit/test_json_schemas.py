@@ -13,7 +13,11 @@ import pytest
 from rlprof.comparison.json_document import DiffDocument
 from rlprof.gate.baseline import BaselineDocument
 from rlprof.gate.json_document import CheckDocument
+from rlprof.history.json_document import HistoryDocument
+from rlprof.overhead.json_document import OverheadDocument
 from rlprof.renderers.json_report.document import ReportDocument
+from rlprof.scaling.json_document import ScaleDocument
+from rlprof.tracereport.json_document import TraceDocument
 from tests.golden_files import check_golden
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +26,10 @@ SCHEMAS = {
     "rlprof/comparison/diff.schema.json": DiffDocument,
     "rlprof/gate/check.schema.json": CheckDocument,
     "rlprof/gate/baseline.schema.json": BaselineDocument,
+    "rlprof/tracereport/trace.schema.json": TraceDocument,
+    "rlprof/history/history.schema.json": HistoryDocument,
+    "rlprof/scaling/scale.schema.json": ScaleDocument,
+    "rlprof/overhead/overhead.schema.json": OverheadDocument,
 }
 
 

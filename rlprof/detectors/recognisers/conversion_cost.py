@@ -13,7 +13,7 @@ from rlprof.detectors.recognisers.conversions import (
     REDUCERS,
     TAKE_APART,
     Conversion,
-    Kind,
+    ConversionKind,
 )
 from rlprof.model.calibration import calibrated
 from rlprof.source.callees import calls_compiled
@@ -48,10 +48,10 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
     """Tell whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, an array
     of a handful of numbers, a search among such.
     """
-    if conversion.kind is Kind.SEARCH:
+    if conversion.kind is ConversionKind.SEARCH:
         sizes = [value.length for value in known.values() if value.items in ("int", "float")]
         return bool(sizes) and all(size is not None and size <= FEW for size in sizes)
-    if conversion.kind is Kind.FROM_ARRAY:
+    if conversion.kind is ConversionKind.FROM_ARRAY:
         arrays = [value.numbers for value in known.values() if value.is_array]
         return bool(arrays) and all(size is not None and size <= FEW for size in arrays)
     given = [
@@ -62,7 +62,7 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
         if isinstance(node, ast.Call) and called_name(node) in MAKERS | REDUCERS and node.args
         if (value := value_of(_gathered(node.args[0]), known)) is not None
     ]
-    return conversion.kind is Kind.TO_ARRAY and bool(given) and all(given)
+    return conversion.kind is ConversionKind.TO_ARRAY and bool(given) and all(given)
 
 
 def _gathered(expression: ast.expr) -> ast.expr:

@@ -69,7 +69,7 @@ def _nothing(_: Statement) -> Mapping[str, Value]:
     return {}
 
 
-class Kind(Enum):
+class ConversionKind(Enum):
     TO_ARRAY = "a container is turned into an array"
     FROM_ARRAY = "an array is turned into a container"
     SEARCH = "a home-made search for the best of a container"
@@ -79,7 +79,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    kind: Kind
+    kind: ConversionKind
     function: Function | None
     lines: frozenset[int]
     calls: frozenset[str]
@@ -102,13 +102,13 @@ def find_conversions(
     found = [
         it for own in module.by_function() for it in _in_function(own, attributes, module, seen)
     ]
-    converting = {it.function for it in found if it.kind is not Kind.HANDLING}
+    converting = {it.function for it in found if it.kind is not ConversionKind.HANDLING}
     names = {it.node.name for it in converting if it is not None}
     return tuple(
         replace(it, other_calls=it.other_calls | beside, beside=beside - PLAIN_CALLS)
         for it in found
         for beside in (_calls_beside(it, module),)
-        if it.kind is not Kind.HANDLING or it.function in converting or it.calls & names
+        if it.kind is not ConversionKind.HANDLING or it.function in converting or it.calls & names
     )
 
 
@@ -145,13 +145,13 @@ def _in_function(
         elif isinstance(statement.node, ast.For) and _is_search_loop(statement.node):
             node = statement.node
             lines = frozenset(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-            yield Conversion(Kind.SEARCH, function, lines, frozenset(), frozenset())
+            yield Conversion(ConversionKind.SEARCH, function, lines, frozenset(), frozenset())
 
 
 def _kind(
     statement: Statement, types: Types, picked: frozenset[str], extremes: frozenset[str]
-) -> Kind | None:
-    found: set[Kind] = set()
+) -> ConversionKind | None:
+    found: set[ConversionKind] = set()
     for node in statement.walk():
         if isinstance(node, ast.Call):
             found.update(_kinds_of_call(node, types))
@@ -160,18 +160,18 @@ def _kind(
         elif isinstance(node, Comprehension):
             found.update(_kinds_of_comprehension(node, types))
             if _keeps_the_best(node, extremes):
-                found.add(Kind.SEARCH)
+                found.add(ConversionKind.SEARCH)
     assigned, value = assigned_variable(statement.node)
     if assigned in picked and value is not None and _is_keyed_sort(value):
-        found.add(Kind.SEARCH)
-    return next((kind for kind in Kind if kind in found), None)
+        found.add(ConversionKind.SEARCH)
+    return next((kind for kind in ConversionKind if kind in found), None)
 
 
 def _seen_kind(
     statement: Statement,
     module: SourceModule,
     seen: Callable[[Statement], Mapping[str, Value]],
-) -> Kind | None:
+) -> ConversionKind | None:
     """The same by the values that were seen there, whatever the names."""
     calls = [node for node in statement.walk() if isinstance(node, ast.Call) and node.args]
     known = seen(statement) if calls else {}
@@ -182,34 +182,34 @@ def _seen_kind(
             continue
         given = value_of(call.args[0], known)
         if given is not None and given.is_container and (given.length or 0) > FEW:
-            return Kind.TO_ARRAY
+            return ConversionKind.TO_ARRAY
         is_result = isinstance(call.args[0], ast.Call) and not call.args[1:] and not call.keywords
         # Of an array it takes no time, so that a hot line is not given one.
         if given is None and called.is_seen and is_result and last in _NO_COPIES:
-            return Kind.TO_ARRAY
+            return ConversionKind.TO_ARRAY
     return None
 
 
-def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[Kind]:
+def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[ConversionKind]:
     name = called_name(call)
     first = call.args[0] if call.args else None
     if root_name(call.func) in ARRAY_MODULES:
         if first is not None and name in MAKERS | REDUCERS and is_container(first, types):
-            yield Kind.TO_ARRAY
+            yield ConversionKind.TO_ARRAY
         return
     if name in TAKE_APART | _REBUILD and first is not None and _is_worked_out(first):
         return
     if name == "tolist" or (name in TAKE_APART and mentions_array(call, types)):
-        yield Kind.FROM_ARRAY
+        yield ConversionKind.FROM_ARRAY
     elif isinstance(call.func, ast.Name) and name in ("max", "min") and first is not None:
         yield from _kinds_of_max(call, first, types)
     elif name == "index" and isinstance(call.func, ast.Attribute) and isinstance(first, ast.Call):
         if called_name(first) in ("max", "min"):
-            yield Kind.SEARCH
+            yield ConversionKind.SEARCH
     elif first is not None and (
         name in _REBUILD or (name in ("choice", "sum") and is_container(first, types))
     ):
-        yield Kind.HANDLING
+        yield ConversionKind.HANDLING
 
 
 def _is_worked_out(given: ast.expr) -> bool:
@@ -222,30 +222,30 @@ def _is_worked_out(given: ast.expr) -> bool:
     return name not in TAKE_APART | _REBUILD | {"zip", "range", "reversed", "set", "filter"}
 
 
-def _kinds_of_max(call: ast.Call, first: ast.expr, types: Types) -> Iterator[Kind]:
+def _kinds_of_max(call: ast.Call, first: ast.expr, types: Types) -> Iterator[ConversionKind]:
     key = next((it.value for it in call.keywords if it.arg == "key"), None)
     if key is not None:
         if _is_lookup(key):
-            yield Kind.SEARCH
+            yield ConversionKind.SEARCH
     elif isinstance(first, ast.Call) and called_name(first) in VIEWS:
-        yield Kind.SEARCH
+        yield ConversionKind.SEARCH
     elif is_container(first, types):
-        yield Kind.HANDLING
+        yield ConversionKind.HANDLING
 
 
-def _kinds_of_subscript(node: ast.Subscript) -> Iterator[Kind]:
+def _kinds_of_subscript(node: ast.Subscript) -> Iterator[ConversionKind]:
     if _is_end(node.slice) and _is_keyed_sort(node.value):
-        yield Kind.SEARCH
+        yield ConversionKind.SEARCH
 
 
-def _kinds_of_comprehension(node: Comprehension, types: Types) -> Iterator[Kind]:
+def _kinds_of_comprehension(node: Comprehension, types: Types) -> Iterator[ConversionKind]:
     source = node.generators[0].iter
     if is_array(source, types) or mentions_array(source, types):
-        yield Kind.FROM_ARRAY
+        yield ConversionKind.FROM_ARRAY
     elif not any(
         isinstance(it, ast.Call) and called_name(it) not in PLAIN_CALLS for it in ast.walk(node)
     ):
-        yield Kind.HANDLING
+        yield ConversionKind.HANDLING
 
 
 def _is_lookup(key: ast.expr) -> bool:
@@ -326,7 +326,7 @@ def _is_search_loop(loop: ast.For) -> bool:
     return False
 
 
-def _conversion(kind: Kind, statement: Statement) -> Conversion:
+def _conversion(kind: ConversionKind, statement: Statement) -> Conversion:
     calls = {called_name(node) for node in statement.walk() if isinstance(node, ast.Call)}
     return Conversion(
         kind,

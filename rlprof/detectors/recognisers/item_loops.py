@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.item_turns import VIEWS, WALKED, Helper, Turns
+from rlprof.detectors.recognisers.item_turns import VIEWS, WALKED, Helper, ItemTurnReader
 from rlprof.model.calibration import calibrated
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import (
@@ -65,27 +65,27 @@ def item_loops(
     modules: Callable[[str], SourceModule | None] = lambda _: None,
 ) -> dict[int, ItemLoop]:
     """Return the loops of a file by the lines on which their turns work, as values show them. ``modules`` gives the sources of other files."""
-    turns = Turns(module, values, modules)
+    turns = ItemTurnReader(module, values, modules)
     found: dict[int, ItemLoop] = {}
     for statement in module.statements:
         known = values.of(file, statement)
         for node, loop in _on_a_line(statement):
             beside = _calls_beside(statement, node)
             if all(turns.is_small(it, known) for it in beside):
-                told = _told(loop, known, turns, statement.function)
+                told = _item_loop(loop, known, turns, statement.function)
                 found |= dict.fromkeys(statement.lines, told) if told else {}
         node = statement.node
         if isinstance(node, ast.For):
             lines = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
             body, seen = _Body.read(node), {**values.between(file, lines), **known}
-            told = _told(body.loop(), seen, turns, statement.function) if body else None
+            told = _item_loop(body.loop(), seen, turns, statement.function) if body else None
             # Of two loops, one in the other, the outer one makes all the turns.
             found = (dict.fromkeys(lines, told) if told else {}) | found
     return found
 
 
-def _told(
-    loop: _Loop, known: Mapping[str, Value], turns: Turns, function: Function | None
+def _item_loop(
+    loop: _Loop, known: Mapping[str, Value], turns: ItemTurnReader, function: Function | None
 ) -> ItemLoop | None:
     through = [_through(source, function) for source in loop.sources]
     items = 1

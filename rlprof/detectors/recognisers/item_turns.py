@@ -63,7 +63,7 @@ class Helper(NamedTuple):
     """Its qualified name, as frames have it."""
 
 
-class _Called(NamedTuple):
+class _CalledFunction(NamedTuple):
     """Such a function, as it was read and seen."""
 
     file: str
@@ -76,7 +76,7 @@ class _Called(NamedTuple):
         return {text: value for text, value in self.seen.items() if value.is_array}
 
 
-class Turn(NamedTuple):
+class ItemTurn(NamedTuple):
     """What a turn does with its item."""
 
     array: str
@@ -86,7 +86,7 @@ class Turn(NamedTuple):
     helpers: frozenset[Helper]
 
 
-class Turns:
+class ItemTurnReader:
     """Reads the turns of the loops of one file."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Turns:
         own: set[str],
         known: Mapping[str, Value],
         through: Mapping[str, Value],
-    ) -> Turn | None:
+    ) -> ItemTurn | None:
         """Return what a turn does that computes ``worked`` from its ``own`` variables; None where one call of numpy would not
         do it for all items. ``through``: what the loop goes through, as written.
         """
@@ -115,7 +115,7 @@ class Turns:
         if any(isinstance(node, _REFUSED) for node in nodes):
             return None
         calls = [node for node in nodes if isinstance(node, ast.Call)]
-        functions: dict[Helper, _Called] = {}
+        functions: dict[Helper, _CalledFunction] = {}
         for call in calls:
             if self.is_cheap(call, known) or _is_numpy(call, known, self._module):
                 continue
@@ -151,7 +151,7 @@ class Turns:
         light = work <= _FEW_OPERATIONS
         if not work or not words or largest > (MOST_NUMBERS_OF_LIGHT if light else MOST_NUMBERS):
             return None
-        return Turn(words[0], light, frozenset(functions))
+        return ItemTurn(words[0], light, frozenset(functions))
 
     def is_cheap(self, call: ast.Call, known: Mapping[str, Value]) -> bool:
         """Tell whether it takes next to nothing: a number is made, a container gone through."""
@@ -166,7 +166,7 @@ class Turns:
             and all((it.numbers or 0) <= MOST_NUMBERS for it in given if it and it.is_array)
         )
 
-    def _called(self, call: ast.Call, known: Mapping[str, Value]) -> _Called | None:
+    def _called(self, call: ast.Call, known: Mapping[str, Value]) -> _CalledFunction | None:
         """The function of the user's that is called, if it only computes, with numpy alone, and was seen to work on arrays."""
         found = callee(call, known, self._module)
         module = self._modules(found.file) if found.is_yours and found.line else None
@@ -179,7 +179,9 @@ class Turns:
         if inputs is None:
             return None
         lines = range(function.first_line, function.last_line + 1)
-        called = _Called(found.file, module, function, self._values.between(found.file, lines))
+        called = _CalledFunction(
+            found.file, module, function, self._values.between(found.file, lines)
+        )
         read = [value for it in inputs if (value := called.seen.get(it.text)) is not None]
         if any(value.length is not None and not value.is_array for value in read):
             return None  # What turns gather may be in a container of those.

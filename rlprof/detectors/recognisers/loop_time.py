@@ -10,7 +10,7 @@ from rlprof.detectors.recognisers.line_time import LineTime, lines_time
 from rlprof.model.finding import Location
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, short_place
-from rlprof.source.tensor_loops import TENSORS, Kind, TensorLoop, tensor_loops
+from rlprof.source.tensor_loops import TENSORS, TensorKind, TensorLoop, tensor_loops
 from rlprof.source.values import Values
 from rlprof.units import of_each_step, percent
 
@@ -23,7 +23,7 @@ class LoopTime:
     """Time of the steady phase, in the loops of one kind."""
 
     profile: Profile
-    kind: Kind
+    kind: TensorKind
     lines: UserLines
     loops: Mapping[str, Mapping[int, TensorLoop]]
     """By file, and by the lines that do their work."""
@@ -59,7 +59,9 @@ class LoopTime:
         return lines_time(self.profile.steady, self.lines, places, self.kind.package).nodes
 
 
-def loop_time(profile: Profile, kind: Kind, takes: Callable[[TensorLoop], bool]) -> LoopTime | None:
+def loop_time(
+    profile: Profile, kind: TensorKind, takes: Callable[[TensorLoop], bool]
+) -> LoopTime | None:
     """The time of the loops of a kind that ``takes`` accepts; None where it is less than ``MIN_SHARE``."""
     values = Values(profile.values)
     seen = values.tensors if kind is TENSORS else values.arrays

@@ -162,7 +162,7 @@ def _room_on_the_cores(profile: Profile) -> float:
     """Return the share that can be saved until the run fills all cores."""
     load = profile.load
     wanted_us = load.got_us + load.queued_us
-    return max(0.0, 1 - wanted_us / load.there_is_us) if load.there_is_us else 0.0
+    return max(0.0, 1 - wanted_us / load.available_us) if load.available_us else 0.0
 
 
 def delay_of(loops: Collection[int], profile: Profile) -> float:

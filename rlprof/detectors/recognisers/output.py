@@ -69,7 +69,7 @@ class _OnLine(NamedTuple):
     is_alone: bool
 
 
-class _Lines:
+class _OutputLines:
     """Output that the user's lines write, each looked at once."""
 
     def __init__(self, lines: UserLines, values: Values) -> None:
@@ -129,7 +129,7 @@ def find_output(lines: UserLines, values: Values) -> Output:
         for top, sink in tops.items()
         if sink not in ON_FILES and (parent := tree.nodes[top].parent) != NO_PARENT
     }
-    own = _Lines(lines, values)
+    own = _OutputLines(lines, values)
     saving = set(saving_calls(lines, values))
     found: dict[int, Sink] = {}
     shared: set[int] = set()

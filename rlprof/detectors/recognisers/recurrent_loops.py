@@ -17,7 +17,7 @@ from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
 from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.recurrence import Asked, Level, asked_in_turn
+from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
 from rlprof.source.recurrent_values import recurrent_kind, state_shape, step_work
 from rlprof.source.trails import Touch
 from rlprof.source.values import Value, Values, value_of
@@ -187,7 +187,7 @@ class RecurrentLoops:
 
     def _look_around(self, top: int, looked: dict[tuple[str, int], _Looked]) -> None:
         """Look at the innermost loop over a sequence around a call of a recurrent network, at any level above it."""
-        levels: list[Level] = []
+        levels: list[CallingFunction] = []
         for node in self.tree.ancestors(top):
             frame = self.tree.frame(node)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
@@ -195,7 +195,7 @@ class RecurrentLoops:
             if module is None or statement is None or frame.function.endswith(("comp>", "expr>")):
                 continue
             known = self._seen_around(frame.file, module, statement)
-            levels.insert(0, Level(module, frame.line, known))
+            levels.insert(0, CallingFunction(module, frame.line, known))
             if len(levels) > MOST_LEVELS:
                 return
             for loop in reversed([*module.loops_around(frame.line)]):
@@ -203,7 +203,11 @@ class RecurrentLoops:
                 if (sequence := self._sequence(frame.file, loop)) is None:
                     continue
                 asked = asked_in_turn(levels, loop)
-                told = _told(Line(*place, ""), sequence, asked) if asked is not None else None
+                told = (
+                    _recurrent_loop(Line(*place, ""), sequence, asked)
+                    if asked is not None
+                    else None
+                )
                 looks = looked[place]
                 time = self.tree.total_cost(top).wall_us
                 if told is None:
@@ -259,7 +263,7 @@ class RecurrentLoops:
                 self.weights[self.lines.line(node)] += self.us(new)
 
 
-def _told(place: Line, sequence: str, asked: Asked) -> RecurrentLoop | None:
+def _recurrent_loop(place: Line, sequence: str, asked: Asked) -> RecurrentLoop | None:
     state = asked.state
     if state is None or len(state_shape(state)) < 2 or step_work(state) > MIDDLE_STATE:
         return None

@@ -32,7 +32,7 @@ _MOSTLY: Final = 0.5
 _IN_C: Final = {name: call for library in LIBRARIES for name, call in library.slow_in_c.items()}
 
 
-class _OnLine(NamedTuple):
+class _SlowCallInC(NamedTuple):
     """A slow call in C that was seen on a line."""
 
     call: SlowCall
@@ -204,7 +204,7 @@ class SlowCalls:
     def _look_at_lines(self) -> None:
         """Take in what is done in C, on lines whose values were seen."""
         tree = self._tree
-        found: dict[tuple[str, int], _OnLine | None] = {}
+        found: dict[tuple[str, int], _SlowCallInC | None] = {}
         for node in tree.hot_nodes() if self._values else ():
             frame = tree.frame(node)
             if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
@@ -223,7 +223,7 @@ class SlowCalls:
             spent.weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
             spent.seen[line] = done.seen
 
-    def _of_line(self, frame: Frame) -> Iterator[_OnLine]:
+    def _of_line(self, frame: Frame) -> Iterator[_SlowCallInC]:
         """Yield what is slow on a line."""
         for statement in self.lines.statements(frame):
             known = self._values.of(frame.file, statement)
@@ -233,7 +233,7 @@ class SlowCalls:
                 name = callee and (callee.function or callee.made)
                 if name in _IN_C:
                     seen = f"{ast.unparse(call.func)}: {name}"
-                    yield _OnLine(_IN_C[name], seen, is_alone=len(calls) == 1)
+                    yield _SlowCallInC(_IN_C[name], seen, is_alone=len(calls) == 1)
             # Python looks for signals at other lines of a loop than the one that searches.
             elsewhere = {
                 **self._attributes(frame.file, statement, known),
@@ -241,7 +241,7 @@ class SlowCalls:
             }
             long = done_to_a_long_list(statement, {**elsewhere, **known})
             if long is not None:
-                yield _OnLine(long.call, long.seen, is_alone=len(calls) == long.calls)
+                yield _SlowCallInC(long.call, long.seen, is_alone=len(calls) == long.calls)
 
     def _attributes(
         self, file: str, statement: Statement, known: Mapping[str, Value]

@@ -28,7 +28,7 @@ IN_BATCHES: Final = calibrated(
 """Part that goes where some dozens of steps are one message; pickling and unpickling them stays."""
 
 
-class Stream(NamedTuple):
+class OneWayStream(NamedTuple):
     """Steps that are sent to somebody who does not answer."""
 
     messages: float
@@ -60,7 +60,7 @@ class Stream(NamedTuple):
         return self.bytes / self.messages
 
 
-def find_stream(profile: Profile) -> Stream | None:
+def find_stream(profile: Profile) -> OneWayStream | None:
     """The stream of a run; None where there is none, or where messages are answered, or long."""
     sent = bytes_ = answers = 0.0
     for counts in profile.process_counts.values():
@@ -73,7 +73,7 @@ def find_stream(profile: Profile) -> Stream | None:
     if not sent or answers > ONE_WAY * sent or bytes_ > SMALL_BYTES * sent:
         return None
     nodes = frozenset(find_transport(profile.steady.nodes))
-    return Stream(sent, bytes_, nodes, sum_costs(map(profile.steady.self_cost, nodes)))
+    return OneWayStream(sent, bytes_, nodes, sum_costs(map(profile.steady.self_cost, nodes)))
 
 
 def _steps(counts: Mapping[str, float]) -> float:

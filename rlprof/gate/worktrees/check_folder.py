@@ -48,16 +48,16 @@ def check_folder() -> Iterator[Path]:
         os.close(lock)
 
 
-def has_our_name(folder: Path) -> bool:
+def is_check_folder_name(folder: Path) -> bool:
     """Tell whether it is called as the folder of a check."""
     return _NAME.fullmatch(folder.name) is not None
 
 
 def _remove_left_ones(parent: Path) -> None:
     """Those of this user that no living check holds."""
-    for folder in filter(has_our_name, parent.glob(f"{_PREFIX}*")):
+    for folder in filter(is_check_folder_name, parent.glob(f"{_PREFIX}*")):
         with suppress(OSError):
-            if _is_ours(folder) and _is_settled(folder) and not _is_locked(folder):
+            if _is_own_folder(folder) and _is_settled(folder) and not _is_locked(folder):
                 _remove(folder)
 
 
@@ -73,7 +73,7 @@ def _remove(folder: Path) -> None:
             remove_tree(folder)
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_own_folder(folder: Path) -> bool:
     return folder.lstat().st_uid == os.getuid() and (folder / MARK).is_file()
 
 

@@ -34,7 +34,7 @@ def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) ->
     track it, as a virtual environment, or if the command names it. Raises :class:`MeasureError` when git fails.
     """
     own, other = checkout.own.resolve(), checkout.other.resolve()
-    told = _told(folder)
+    told = _named_files(folder)
     ours = [it for it in told if _tree_of(it, own, other) == own]
     theirs = [it for it in told if _tree_of(it, own, other) == other]
     misled = list(_misled(theirs, own, other, named))
@@ -56,7 +56,7 @@ def _tree_of(path: Path, *trees: Path) -> Path | None:
     return max(around, key=lambda tree: len(tree.parts), default=None)
 
 
-def _told(folder: Path) -> list[Path]:
+def _named_files(folder: Path) -> list[Path]:
     """In order, and where links lead to: strict editable installations are made of them."""
     told: set[bytes] = set()
     try:

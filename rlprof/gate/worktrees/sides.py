@@ -23,7 +23,7 @@ from rlprof.model.recording import Note
 from rlprof.recording.redaction.arguments import redact_line
 
 
-class Sides(NamedTuple):
+class ComparedPrograms(NamedTuple):
     base: Program
     head: Program
     notes: tuple[Note, ...]
@@ -48,7 +48,7 @@ def in_worktree(
     *,
     timeout_s: float,
     tell: Callable[[str], None],
-) -> Iterator[Sides]:
+) -> Iterator[ComparedPrograms]:
     """Both sides, while a worktree of ``commit`` lies below ``parent``; ``timeout_s`` is what building it may take.
 
     Raises ``UsageError`` and :class:`MeasureError` as ``find_repository``, ``worktree_of`` and ``prepare`` do.
@@ -76,7 +76,7 @@ def in_worktree(
             base, same_head = _sides(head, commit.name, repository, tree)
         if commit.script is not None:
             _check_script(base, commit.script, repository, tree)
-        yield Sides(base, same_head, tuple(_notes(repository, tree)))
+        yield ComparedPrograms(base, same_head, tuple(_notes(repository, tree)))
 
 
 def _sides(

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from rlprof.errors import MeasureError, UsageError
 from rlprof.gate.interruption import shielded
 from rlprof.gate.processes import ProcessSession, last_lines
-from rlprof.gate.worktrees.check_folder import has_our_name, remove_tree
+from rlprof.gate.worktrees.check_folder import is_check_folder_name, remove_tree
 from rlprof.gate.worktrees.git import git
 from rlprof.recording.redaction.arguments import redact_line
 
@@ -251,14 +251,14 @@ def forget_left_ones(git_folder: Path) -> None:
     """Those of killed checks, once their folders are gone."""
     for entry in _entries(git_folder):
         with suppress(OSError):
-            if _was_ours(entry):
+            if _is_left_worktree(entry):
                 _remove_entry(entry)
 
 
-def _was_ours(entry: _Entry) -> bool:
+def _is_left_worktree(entry: _Entry) -> bool:
     folder = entry.worktree.parent
     return (
-        has_our_name(folder)
+        is_check_folder_name(folder)
         and entry.folder.lstat().st_uid == os.getuid()
         # Without that one a disk may be missing.
         and folder.parent.is_dir()

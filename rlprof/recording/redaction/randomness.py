@@ -52,14 +52,14 @@ def hide_random(text: str, hidden: Callable[[str], str], *, after: str = "") -> 
     for run in _RUN.finditer(text):
         # What names a hash and is hidden itself, names it no more.
         before = text[max(at, run.start() - LOOK_BACK) : run.start()]
-        told = _told(run.group(), before or f"{after[-LOOK_BACK:]} ", hidden)
+        told = _redacted_run(run.group(), before or f"{after[-LOOK_BACK:]} ", hidden)
         if told != run.group():
             pieces += [text[at : run.start()], told]
             at = run.end()
     return "".join((*pieces, text[at:]))
 
 
-def _told(run: str, before: str, hidden: Callable[[str], str]) -> str:
+def _redacted_run(run: str, before: str, hidden: Callable[[str], str]) -> str:
     """A ``run`` of characters without blanks, or what is told of it."""
     if _OF_A_HASH.search(before):
         return run

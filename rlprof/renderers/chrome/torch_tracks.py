@@ -37,7 +37,7 @@ _ROW: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
-class TorchWindow:
+class DrawnWindow:
     """A window that can be drawn. Its rows are unpacked twice rather than kept: they take 50 MB at times."""
 
     trace: TorchTrace
@@ -52,14 +52,14 @@ class TorchWindow:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    window: TorchWindow
+    window: DrawnWindow
     at_us: int
     """On the clock of the report: before what is put in."""
     offset_us: int
     """From there on."""
 
 
-def read_windows(traces: Iterable[TorchTrace]) -> tuple[list[TorchWindow], list[str]]:
+def read_windows(traces: Iterable[TorchTrace]) -> tuple[list[DrawnWindow], list[str]]:
     """The windows, and remarks on those that cannot be read."""
     windows, remarks = [], []
     for trace in traces:
@@ -74,7 +74,7 @@ def read_windows(traces: Iterable[TorchTrace]) -> tuple[list[TorchWindow], list[
     return windows, remarks
 
 
-def placed_windows(report: Report, windows: Sequence[TorchWindow]) -> tuple[list[Placed], Clock]:
+def placed_windows(report: Report, windows: Sequence[DrawnWindow]) -> tuple[list[Placed], Clock]:
     """Where each window goes, and the clock with room for them.
 
     Where the report leaves out the time of its windows, they are put in again at the moment at which they
@@ -83,7 +83,7 @@ def placed_windows(report: Report, windows: Sequence[TorchWindow]) -> tuple[list
     if not any(row.is_left_out for row in report.torch_windows):
         return [Placed(it, it.trace.begun_us, 0) for it in windows], Clock()
     placed, insets = [], []
-    by_moment: dict[int, list[TorchWindow]] = defaultdict(list)
+    by_moment: dict[int, list[DrawnWindow]] = defaultdict(list)
     for window in windows:
         by_moment[window.trace.begun_us].append(window)
     for at_us, together in sorted(by_moment.items()):
@@ -180,7 +180,7 @@ class _Tracks:
                 yield from thread_named(found, number, printable(str(tid)) or "marks")
 
 
-def _measured(trace: TorchTrace) -> TorchWindow:
+def _measured(trace: TorchTrace) -> DrawnWindow:
     unpacked = _unpacked(trace.trace)
     first, last = float("inf"), float("-inf")
     for row in _rows(unpacked):
@@ -190,7 +190,7 @@ def _measured(trace: TorchTrace) -> TorchWindow:
             last = max(last, at + (_number(row.get("dur")) or 0.0))
     if last < first:
         raise NotATraceError("it has no events")
-    return TorchWindow(trace, unpacked.base_ns / 1e3, first, round(last - first))
+    return DrawnWindow(trace, unpacked.base_ns / 1e3, first, round(last - first))
 
 
 def _rows(file: _File) -> Iterator[Event]:

@@ -17,7 +17,7 @@ BAR: Final = 1000
 """Units in the width of a bar; it is as wide on the page as there is room."""
 
 
-class Part(NamedTuple):
+class BarPart(NamedTuple):
     """A part of a bar, 0 to 1."""
 
     start: float
@@ -26,7 +26,7 @@ class Part(NamedTuple):
     """Its class."""
 
 
-def bar(parts: Iterable[Part], look: str) -> Markup:
+def bar(parts: Iterable[BarPart], look: str) -> Markup:
     """A bar from parts. Words beside it say the same, so readers of the screen are spared it."""
     shapes = Markup("").join(
         Markup('<rect class="{}" x="{}" width="{}" height="10"/>').format(
@@ -43,13 +43,13 @@ def price_bar(share: Range) -> Markup:
     """Return what is saved for sure, what may be saved, and what stays."""
     low, high = _clip(share.low), _clip(max(share.low, share.high))
     return bar(
-        (Part(0, 1, "rest"), Part(0, high, "maybe"), Part(0, low, "sure")),
+        (BarPart(0, 1, "rest"), BarPart(0, high, "maybe"), BarPart(0, low, "sure")),
         "price",
     )
 
 
 def share_bar(share: float, look: str = "share") -> Markup:
-    return bar((Part(0, 1, "rest"), Part(0, _clip(share), "part")), look)
+    return bar((BarPart(0, 1, "rest"), BarPart(0, _clip(share), "part")), look)
 
 
 def life_bar(lives: Sequence[tuple[float, float, float]]) -> Markup:

@@ -21,7 +21,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.report import Report
 from rlprof.names import printable, short_path
 from rlprof.profile.flame import frame_label
-from rlprof.renderers.browser_scripts import Strings
+from rlprof.renderers.browser_scripts import TextTable
 from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, page_tree
 from rlprof.renderers.json_report.values import Json
 from rlprof.syntax.origin import Origin, origin_of_file
@@ -51,7 +51,7 @@ def pack(report: Report) -> tuple[str, float]:
 
 
 def packed(report: Report, detail: Detail, tree: PageTree) -> str:
-    strings = Strings()
+    strings = TextTable()
     unit_us = time_unit_us(report.run.wall_us)
     columns = {
         **_node_columns(tree.nodes, strings, report.run.cwd),
@@ -85,7 +85,7 @@ def time_unit_us(run_us: int) -> int:
 # --- columns -------------------------------------------------------------------------------
 
 
-def _node_columns(nodes: Sequence[KeptNode], strings: Strings, cwd: str) -> dict[str, list[int]]:
+def _node_columns(nodes: Sequence[KeptNode], strings: TextTable, cwd: str) -> dict[str, list[int]]:
     """Return the columns of nodes; a parent is told by how far back it is, 0 for roots."""
     return {
         "nodes.parent": [
@@ -141,7 +141,7 @@ def _planes(values: Sequence[int]) -> bytes:
 
 
 def _small_parts(
-    report: Report, detail: Detail, tree: PageTree, strings: Strings
+    report: Report, detail: Detail, tree: PageTree, strings: TextTable
 ) -> dict[str, Json]:
     """As they are in the page, texts by number where ``rundata.js`` says so."""
     return {

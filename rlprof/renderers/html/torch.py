@@ -11,7 +11,7 @@ from markupsafe import Markup
 from rlprof.model.report import Report, SyncSiteRow, TorchOp, TorchWindowRow
 from rlprof.names import cut_middle, printable, short_line
 from rlprof.renderers.html.document import View
-from rlprof.renderers.html.drawings import Part, bar
+from rlprof.renderers.html.drawings import BarPart, bar
 from rlprof.report import wording
 from rlprof.report.wording.facts import IDLE_CAUSES, WINDOW_FATES
 
@@ -77,9 +77,9 @@ def _made_of(row: TorchWindowRow) -> Iterator[str]:
 
 
 def _bar(row: TorchWindowRow) -> Markup:
-    parts = [Part(0.0, row.busy_share or 0.0, "busy")]
+    parts = [BarPart(0.0, row.busy_share or 0.0, "busy")]
     for cause, share in row.idle:
-        parts.append(Part(parts[-1].end, parts[-1].end + share, _look(cause)))
+        parts.append(BarPart(parts[-1].end, parts[-1].end + share, _look(cause)))
     return bar(parts, "device")
 
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-import rlprof
 from rlprof.model import recording
 
 _DIGITS: Final = 6
@@ -42,15 +41,6 @@ def means(description: str) -> Meta:
 def one_of(*values: str) -> Meta:
     """List the texts that a key may have, for its schema."""
     return Meta(extra_json_schema={"enum": [*values]})
-
-
-class Document(Struct, frozen=True, kw_only=True):
-    """A whole document, which tells its format first."""
-
-    format: str
-    version: int = 1
-    """1: the first."""
-    rlprof: str = rlprof.__version__
 
 
 class Note(Struct, frozen=True):

@@ -18,7 +18,7 @@ from rlprof import units
 from rlprof.model.flame import FlameFrame
 from rlprof.names import cut_middle, printable, short_path
 from rlprof.profile.flame import widest_frames
-from rlprof.renderers.browser_scripts import Strings, bundle
+from rlprof.renderers.browser_scripts import TextTable, bundle
 from rlprof.renderers.svg.shapes import (
     BASELINE,
     CHARACTER,
@@ -27,8 +27,8 @@ from rlprof.renderers.svg.shapes import (
     MARGIN,
     ROW,
     WIDTH,
-    Change,
     Frames,
+    GrowthShare,
     kind_of,
     shapes,
 )
@@ -77,7 +77,7 @@ class Drawing:
     """Files below it are named from it."""
     pruned_share: float = 0.0
     """Share of the time in boxes that were left out before."""
-    changes: tuple[Change, ...] | None = None
+    changes: tuple[GrowthShare, ...] | None = None
     """One for each frame; then colours say what changed, not whose code it is."""
 
 
@@ -200,7 +200,7 @@ def _legend(drawing: Drawing, y: int) -> str:
 
 def _data(drawing: Drawing, top: int) -> str:
     frames = drawing.frames
-    strings = Strings()
+    strings = TextTable()
     columns_of: dict[str, list[int] | list[float]] = {
         "parent": [f.parent for f in frames],
         "label": [strings.number(f.label) for f in frames],

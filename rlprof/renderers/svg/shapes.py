@@ -36,7 +36,7 @@ CHANGE_LEVELS: Final = (0.005, 0.02)
 _MOSTLY_WAITING: Final = 0.5
 
 
-class Change(NamedTuple):
+class GrowthShare(NamedTuple):
     """Growth of a box's cost, as a share of the base's time per step."""
 
     change: float
@@ -55,11 +55,11 @@ class Frames:
     frames: tuple[FlameFrame, ...]
     metric: str
     cwd: str
-    changes: tuple[Change, ...] | None
+    changes: tuple[GrowthShare, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _PlacedBox:
     number: int
     frame: FlameFrame
     left: float
@@ -74,7 +74,7 @@ def shapes(frames: Frames, top: float) -> Iterator[str]:
     return (_box(box, frames) for box in sorted(widest, key=lambda box: box.number))
 
 
-def _placed(drawn: Frames, top: float) -> Iterator[_Placed]:
+def _placed(drawn: Frames, top: float) -> Iterator[_PlacedBox]:
     """Yield every box with its place. Children start where their caller does; what a caller
     does itself is left free at its right.
     """
@@ -89,10 +89,10 @@ def _placed(drawn: Frames, top: float) -> Iterator[_Placed]:
             filled[frame.parent] += width_of(frame, metric)
         filled.append(start)
         width = width_of(frame, metric) * scale if total else float(WIDTH - 2 * MARGIN)
-        yield _Placed(number, frame, MARGIN + start * scale, top + frame.depth * ROW, width)
+        yield _PlacedBox(number, frame, MARGIN + start * scale, top + frame.depth * ROW, width)
 
 
-def _box(box: _Placed, drawn: Frames) -> str:
+def _box(box: _PlacedBox, drawn: Frames) -> str:
     names = _names(box, drawn)
     shape = (
         f'x="{px(box.left)}" y="{px(box.top)}" width="{px(max(box.width - GAP, 0.3))}"'
@@ -108,7 +108,7 @@ def _box(box: _Placed, drawn: Frames) -> str:
 # --- colours -------------------------------------------------------------------------------
 
 
-def _names(box: _Placed, drawn: Frames) -> str:
+def _names(box: _PlacedBox, drawn: Frames) -> str:
     """The classes of a box, as ``colours.js`` chooses them."""
     if drawn.changes is not None:
         return _change_name(drawn.changes[box.number])
@@ -117,7 +117,7 @@ def _names(box: _Placed, drawn: Frames) -> str:
     return f"{kind_of(frame)} j{_shade(frame)}{' waiting' if waiting else ''}"
 
 
-def _change_name(change: Change) -> str:
+def _change_name(change: GrowthShare) -> str:
     if not change.is_clear:
         return "same"
     level = 1 + sum(abs(change.change) >= least for least in CHANGE_LEVELS)
@@ -142,7 +142,7 @@ def _shade(frame: FlameFrame) -> int:
 # --- words ---------------------------------------------------------------------------------
 
 
-def _label(box: _Placed, drawn: Frames) -> str:
+def _label(box: _PlacedBox, drawn: Frames) -> str:
     room = int((box.width - 2 * TEXT_INSET) / CHARACTER)
     name, place = printable(box.frame.label), _place(box.frame, drawn.cwd)
     at = f'x="{px(box.left + TEXT_INSET)}" y="{px(box.top + BASELINE)}"'
@@ -163,7 +163,7 @@ def _beginning(name: str, room: int) -> str:
     return f"{kept}…"
 
 
-def _description(box: _Placed, drawn: Frames) -> str:
+def _description(box: _PlacedBox, drawn: Frames) -> str:
     frame = box.frame
     total = width_of(drawn.frames[0], drawn.metric)
     width = width_of(frame, drawn.metric)
@@ -177,7 +177,7 @@ def _description(box: _Placed, drawn: Frames) -> str:
     )
 
 
-def _change_words(box: _Placed, drawn: Frames) -> str:
+def _change_words(box: _PlacedBox, drawn: Frames) -> str:
     if drawn.changes is None:
         return ""
     it = drawn.changes[box.number]

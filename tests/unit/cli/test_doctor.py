@@ -9,7 +9,7 @@ import pytest
 from rlprof.cli import doctor_checks
 from rlprof.cli.doctor_checks import (
     Check,
-    Level,
+    CheckLevel,
     Trial,
     check_cores,
     check_disk,
@@ -43,45 +43,45 @@ def an_interpreter(
 def test_this_interpreter_is_fine():
     check = check_interpreter(sys.executable, AUSTIN_3)
 
-    assert check.level is Level.OK
+    assert check.level is CheckLevel.OK
     assert sys.executable in check.found
 
 
 @pytest.mark.parametrize(
     ("version", "austin", "level"),
     [
-        ("3.8.18", AUSTIN_3, Level.FAIL),
-        ("3.9.0", AUSTIN_3, Level.OK),
-        ("3.13.9", AUSTIN_3, Level.OK),
-        ("3.14.0", AUSTIN_3, Level.FAIL),
-        ("3.14.0", AUSTIN_4, Level.OK),
-        ("3.14.0", None, Level.OK),
+        ("3.8.18", AUSTIN_3, CheckLevel.FAIL),
+        ("3.9.0", AUSTIN_3, CheckLevel.OK),
+        ("3.13.9", AUSTIN_3, CheckLevel.OK),
+        ("3.14.0", AUSTIN_3, CheckLevel.FAIL),
+        ("3.14.0", AUSTIN_4, CheckLevel.OK),
+        ("3.14.0", None, CheckLevel.OK),
     ],
 )
 def test_python_versions(tmp_path, version, austin, level):
     check = check_interpreter(an_interpreter(tmp_path, version), austin)
 
     assert check.level is level
-    assert bool(check.advice) == (level is not Level.OK)
+    assert bool(check.advice) == (level is not CheckLevel.OK)
 
 
 def test_other_implementations_cannot_be_sampled(tmp_path):
     python = an_interpreter(tmp_path, "3.10.0", implementation="PyPy")
 
-    assert check_interpreter(python, AUSTIN_3).level is Level.FAIL
+    assert check_interpreter(python, AUSTIN_3).level is CheckLevel.FAIL
 
 
 def test_free_threaded_python_is_warned_about(tmp_path):
     python = an_interpreter(tmp_path, "3.13.0", free_threaded=True)
 
-    assert check_interpreter(python, AUSTIN_3).level is Level.WARN
+    assert check_interpreter(python, AUSTIN_3).level is CheckLevel.WARN
 
 
 @pytest.mark.parametrize("program", ["/no/such/python", "/bin/false", "/bin/true"])
 def test_what_is_no_interpreter_fails(program):
     check = check_interpreter(program, AUSTIN_3)
 
-    assert check.level is Level.FAIL
+    assert check.level is CheckLevel.FAIL
     assert program in check.found
 
 
@@ -89,13 +89,19 @@ def test_missing_sampler_fails_with_the_install_command():
     austin, check = check_sampler("/no/such/austin")
 
     assert austin is None
-    assert check.level is Level.FAIL
+    assert check.level is CheckLevel.FAIL
     assert "pip install" in check.advice
 
 
 @pytest.mark.parametrize(
     ("scope", "level"),
-    [(None, Level.OK), (0, Level.OK), (1, Level.OK), (2, Level.FAIL), (3, Level.FAIL)],
+    [
+        (None, CheckLevel.OK),
+        (0, CheckLevel.OK),
+        (1, CheckLevel.OK),
+        (2, CheckLevel.FAIL),
+        (3, CheckLevel.FAIL),
+    ],
 )
 def test_yama_scopes_of_an_ordinary_user(monkeypatch, tmp_path, scope, level):
     file = tmp_path / "ptrace_scope"
@@ -113,17 +119,17 @@ def test_capability_overrules_yama(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor_checks, "YAMA_SCOPE", file)
     monkeypatch.setattr(doctor_checks, "_has_ptrace_capability", lambda: True)
 
-    assert check_permissions().level is Level.OK
+    assert check_permissions().level is CheckLevel.OK
 
 
 @pytest.mark.parametrize(
     ("trial", "levels"),
     [
-        (Trial(True, 12, 11, ""), [Level.OK, Level.OK]),
-        (Trial(True, 0, 11, ""), [Level.WARN, Level.OK]),
-        (Trial(False, 0, 11, ""), [Level.WARN, Level.OK]),
-        (Trial(True, 12, 0, "no permission to read its memory"), [Level.OK, Level.FAIL]),
-        (Trial(True, 12, 0, ""), [Level.OK, Level.FAIL]),
+        (Trial(True, 12, 11, ""), [CheckLevel.OK, CheckLevel.OK]),
+        (Trial(True, 0, 11, ""), [CheckLevel.WARN, CheckLevel.OK]),
+        (Trial(False, 0, 11, ""), [CheckLevel.WARN, CheckLevel.OK]),
+        (Trial(True, 12, 0, "no permission to read its memory"), [CheckLevel.OK, CheckLevel.FAIL]),
+        (Trial(True, 12, 0, ""), [CheckLevel.OK, CheckLevel.FAIL]),
     ],
 )
 def test_a_trial_recording_is_judged_by_what_it_delivered(trial, levels):
@@ -140,19 +146,21 @@ def test_reason_of_the_sampler_is_shown():
     assert "no permission to read its memory" in checks_made[1].found
 
 
-@pytest.mark.parametrize(("usable", "level"), [(0.5, Level.WARN), (1, Level.WARN), (2, Level.OK)])
+@pytest.mark.parametrize(
+    ("usable", "level"), [(0.5, CheckLevel.WARN), (1, CheckLevel.WARN), (2, CheckLevel.OK)]
+)
 def test_cores(usable, level):
     assert check_cores(usable).level is level
 
 
 def test_disk(tmp_path, monkeypatch):
-    assert check_disk(tmp_path).level is Level.OK
+    assert check_disk(tmp_path).level is CheckLevel.OK
 
     monkeypatch.setattr(doctor_checks, "LOW_DISK_BYTES", 1 << 80)
-    assert check_disk(tmp_path).level is Level.WARN
+    assert check_disk(tmp_path).level is CheckLevel.WARN
 
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert check_disk(tmp_path).level is Level.FAIL
+    assert check_disk(tmp_path).level is CheckLevel.FAIL
 
 
 def test_host_without_pseudo_terminals(monkeypatch):
@@ -161,7 +169,7 @@ def test_host_without_pseudo_terminals(monkeypatch):
 
     monkeypatch.setattr(os, "openpty", openpty)
 
-    assert check_terminal().level is Level.WARN
+    assert check_terminal().level is CheckLevel.WARN
 
 
 # --- the command ---------------------------------------------------------------------------
@@ -173,16 +181,17 @@ def find(monkeypatch, *found: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "exit_code"), [(Level.OK, 0), (Level.WARN, 0), (Level.FAIL, EXIT_ERROR)]
+    ("level", "exit_code"),
+    [(CheckLevel.OK, 0), (CheckLevel.WARN, 0), (CheckLevel.FAIL, EXIT_ERROR)],
 )
 def test_only_failures_fail(command_line, monkeypatch, level, exit_code):
-    find(monkeypatch, Check("system", Level.OK, "Linux"), Check("disk", level, "80 GiB free"))
+    find(monkeypatch, Check("system", CheckLevel.OK, "Linux"), Check("disk", level, "80 GiB free"))
 
     assert command_line("doctor").exit_code == exit_code
 
 
 def test_advice_stands_under_what_was_found(command_line, monkeypatch):
-    find(monkeypatch, Check("cores", Level.WARN, "1 of 8 usable", "expect a loss"))
+    find(monkeypatch, Check("cores", CheckLevel.WARN, "1 of 8 usable", "expect a loss"))
 
     answer = command_line("doctor")
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
+import jsonschema
 import pytest
 
 from rlprof.detectors.base import Detector, InTrace
@@ -39,6 +41,13 @@ def test_tells_what_the_gpu_waits_for(command_line, trace_file):
     assert "1. the host waits for the GPU to read a number" in answer.stdout
     assert "train.py:12 in update, aten::item: 5 calls" in answer.stdout
     assert answer.stderr == ""
+
+
+def test_the_json_document_follows_its_schema(command_line, trace_file):
+    answer = command_line("trace", str(trace_file), "--format", "json")
+
+    schema = files("rlprof.tracereport").joinpath("trace.schema.json").read_text("utf-8")
+    jsonschema.validate(json.loads(answer.stdout), json.loads(schema))
 
 
 def test_the_json_document_has_the_bound(command_line, trace_file, tmp_path):

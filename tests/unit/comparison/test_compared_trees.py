@@ -10,7 +10,7 @@ import pytest
 from rlprof.comparison.calltree import (
     ChangeBox,
     ChangeTree,
-    Cost,
+    CostPerStep,
     FunctionKey,
     Scale,
     common_ratio,
@@ -149,8 +149,8 @@ def test_of_two_functions_the_one_that_changed_least_tells_what_is_common():
 
 def test_waits_do_not_tell_how_fast_the_machine_is():
     key = FunctionKey("f", "train.py", "yours")
-    working = [(key, Cost(100.0), Cost(100.0))] * 3
-    waiting = [(key, Cost(100.0, 90.0), Cost(200.0, 190.0))] * 4
+    working = [(key, CostPerStep(100.0), CostPerStep(100.0))] * 3
+    waiting = [(key, CostPerStep(100.0, 90.0), CostPerStep(200.0, 190.0))] * 4
 
     assert common_ratio([*working, *waiting], 1000.0) == 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rlprof.comparison import words
-from rlprof.comparison.calltree import ChangeBox, Cost
+from rlprof.comparison.calltree import ChangeBox, CostPerStep
 from rlprof.comparison.compare import compare
 from rlprof.comparison.outline import OutlineRow
 from rlprof.model.profile import PhaseKind
@@ -42,7 +42,7 @@ def test_a_unit_is_said_once_where_both_ends_have_it():
 
 def a_box(*, label: str, kind: str, place: str = "", line: int = 0) -> ChangeBox:
     return ChangeBox(
-        label=label, place=place, kind=kind, base=Cost(), new=Cost(), noise_us=0.0,
+        label=label, place=place, kind=kind, base=CostPerStep(), new=CostPerStep(), noise_us=0.0,
         parent=0, depth=1, line=line,
     )  # fmt: skip
 

@@ -8,9 +8,7 @@ import xml.etree.ElementTree as ET
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
-from importlib.resources import files
 
-import jsonschema
 import pytest
 
 from rlprof.comparison.compare import Comparison, compare
@@ -27,8 +25,6 @@ from tests.contract.test_renderers import HOSTILE
 from tests.factories import a_run
 from tests.golden_files import check_golden
 from tests.report_factories import a_finding, a_location, a_process, a_report
-
-SCHEMA = json.loads(files("rlprof.comparison").joinpath("diff.schema.json").read_text("utf-8"))
 
 WIDE = 110
 Format = Callable[[Comparison], str]
@@ -123,11 +119,6 @@ def test_colour_says_no_more_than_the_words():
     assert [line.rstrip() for line in plain.splitlines()] == FORMATS["terminal"](
         SLOWER
     ).splitlines()
-
-
-@pytest.mark.parametrize("found", [SLOWER, ALIKE, *ODD.values()], ids=["slower", "alike", *ODD])
-def test_the_json_follows_its_schema(found):
-    jsonschema.validate(json.loads(comparison_as_json(found)), SCHEMA)
 
 
 def test_the_json_has_what_the_tree_has():

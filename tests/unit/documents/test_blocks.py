@@ -7,7 +7,6 @@ import pytest
 from rlprof.documents.blocks import (
     Block,
     Column,
-    Detail,
     Item,
     Items,
     Paragraph,
@@ -15,8 +14,9 @@ from rlprof.documents.blocks import (
     RangeBar,
     Remarks,
     Section,
-    Span,
+    StyledText,
     Table,
+    TerminalOnly,
     fact_table,
     figures,
 )
@@ -33,7 +33,7 @@ STAGES = Table(
         Column(is_drawn=True, from_width=60),
         Column(under="stage", style="yellow"),
     ],
-    [("a|b", "train.py", Span(f"1{GLUE}200", "bold"), RangeBar(0.5, 1.0), "")],
+    [("a|b", "train.py", StyledText(f"1{GLUE}200", "bold"), RangeBar(0.5, 1.0), "")],
 )
 
 
@@ -76,7 +76,7 @@ def test_a_blank_line_stands_between_blocks_and_none_within_a_section():
 
 
 def test_markdown_leaves_details_out():
-    detail = Detail(Section("Functions", [Paragraph(["step"])]))
+    detail = TerminalOnly(Section("Functions", [Paragraph(["step"])]))
 
     assert text_of(detail) == "Functions\nstep\n"
     assert as_markdown([Paragraph(["one"]), detail]) == "one\n"
@@ -127,7 +127,7 @@ def test_a_log_has_lines_of_any_length():
 
 
 def test_a_look_of_several_words_is_bold_in_markdown_too():
-    assert as_markdown([Paragraph([Span("slower", "bold red")])]) == "**slower**\n"
+    assert as_markdown([Paragraph([StyledText("slower", "bold red")])]) == "**slower**\n"
 
 
 @pytest.mark.parametrize("width", range(12, 30))
@@ -142,7 +142,7 @@ def test_no_line_of_a_terminal_ends_within_a_figure(width):
 
 
 def test_markdown_keeps_what_is_set_in_and_joins_what_a_terminal_breaks():
-    line = ("    ", Span("train › ", "dim"), "step", Span("\n    from train.py", "dim"))
+    line = ("    ", StyledText("train › ", "dim"), "step", StyledText("\n    from train.py", "dim"))
 
     assert (
         as_markdown([Paragraph([line])]) == "&nbsp;&nbsp;&nbsp;&nbsp;train › step from train.py\n"

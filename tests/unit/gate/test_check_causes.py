@@ -43,7 +43,7 @@ COPYING = replace(REGRESSION, comparison=compared(a_training(), a_training(copyi
 GREW = "grew: step, train.py:12, in deepcopy, +6 ms per step (not seen in base)"
 
 
-def told(outcome: Outcome) -> list[words.Told]:
+def told(outcome: Outcome) -> list[words.HeadedLines]:
     return words.causes(outcome)
 
 

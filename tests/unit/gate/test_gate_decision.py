@@ -10,7 +10,7 @@ import pytest
 from rlprof.errors import UsageError
 from rlprof.gate.decision import (
     DecisionSettings,
-    Pair,
+    RatePair,
     State,
     decide,
     decide_unpaired,
@@ -25,9 +25,11 @@ WIDE = (0.0, 0.09, -0.08, 0.05, -0.06, 0.07, -0.09, 0.06)
 """The same, larger than it."""
 
 
-def pairs(count: int, *, slowdown: float = 0.0, noise: tuple[float, ...] = WOBBLE) -> list[Pair]:
+def pairs(
+    count: int, *, slowdown: float = 0.0, noise: tuple[float, ...] = WOBBLE
+) -> list[RatePair]:
     return [
-        Pair(1000.0, 1000.0 * (1 - slowdown) * (1 + noise[number % len(noise)]))
+        RatePair(1000.0, 1000.0 * (1 - slowdown) * (1 + noise[number % len(noise)]))
         for number in range(count)
     ]
 
@@ -212,7 +214,7 @@ def test_the_minimum_detectable_effect_is_that_of_a_check_that_goes_on_to_the_en
 
 
 def test_equal_rates_leave_no_noise_and_pass():
-    decision = decide([Pair(100.0, 100.0)] * 5, DEFAULT)
+    decision = decide([RatePair(100.0, 100.0)] * 5, DEFAULT)
 
     assert (decision.state, decision.noise) == (State.PASS, 0.0)
     assert decision.mde == pytest.approx(0.05)
@@ -220,7 +222,7 @@ def test_equal_rates_leave_no_noise_and_pass():
 
 def test_the_machine_may_change_its_speed_from_pair_to_pair():
     speeds = (1.0, 3.0, 0.4, 1.7, 0.9)
-    changing = [Pair(it.base * v, it.head * v) for it, v in zip(pairs(5), speeds, strict=True)]
+    changing = [RatePair(it.base * v, it.head * v) for it, v in zip(pairs(5), speeds, strict=True)]
 
     assert decide(changing, DEFAULT).ratio == pytest.approx(decide(pairs(5), DEFAULT).ratio)
 

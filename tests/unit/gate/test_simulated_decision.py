@@ -6,7 +6,7 @@ from math import exp
 
 import pytest
 
-from rlprof.gate.decision import DecisionSettings, Pair, State, decide
+from rlprof.gate.decision import DecisionSettings, RatePair, State, decide
 
 np = pytest.importorskip("numpy", reason="numpy is missing: pip install 'rlprof[examples]'")
 
@@ -34,7 +34,7 @@ def test_both_decide_alike(noise, slowdown, settings):
     checks = simulate(ratios, settings)
 
     for row, state, pairs in zip(ratios, checks.state, checks.pairs, strict=True):
-        decision = decide([Pair(1.0, exp(ratio)) for ratio in row], settings)
+        decision = decide([RatePair(1.0, exp(ratio)) for ratio in row], settings)
         assert (decision.state, decision.pairs, decision.more) == (STATES[state], pairs, 0)
         if decision.state is State.REGRESSION:
             assert decision.ratio.high < 1 - decision.min_effect

@@ -19,7 +19,7 @@ def test_a_command_on_one_line():
 def test_what_is_started_stays_as_it_is():
     program = a_program(Side.HEAD, command=COMMAND)
 
-    assert (program.command, program.told_command) == (COMMAND, TOLD)
+    assert (program.command, program.redacted_command) == (COMMAND, TOLD)
 
 
 def test_what_is_handed_out_and_kept_has_none():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.comparison.sides import crowding_of
-from rlprof.history.rows import Row, Unread, history_of, read_row, run_files
+from rlprof.history.rows import HistoryRow, Unread, history_of, read_row, run_files
 from rlprof.report import wording
 from rlprof.report.build import build_report
 from tests.factories import a_run
@@ -27,7 +27,7 @@ def a_training(path: Path, *, steps: float = 5000, finish: bool = True) -> Path:
     return path
 
 
-def gains(*rows: Row) -> list[tuple[float | None, float | None]]:
+def gains(*rows: HistoryRow) -> list[tuple[float | None, float | None]]:
     return [
         (
             row.over_previous and round(row.over_previous.times, 2),
@@ -40,7 +40,7 @@ def gains(*rows: Row) -> list[tuple[float | None, float | None]]:
 def test_a_run_is_read_with_its_rate(tmp_path):
     row = read_row(a_training(tmp_path / "run.rlprof"))
 
-    assert isinstance(row, Row)
+    assert isinstance(row, HistoryRow)
     assert row.sps is not None
     assert row.sps.median == pytest.approx(500)
     assert row.remarks == ()
@@ -50,7 +50,7 @@ def test_a_run_is_read_with_its_rate(tmp_path):
 def test_a_run_without_steps_says_why_it_has_no_rate(tmp_path):
     row = read_row(a_training(tmp_path / "run.rlprof", steps=0))
 
-    assert isinstance(row, Row)
+    assert isinstance(row, HistoryRow)
     assert row.sps is None
     assert row.remarks == ("no sps: nothing counted steps",)
 
@@ -109,7 +109,7 @@ def test_a_gain_within_the_uncertainty_is_not_clear():
 
 
 def test_a_gain_is_clear_by_the_rule_of_the_comparison():
-    def clear(*rows: Row) -> bool:
+    def clear(*rows: HistoryRow) -> bool:
         gain = history_of(rows).rows[-1].over_previous
         assert gain is not None
         return gain.is_clear
@@ -128,7 +128,7 @@ def test_history_and_diff_see_the_same_crowding(tmp_path):
 
     row = read_row(path)
 
-    assert isinstance(row, Row)
+    assert isinstance(row, HistoryRow)
     assert row.crowding == pytest.approx(0.25)
     assert row.crowding == pytest.approx(crowding_of(build_report(run.recording())))
 

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.overhead.cost import Basis, Cost, OwnCpu, Pair, own_cpu
+from rlprof.overhead.cost import Basis, MeasuredOverhead, OwnCpu, RunPair, own_cpu
 from tests.factories import a_run
 
 OWN = OwnCpu({"samplers": 0.012, "recorder": 0.017, "probe": 0.002}, processes=1.0, wall_s=40.0)
 
 
-def pair(bare: float, recorded: float, *, basis: Basis = Basis.STEPS, own: OwnCpu = OWN) -> Pair:
-    return Pair(bare, recorded, basis, own, source="gymnasium")
+def pair(bare: float, recorded: float, *, basis: Basis = Basis.STEPS, own: OwnCpu = OWN) -> RunPair:
+    return RunPair(bare, recorded, basis, own, source="gymnasium")
 
 
-def cost(*pairs: Pair) -> Cost:
-    return Cost("train.py", ("python", "train.py"), pairs)
+def cost(*pairs: RunPair) -> MeasuredOverhead:
+    return MeasuredOverhead("train.py", ("python", "train.py"), pairs)
 
 
 def test_a_lower_rate_and_a_longer_run_are_losses():

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rlprof.documents.terminal import as_text
-from rlprof.overhead.cost import Basis, Cost, OwnCpu, Pair
+from rlprof.overhead.cost import Basis, MeasuredOverhead, OwnCpu, RunPair
 from rlprof.overhead.document import cost_document, pair_in_words
 from rlprof.overhead.json_document import cost_as_json
 
@@ -17,15 +17,15 @@ ONE = OwnCpu(
 THREE = ONE._replace(processes=3.1)
 
 
-def of_steps(*rates: float, own: OwnCpu = ONE, script: str = "train.py") -> Cost:
-    pairs = tuple(Pair(1000.0, rate, Basis.STEPS, own, source="gymnasium") for rate in rates)
-    return Cost(script, ("python", script), pairs)
+def of_steps(*rates: float, own: OwnCpu = ONE, script: str = "train.py") -> MeasuredOverhead:
+    pairs = tuple(RunPair(1000.0, rate, Basis.STEPS, own, source="gymnasium") for rate in rates)
+    return MeasuredOverhead(script, ("python", script), pairs)
 
 
-def of_runs(*seconds: float, why_wall: str = "", wall_s: float = 12.0) -> Cost:
+def of_runs(*seconds: float, why_wall: str = "", wall_s: float = 12.0) -> MeasuredOverhead:
     own = ONE._replace(wall_s=wall_s)
-    pairs = tuple(Pair(12.0, taken, Basis.WALL, own, unit="s") for taken in seconds)
-    return Cost("train.py", ("python", "train.py"), pairs, why_wall=why_wall)
+    pairs = tuple(RunPair(12.0, taken, Basis.WALL, own, unit="s") for taken in seconds)
+    return MeasuredOverhead("train.py", ("python", "train.py"), pairs, why_wall=why_wall)
 
 
 CLEAR = of_steps(980, 985, 990, 995, 998)
@@ -35,11 +35,11 @@ HOSTILE = of_steps(999, script="\x1b[31mtrain\udc80.py")
 COSTS = {"clear": CLEAR, "unclear": UNCLEAR, "few": FEW, "hostile": HOSTILE}
 
 
-def text_of(cost: Cost, width: int = 100) -> str:
+def text_of(cost: MeasuredOverhead, width: int = 100) -> str:
     return as_text(cost_document(cost), width=width, colored=False)
 
 
-def told(cost: Cost) -> str:
+def told(cost: MeasuredOverhead) -> str:
     """On one line."""
     return " ".join(text_of(cost).split())
 

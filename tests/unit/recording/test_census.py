@@ -120,7 +120,7 @@ def test_nothing_is_kept_of_a_process_whose_last_words_are_written():
 
     assert census.present == []
     assert set(Path("/proc/self/fd").iterdir()) <= before
-    told = census.agents_told()
+    told = census.agent_totals()
     assert told.probe_cost_us == 20
     assert told.custom_states == {layout.CUSTOM_MISSING}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import layout
-from rlprof.recording.census import AgentsTold
+from rlprof.recording.census import AgentTotals
 from rlprof.recording.counting_notes import counting_notes
 from rlprof.recording.settings import RecordingSettings
 
@@ -19,8 +19,8 @@ SETTINGS = RecordingSettings(
 )
 
 
-def told(*states: int, lacks_counters: bool = False) -> AgentsTold:
-    return AgentsTold(custom_states=set(states), lacks_counters=lacks_counters)
+def told(*states: int, lacks_counters: bool = False) -> AgentTotals:
+    return AgentTotals(custom_states=set(states), lacks_counters=lacks_counters)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from rlprof.recording import torch_traces
 from rlprof.recording.agents import TraceArrival
 from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import MailboxReader
-from rlprof.recording.settings import RecordingSettings, TorchWindows
+from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 from rlprof.recording.torch_traces import TraceCollector
 from tests.factories import a_run
 
@@ -221,6 +221,6 @@ def test_traces_that_nobody_told_of_are_closed(collector, learner):
 
 
 def test_off_asks_for_nothing():
-    off = TraceCollector(replace(SETTINGS, torch=TorchWindows.OFF), RunClock())
+    off = TraceCollector(replace(SETTINGS, torch=TorchWindowPolicy.OFF), RunClock())
 
     assert off.environment() == {"RLPROF_TORCH": "off"}

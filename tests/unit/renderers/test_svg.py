@@ -16,7 +16,7 @@ from rlprof.profile.build import build_profile
 from rlprof.profile.flame import build_flame
 from rlprof.renderers.svg import RENDERER
 from rlprof.renderers.svg.document import MAX_BYTES, Drawing, svg_document
-from rlprof.renderers.svg.shapes import Change
+from rlprof.renderers.svg.shapes import GrowthShare
 from tests.factories import a_run
 from tests.report_factories import SITE, a_flame, a_process, a_report, a_story
 
@@ -204,7 +204,9 @@ def test_a_comparison_is_coloured_by_what_changed() -> None:
     flame = a_flame((2, "worse a.py:1 yours"), (1, "better a.py:2 yours"), (1, "same a.py:3 yours"))
     changed = {"worse": 0.2, "better": -0.01, "same": 0.002}
     changes = tuple(
-        Change(changed.get(it.label, 0.0), 0.004, it.label in ("worse", "better"), "5 ms → 4 ms")
+        GrowthShare(
+            changed.get(it.label, 0.0), 0.004, it.label in ("worse", "better"), "5 ms → 4 ms"
+        )
         for it in flame.frames
     )
 

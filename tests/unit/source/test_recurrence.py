@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from rlprof.source.recurrence import Asked, Level, asked_in_turn
+from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
 from rlprof.source.trails import Touch
 from rlprof.source.values import Value
 from rlprof.syntax.module import SourceModule, parse
@@ -24,7 +24,9 @@ def asked(text: str, *calls: str) -> Asked | None:
     """How a network is asked by the first loop of ``text``; ``calls`` are pieces of the lines on the way there."""
     module = parse(dedent(text))
     assert module is not None
-    levels = [Level(module, _line(text, piece), _known()) for piece in calls or ("cell(",)]
+    levels = [
+        CallingFunction(module, _line(text, piece), _known()) for piece in calls or ("cell(",)
+    ]
     return asked_in_turn(levels, _loop(module))
 
 

@@ -25,10 +25,10 @@ _FEW = 64
 """References to what is gone that may stay."""
 
 _FIRST_THREAD = get_ident()
-_counters: dict[str, Counter] = {}
+_counters: dict[str, EventCounter] = {}
 
 
-class Counter:
+class EventCounter:
     """Events of one name, counted by ``counter.cell[0] += n`` or through ``counted.calls``."""
 
     __slots__ = (
@@ -131,13 +131,13 @@ class Counter:
         )
 
 
-def counter(name: str, size_of: Optional[SizeOf] = None) -> Counter:
+def counter(name: str, size_of: Optional[SizeOf] = None) -> EventCounter:
     """The counter ``name``. ``size_of(object)`` says what a call of that object's method counts
     for: an environment's number of copies, for instance.
     """
     found = _counters.get(name)
     if found is None:
-        found = _counters[name] = Counter(name, size_of)
+        found = _counters[name] = EventCounter(name, size_of)
     return found
 
 

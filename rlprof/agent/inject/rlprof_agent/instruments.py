@@ -107,7 +107,7 @@ def _watch_tools(monitoring: Any) -> None:
     freeing = stand_ins.StaysInPlace(real_free, lambda: free)
 
     def choose() -> Any:
-        if not _is_ours():
+        if not _is_own_window():
             aside.step_aside()
             monitoring.free_tool_id = freeing
         return real_use
@@ -174,7 +174,7 @@ def watch_torch_profiler(module: ModuleType) -> None:
     own: Any = module
 
     def prepare(profile: Any) -> None:
-        if profile.with_stack and not _is_ours():
+        if profile.with_stack and not _is_own_window():
             aside.step_aside()
 
     ours = stand_ins.MethodStandIn(own.profile._prepare_trace, prepare)
@@ -195,7 +195,7 @@ def _step_aside_for(_instrument: Any) -> None:
     aside.step_aside()
 
 
-def _is_ours() -> bool:
+def _is_own_window() -> bool:
     """Tell whether the profiler that is starting is that of a window of ours."""
     windows = _windows()
     return windows is not None and windows.is_open

@@ -214,7 +214,7 @@ class ValueLooks:
         self, stack: int, innermost: Optional[FrameType], numbers: dict[tuple[int, int], int]
     ) -> None:
         """Look where a frame of the stack is wanted; ``numbers`` are those of frames, by code and instruction."""
-        self._tell_what_counts()
+        self._announce_counted()
         self._waited += 1
         if self._waited > _PATIENCE:
             self._want_nothing()
@@ -261,7 +261,7 @@ class ValueLooks:
                 own.count_at(code, int(first), int(last))
                 self._counted[number, index] = own
 
-    def _tell_what_counts(self) -> None:
+    def _announce_counted(self) -> None:
         """Those whose first result has come."""
         for place, own in list(self._counted.items()):
             if own.is_judged:

@@ -2,7 +2,7 @@
 
 A program may pickle its own classes by value (cloudpickle does, to send environments to workers),
 and these functions with them. So they refer to nothing but what they close over, and that pickles
-into standard types: see ``Counter.__reduce__``.
+into standard types: see ``EventCounter.__reduce__``.
 
 An error that passes through one leaves without its frame, from Python 3.11 on, and a warning with a
 ``stacklevel`` goes past it: see ``layout.COUNTED_FILE``.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any, Optional
 
-    from ..counters import Counter
+    from ..counters import EventCounter
 
 _CO_VARARGS, _CO_VARKEYWORDS, _CO_COROUTINE = 4, 8, 128
 _OF_OURS = ("__wrapped__", "__signature__", "_torchdynamo_inline")
@@ -36,7 +36,7 @@ _OF_BOTH = (
 )
 
 
-def counting(original: Any, counter: Counter) -> Any:
+def counting(original: Any, counter: EventCounter) -> Any:
     """``original`` with its outermost calls of each thread counted: one that calls another of the
     same counter, as wrappers of environments do, counts once. A call that raises does not count.
     """
@@ -50,7 +50,7 @@ def counting(original: Any, counter: Counter) -> Any:
     return in_place_of(original, _any_call(original, counter))
 
 
-def counting_in_brief(original: Any, counter: Counter, calls: list[int]) -> Any:
+def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) -> Any:
     """``original`` with all calls counted in ``calls``, whoever makes them, as briefly as can be; ``counter`` is told by
     :func:`counter_of`.
     """
@@ -159,7 +159,7 @@ def takes_self_and_one_more(code: CodeType) -> bool:
     )
 
 
-def _one_argument_call(original: Any, counter: Counter) -> Any:
+def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
     elsewhere = _any_call(original, counter)
     __class__ = None
@@ -195,7 +195,7 @@ def _one_argument_call(original: Any, counter: Counter) -> Any:
     return counted
 
 
-def _any_call(original: Any, counter: Counter) -> Any:
+def _any_call(original: Any, counter: EventCounter) -> Any:
     thread, others, calls = get_ident, counter.others, counter.calls
     __class__ = None
 
@@ -224,7 +224,7 @@ def _any_call(original: Any, counter: Counter) -> Any:
     return counted
 
 
-def _awaited_call(original: Any, counter: Counter) -> Any:
+def _awaited_call(original: Any, counter: EventCounter) -> Any:
     __class__ = None
 
     # Tasks of one thread take turns, so that calls inside calls cannot be told apart: all count.

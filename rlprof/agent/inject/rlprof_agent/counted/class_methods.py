@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Optional
 
-    from ..counters import Counter
+    from ..counters import EventCounter
 
 _HOOK = "__init_subclass__"
 
@@ -45,7 +45,7 @@ class CountedMethods:
     class count as well; the outermost call alone does.
     """
 
-    def __init__(self, base: type, names: Iterable[str], counter: Counter) -> None:
+    def __init__(self, base: type, names: Iterable[str], counter: EventCounter) -> None:
         self._base = base
         self._names = tuple(names)
         self._counter = counter
@@ -139,7 +139,7 @@ class CountedMethods:
             self._keep(owner)
 
     def _keep(self, owner: type) -> None:
-        # In C, as in ``Counter``.
+        # In C, as in ``EventCounter``.
         self._classes[id(owner)] = ref(owner, partial(self._classes.pop, id(owner)))
 
     def _living(self) -> list[type]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..counters import Counter
+    from ..counters import EventCounter
 
 _GET = ("self", "key", "default_value")
 """Arguments of ``DictConfig.get``, the last of which may be left out."""
@@ -60,7 +60,7 @@ def count_config_dicts(module: ModuleType) -> None:
     config.__getitem__ = _looked_up(original, counter("config_accesses"))
 
 
-def _looked_up(original: Any, counter: Counter) -> Any:
+def _looked_up(original: Any, counter: EventCounter) -> Any:
     """For Python's own look-ups, which give the key by its place."""
     thread, within = get_ident, counter.others
 
@@ -77,7 +77,7 @@ def _looked_up(original: Any, counter: Counter) -> Any:
     return _dressed(counted, original)
 
 
-def _got(original: Any, counter: Counter) -> Any:
+def _got(original: Any, counter: EventCounter) -> Any:
     thread, within = get_ident, counter.others
 
     def counted(self: Any, key: Any, default_value: Any = None) -> Any:
@@ -93,7 +93,7 @@ def _got(original: Any, counter: Counter) -> Any:
     return _dressed(counted, original)
 
 
-def _gone_through(original: Any, counter: Counter) -> Any:
+def _gone_through(original: Any, counter: EventCounter) -> Any:
     """Each item that it will yield is one."""
     thread, within = get_ident, counter.others
 
@@ -111,7 +111,7 @@ def _gone_through(original: Any, counter: Counter) -> Any:
     return _dressed(counted, original)
 
 
-def _called(original: Any, counter: Counter) -> Any:
+def _called(original: Any, counter: EventCounter) -> Any:
     """For any call; what is read within it does not count."""
     thread, within = get_ident, counter.others
 

@@ -11,7 +11,7 @@ from sys import _getframe
 from types import FunctionType
 
 from .. import aside, foreign_errors
-from ..counters import Counter, counter, stated
+from ..counters import EventCounter, counter, stated
 from ..plain_reads import (
     beside_torch_modes,
     classes_of,
@@ -64,7 +64,7 @@ _is_aside = False
 class OwnEnvironment:
     """The method of one class, counted where certain lines call it."""
 
-    def __init__(self, owner: type, name: str, original: Any, counter: Counter) -> None:
+    def __init__(self, owner: type, name: str, original: Any, counter: EventCounter) -> None:
         self.size = 0
         """Steps that a call makes; 0 until its first result was seen."""
         self.is_judged = False
@@ -112,7 +112,7 @@ class OwnEnvironment:
         return self.size
 
     def __reduce__(self) -> Any:
-        """As ``Counter.__reduce__``: a copy counts for nobody."""
+        """As ``EventCounter.__reduce__``: a copy counts for nobody."""
         from types import SimpleNamespace
 
         return SimpleNamespace, (), {"size": 1, "places": {}}
@@ -134,7 +134,7 @@ def step_back() -> None:
             own.put(_turns.way)
 
 
-def _take_turns(steps: Counter) -> None:
+def _take_turns(steps: EventCounter) -> None:
     global _turns
     if _turns is None:
         aside.takes_part(sys.modules[__name__])
@@ -257,7 +257,7 @@ def _name(value: Any) -> str:
     return name if module == "builtins" else str("%s.%s" % (module, name))
 
 
-def _counted(original: Any, own: OwnEnvironment, counter: Counter) -> Any:
+def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
     """Counts what is called from the places of ``own``, and passes on what others do: a search makes steps, too."""
     frame_above, number_of, places, calls = _getframe, id, own.places, _calls
     nowhere: tuple[int, ...] = ()

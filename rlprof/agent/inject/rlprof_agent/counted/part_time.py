@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to 
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..counters import Counter
+    from ..counters import EventCounter
 
 MOST_COST, FIRST_COST = 0.01, 0.04
 """Largest share of the program's own CPU time, and of the first of it: a short run has few turns to tell its pace by."""
@@ -67,7 +67,7 @@ class PartTime:
     ``calls``.
     """
 
-    def __init__(self, counter: Counter, calls: list[int], call_ns: float) -> None:
+    def __init__(self, counter: EventCounter, calls: list[int], call_ns: float) -> None:
         """``call_ns``: CPU time that a call takes longer when it is counted in brief."""
         self.parts: list[Any] = []
         self.way = LOOKS
@@ -199,7 +199,7 @@ def _tell_that_steps_are_estimated() -> None:
         agent.mailbox.cells[layout.CELL_STEPS_ESTIMATED] = 1
 
 
-def cost_of_a_call(counter: Counter, calls: list[int]) -> float:
+def cost_of_a_call(counter: EventCounter, calls: list[int]) -> float:
     """CPU time in ns by which a call takes longer when it is counted in brief, by a trial on this machine."""
 
     def nothing(stepped: Any, action: Any) -> None:

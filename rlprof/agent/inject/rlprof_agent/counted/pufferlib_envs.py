@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..counters import Counter
+    from ..counters import EventCounter
 
 _is_worker = [False]
 
@@ -35,7 +35,7 @@ def count_vector_envs(module: ModuleType) -> None:
         module._worker_process = _without_counting(work)  # type: ignore[attr-defined]
 
 
-def _steps() -> Counter:
+def _steps() -> EventCounter:
     steps = counter("steps:pufferlib", _agents)
     steps.on_first = stop_counting_envs
     return steps
