@@ -243,6 +243,23 @@ def distributions() -> Iterator[Replacement]:
         )
 
 
+def covariances() -> Iterator[Replacement]:
+    for rows, numbers in (1, 2), (1, 8), (64, 3), (64, 20), (1_024, 6):
+        mean, variance = torch.randn(rows, numbers), torch.full((numbers,), 0.25)
+        matrices, actions = torch.diag_embed(variance.expand_as(mean)), torch.randn(rows, numbers)
+
+        def full(mean: Any = mean, matrices: Any = matrices, actions: Any = actions) -> None:
+            told = torch.distributions.MultivariateNormal(mean, matrices)
+            told.sample(), told.log_prob(actions), told.entropy()
+
+        def single(mean: Any = mean, variance: Any = variance, actions: Any = actions) -> None:
+            each = torch.distributions.Normal(mean, variance.sqrt())
+            told = torch.distributions.Independent(each, 1)
+            told.sample(), told.log_prob(actions), told.entropy()
+
+        yield a_call(f"a full covariance of {rows} × {numbers}", full, single)
+
+
 def regressors() -> Iterator[Replacement]:
     if not find_spec("sklearn"):
         return
@@ -453,6 +470,7 @@ CASES = (
     *(pandas_tables, lists, picks, matrices, whole_arrays, generators, made_again),
     *(
         distributions,
+        covariances,
         regressors,
         standard_library,
         texts,

@@ -88,6 +88,10 @@ class SlowCall(NamedTuple):
     """Numbers in the matrix that they are given, from which on there is a cheaper way; nothing is told where no look has."""
     up_to_numbers: int = 0
     """Most numbers in an array that they are given, so that there is a cheaper way; where no look has told, it takes ``works`` to tell."""
+    through: str = ""
+    """Files of its library, as a regular expression, that may stand between the user's line and its functions."""
+    of_diagonals: str = ""
+    """Class whose matrices have to be diagonal by the source, wherever it is made; nothing is told where one may be another."""
 
 
 class StepSource(NamedTuple):

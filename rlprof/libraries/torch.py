@@ -24,6 +24,15 @@ _SEEDED: Final = SlowCall(
     Range(0.9, 1.0),
 )
 
+_FULL_COVARIANCE: Final = SlowCall(
+    "a diagonal covariance is used as a full one",
+    "Take Independent(Normal(mean, deviation), 1): the same distribution, with the square roots of the diagonal as deviations. "
+    "MultivariateNormal factorises the matrix and solves with it at each call.",
+    Range(0.45, 0.9),
+    through=r"torch/distributions/distribution\.py$",
+    of_diagonals="MultivariateNormal",
+)
+
 _SERIALIZATION: Final = r"serialization\.py$"
 
 LIBRARY: Final = Library(
@@ -33,6 +42,7 @@ LIBRARY: Final = Library(
         "_tensor.py",
         "_tensor_str.py",
         "autograd/__init__.py",
+        "distributions/multivariate_normal.py",
         "multiprocessing/reductions.py",
         "nn/modules/linear.py",
         "nn/modules/module.py",
@@ -64,6 +74,7 @@ LIBRARY: Final = Library(
         r"nn/init\.py$": {ANY: _NETWORK},
         "optim/": {"__init__": _OPTIMIZER},
         r"(?<=/torch/)random\.py$": {"manual_seed": _SEEDED},
+        r"distributions/multivariate_normal\.py$": {ANY: _FULL_COVARIANCE},
     },
     sinks={Sink.METRICS: "utils/tensorboard/"},
     accesses={Access.READ: _SERIALIZATION},

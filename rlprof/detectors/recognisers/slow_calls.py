@@ -19,6 +19,7 @@ from rlprof.libraries.questions import slow_call_of
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.diagonals import takes_diagonals
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import Statement, called_name
@@ -69,6 +70,8 @@ class SlowCalls:
         self._tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._values = Values(profile.values)
+        self._diagonal: dict[str, bool] = {}
+        """By class, as far as asked."""
         self.spent: dict[SlowCall, Spent] = defaultdict(Spent)
         self._look_at_calls()
         self._look_at_lines()
@@ -91,7 +94,7 @@ class SlowCalls:
             # Who answers is taken in with those who ask.
             if call is None or last_name(tree.frame(top).function) == call.answered_by:
                 continue
-            owner = self._caller(top)
+            owner = self._caller(top, call.through)
             # A library that calls another one is not the user's to change.
             if (
                 owner == NO_PARENT
@@ -103,6 +106,7 @@ class SlowCalls:
                 not self._is_overhead(top, call)
                 or not self._fits(owner, top, call)
                 or self._is_something_else(owner, top, call)
+                or (call.of_diagonals and not self._are_diagonal(call.of_diagonals))
             ):
                 continue
             line = self.lines.line(self._named(owner))
@@ -169,6 +173,15 @@ class SlowCalls:
         sizes = [value.numbers for value in seen if value.numbers is not None]
         return max(sizes) <= call.up_to_numbers if sizes else bool(call.works)
 
+    def _are_diagonal(self, of_class: str) -> bool:
+        """Tell whether all matrices that objects of a class are made of are diagonal, in each file of the user's that makes some."""
+        if of_class not in self._diagonal:
+            modules = (self.lines.module(file) for file in self._profile.sources)
+            told = [takes_diagonals(module, of_class) for module in modules if module is not None]
+            known = [it for it in told if it is not None]
+            self._diagonal[of_class] = bool(known) and all(known)
+        return self._diagonal[of_class]
+
     def _is_something_else(self, owner: int, top: int, call: SlowCall) -> bool:
         """Tell whether it is one of the methods that ``call`` leaves out."""
         frame, name = self._tree.frame(owner), self._entry_name(top)
@@ -183,10 +196,10 @@ class SlowCalls:
             re.search(call.but_for, f"{type_}.{name}") for type_ in types or {""}
         )
 
-    def _caller(self, top: int) -> int:
-        """Who calls it, but for what a library has generated in between."""
+    def _caller(self, top: int, through: str = "") -> int:
+        """Who calls it, but for what a library has generated in between, and files of it that match ``through``."""
         owner = self._tree.nodes[top].parent
-        while owner != NO_PARENT and self._tree.frame(owner).file.startswith("<"):
+        while owner != NO_PARENT and _is_between(self._tree.frame(owner).file, through):
             owner = self._tree.nodes[owner].parent
         return owner
 
@@ -277,6 +290,10 @@ def _by_element(argument: ast.expr) -> Iterator[ast.expr]:
         yield from _by_element(argument.right)
     else:
         yield argument
+
+
+def _is_between(file: str, through: str) -> bool:
+    return file.startswith("<") or bool(through and re.search(through, file))
 
 
 def _is_slow(frame: Frame) -> bool:

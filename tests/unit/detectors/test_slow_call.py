@@ -369,6 +369,33 @@ def test_a_column_that_is_set_is_written_in_any_case():
     assert on_sums("chosen =", {"pandas/core/frame.py:4300 DataFrame.__setitem__": 4.0}) == []
 
 
+@pytest.mark.parametrize(("matrix", "times"), [("torch.diag(variance)", 1), ("covariance", 0)])
+def test_a_full_covariance_is_told_where_the_source_shows_a_diagonal(matrix: str, times: int):
+    actor = Script(
+        "actor.py",
+        f"""
+        def act(mean, variance, covariance):
+            return MultivariateNormal(mean, {matrix}).sample()
+
+        def train():
+            for t in range(100):
+                act(t, 1, 1)
+        """,
+    )
+    stack = (
+        actor.at("act(t", "train"),
+        actor.at("return Multi", "act"),
+        f"{SITE}/torch/distributions/distribution.py:167 Distribution.sample",
+        f"{SITE}/torch/distributions/multivariate_normal.py:240 MultivariateNormal.rsample",
+    )
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, *stack)
+
+    told = detect(DETECTOR, run.spends(6.0, stack[0]), actor)
+
+    assert len(told) == times
+    assert all("diagonal covariance" in finding.title for finding in told)
+
+
 def test_a_call_in_c_is_known_by_what_was_seen():
     (finding,) = on("self.kept", zlib__compress=IN_C)
 
