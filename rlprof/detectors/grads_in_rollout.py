@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
+from rlprof.detectors.recognisers.graph_asked import GraphUse
+from rlprof.detectors.recognisers.graph_names import differentiates, is_environment_step
+from rlprof.detectors.recognisers.graph_use import GraphUses
 from rlprof.detectors.recognisers.line_time import calls_time
-from rlprof.detectors.recognisers.recorded_graphs import GRAPH_REMOVABLE, RecordedGraphs
+from rlprof.detectors.recognisers.recorded_graphs import (
+    GRAPH_REMOVABLE,
+    RecordedGraphs,
+    asks_network,
+)
 from rlprof.device.host import call_sites, outermost
 from rlprof.device.places import place
 from rlprof.device.view import TraceView
+from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT
+from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
 from rlprof.source.gradients import switches_off_for_good
-from rlprof.source.lines import Line, short_place
-from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.source.lines import Line, file_name, last_name, short_place
+from rlprof.source.values import Value
+from rlprof.syntax.module import PARSED_FILES, parse
+from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.05
@@ -30,6 +40,19 @@ MIN_SHARE: Final = 0.05
 report lists."""
 
 _FROZEN: Final = re.compile(r"requires_grad(_\(|\s*=\s*)False")
+
+DRAWING_REMOVABLE: Final = calibrated(
+    Range(0.0, 0.2),
+    unit="part of the calls of torch.distributions",
+    source="torch 2.13 on one thread, a Categorical of four logits made, drawn from and asked for a log-probability: 0.07 to 0.16",
+    date="2026-11-25",
+)
+"""Part that goes with the graph that distributions add to the network's."""
+
+_DISTRIBUTIONS: Final = re.compile(r"[/\\]torch[/\\]distributions[/\\]")
+
+_LAYERS: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]")
+"""torch's networks, which give what their own parts give."""
 
 MIN_UNUSED: Final = 0.3
 """Part of the recorded ops that no backward pass uses. 0 to 2 % are usual: metrics."""
@@ -59,7 +82,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"gradients are recorded {'while acting' if acts else 'and never used'} "
         f"({short_place(time.heaviest)})",
-        savings=(Saving(time.nodes, GRAPH_REMOVABLE),),
+        savings=(Saving(time.nodes, GRAPH_REMOVABLE), *search.saved_in_drawing(time.nodes)),
         locations=search.graphs.lines.shown_locations(time.weights, whole),
         evidence=(
             f"{percent(time.total_us / whole)} of the steady time is spent in networks called from there{each}",
@@ -79,8 +102,16 @@ class _Search:
         self.graphs = RecordedGraphs(profile)
         self.acting: set[Line] = set()
         """Those of the lines found that are in a rollout."""
+        self.drawing: set[int] = set()
+        """What distributions made of these answers do."""
         self._tree = profile.steady
         self._sources = profile.sources
+        own = {
+            node.frame.file: self._sources[node.frame.file]
+            for node in profile.steady.nodes
+            if node.frame.file in self._sources and self.graphs.lines.is_yours(node.frame)
+        }
+        self._uses = GraphUses(self._sources, own, _networks(profile))
 
     def dropping_line(self, entry: int) -> Line | None:
         """The line that drops the graph of the network's call at ``entry``; None where gradients are off, may be needed, or
@@ -88,7 +119,8 @@ class _Search:
         """
         lines = self.graphs.lines
         dropped = NO_PARENT
-        acts = False
+        is_dropped = acts = learns = False
+        callee = ""
         for node in self._tree.ancestors(entry):
             frame = self._tree.frame(node)
             is_yours = lines.is_yours(frame)
@@ -97,23 +129,91 @@ class _Search:
                 (is_yours or not acts) and self.graphs.may_be_off(node)
             ):
                 return None
+            if not is_dropped:
+                use = self._use(frame, callee)
+                if use is GraphUse.KEPT:
+                    return None
+                is_dropped = use is GraphUse.DROPPED
+            callee = last_name(frame.function)
             if not is_yours:
                 continue
             text = self._sources[frame.file]
             if _FROZEN.search(text):
                 return None
-            if dropped == NO_PARENT:
-                use = graph_use(text, frame.line)
-                if use is GraphUse.KEPT:
-                    return None
-                dropped = node if use is GraphUse.DROPPED else NO_PARENT
-            acts = acts or (dropped != NO_PARENT and steps_environment(text, frame.line))
-        if dropped == NO_PARENT:
+            if is_dropped and dropped == NO_PARENT:
+                dropped = node
+            if is_dropped and not (acts or learns):
+                acts = steps_environment(text, frame.line)
+                learns = not acts and computes_gradients_at(text, frame.line)
+        if dropped == NO_PARENT or self._keeps_inside(entry):
             return None
         line = lines.line(dropped)
+        self.drawing.update(self._drawing_at(dropped))
         if acts:
             self.acting.add(line)
         return line
+
+    def saved_in_drawing(self, claimed: frozenset[int]) -> Iterator[Saving]:
+        if nodes := frozenset(self.drawing - claimed):
+            yield Saving(nodes, DRAWING_REMOVABLE)
+
+    def _drawing_at(self, dropped: int) -> Iterator[int]:
+        """Yield what distributions do that the line of ``dropped`` asks, or other lines of its function where that does not learn."""
+        tree = self._tree
+        frame, parent = tree.frame(dropped), tree.nodes[dropped].parent
+        learns = computes_gradients_at(self._sources[frame.file], frame.line)
+        beside = [] if learns else tree.children(parent)
+        ways = [
+            dropped,
+            *(
+                child
+                for node in beside
+                if (tree.frame(node).file, tree.frame(node).function)
+                == (frame.file, frame.function)
+                for child in tree.children(node)
+                if _DISTRIBUTIONS.search(tree.frame(child).file)
+            ),
+        ]
+        while ways:
+            node = ways.pop()
+            if _DISTRIBUTIONS.search(tree.frame(node).file):
+                yield from tree.subtree(node)
+            elif not self.graphs.are_off(node):
+                ways.extend(tree.children(node))
+
+    def _use(self, frame: Frame, callee: str) -> GraphUse:
+        """What ``frame`` does with what ``callee`` gives it. Libraries are followed, too: their sources are known here."""
+        if self.graphs.lines.is_yours(frame) or _is_followed(frame):
+            return self._uses.at(frame.file, frame.line, callee)
+        # Decorators give it to the caller; others, as threads and torch's own, to nobody knows whom.
+        is_handed_on = file_name(frame.file) == "contextlib.py" or _LAYERS.search(frame.file)
+        return GraphUse.RETURNED if is_handed_on else GraphUse.KEPT
+
+    def _keeps_inside(self, entry: int) -> bool:
+        """Tell whether the network keeps a part of its own answer: it may be what is learned from."""
+        return any(
+            self._uses.at(frame.file, frame.line, callee, strangers_keep=False) is GraphUse.KEPT
+            for node in self._tree.subtree(entry)
+            if self.graphs.lines.is_yours(frame := self._tree.frame(node))
+            for callee in {self._called(it) for it in self._tree.children(node)}
+        )
+
+    def _called(self, node: int) -> str:
+        frame = self._tree.frame(node)
+        return "" if asks_network(frame) else last_name(frame.function)
+
+
+def _is_followed(frame: Frame) -> bool:
+    return origin(frame) is Origin.LIBRARY and installed_package(frame.file) != "torch"
+
+
+def _networks(profile: Profile) -> Mapping[str, frozenset[str]]:
+    """What was seen to be a network, as written, by file."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for seen in profile.values:
+        if Value([seen]).is_network:
+            found[seen.file].add(seen.operand)
+    return {file: frozenset(operands) for file, operands in found.items()}
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
@@ -157,42 +257,36 @@ def _forward(trace: Trace) -> Iterator[Row]:
             yield op
 
 
-# --- functions of a source file that step an environment ------------------------------------
-
-
-_NO_ENVIRONMENT: Final = re.compile(
-    r"optim|\bopt\b|_opt\b|sched|scaler|prof|accelerator|\bself$", re.I
-)
-"""Names of what else has a ``step``."""
+# --- functions of a source file that act or learn ------------------------------------
 
 
 def steps_environment(text: str, line: int) -> bool:
     """Tell whether the function that ``line`` is in, or the module's own level, calls an environment's ``step``."""
+    return _function_at(text, line) in _calling(text, is_environment_step)
+
+
+def computes_gradients_at(text: str, line: int) -> bool:
+    """Tell whether it calls ``backward``: what it calls besides is for an update."""
+    return _function_at(text, line) in _calling(text, differentiates)
+
+
+def _function_at(text: str, line: int) -> str | None:
+    """Its qualified name; the module's own level is ``""``."""
     module = parse(text)
     statement = module.statement_at(line) if module else None
     if statement is None:
-        return False
-    name = statement.function.qualname if statement.function else ""
-    return name in _stepping(text)
+        return None
+    return statement.function.qualname if statement.function else ""
 
 
 @lru_cache(maxsize=PARSED_FILES)
-def _stepping(text: str) -> frozenset[str]:
-    """The functions that do, by qualified name; the module's own level is ``""``."""
-    module = parse(text) if ".step(" in text else None
+def _calling(text: str, is_one: Callable[[ast.Call], bool]) -> frozenset[str | None]:
+    """The functions with such a call, by qualified name."""
+    module = parse(text)
     return frozenset(
         it.function.qualname if it.function else ""
         for it in (module.statements if module else ())
-        if any(isinstance(call, ast.Call) and _is_step(call) for call in it.walk())
-    )
-
-
-def _is_step(call: ast.Call) -> bool:
-    return (
-        called_name(call) == "step"
-        and isinstance(call.func, ast.Attribute)
-        and bool(call.args)
-        and not _NO_ENVIRONMENT.search(ast.unparse(call.func.value))
+        if any(isinstance(call, ast.Call) and is_one(call) for call in it.walk())
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.grads_in_rollout import DETECTOR, MIN_SHARE
+from rlprof.detectors.grads_in_rollout import DETECTOR, DRAWING_REMOVABLE, MIN_SHARE
 from rlprof.detectors.recognisers.recorded_graphs import GRAPH_REMOVABLE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
@@ -148,6 +148,7 @@ def test_silent_where_a_library_switches_gradients_off():
 def test_fires_where_the_source_of_the_library_shows_that_it_does_not():
     text = """
     def predict(self, observation):
+        observation = observation / 255
         return self.network(observation).argmax(), None
     """
 
@@ -197,6 +198,66 @@ def test_silent_just_under_its_threshold():
 
 def test_silent_without_the_source():
     assert detect(DETECTOR, a_training(6.0)) == []
+
+
+LSTM = Script(
+    "lstm.py",
+    """
+    def get(self, obs, h):
+        return self.head(self.cell(obs, h))
+
+    def update(policy, optimizer, batch):
+        loss = 0.0
+        for obs in batch:
+            logits, value, h = policy.get(obs, h)
+            loss = loss + value.pow(2).mean()
+        loss.backward()
+
+    def collect(policy, env, obs):
+        logits, value, h = policy.get(obs, h)
+        dist = Categorical(logits=logits)
+        obs, reward = env.step(dist.sample().item())
+    """,
+)
+GET = LSTM.at("self.head", "Policy.get")
+UPDATES, COLLECTS = "lstm.py:7 update", "lstm.py:12 collect"
+CATEGORICAL = f"{SITE}/torch/distributions/categorical.py:60 Categorical.__init__"
+
+
+@pytest.mark.parametrize(("asks", "is_told"), [(UPDATES, False), (COLLECTS, True)])
+def test_a_method_named_get_is_the_policys_own(asks: str, is_told: bool):
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(6.0, asks, GET, CALL, LINEAR)
+
+    assert bool(detect(DETECTOR, run.spends(4.0, "env.py:3 step"), LSTM)) is is_told
+
+
+def test_what_distributions_make_of_the_answer_is_in_the_price():
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, COLLECTS, GET, CALL, LINEAR)
+    run.spends(6.0, LSTM.at("dist = ", "collect"), CATEGORICAL)
+
+    (finding,) = detect(DETECTOR, run, LSTM)
+
+    assert [it.removable for it in finding.savings] == [GRAPH_REMOVABLE, DRAWING_REMOVABLE]
+
+
+def test_silent_where_the_network_keeps_what_is_learned_from():
+    keeping = DQN.text.replace(
+        "return self.head(", "self.seen = torch.tanh(self.body(x)); return self.head("
+    )
+
+    assert found(a_training(6.0), keeping) == []
+
+
+def test_a_target_of_an_update_is_not_acting_though_the_training_steps():
+    training = "def train(env):\n    while True:\n        env.step(0); update(batch)\n"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(3.0, "main.py:3 train", TARGETS.at("best = target", "update"), CALL, LINEAR)
+
+    (finding,) = detect(
+        DETECTOR, run.spends(7.0, "main.py:3 train"), TARGETS, Script("main.py", training)
+    )
+
+    assert finding.title == "gradients are recorded and never used (td.py:2)"
 
 
 def test_promises_a_part_of_the_networks_time():

@@ -3,13 +3,18 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.grads_in_rollout import steps_environment
-from rlprof.detectors.recognisers.graph_use import GraphUse, graph_use
+from rlprof.detectors.recognisers.graph_asked import GraphUse
+from rlprof.detectors.recognisers.graph_use import GraphUses
 from rlprof.source.gradients import switches_off_for_good, without_gradients
 
 
 def use(*body: str) -> GraphUse:
     """Of what the network gives on the first line of ``body``."""
     return graph_use("def act(net, obs):\n" + "".join(f"    {line}\n" for line in body), 2)
+
+
+def graph_use(text: str, line: int, callee: str = "") -> GraphUse:
+    return GraphUses({"act.py": text}).at("act.py", line, callee)
 
 
 @pytest.mark.parametrize(
@@ -55,12 +60,124 @@ def test_what_may_be_differentiated_is_kept(body):
     assert use(*body) is GraphUse.KEPT
 
 
+@pytest.mark.parametrize(
+    ("callee", "body"),
+    [
+        ("get", ("logits, value, h = net.get(obs, h)", "loss = value.mean()", "loss.backward()")),
+        ("sample", ("a, logp = net.sample(obs)", "loss = logp.mean()", "loss.backward()")),
+        ("max", ("value = max(obs, acts)", "g, = torch.autograd.grad(value, acts)")),
+        ("items", ("rec, rew = m.items(lat)", "total.append(rec)")),
+        ("values", ("err = lambda q: q.mean()", "err(head.values).backward()")),
+        ("pop", ("pred, h = core.pop(obs, h)", "self.h = h")),
+        (
+            "copy",
+            ("q = net.copy(obs)", "return_later = lambda: q.mean()", "minimize(return_later)"),
+        ),
+        ("", ("mean = self.mean(obs)", "loss = mean.pow(2).sum()", "loss.backward()")),
+        ("", ("v = self.V(obs)", "loss = v.sum()", "loss.backward()")),
+    ],
+)
+def test_methods_of_a_policy_may_have_names_of_tensors_and_dictionaries(callee, body):
+    text = "def act(net, obs):\n" + "".join(f"    {line}\n" for line in body)
+    line = next(i for i, it in enumerate(body, start=2) if callee in it and "lambda" not in it)
+
+    assert graph_use(text, line, callee) is GraphUse.KEPT
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ("out = net(obs)", "losses = [o.mean() for o in out]", "sum(losses).backward()"),
+        ("if (q := net(obs)).max() > 0:", "    q.mean().backward()"),
+        ("a, b = b, net(obs)", "b.backward()"),
+        ("q = net(obs)", "def closure():", "    return q.mean()", "opt.step(closure)"),
+        ("size = memory.enter(net(obs))",),
+        ("norm = apply_loss(opt, net(obs).mean())",),
+        ("task = partial(learn, net(obs))", "done = task()"),
+        ("self.total = total", "total += net(obs).mean()", "global total"),
+        ("fresh = []", "self.kept = fresh", "fresh.append(net(obs))"),
+        ("packed = net(pack_sequence(obs))", "loss = packed.data.mean()", "loss.backward()"),
+    ],
+)
+def test_what_goes_back_by_another_way_is_kept(body):
+    text = "def act(net, obs):\n" + "".join(f"    {line}\n" for line in body)
+    line = next(i for i, it in enumerate(body, start=2) if "net(" in it)
+
+    assert graph_use(text, line) is GraphUse.KEPT
+
+
+def test_a_loss_that_a_loop_goes_on_with_is_kept_though_it_begins_as_a_number():
+    text = """
+def train(net, env):
+    loss = 0.0
+    while True:
+        if env.t % 8 == 7:
+            loss.backward()
+            loss = 0.0
+        loss = loss + net(env.obs).mean()
+"""
+
+    assert graph_use(text, 8) is GraphUse.KEPT
+
+
+def test_what_only_a_branch_or_an_exception_leaves_is_followed():
+    after = "    except ValueError:\n        loss.backward()\n"
+    text = f"def f(net):\n    try:\n        loss = net(1)\n        loss = check(2)\n{after}"
+
+    assert graph_use(text, 3) is GraphUse.KEPT
+
+
+HELPERS = """
+def keep(memory, value):
+    memory.last = value
+    return 3
+
+def best(q):
+    return int(q.argmax())
+
+def scaled(q):
+    return 2 * q
+
+def act(net, memory, obs):
+    return {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("keep(memory, net(obs))", GraphUse.KEPT),
+        ("best(net(obs))", GraphUse.DROPPED),
+        ("scaled(net(obs))", GraphUse.RETURNED),
+        ("best(scaled(q=net(obs)))", GraphUse.DROPPED),
+        ("strange(net(obs))", GraphUse.KEPT),
+    ],
+)
+def test_goes_into_the_functions_of_the_program(use, told):
+    assert graph_use(HELPERS.format(use=use), 13) is told
+
+
+def test_a_list_made_here_holds_what_it_is_given():
+    text = """
+def lowest(nets, obs, r):
+    outs = []
+    for net in nets:
+        outs.append(net(obs))
+    goal = (r + torch.stack(outs).amin(0)).detach()
+    return goal
+"""
+
+    assert graph_use(text, 5) is GraphUse.DROPPED
+    assert graph_use(text.replace(".detach()", ""), 5) is GraphUse.RETURNED
+
+
 def test_what_is_returned_is_the_callers():
     assert use("h = net.body(obs)", "return net.actor(h), net.critic(h)") is GraphUse.RETURNED
     assert use("return net(obs)") is GraphUse.RETURNED
 
 
 def test_keeps_where_the_text_cannot_be_read():
+    assert graph_use("q = table[obs]\nint(q.argmax())\n", 1, "__getitem__") is GraphUse.KEPT
     assert graph_use("def broken(:\n", 1) is GraphUse.KEPT
     assert graph_use("x = 1\n", 7) is GraphUse.KEPT
 
