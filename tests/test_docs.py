@@ -104,9 +104,9 @@ def test_the_detector_of_the_guide_passes_its_own_tests(tmp_path):
     examples = examples_of_the_guide()
     detector, its_test = sorted(path for path in examples if "/detectors/" in path)
     # Beside the package rather than in it: only the import path of the guide's detector differs.
-    (tmp_path / "deepcopy_in_loop.py").write_text(examples[detector])
+    (tmp_path / "of_the_guide.py").write_text(examples[detector])
     module = detector.removesuffix(".py").replace("/", ".")
-    (tmp_path / "test_guide.py").write_text(examples[its_test].replace(module, "deepcopy_in_loop"))
+    (tmp_path / "test_guide.py").write_text(examples[its_test].replace(module, "of_the_guide"))
 
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, str(tmp_path)],
