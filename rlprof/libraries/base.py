@@ -76,8 +76,7 @@ class SlowCall(NamedTuple):
     """Files, as a regular expression, that check what is given: where calls work on so much that most of their time is
     elsewhere, nothing is told. Empty: always told."""
     works: str = ""
-    """Files that do what would have to be done anyhow: where so much of the time is in them that less goes than ``removable``
-    says, nothing is told."""
+    """Files that do what would have to be done anyhow. Their time stays; where it is most of a call's, nothing is told."""
     answered_by: str = ""
     """Its function that answers these calls in another process, whose time goes, too. Of the calls only what they work goes
     then: they may wait for what somebody else puts there."""

@@ -25,7 +25,7 @@ _READ: Final = SlowCall(
     Range(0.5, 1.0),
 )
 
-_LOOK_UPS: Final = ("__getitem__", "__getattr__", "iterrows", "itertuples", "xs")
+_LOOK_UPS: Final = ("__getitem__", "__getattr__", "iterrows", "itertuples", "to_numpy", "xs")
 
 LIBRARY: Final = Library(
     name="pandas",

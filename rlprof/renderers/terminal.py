@@ -7,6 +7,7 @@ and what was not seen. Colour adds nothing that the words do not say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Final
 
 from rlprof.documents.blocks import (
@@ -28,7 +29,7 @@ from rlprof.documents.blocks import (
 from rlprof.documents.terminal import as_text, is_width
 from rlprof.errors import UsageError
 from rlprof.model.activity import Component
-from rlprof.model.finding import Location, PricedFinding
+from rlprof.model.finding import Finding, Location, PricedFinding
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable, short_line
 from rlprof.renderers.base import Renderer
@@ -212,19 +213,26 @@ def _hot_line(priced: PricedFinding, report: Report) -> tuple[Inline, Inline]:
 
 def paid_once(priced: PricedFinding, report: Report) -> StyledText:
     found = priced.finding
-    at = f" at {_place(found.locations[0], report)}" if found.locations else ""
     return StyledText(
-        f"  {printable(found.title)}{at}: saves {wording.seconds_saved(priced)}. "
+        f"  {_title_and_place(found, report)}: saves {wording.seconds_saved(priced)}. "
         f"More: rlprof explain {found.detector}",
         "",
     )
 
 
 def also_seen(priced: PricedFinding, report: Report) -> StyledText:
-    finding = priced.finding
-    at = f" at {_place(finding.locations[0], report)}" if finding.locations else ""
     price = wording.price_of_seen(priced)
-    return StyledText(f"  {printable(finding.title)}{at}: {price}", "dim")
+    return StyledText(f"  {_title_and_place(priced.finding, report)}: {price}", "dim")
+
+
+def _title_and_place(finding: Finding, report: Report) -> str:
+    """The title, with the first place unless the title names it."""
+    title = printable(finding.title)
+    if not finding.locations:
+        return title
+    first = finding.locations[0]
+    has_place = f"{PurePath(first.file).name}:{first.line}" in finding.title
+    return title if has_place else f"{title} at {_place(first, report)}"
 
 
 def _place(location: Location, report: Report) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Final, NamedTuple
@@ -113,8 +113,9 @@ class SlowCalls:
             if call.answered_by:
                 asking[call][top] = line
                 continue
-            spent, us = self.spent[call], tree.total_cost(top).wall_us
-            spent.nodes[call.removable].update(tree.subtree(top))
+            spent, goes = self.spent[call], set(tree.subtree(top)) - self._within(top, call.works)
+            us = self._us(goes)
+            spent.nodes[call.removable].update(goes)
             spent.weights[line] += us
             spent.called[last_name(tree.frame(top).function)] += us
         for call, tops in asking.items():
@@ -141,17 +142,21 @@ class SlowCalls:
         return last_name(self._tree.frame(entry).function)
 
     def _is_overhead(self, top: int, call: SlowCall) -> bool:
-        """Tell whether enough of a call is spent on what does not depend on how much it works on."""
-        us = self._tree.total_cost(top).wall_us
-        if call.checks and self._within_us(top, call.checks) <= _MOSTLY * us:
+        """Tell whether most of a call is spent on what does not depend on how much it works on."""
+        most_us = _MOSTLY * self._tree.total_cost(top).wall_us
+        if call.checks and self._us(self._within(top, call.checks)) <= most_us:
             return False
-        return not call.works or us - self._within_us(top, call.works) >= call.removable.low * us
+        return not call.works or self._us(self._within(top, call.works)) < most_us
 
-    def _within_us(self, top: int, files: str) -> int:
-        """Time of a call in ``files``, and in what they call."""
+    def _within(self, top: int, files: str) -> set[int]:
+        """Nodes of a call in ``files``, with what they call; none where no files are given."""
+        if not files:
+            return set()
         called = [self._tree.nodes[node] for node in sorted(self._tree.subtree(top))]
-        found = below(called, (node.id for node in called if re.search(files, node.frame.file)))
-        return sum(self._tree.self_cost(node).wall_us for node in found)
+        return below(called, (node.id for node in called if re.search(files, node.frame.file)))
+
+    def _us(self, nodes: Iterable[int]) -> int:
+        return sum(self._tree.self_cost(node).wall_us for node in nodes)
 
     def _fits(self, owner: int, top: int, call: SlowCall) -> bool:
         """Tell whether what it is called with was seen to be of a size for which there is a cheaper way."""
