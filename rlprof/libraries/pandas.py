@@ -14,6 +14,12 @@ _LOOKED_UP: Final = SlowCall(
     # Rows that a mask or a list picks are copied in any case.
     works=r"core/(array_algos|indexers)/",
 )
+_WRITTEN: Final = SlowCall(
+    "a pandas table is written row by row",
+    "Append each row to a list, and make the table of them where it is read (pandas.DataFrame(rows)); or write into an array made once. "
+    "A table that gets one more row is copied for it.",
+    Range(0.85, 0.995),
+)
 _DATES: Final = SlowCall(
     "dates are parsed in a loop",
     "Parse the whole column once, before the loop.",
@@ -32,20 +38,21 @@ LIBRARY: Final = Library(
     packages=("pandas",),
     samples=(
         "core/frame.py",
+        "core/generic.py",
         "core/indexing.py",
         "core/series.py",
         "core/tools/datetimes.py",
         "io/parsers/readers.py",
     ),
     slow_calls={
-        r"core/indexing\.py$": {ANY: _LOOKED_UP},
+        r"core/indexing\.py$": {"__setitem__": _WRITTEN, ANY: _LOOKED_UP},
         r"core/(frame|generic)\.py$": dict.fromkeys(_LOOK_UPS, _LOOKED_UP),
-        r"core/series\.py$": dict.fromkeys((*_LOOK_UPS, "__setitem__"), _LOOKED_UP),
+        r"core/series\.py$": {**dict.fromkeys(_LOOK_UPS, _LOOKED_UP), "__setitem__": _WRITTEN},
         r"core/tools/datetimes\.py$": {ANY: _DATES},
         r"io/(parsers/readers|parquet|pickle|feather_format)\.py$": {ANY: _READ},
     },
-    # to_csv and the like are methods of tables.
-    sinks={Sink.FILES: EVERYTHING},
+    # Methods of tables, as to_csv, are in the second; what is set in a table is no output.
+    sinks={Sink.FILES: r"io/|core/generic\.py$"},
     accesses={Access.READ: "io/"},
     makes_text=EVERYTHING,
     has_thread_teams=True,

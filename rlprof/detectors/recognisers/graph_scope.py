@@ -91,8 +91,12 @@ def _made(module: SourceModule) -> frozenset[str]:
 
 
 def _is_new_object(value: ast.expr) -> bool:
-    while isinstance(value, ast.Call) and called_name(value) in _PREPARE:
-        value = value.func.value if isinstance(value.func, ast.Attribute) else value
+    while (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in _PREPARE
+    ):
+        value = value.func.value
     is_class = isinstance(value, ast.Call) and called_name(value)[:1].isupper()
     return is_class and "optim" not in ast.unparse(value).lower()
 

@@ -20,6 +20,11 @@ _DEEPEST: Final = 4
 """Functions in one another that the graph is followed into."""
 
 
+_MOST_ENTERED: Final = 300
+"""Functions that the graph of one line is followed into, those entered again included; beyond, it is taken to be kept. Files of a few hundred
+functions that call each other took five seconds without it."""
+
+
 _Entered = tuple[int, frozenset[str], bool]
 """A function, its parameters that come with a part of the graph, and whether unknown ones keep it."""
 
@@ -43,6 +48,7 @@ class GraphUses:
         self._of: dict[_Entered, GraphUse] = {}
         self._running: list[_Entered] = []
         self._is_guess = False
+        self._entered = 0
 
     def at(
         self, file: str, line: int, callee: str = "", *, strangers_keep: bool = True
@@ -53,6 +59,7 @@ class GraphUses:
         """
         key = (file, line, callee, strangers_keep)
         if key not in self._at:
+            self._entered = 0
             self._at[key] = self._look_at(*key)
         return self._at[key]
 
@@ -101,7 +108,8 @@ class GraphUses:
         if key in self._running:
             self._is_guess = True
             return GraphUse.RETURNED  # It calls itself.
-        if len(self._running) >= _DEEPEST:
+        self._entered += 1
+        if len(self._running) >= _DEEPEST or self._entered > _MOST_ENTERED:
             self._is_guess = True
             return GraphUse.KEPT
         self._running.append(key)

@@ -219,3 +219,21 @@ def test_knows_when_they_are_off_for_good():
 )
 def test_knows_what_steps_an_environment(call, is_one):
     assert steps_environment(f"def f():\n    {call}\n", 2) is is_one
+
+
+@pytest.mark.timeout(10)
+def test_builtins_by_the_names_of_a_networks_methods_are_no_networks():
+    text = "scale = float(LIMIT)\ndef act(net, obs):\n    return net(obs).argmax().item()\n"
+
+    assert graph_use(text, 3) is GraphUse.DROPPED
+
+
+@pytest.mark.timeout(20)
+def test_functions_that_all_call_each_other_are_not_followed_without_end():
+    names = [f"f{number}" for number in range(40)]
+    bodies = [
+        f"def {it}(x):\n    return {' + '.join(f'{other}(x)' for other in names)}" for it in names
+    ]
+    text = "\n".join([*bodies, "def act(net, obs):", "    return f0(net(obs))"])
+
+    assert graph_use(text, len(text.splitlines())) is GraphUse.KEPT

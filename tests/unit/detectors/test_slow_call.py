@@ -369,6 +369,18 @@ def test_rows_that_are_copied_in_any_case_are_no_look_up(copying: float, times: 
     assert all("38% of the steady time" in it.evidence[0].replace(" %", "%") for it in told)
 
 
+def test_a_row_that_is_added_is_no_look_up():
+    added = {
+        "pandas/core/indexing.py:912 _LocIndexer.__setitem__": 1.0,
+        "pandas/core/indexing.py:2231 _iLocIndexer._setitem_with_indexer_missing": 3.0,
+    }
+
+    (finding,) = on_sums("chosen =", added)
+
+    assert finding.title.startswith("a pandas table is written row by row")
+    assert "pandas.DataFrame(rows)" in finding.fix
+
+
 def test_a_column_that_is_set_is_written_in_any_case():
     assert on_sums("chosen =", {"pandas/core/frame.py:4300 DataFrame.__setitem__": 4.0}) == []
 
