@@ -20,7 +20,7 @@ class GraphUse(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedAtLine:
     """What gives the graph: calls of a network, or of a function that returns one."""
 
     statements: frozenset[int] = frozenset()
@@ -40,7 +40,7 @@ class Asked:
         own: Iterable[ast.AST],
         callee: str,
         defined: Callable[[ast.Call], bool],
-    ) -> Asked:
+    ) -> AskedAtLine:
         """``own`` are the syntax nodes on their own lines. Without a ``callee`` a network itself is called there, and nothing that is
         ``defined`` as a function of the program's.
         """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from rlprof.detectors.recognisers import graph_names as names
-from rlprof.detectors.recognisers.graph_asked import Asked, GraphUse, last_name_of
+from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse, last_name_of
 from rlprof.detectors.recognisers.graph_scope import Scope
 from rlprof.syntax.module import called_name, variables_read
 
@@ -22,7 +22,9 @@ OfCall = Callable[[ast.Call, bool, Sequence[ast.expr], bool], GraphUse | None]
 class Flow:
     """The names of one function that hold parts of a graph, statement after statement."""
 
-    def __init__(self, scope: Scope, asked: Asked, given: frozenset[str], of_call: OfCall) -> None:
+    def __init__(
+        self, scope: Scope, asked: AskedAtLine, given: frozenset[str], of_call: OfCall
+    ) -> None:
         """``given`` are the parameters that come with a part of it."""
         self.was_seen = False
         """True once something was called that gives the graph."""

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rlprof.detectors.recognisers.graph_asked import Asked, GraphUse
+from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse
 from rlprof.detectors.recognisers.graph_flow import Flow
 from rlprof.detectors.recognisers.graph_scope import scope_of
 from rlprof.detectors.recognisers.own_functions import OwnFunction, OwnFunctions
@@ -72,7 +72,7 @@ class GraphUses:
             calls = calls[-1:]
         if callee.startswith("__") and callee != "__call__":
             return GraphUse.KEPT  # An operator, an index, a new object: no name leads to it.
-        asked = Asked.of(
+        asked = AskedAtLine.of(
             [it.node for it in calls],
             (part for it in calls for part in it.walk()),
             callee,
@@ -116,7 +116,7 @@ class GraphUses:
         scope = scope_of(
             own.module, own.function, self._seen_in(own.file), strangers_keep=strangers_keep
         )
-        use = Flow(scope, Asked(), given, self._of_call).follow(own.function.node.body)
+        use = Flow(scope, AskedAtLine(), given, self._of_call).follow(own.function.node.body)
         self._running.pop()
         if not (self._is_guess and self._running):
             self._of[key] = use
