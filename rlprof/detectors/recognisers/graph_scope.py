@@ -71,7 +71,7 @@ def scope_of(
         name for it in nodes if isinstance(it, ast.Global | ast.Nonlocal) for name in it.names
     }
     taken = {name for name, value in given if isinstance(value, ast.Attribute | ast.Subscript)}
-    inner = (it for it in nodes if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef))
+    inner = (it for it in nodes if isinstance(it, FunctionNode))
     return Scope(
         fresh=frozenset(fresh - parameters - outside),
         shared=parameters | taken,
@@ -126,7 +126,7 @@ def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while ways:
         node = ways.pop()
         yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if not isinstance(node, FunctionNode):
             ways.extend(ast.iter_child_nodes(node))
 
 

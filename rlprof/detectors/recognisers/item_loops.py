@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.item_turns import VIEWS, WALKED, Helper, ItemTurnReader
+from rlprof.detectors.recognisers.item_turns import WALKED, Helper, ItemTurnReader
 from rlprof.model.calibration import calibrated
+from rlprof.source.container_types import VIEWS
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import (
     Comprehension,

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.detectors.recognisers.small_arrays import SCALAR_CALLS
 from rlprof.model.calibration import calibrated
 from rlprof.source.callees import callee
+from rlprof.source.container_types import VIEWS
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.dependencies import inputs_of_function
 from rlprof.syntax.module import Function, SourceModule, called_name, variables_read
@@ -33,7 +34,6 @@ MOST_NUMBERS_OF_LIGHT: Final = calibrated(
 
 WALKED: Final = frozenset({"enumerate", "zip", "reversed", "list", "tuple", "sorted"})
 """Functions that go through what they are given."""
-VIEWS: Final = frozenset({"values", "items", "keys"})
 _CHEAP: Final = SCALAR_CALLS | WALKED | VIEWS | {"min", "max", "sum", "range", "map"}
 _IN_PYTHON: Final = frozenset(
     {"sum", "mean", "max", "min", "any", "all", "std", "var", "prod", "clip"}

@@ -65,8 +65,10 @@ class OwnFunctions:
         self._by_name: dict[str, list[OwnFunction]] = defaultdict(list)
         for file, text in texts:
             module = parse(text)
-            for function in module.functions if module else ():
-                self._by_name[function.node.name].append(OwnFunction(function, module, file))  # type: ignore[arg-type]
+            if module is None:
+                continue
+            for function in module.functions:
+                self._by_name[function.node.name].append(OwnFunction(function, module, file))
 
     def has(self, call: ast.Call) -> bool:
         """Tell whether one has the name that ``call`` calls."""
