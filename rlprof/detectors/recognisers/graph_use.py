@@ -22,7 +22,7 @@ _DEEPEST: Final = 4
 
 _MOST_ENTERED: Final = 300
 """Functions that the graph of one line is followed into, those entered again included; beyond, it is taken to be kept. Files of a few hundred
-functions that call each other took five seconds without it."""
+functions that call each other, as of torch.nn, took five seconds without it, timed by hand."""
 
 
 _Entered = tuple[int, frozenset[str], bool]
