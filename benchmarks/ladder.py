@@ -105,6 +105,8 @@ def measure_rounds(example: Path, ladder: Ladder, rounds: int) -> Measured:
         names = list(arguments)
         for name in reversed(names) if round_ % 2 else names:
             measured[name].append(measure(example, arguments[name]))
+            told = f"round {round_ + 1}, stage {name}: {count(round(measured[name][-1]))} sps"
+            print(told, file=sys.stderr, flush=True)
     return measured
 
 
