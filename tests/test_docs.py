@@ -100,12 +100,13 @@ def test_the_examples_of_the_guide_are_written_as_the_rest(path, check):
     assert answer.returncode == 0, answer.stdout
 
 
-def test_the_detector_of_the_guide_passes_its_own_tests(tmp_path):
+@pytest.mark.parametrize(("kind", "passed"), [("detectors", 4), ("renderers", 3)])
+def test_the_plugins_of_the_guide_pass_their_own_tests(kind, passed, tmp_path):
     examples = examples_of_the_guide()
-    detector, its_test = sorted(path for path in examples if "/detectors/" in path)
-    # Beside the package rather than in it: only the import path of the guide's detector differs.
-    (tmp_path / "of_the_guide.py").write_text(examples[detector])
-    module = detector.removesuffix(".py").replace("/", ".")
+    plugin, its_test = sorted(path for path in examples if f"/{kind}/" in path)
+    # Beside the package rather than in it: only the import path of the guide's plug-in differs.
+    (tmp_path / "of_the_guide.py").write_text(examples[plugin])
+    module = plugin.removesuffix(".py").replace("/", ".")
     (tmp_path / "test_guide.py").write_text(examples[its_test].replace(module, "of_the_guide"))
 
     answer = subprocess.run(
@@ -118,4 +119,4 @@ def test_the_detector_of_the_guide_passes_its_own_tests(tmp_path):
     )
 
     assert answer.returncode == 0, answer.stdout
-    assert "4 passed" in answer.stdout
+    assert f"{passed} passed" in answer.stdout
