@@ -82,8 +82,8 @@ def run(
     torch: Annotated[
         TorchWindowPolicy,
         typer.Option(
-            help="Take a few short windows of torch's profiler: after the warm-up (auto), at once, for "
-            "programs that end after seconds (always), or never, with nothing of torch touched (off)."
+            help="Take a few short windows of torch's profiler: after the warm-up, and not on CUDA, where they slow "
+            "what follows (auto); at once, on CUDA too (always); or never, with nothing of torch touched (off)."
         ),
     ] = TorchWindowPolicy.AUTO,
     torch_steps: Annotated[

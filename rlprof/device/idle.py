@@ -34,6 +34,11 @@ ALLOCATOR: Final = frozenset(
 LOADER: Final = "enumerate(DataLoader)#"
 """Regions in which torch waits for the next batch."""
 
+OPTIMIZER: Final = "Optimizer."
+"""Regions of torch's own, a step of an optimizer and the zeroing of gradients: Python of torch's between its ops is
+no work of the program's.
+"""
+
 COMPILING: Final = "(dynamo_timed)"
 
 
@@ -52,7 +57,12 @@ class Idle:
 def find_idle(
     trace: Trace, devices: Sequence[DeviceTimeline], blocking: Blocking, wall: TimeSpan
 ) -> tuple[Idle, ...]:
-    in_torch = union([(row.ts, row.ts + row.dur) for row in (*trace.ops, *trace.calls)])
+    in_torch = union(
+        [
+            *((row.ts, row.ts + row.dur) for row in (*trace.ops, *trace.calls)),
+            *((it.ts, it.end) for it in trace.annotations if it.name.startswith(OPTIMIZER)),
+        ]
+    )
     claims: dict[IdleCause, list[Span]] = {
         IdleCause.ALLOCATOR: union((it.ts, it.end) for it in trace.calls if it.name in ALLOCATOR),
         IdleCause.DATA: union(

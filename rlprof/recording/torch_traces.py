@@ -75,6 +75,12 @@ _REMARKS: Final = {
         "There are fewer windows of torch's profiler than usual: one ended inside of an operation or of "
         "compiled code that it had seen begin, and torch may crash where that ends in a later window.",
     ),
+    layout.TORCH_WOULD_SLOW: Note(
+        "info",
+        "torch-windows-slow-cuda",
+        "No window of torch's profiler was taken in a process that uses CUDA: after one, each launch of a kernel "
+        "stays slower until the process ends. --torch always takes them, for findings on the GPU itself.",
+    ),
     layout.TORCH_OTHER_THREAD: Note(
         "info",
         "torch-in-a-thread",

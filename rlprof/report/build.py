@@ -67,7 +67,7 @@ def build_report(
         waits=_wait_rows(found.at_pace, profile),
         resources=_resources(profile),
         memory=profile.memory,
-        torch_windows=window_rows(windows, profile, left_out=found.at_pace is not recording),
+        torch_windows=window_rows(windows, profile, left_out=found.is_cut),
         compute=compute_of(windows, profile),
         sync_sites=site_rows(recording.sync_sites, profile, total_steps),
         run_file=run_file,

@@ -11,6 +11,7 @@ from rlprof.discovery import discover_detectors
 from rlprof.model.crash import Crash
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Recording
+from rlprof.pace.called_threads import with_called_work
 from rlprof.pace.own_pace import at_own_pace
 from rlprof.pricing.ranking import Priced
 from rlprof.pricing.sale import Sale
@@ -26,7 +27,9 @@ class Found:
     """Facts known of a run once it has been looked into."""
 
     at_pace: Recording
-    """Without what windows of torch's profiler slowed down."""
+    """Without what windows of torch's profiler slowed down, and with native threads' work at the calls that wait for it."""
+    is_cut: bool
+    """True if windows of torch's profiler were left out."""
     profile: Profile
     priced: Priced
     windows: tuple[WindowView, ...]
@@ -38,7 +41,8 @@ class Found:
 
 def look_into(recording: Recording) -> Found:
     """A detector that fails costs its own findings, and a note says so."""
-    at_pace = at_own_pace(recording)
+    undisturbed = at_own_pace(recording)
+    at_pace = with_called_work(undisturbed)
     profile = build_profile(at_pace)
     detectors = discover_detectors()
     sale, notes = sell_samples(profile, detectors)
@@ -48,7 +52,22 @@ def look_into(recording: Recording) -> Found:
     crash = crash_of(recording, profile)
     is_too_early = crash is not None and crash.before_steady
     priced = Priced((), ()) if is_too_early else sale.ranking()
-    return Found(at_pace, profile, priced, windows, (*notes, *failures), crash)
+    is_cut = undisturbed is not recording
+    told = (*notes, *failures, *_slowed(windows))
+    return Found(at_pace, is_cut, profile, priced, windows, told, crash)
+
+
+def _slowed(windows: Iterable[WindowView]) -> Iterator[Note]:
+    """Yield a note where windows have left CUDA's tracing library in the program."""
+    views = [it.view for it in windows if it.view is not None]
+    if any(view.has_device and not view.trace.header.is_rocm for view in views):
+        yield Note(
+            "warning",
+            "torch-windows-slowed-cuda",
+            "Windows of torch's profiler were taken in a process that uses CUDA. After the first one each launch of a kernel "
+            "takes longer until the process ends: where launches bound the rate, it was up to a fifth lower in runs on an "
+            "H200, and so is the rate given here. --torch auto takes none there.",
+        )
 
 
 def sell_samples(profile: Profile, detectors: Iterable[Detector]) -> tuple[Sale, tuple[Note, ...]]:

@@ -10,6 +10,7 @@ from rlprof.model.activity import BoundBy, HostLoad
 from rlprof.model.gauges import HOST_CPU_US
 from rlprof.model.profile import Interval
 from rlprof.model.recording import Recording
+from rlprof.pace.called_threads import with_called_work
 from rlprof.pace.load import host_load, usable_cores
 from rlprof.pace.own_pace import at_own_pace
 from rlprof.pace.pace import measure_pace
@@ -63,7 +64,7 @@ def read_ladder_run(
     run_file: Path, *, workers: int, round_number: int, exit_code: int
 ) -> LadderRun:
     """Return what the run that was recorded in ``run_file`` came to; raises ``RunFileError``."""
-    recording = at_own_pace(read_run(run_file))
+    recording = with_called_work(at_own_pace(read_run(run_file)))
     pace = measure_pace(recording)
     load = host_load(recording, pace.steady)
     bound = bound_of(recording, pace)

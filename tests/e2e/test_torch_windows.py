@@ -389,6 +389,22 @@ if __name__ == '__main__':
     assert windows(result)[0] == ("plain", "written")
 
 
+SEEMS_ON_CUDA = """
+torch.cuda.is_initialized = lambda: True
+torch.cuda.is_current_stream_capturing = lambda: False
+torch.version.cuda = "13.0"
+"""
+
+
+@pytest.mark.parametrize(("prelude", "has_windows"), [(SEEMS_ON_CUDA, False), ("", True)])
+def test_a_program_on_cuda_has_none_unless_they_are_asked_for(train, prelude, has_windows):
+    result = train(f"{prelude}train_for(6)", torch="auto")
+
+    assert result.code == 0
+    assert bool(windows(result)) is has_windows
+    assert ("torch-windows-slow-cuda" in result.note_slugs) is not has_windows
+
+
 @pytest.mark.slow
 def test_a_program_without_an_optimizer_has_timed_windows(write, rlprof_run):
     script = write(

@@ -54,9 +54,11 @@ def test_every_stage_trains_on_the_device(stage):
 
 
 @pytest.mark.timeout(4 * DEADLINE_S)
-@pytest.mark.parametrize(("before", "after"), [("1", "2"), ("2", "3"), ("6", "7"), ("7", "8")])
+@pytest.mark.parametrize(("before", "after"), [("1", "2"), ("2", "3")])
 def test_each_fix_for_a_device_is_one(before, after):
-    """Of the fixes that keep the host from waiting for the device after every small thing."""
+    """Of the fixes that keep the host from asking the device for one number at a time; those of stages 6 and 7 are worth nothing
+    on a fast card (docs/on-a-gpu.md).
+    """
     updates = ("--updates", SHORT.get(before, "60"))
 
     gains = [sps_of(after, *updates) / sps_of(before, *updates) for _ in range(PAIRS)]

@@ -42,6 +42,14 @@ AGENT = Script(
                 logits, state = self.step(seq[t], state)
                 obs = env.step(logits)
 
+        def split(self, seq, state):
+            for obs in seq.split(1):
+                logits, state = self.step(obs, state)
+
+        def unbound(self, seq, state):
+            for obs in torch.unbind(seq, 1):
+                logits, state = self.step(obs, state)
+
         def imagine(self, seq, state):
             for noise in seq:
                 logits, state = self.step(logits + noise, state)
@@ -65,6 +73,8 @@ AGENT = Script(
 ASK = AGENT.at("self.lstm(", "Agent.step")
 LOOPS = {
     "evaluate": f"agent.py:{AGENT.line('made.append') - 1} Agent.evaluate",
+    "split": f"agent.py:{AGENT.line('in seq.split') + 1} Agent.split",
+    "unbound": f"agent.py:{AGENT.line('in torch.unbind') + 1} Agent.unbound",
     "masked": AGENT.at("self.step(seq[:, t]", "Agent.masked"),
     "collect": AGENT.at("self.step(seq[t]", "Agent.collect"),
     "imagine": AGENT.at("self.step(logits + noise", "Agent.imagine"),
@@ -130,6 +140,13 @@ def test_a_list_of_steps_is_a_sequence_too():
     assert told(a_run_that("evaluate"), sequence=listed).claimed_s == 8.0
 
 
+@pytest.mark.parametrize(("loop", "shape"), [("split", "64,32,6"), ("unbound", "2,64,6")])
+def test_a_tensor_may_be_taken_apart_first(loop: str, shape: str):
+    it = told(a_run_that(loop), loop, sequence=f"type=torch.Tensor shape={shape}")
+
+    assert it.claimed_s == 8.0
+
+
 @pytest.mark.parametrize(
     ("cheaper", "dearer"),
     [
@@ -154,6 +171,13 @@ def test_a_gpu_may_lose_more():
     (finding,) = told(a_run_that("evaluate"), network="GRU", device="cuda:0").found
 
     assert finding.savings[0].removable.high > 0.9
+
+
+@pytest.mark.parametrize(
+    ("state", "is_told"), [("1,64,256", True), ("1,64,1024", False)], ids=["launches", "arithmetic"]
+)
+def test_on_a_gpu_a_step_is_launches_alone_up_to_larger_states(state: str, is_told: bool):
+    assert bool(told(a_run_that("evaluate"), state=state, device="cuda:0").found) is is_told
 
 
 def test_a_state_that_is_reset_within_the_sequence_may_leave_nearly_all():

@@ -6,21 +6,36 @@ import gzip
 
 import pytest
 
-from rlprof.model.report import TorchWindowRow
+from rlprof.model.report import Report, TorchWindowRow
 from rlprof.report.build import build_report
 from tests.factories import a_run
 from tests.trace_factory import TraceBuilder, a_trace
 
 
-def the_window(trace: TraceBuilder) -> TorchWindowRow:
+def the_report(trace: TraceBuilder) -> Report:
     run = (
         a_run()
         .process(steps=1000)
         .spends(10, "train.py:12 step")
         .torch_window(5.0, 5.1, trace=gzip.compress(trace.text().encode()))
     )
-    (row,) = build_report(run.recording()).torch_windows
+    return build_report(run.recording())
+
+
+def the_window(trace: TraceBuilder) -> TorchWindowRow:
+    (row,) = the_report(trace).torch_windows
     return row
+
+
+@pytest.mark.parametrize("is_on_gpu", [True, False])
+def test_a_window_on_cuda_has_slowed_what_came_after_it_and_the_report_says_so(is_on_gpu: bool):
+    trace = a_trace().op("aten::mm", 0.0, 50.0)
+    if is_on_gpu:
+        trace.kernel(1.0, 5.0, 40.0)
+
+    notes = {note.slug for note in the_report(trace).notes}
+
+    assert ("torch-windows-slowed-cuda" in notes) is is_on_gpu
 
 
 def test_busy_and_idle_time_of_the_gpu_add_up_to_the_window():

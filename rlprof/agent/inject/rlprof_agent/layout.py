@@ -178,6 +178,8 @@ TORCH_TOO_DEAR = 12
 """A window is due that would cost more than it may."""
 TORCH_OPEN_RANGE = 13
 """A range that began in a window was open at its end, and nobody learns when it ends: no more windows."""
+TORCH_WOULD_SLOW = 14
+"""The process uses CUDA, where launches stay slower after the first window: none, unless asked for."""
 
 
 def window_cell(number: int, which: int) -> int:
