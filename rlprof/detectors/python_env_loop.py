@@ -90,6 +90,11 @@ _OF_ENVIRONMENTS: Final = (
     "policy(torch.as_tensor(np.stack(observations))), then .tolist() the actions.",
 )
 """Beginning of the title, what it is, and what to do."""
+_OF_READS: Final = (
+    "the policy's answers are read for one environment",
+    "reading them",
+    "Take the numbers out before the loop, all at once: actions.tolist(). On a GPU each item() waits for the device, and copies.",
+)
 _OF_ROWS: Final = (
     "a network is asked for one row",
     "the network",
@@ -101,6 +106,7 @@ _is_network: Final = files_of(
     lambda library: EVERYTHING if library.is_framework else library.policy
 )
 _learns: Final = files_of(lambda library: library.learner if library.is_framework else None)
+_READS: Final = frozenset({"item", "tolist", "cpu", "numpy"})
 _STEPS: Final = frozenset({"step", "_step", "reset", "_reset"})
 _ARRAYS: Final = NUMPY | TORCH | {"cv2", "scipy", "jnp"}
 
@@ -114,6 +120,8 @@ class _EnvLoopTime:
     loops: list[tuple[EnvLoop, str]] = field(default_factory=list)
     """With their file, each once."""
     wall_us: float = 0.0
+    only_reads: bool = True
+    """True if no line does more than read numbers of what the policy has answered before the loop."""
 
     def add(self, node: int, us: float, line: Line, loop: tuple[EnvLoop, str]) -> None:
         if node in self.nodes:
@@ -183,9 +191,13 @@ class _Search:
             return
         if loop[0].length is not None:
             if self._rows.is_asked(node):
+                self.policy.only_reads = False
                 self._claim_rows(node, loop)
             return
-        asks = any(asks_a_policy(call) for call in calls)
+        asking = [call for call in calls if asks_a_policy(call)]
+        asks = bool(asking)
+        if any(called_name(call) not in _READS for call in asking):
+            self.policy.only_reads = False
         if asks and not any(called_name(call) in _STEPS for call in calls):
             self.policy.add(node, self._own_us(node), self.lines.line(node), loop)
         for child in self.tree.children(node):
@@ -284,6 +296,8 @@ def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Fin
     pass_us = each if is_of_environments or not count else each / count
     place = short_place(heaviest_line(claim.weights))
     asked, what, fix = _OF_ENVIRONMENTS if is_of_environments else _OF_ROWS
+    if is_of_environments and claim.only_reads:
+        asked, what, fix = _OF_READS
     return Finding(
         title=f"{asked} at a time ({place})",
         savings=(Saving(frozenset(claim.nodes), _removed_by_a_batch(count, pass_us)),),

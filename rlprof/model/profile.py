@@ -20,7 +20,15 @@ from rlprof.model.activity import (
 from rlprof.model.calltree import CallTree
 from rlprof.model.crash import Hang
 from rlprof.model.memory import MemoryView
-from rlprof.model.recording import Note, Process, RunInfo, SeenValue, Thread, Window
+from rlprof.model.recording import (
+    Note,
+    Process,
+    RunInfo,
+    SeenValue,
+    SyncSite,
+    Thread,
+    Window,
+)
 from rlprof.model.threads import ThreadUse
 
 
@@ -183,6 +191,8 @@ class Profile:
     sources: Mapping[str, str] = field(default_factory=dict)
     values: tuple[SeenValue, ...] = ()
     """Values that names stood for at the user's hot lines."""
+    sync_sites: tuple[SyncSite, ...] = ()
+    """Places that read tensors on the host, or copy them to a GPU, over the whole run."""
     notes: tuple[Note, ...] = ()
     process_roles: Mapping[int, str] = field(default_factory=dict)
     """Role of each process, by its id."""

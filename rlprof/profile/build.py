@@ -191,6 +191,7 @@ def _profile(draft: Draft) -> Profile:
         start_up_us=_length_us(pace.phases, PhaseKind.START_UP),
         sources=_worth_reading(recording.sources, draft.steady, package),
         values=recording.values,
+        sync_sites=recording.sync_sites,
         process_roles=draft.roles,
         process_phases=process_phases(recording, pace.found, pace.phases),
         node_roles=_node_roles(draft.folded.seen_by),

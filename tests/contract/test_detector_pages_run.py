@@ -31,6 +31,7 @@ NOT_IN_STEADY_TIME = (
 NOT_RUN = {
     "debug-modes": "switches a mode of torch on for the whole process, and for the tests after it",
     "cuda-in-env-workers": "found by the memory that processes hold on a GPU",
+    "dataset-crosses-bus": "found by copies to a GPU, which agents count",
     "fp64": "found by the values that agents look at; the tracer looks at none",
     "gil-contention": SEVERAL_THREADS,
     "hot-spot": "names any line that nothing else explains; so the After has one too",

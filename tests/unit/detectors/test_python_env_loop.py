@@ -495,3 +495,28 @@ def test_a_rollout_does_not_know_the_next_row_yet(function: str, told: bool):
     )
 
     assert bool(detect(DETECTOR, run, ROLLOUT)) is told
+
+
+READS = Script(
+    "train.py",
+    """
+    def collect(envs, policy, observations):
+        actions, values = policy(observations)
+        for number, env in enumerate(envs):
+            action, value = actions[number].item(), values[number].item()
+            env.step(action)
+    """,
+)
+
+
+def test_answers_that_are_read_one_by_one_are_no_policy_that_is_asked_so():
+    run = (
+        a_training()
+        .spends(4.0, READS.at("actions[number].item", "collect"))
+        .spends(6.0, "env.py:3 step")
+    )
+
+    (finding,) = detect(DETECTOR, run, READS)
+
+    assert finding.title.startswith("the policy's answers are read for one environment at a time")
+    assert "actions.tolist()" in finding.fix

@@ -1,0 +1,151 @@
+"""Lines that copy a batch to a GPU, and what they do to it on the host first."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from rlprof.model.profile import Profile
+from rlprof.model.recording import TO_THE_GPU, SyncSite
+from rlprof.source.lines import UserLines
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.assignments import assigned
+from rlprof.syntax.module import SourceModule, called_name
+
+FEWEST_COPIES: Final = 20
+"""Copies by one line from which on it is one of the loop's."""
+
+LEAST_BYTES: Final = 64 << 10
+"""Mean size of its copies: less is launches and waits, not data."""
+
+MOST_STEPS_BACK: Final = 3
+"""Assignments to variables that are followed from the copy to where its data comes from."""
+
+_MOVES: Final = frozenset({"to", "cuda"})
+_BYTES: Final = frozenset({"u1", "i1", "b1", "torch.uint8", "torch.int8", "torch.bool"})
+"""Types of one byte an item: images, masks, actions."""
+_FLOATS: Final = ("float16", "float32", "float64", "float", "double")
+_FLOATING: Final = frozenset({"float", "double", "half", "FloatTensor"})
+
+
+class HostWork(Enum):
+    """What is done to a batch before it is copied."""
+
+    MADE_FLOATS = "made floats of single bytes"
+    PICKED = "picked out of a larger array"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A line that copies, with the lines of its function that make what it copies."""
+
+    site: SyncSite
+    lines: frozenset[int]
+    work: HostWork
+    source: str
+    """The array that the batch is made of, in words."""
+    source_bytes: int
+
+
+def uploads_of_worked_on(profile: Profile, lines: UserLines) -> Iterator[Upload]:
+    """Yield the lines that copy to a GPU what was made from single bytes, or picked out of something larger, on the host."""
+    values = Values(profile.values)
+    for site in profile.sync_sites if values else ():
+        if TO_THE_GPU not in site.method or site.calls < FEWEST_COPIES:
+            continue
+        module = lines.module(site.file) if site.bytes >= LEAST_BYTES * site.calls else None
+        if module is not None and (found := _upload(site, module, values)) is not None:
+            yield found
+
+
+def _upload(site: SyncSite, module: SourceModule, values: Values) -> Upload | None:
+    known: dict[str, Value] = {}
+    lines: set[int] = set()
+    for expression, at in _made_of(site.line, module):
+        known |= values.between(site.file, at)
+        lines.update(at)
+        for work, source in (
+            (HostWork.MADE_FLOATS, _bytes_made_floats(expression, known)),
+            (HostWork.PICKED, _larger_source(expression, known)),
+        ):
+            if source:
+                text = f"{source}: {known[source].in_words()}"
+                return Upload(site, frozenset(lines), work, text, _size(known[source]))
+    return None
+
+
+def _made_of(line: int, module: SourceModule) -> Iterator[tuple[ast.expr, range]]:
+    """Yield what a line copies, and what variables in that were given before it in the function, each with its lines."""
+    function = module.function_at(line)
+    inside = [it for it in module.statements if it.function is function]
+    pending = [
+        (call.func.value, statement.lines, MOST_STEPS_BACK)
+        for statement in module.statements_at(line)
+        for call in statement.walk()
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in _MOVES
+    ]
+    while pending:
+        expression, at, steps = pending.pop(0)
+        yield expression, at
+        names = {it.id for it in ast.walk(expression) if isinstance(it, ast.Name)}
+        before = [it for it in inside if it.last_line < at.start]
+        for statement in reversed(before) if steps else ():
+            for one in assigned(statement.node):
+                if isinstance(one.target, ast.Name) and one.target.id in names:
+                    names.discard(one.target.id)
+                    pending.append((one.value, statement.lines, steps - 1))
+
+
+def _bytes_made_floats(expression: ast.expr, known: Mapping[str, Value]) -> str:
+    """Return the largest array of single bytes in ``expression``, as written, where that makes floats; empty for none."""
+    if not any(_makes_floats(it) for it in ast.walk(expression)):
+        return ""
+    found = [
+        text
+        for it in ast.walk(expression)
+        if isinstance(it, ast.Name | ast.Attribute | ast.Subscript)
+        and (value := known.get(text := ast.unparse(it))) is not None
+        and value.is_array
+        and value.is_on_cpu
+        and value.fields.get("dtype", "") in _BYTES
+    ]
+    return max(found, key=lambda it: _size(known[it]), default="")
+
+
+def _makes_floats(node: ast.AST) -> bool:
+    match node:
+        case ast.BinOp(op=ast.Div()):
+            return True
+        case ast.Call() if called_name(node) in _FLOATING:
+            return True
+        case ast.Call(args=args, keywords=keywords):
+            given = [*args, *(it.value for it in keywords if it.arg == "dtype")]
+            return any(ast.unparse(it).strip("'\"").endswith(_FLOATS) for it in given)
+    return False
+
+
+def _larger_source(expression: ast.expr, known: Mapping[str, Value]) -> str:
+    """Return the array on the host that ``expression`` takes many rows out of, by an array of their numbers; empty for none."""
+    for node in ast.walk(expression):
+        if not isinstance(node, ast.Subscript):
+            continue
+        index, source = value_of(node.slice, known), value_of(node.value, known)
+        if index is None or source is None or not index.is_array or not source.is_array:
+            continue
+        rows = (source.shape or (0,))[0]
+        if source.is_on_cpu and 1 < (index.numbers or 0) < rows:
+            return ast.unparse(node.value)
+    return ""
+
+
+def _size(value: Value) -> int:
+    """Bytes of an array: numpy's ``f4`` has 4 an item, torch's ``torch.float32`` as many."""
+    dtype = value.fields.get("dtype", "")
+    digits = int("".join(it for it in dtype if it.isdigit()) or 8)
+    each = digits // 8 if dtype.startswith("torch.") else min(digits, 8)
+    return (value.numbers or 0) * max(1, each)
