@@ -37,6 +37,9 @@ ROWS_REMOVABLE: Final = calibrated(
 )
 """The same of rows. How long they are the samples do not tell, and long ones, or few, save less."""
 
+FOUND_ROWS_LEAST: Final = 0.0
+"""Least part of a loop through the rows for which something holds, such as ended episodes: of a single row nothing goes."""
+
 ARRAY_COSTS: Final = calibrated(
     4.0,
     unit="turns",
@@ -72,9 +75,10 @@ def _over_tensors(profile: Profile) -> Iterable[Finding]:
     if found is None:
         return
     loop = found.heaviest
+    of_rows = Range(FOUND_ROWS_LEAST, ROWS_REMOVABLE.high) if loop.of_found_rows else ROWS_REMOVABLE
     savings = (
         Saving(found.nodes(of_numbers=True), NUMBERS_REMOVABLE),
-        Saving(found.nodes(of_numbers=False), ROWS_REMOVABLE),
+        Saving(found.nodes(of_numbers=False), of_rows),
     )
     yield Finding(
         title=f"a Python loop goes through {loop.tensor} one by one ({found.place})",

@@ -11,6 +11,14 @@ from math import prod
 from typing import Final, NamedTuple, TypeGuard
 
 from rlprof.source.carried import carried
+from rlprof.source.loop_turns import (
+    FEW,
+    are_numbers_of_rows,
+    counted,
+    given,
+    goes_backwards,
+    is_short,
+)
 from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
 from rlprof.source.written_names import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
@@ -22,9 +30,6 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
-
-FEW: Final = 8
-"""Turns up to which a loop may as well stay one: a call for all costs as much as some of its turns."""
 
 _ACTS: Final = frozenset(
     {"step", "reset", "backward", "zero_grad", "render", "send", "recv", "put", "get", "wait"}
@@ -71,6 +76,8 @@ class TensorLoop:
     """True if what a turn takes is a number for sure; else it may be a row of any length."""
     turns: int
     """As many as what is taken apart had rows when it was seen; 0 where it was not."""
+    of_found_rows: bool
+    """True if it goes through the rows for which something holds: how many, one or all, the source does not tell."""
     of_one_column: bool
     """True if it goes down a single column, as ``rewards[t, env]`` in a loop over environments does."""
 
@@ -105,7 +112,7 @@ def _found(
         known = shapes.get(scope, {})
         tensors = written.get(scope, NONE_KNOWN).and_also(known)
         turns = _TurnWork(loop, body, tensors, known, kind)
-        backwards = turns.need_each_other and _goes_backwards(loop)
+        backwards = turns.need_each_other and goes_backwards(loop)
         if turns.are_one_by_one and (backwards or not turns.need_each_other):
             what = TensorLoop(
                 turns.tensor,
@@ -113,6 +120,7 @@ def _found(
                 goes_backwards=backwards,
                 of_numbers=turns.are_numbers,
                 turns=turns.number,
+                of_found_rows=turns.are_found_rows,
                 of_one_column=turns.are_of_one_column,
             )
             # Where nothing in a turn is written in Python, all its time is seen at the last line.
@@ -183,10 +191,12 @@ class _TurnWork:
         self._shapes = shapes
         self._loop = loop
         self._body = body
-        bound = dict(_bound(loop, tensors))
+        bound = dict(given(loop, tensors))
         self._names = set(bound)
         """Counters, elements of tensors, and what is made of them."""
         self._iterates = any(bound.values())
+        self.are_found_rows = isinstance(loop, ast.For) and are_numbers_of_rows(loop.iter)
+        """True if rows that a turn writes are what is taken apart, too."""
         self._tensors = tensors.and_also(name for name, tensor in bound.items() if tensor)
         for statement in body:
             made, value = _made(statement)
@@ -199,7 +209,7 @@ class _TurnWork:
         """Value that is taken apart; empty where no tensor is."""
         owner, dot, last = self.tensor.rpartition(".")
         self._shape = shapes.get(f"{dot}{last}" if owner else last)
-        self.need_each_other = bool(carried(body) - _counted(loop))
+        self.need_each_other = bool(carried(body) - counted(loop))
 
     @property
     def number(self) -> int:
@@ -208,7 +218,7 @@ class _TurnWork:
     @property
     def are_one_by_one(self) -> bool:
         """True if all turns could be done at once, as far as what they call and take tells."""
-        if not self.tensor or _is_short(self._loop):
+        if not self.tensor or is_short(self._loop):
             return False
         if self._shape is not None and (not self._shape or self._shape[0] <= FEW):
             return False
@@ -310,7 +320,7 @@ class _TurnWork:
     def _takes(self, node: ast.AST) -> TypeGuard[ast.Subscript]:
         return (
             isinstance(node, ast.Subscript)
-            and isinstance(node.ctx, ast.Load)
+            and (isinstance(node.ctx, ast.Load) or self.are_found_rows)
             and self._mentions_turn(node.slice)
             and self._tensors.holds(node.value)
         )
@@ -331,69 +341,3 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
 def _receiver(call: ast.Call) -> list[ast.expr]:
     """Return what a method is called of."""
     return [call.func.value] if isinstance(call.func, ast.Attribute) else []
-
-
-def _bound(loop: Loop, tensors: Tensors) -> Iterator[tuple[str, str]]:
-    """Yield the names that a turn gives a value, and the tensor that it is an element of, if it is one."""
-    if isinstance(loop, ast.While):
-        for name in _counted(loop):
-            yield name, ""
-    else:
-        yield from _bound_by(loop.target, loop.iter, tensors)
-
-
-def _bound_by(target: ast.expr, iterated: ast.expr, tensors: Tensors) -> Iterator[tuple[str, str]]:
-    match iterated, target:
-        case ast.Call(func=ast.Name(id="enumerate")), ast.Tuple(elts=[ast.Name(id=index), of]):
-            yield index, ""
-            yield from _bound_by(of, iterated.args[0], tensors)
-        case ast.Call(func=ast.Name(id="zip")), ast.Tuple(elts=parts):
-            for part, argument in zip(parts, iterated.args, strict=False):
-                yield from _bound_by(part, argument, tensors)
-        case ast.Call(func=ast.Name(id="reversed" | "tqdm"), args=[argument, *_]), _:
-            yield from _bound_by(target, argument, tensors)
-        case ast.Call(func=ast.Name(id="range" | "trange")), ast.Name(id=name):
-            if len(iterated.args) < 3 or _is_minus(iterated.args[2]):
-                yield name, ""
-        case _, ast.Name(id=name) if tensors.holds(iterated):
-            yield name, ast.unparse(iterated)
-
-
-def _counted(loop: Loop) -> frozenset[str]:
-    """Return what a ``while`` counts up or down."""
-    if not isinstance(loop, ast.While):
-        return frozenset()
-    tested = {it.id for it in ast.walk(loop.test) if isinstance(it, ast.Name)}
-    return frozenset(
-        it.target.id
-        for it in ast.walk(loop)
-        if isinstance(it, ast.AugAssign)
-        and isinstance(it.target, ast.Name)
-        and it.target.id in tested
-        and isinstance(it.value, ast.Constant)
-        and it.value.value == 1
-    )
-
-
-def _is_short(loop: Loop) -> bool:
-    match loop:
-        case ast.For(iter=ast.Call(args=[ast.Constant(value=int(turns))])):
-            return turns <= FEW
-    return False
-
-
-def _goes_backwards(loop: Loop) -> bool:
-    if isinstance(loop, ast.While):
-        return False
-    return any(
-        isinstance(it, ast.Call)
-        and (
-            called_name(it) in ("reversed", "flip")
-            or (called_name(it) == "range" and len(it.args) == 3 and _is_minus(it.args[2]))
-        )
-        for it in ast.walk(loop.iter)
-    )
-
-
-def _is_minus(expression: ast.expr) -> bool:
-    return isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub)

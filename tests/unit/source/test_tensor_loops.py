@@ -4,7 +4,8 @@ import textwrap
 
 import pytest
 
-from rlprof.source.tensor_loops import FEW, TensorLoop, tensor_loops
+from rlprof.source.loop_turns import FEW
+from rlprof.source.tensor_loops import TensorLoop, tensor_loops
 from rlprof.source.values import SeenTensor
 
 MADE = "import torch\n\ndef f(n, x):\n    t, u = torch.rand(n), torch.rand(n)\n"
@@ -48,6 +49,32 @@ def test_finds_what_was_seen_to_be_a_tensor():
     (loop,) = tensor_loops(LOOKED_AT, frozenset({SeenTensor(3, "g", (2048,))})).values()
 
     assert (loop.tensor, loop.of_numbers) == ("g", True)
+
+
+RESET = """
+def reset(self, done):
+    for i in done.nonzero().flatten().tolist():
+        self.position[i] = torch.rand(2, device=self.device)
+        self.clock[i] = 0
+"""
+
+
+def test_finds_rows_that_are_written_one_by_one_where_something_holds():
+    seen = frozenset(
+        {SeenTensor(4, "self.position", (512, 2)), SeenTensor(5, "self.clock", (512,))}
+    )
+
+    found = tensor_loops(RESET, seen)
+
+    assert found.keys() == {4, 5}
+    assert found[4].tensor == "self.position"
+    assert found[4].of_found_rows
+
+
+def test_rows_of_what_acts_are_no_such_rows():
+    acts = RESET.replace("torch.rand(2, device=self.device)", "self.envs[i].reset()")
+
+    assert tensor_loops(acts, frozenset({SeenTensor(4, "self.position", (512, 2))})) == {}
 
 
 @pytest.mark.parametrize("shape", [(), (FEW,)])

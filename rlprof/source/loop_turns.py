@@ -1,0 +1,99 @@
+"""What a Python loop gives to each of its turns: a counter, an element of a tensor, the number of a row."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from rlprof.source.tensors import Tensors
+from rlprof.syntax.module import Loop, called_name
+
+FEW: Final = 8
+"""Turns up to which a loop may as well stay one: a call for all costs as much as some of its turns."""
+
+_FINDS_ROWS: Final = frozenset({"nonzero", "flatnonzero", "argwhere", "where"})
+"""Calls that answer with the numbers of the rows for which something holds."""
+
+
+def given(loop: Loop, tensors: Tensors) -> Iterator[tuple[str, str]]:
+    """Yield the names that a turn gives a value, and the tensor that it is an element of, if it is one."""
+    if isinstance(loop, ast.While):
+        for name in counted(loop):
+            yield name, ""
+    else:
+        yield from _bound_by(loop.target, loop.iter, tensors)
+
+
+def _bound_by(target: ast.expr, iterated: ast.expr, tensors: Tensors) -> Iterator[tuple[str, str]]:
+    match iterated, target:
+        case ast.Call(func=ast.Name(id="enumerate")), ast.Tuple(elts=[ast.Name(id=index), of]):
+            yield index, ""
+            yield from _bound_by(of, iterated.args[0], tensors)
+        case ast.Call(func=ast.Name(id="zip")), ast.Tuple(elts=parts):
+            for part, argument in zip(parts, iterated.args, strict=False):
+                yield from _bound_by(part, argument, tensors)
+        case ast.Call(func=ast.Name(id="reversed" | "tqdm"), args=[argument, *_]), _:
+            yield from _bound_by(target, argument, tensors)
+        case ast.Call(func=ast.Name(id="range" | "trange")), ast.Name(id=name):
+            if len(iterated.args) < 3 or _is_minus(iterated.args[2]):
+                yield name, ""
+        case _, ast.Name(id=name) if are_numbers_of_rows(iterated):
+            yield name, ""
+        case _, ast.Name(id=name) if tensors.holds(iterated):
+            yield name, ast.unparse(iterated)
+
+
+def are_numbers_of_rows(iterated: ast.expr) -> bool:
+    """Tell whether a loop goes through the rows for which something holds: ``done.nonzero().flatten().tolist()``, ``np.where(done)[0]``."""
+    match iterated:
+        case ast.Call(func=ast.Attribute(value=of, attr="tolist")):
+            return _finds_rows(of)
+        case _:
+            return _finds_rows(iterated)
+
+
+def _finds_rows(expression: ast.expr) -> bool:
+    return any(
+        isinstance(it, ast.Call) and called_name(it) in _FINDS_ROWS for it in ast.walk(expression)
+    )
+
+
+def counted(loop: Loop) -> frozenset[str]:
+    """Return what a ``while`` counts up or down."""
+    if not isinstance(loop, ast.While):
+        return frozenset()
+    tested = {it.id for it in ast.walk(loop.test) if isinstance(it, ast.Name)}
+    return frozenset(
+        it.target.id
+        for it in ast.walk(loop)
+        if isinstance(it, ast.AugAssign)
+        and isinstance(it.target, ast.Name)
+        and it.target.id in tested
+        and isinstance(it.value, ast.Constant)
+        and it.value.value == 1
+    )
+
+
+def is_short(loop: Loop) -> bool:
+    match loop:
+        case ast.For(iter=ast.Call(args=[ast.Constant(value=int(turns))])):
+            return turns <= FEW
+    return False
+
+
+def goes_backwards(loop: Loop) -> bool:
+    if isinstance(loop, ast.While):
+        return False
+    return any(
+        isinstance(it, ast.Call)
+        and (
+            called_name(it) in ("reversed", "flip")
+            or (called_name(it) == "range" and len(it.args) == 3 and _is_minus(it.args[2]))
+        )
+        for it in ast.walk(loop.iter)
+    )
+
+
+def _is_minus(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub)
