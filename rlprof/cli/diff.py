@@ -19,6 +19,7 @@ from rlprof.cli.output import (
     hand_out,
     in_words,
     run_path,
+    tell_written,
     write_output,
 )
 from rlprof.errors import UsageError
@@ -88,7 +89,7 @@ def diff(
     document = _document(compare(*reports, metric=metric.value), form, to_terminal=output is None)
     if html and output is not None:
         write_output(output, document, force=force, is_private=is_private)
-        typer.echo(f"wrote {output} (open it: {output.resolve().as_uri()})")
+        tell_written(output, f" (open it: {output.resolve().as_uri()})")
     else:
         hand_out(document, output, force=force)
 

@@ -10,7 +10,7 @@ import typer
 
 from rlprof.cli.loading import read_recording
 from rlprof.cli.metric import Metric
-from rlprof.cli.output import Force, check_output, run_path, write_output
+from rlprof.cli.output import Force, check_output, run_path, tell_written, write_output
 
 
 class PhaseName(str, Enum):
@@ -68,4 +68,4 @@ def flame(
     )
     report = build_report(read_recording(path), selection=selection, run_file=str(path))
     write_output(output, RENDERER.render(report, {}), force=force)
-    typer.echo(f"wrote {output}")
+    tell_written(output)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias, cast
 
 import typer
 
+from rlprof.cli.destination import descriptor_at, file_behind, write_into
 from rlprof.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def run_path(given: Path | None) -> Path:
 def write_output(
     path: Path, document: str | bytes, *, force: bool, is_private: bool = False
 ) -> None:
-    """Write ``document`` to ``path`` whole or not at all, making its folder; into a pipe or a device
-    as it is.
+    """Write ``document`` to ``path`` whole or not at all, making its folder; into a pipe, a device or an open
+    stream (``/dev/stdout``) as it is. A link stays, and the file behind it gets the document.
 
     Others may read it as the umask says, for who names a file means to hand it on; never where it
     ``is_private``.
@@ -73,30 +74,36 @@ def write_output(
     """
     check_output(path, force=force)
     content = document.encode() if isinstance(document, str) else document
-    temporary = None
     try:
-        if _is_special(path):
-            # Not replaced: /dev/stdout and /dev/null are everybody's.
+        descriptor = descriptor_at(path)
+        if descriptor is not None and descriptor.is_own:
+            write_into(descriptor.number, content)
+        elif descriptor is not None or _is_special(path):
+            # Not replaced: /dev/null is everybody's.
             path.write_bytes(content)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # In the same folder, so that the rename cannot cross file systems.
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}-")
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        temporary.chmod(0o600 if is_private else 0o666 & ~_umask())
-        temporary.replace(path)
-        temporary = None
+        else:
+            _replace(file_behind(path), content, mode=0o600 if is_private else 0o666 & ~_umask())
     except OSError as error:
         raise OutputError(
             f"cannot write {path}: {error.strerror or error}",
             slug="cannot-write",
             hint="choose another place, or make room and check the folder's permissions",
         ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+
+
+def _replace(path: Path, content: bytes, *, mode: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, so that the rename cannot cross file systems.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}-")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        temporary.chmod(mode)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def hand_out(document: str | bytes, output: Path | None, *, force: bool) -> None:
@@ -105,7 +112,15 @@ def hand_out(document: str | bytes, output: Path | None, *, force: bool) -> None
         show(document)
         return
     write_output(output, document, force=force)
-    typer.echo(f"wrote {output}")
+    tell_written(output)
+
+
+def tell_written(output: Path, how_to_open: str = "") -> None:
+    """Say where the document is, unless that is where the line itself would go."""
+    with suppress(OSError):
+        if os.path.samestat(output.stat(), os.fstat(1)):
+            return
+    typer.echo(f"wrote {output}{how_to_open}")
 
 
 def check_output(path: Path, *, force: bool, reads: Iterable[str | Path] = ()) -> None:
@@ -126,14 +141,15 @@ def check_output(path: Path, *, force: bool, reads: Iterable[str | Path] = ()) -
                 slug="output-exists",
                 hint="name another file to write",
             )
-        if force or not stat.S_ISREG(mode):
+        if force or not stat.S_ISREG(mode) or _is_own_stream(path):
             return
         raise UsageError(
             f"{path} exists already",
             slug="output-exists",
             hint="give --force to replace it, or another name",
         )
-    around = next(folder for folder in path.absolute().parents if _mode(folder) is not None)
+    file = Path(os.path.realpath(path))
+    around = next(folder for folder in file.parents if _mode(folder) is not None)
     if not around.is_dir() or not os.access(around, os.W_OK | os.X_OK):
         raise OutputError(
             f"cannot write {path}: {around} is no folder that takes files",
@@ -155,6 +171,11 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except OSError:
         return None
+
+
+def _is_own_stream(path: Path) -> bool:
+    descriptor = descriptor_at(path)
+    return descriptor is not None and descriptor.is_own
 
 
 def _is_special(path: Path) -> bool:

@@ -17,6 +17,7 @@ from rlprof.cli.output import (
     check_output,
     hand_out,
     run_path,
+    tell_written,
     terminal_options,
     write_output,
 )
@@ -108,7 +109,7 @@ def _format_of(format_name: str | None, *, is_page: bool) -> str | None:
 def _hand_over(page: Path, *, is_opened: bool) -> None:
     """Say where the page is, and open it if asked to; a machine without a browser is no error."""
     address = page.resolve().as_uri()
-    typer.echo(f"wrote {page} (open it: {address})")
+    tell_written(page, f" (open it: {address})")
     if is_opened:
         import webbrowser
 

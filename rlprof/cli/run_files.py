@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from rlprof.cli.destination import descriptor_at, file_behind
 from rlprof.cli.output import LATEST
 from rlprof.errors import OutputError, UsageError
 from rlprof.inputs import open_input
@@ -85,7 +86,7 @@ def _default_names(script: str) -> Iterator[Path]:
 
 
 def _named(path: Path, *, force: bool) -> Path:
-    if path.name in ("", "-"):
+    if path.name in ("", "-") or descriptor_at(path) is not None:
         raise UsageError(
             f"-o {path} names no file, and a run file cannot go to a pipe",
             slug="bad-run-file-name",
@@ -106,6 +107,8 @@ def _named(path: Path, *, force: bool) -> Path:
             hint="choose another name",
         )
     if is_there:
+        # The link is not ours to remove, and journals lie beside the file.
+        path = file_behind(path) if path.is_symlink() else path
         _make_room(path)
     # Where another run records, this one gets a name beside it.
     beside = (path.with_stem(f"{path.stem}-{number}") for number in count(2))

@@ -5,6 +5,7 @@ import io
 import os
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from rlprof.cli.hurried import say_in_time
 from rlprof.cli.output import (
     check_output,
+    hand_out,
     run_path,
     show,
     show_to_the_reader,
@@ -82,6 +84,79 @@ def test_a_result_is_told_though_its_reader_has_gone(monkeypatch) -> None:
 def test_a_folder_is_no_output(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         write_output(tmp_path, "text", force=True)
+
+
+def test_a_link_stays_and_the_file_behind_it_is_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "disk" / "report.json"
+    link = tmp_path / "report.json"
+    link.symlink_to("disk/report.json")
+
+    write_output(link, "old", force=False)
+    with pytest.raises(UsageError, match="exists already"):
+        write_output(link, "new", force=False)
+    inode = file.stat().st_ino
+    write_output(link, "new", force=True)
+
+    assert (link.is_symlink(), file.read_text()) == (True, "new")
+    assert file.stat().st_ino != inode, "whole or not at all, as without a link"
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_links_that_lead_in_a_circle_are_refused_and_stay(tmp_path: Path) -> None:
+    link = tmp_path / "out.json"
+    link.symlink_to("out.json")
+
+    with pytest.raises(OutputError, match="Too many levels"):
+        write_output(link, "text", force=True)
+
+    assert link.is_symlink()
+
+
+@pytest.fixture
+def stdout(tmp_path: Path) -> Iterator[Path]:
+    """A link as ``/dev/stdout`` is one: to a stream that a shell has sent to the end of ``log``."""
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    number = os.open(log, os.O_WRONLY | os.O_APPEND)
+    os.set_inheritable(number, True)
+    link = tmp_path / "dev" / "stdout"
+    link.parent.mkdir()
+    (tmp_path / "fd").symlink_to("/proc/self/fd")
+    link.symlink_to(f"../fd/{number}")
+    yield link
+    os.close(number)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_an_open_stream_is_written_into_and_its_link_stays(stdout: Path, *, force: bool) -> None:
+    write_output(stdout, "text", force=force)
+
+    assert stdout.is_symlink()
+    assert stdout.read_text() == "before\ntext"
+
+
+def test_a_stream_that_rlprof_has_opened_itself_is_no_output(tmp_path: Path) -> None:
+    run_file = tmp_path / "run.rlprof"
+    run_file.write_text("recorded")
+
+    with run_file.open("r+b") as reading, pytest.raises(OutputError, match="Bad file descriptor"):
+        write_output(Path(f"/dev/fd/{reading.fileno()}"), "text", force=True)
+
+    assert run_file.read_text() == "recorded"
+
+
+def test_a_stream_into_what_is_read_is_no_output(stdout: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is to read"):
+        check_output(stdout, force=True, reads=[tmp_path / "log"])
+
+
+def test_a_document_for_stdout_is_the_only_thing_there(
+    stdout: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hand_out("document\n", Path("/dev/stdout"), force=False)
+    hand_out("document\n", stdout, force=False)
+
+    assert capfd.readouterr().out == f"document\nwrote {stdout}\n"
 
 
 def test_a_failure_leaves_nothing_half_written(tmp_path: Path) -> None:

@@ -102,6 +102,28 @@ def test_a_device_is_no_place_to_record_to():
     assert stat.S_ISFIFO(Path("pipe.rlprof").stat().st_mode)
 
 
+@pytest.mark.parametrize("held", [b"", b"recorded"])
+def test_an_open_stream_is_no_place_to_record_to(held):
+    Path("out").write_bytes(held)
+    with Path("out").open("rb") as stdout:
+        Path("stdout").symlink_to(f"/proc/self/fd/{stdout.fileno()}")
+
+        with pytest.raises(UsageError, match="cannot go to a pipe"):
+            new_run_file(Path("stdout"), "train.py", force=True)
+
+    assert Path("stdout").is_symlink()
+    assert Path("out").read_bytes() == held
+
+
+def test_a_link_stays_and_the_run_file_behind_it_is_replaced():
+    taken = a_recording(Path("disk.rlprof"))
+    Path("run.rlprof").symlink_to("disk.rlprof")
+
+    assert new_run_file(Path("run.rlprof"), "train.py", force=True) == taken.resolve()
+    assert Path("run.rlprof").is_symlink()
+    assert taken.read_bytes() == b""
+
+
 def test_a_place_that_takes_no_file_is_named():
     Path("file").touch()
 
