@@ -33,15 +33,23 @@ _STRING: Final = re.compile(
     r"""(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])+)(?P=quote)"""
 )
 _IN_COMMAND: Final = re.compile(
-    r"(?<![\w.\-])(?P<name>--[\w.\-]+(?=[ =])|[A-Z][A-Z0-9_]+(?==))[ =]+(?P<value>[^\s\"'{}\\]{4,})"
+    r"(?<![\w.\-])(?P<name>--[\w.\-]+(?=[ =])|[A-Z][A-Z0-9_]+(?==))[ =]+"
 )
-"""Names and values in a string that is a command: ``--api-key …``, ``WANDB_API_KEY=…``."""
+"""Names before values in a string that is a command: ``--api-key …``, ``WANDB_API_KEY=…``."""
+_WORD_OF_COMMAND: Final = re.compile(r"[^\s\"'{}\\]{4,}")
 _NAMED: Final = re.compile(
-    r"""(?:(?<![\w.\-\\])|(?<=\\[nrt]))(?P<name>[\w.\-]+)(?:\\*["'])?(?P<sign>\s*[:=]\s*)
-    (?:(?P<quote>\\*["'])(?P<quoted>[^"'\n]+?)(?P=quote) | (?P<word>(?:[^\s"'{}\\]|\\[^nrt"'\\]){4,}))""",
-    re.VERBOSE,
+    r"""(?:(?<![\w.\-\\])|(?<=\\[nrt]))(?P<name>[\w.\-]+)(?:\\*["'])?(?P<sign>\s*[:=]\s*)"""
 )
-"""In comments, and in YAML, JSON and connection strings within strings."""
+"""In comments, and in YAML, JSON, connection strings, URLs and headers within strings."""
+_WORD: Final = r"""(?P<word>(?:[^\s"'{}\\]|\\[^nrt"'\\]){4,})"""
+_VALUE: Final = re.compile(rf"""(?P<quote>\\*["'])(?P<quoted>[^"'\n]+?)(?P=quote)|{_WORD}""")
+_AFTER_SCHEME: Final = re.compile(rf"(?i:basic|bearer|digest|token|\w*key)[ \t]+{_WORD}")
+"""Of a header: ``Bearer …``."""
+_BEARER: Final = re.compile(rf"(?i:(?<![a-z])bearer)[ \t]+{_WORD}")
+_FORMAT: Final = re.compile(r"%[#0\-+ ]?\d*(?:\.\d+)?[A-Za-z](?!\w)")
+"""What a program puts a number in: ``tokens=%d,loss=%f``."""
+_LONG_WORD: Final = 500
+"""Characters of a word that is looked at once alone, not from each name in it on: that takes the square of its length."""
 _NAMED_LINE: Final = re.compile(
     r"""(?m)(?:^|\\n)[\t \#\-]*(?P<name>\w[\w.\-]*)[\t ]*[:=][\t ]*(?P<value>[^\s"'{}\\]{4,})[\t ]*(?=$|\\n)""",
     re.VERBOSE,
@@ -140,18 +148,68 @@ def _spans_within(text: str, inside: Inside) -> Iterator[Span]:
 def _named_within(words: str) -> Iterator[Span]:
     if words.lstrip().startswith(("{", "[")):
         yield from named_values(words)
-    for found in _IN_COMMAND.finditer(words):
-        if is_secret_name(found["name"]):
-            yield found.span("value")
+    yield from _given_in_command(words)
     for found in _NAMED_LINE.finditer(words):
-        if is_secret_name(found["name"]) and is_secret_value(found["name"], found["value"]):
+        is_value = not _FORMAT.match(found["value"])
+        if (
+            is_value
+            and is_secret_name(found["name"])
+            and is_secret_value(found["name"], found["value"])
+        ):
             yield found.span("value")
-    for found in _NAMED.finditer(words):
-        name, quoted, word = found.group("name", "quoted", "word")
-        # In a sentence a word after a colon is often no more than that.
-        is_value = quoted or found["sign"] == "=" or not is_plain(word)
-        if is_value and is_secret_name(name) and is_secret_value(name, quoted or word):
-            yield found.span("quoted" if quoted else "word")
+    yield from _signed(words)
+    for found in _BEARER.finditer(words):
+        if not is_plain(found["word"]):
+            yield found.span("word")
+
+
+def _given_in_command(words: str) -> Iterator[Span]:
+    seen = 0
+    # Only names are stepped over: the value of one may be the next, as in --verbose --api-key ….
+    for named in _IN_COMMAND.finditer(words):
+        if named.end() > seen and is_secret_name(named["name"]):
+            value = _WORD_OF_COMMAND.match(words, named.end())
+            if value is not None:
+                seen = value.end()
+                yield value.span()
+
+
+def _signed(words: str) -> Iterator[Span]:
+    """The values after a name and a sign, those within other values, too: ``https://host?token=…``."""
+    seen = 0
+    for named in _NAMED.finditer(words):
+        if named.end() <= seen or not is_secret_name(named["name"]):
+            continue
+        span = _after_scheme(words, named) or _signed_value(words, named)
+        if span is not None:
+            seen = span[1]
+            yield span
+        else:
+            value = _VALUE.match(words, named.end())
+            if value is not None and len(value.group()) > _LONG_WORD:
+                seen = value.end()
+
+
+def _after_scheme(words: str, named: re.Match[str]) -> Span | None:
+    value = _AFTER_SCHEME.match(words, named.end())
+    is_header = "authorization" in named["name"].lower()
+    # Elsewhere it may be a sentence: the token: token indices.
+    if value is None or (is_plain(value["word"]) and not is_header):
+        return None
+    return value.span("word")
+
+
+def _signed_value(words: str, named: re.Match[str]) -> Span | None:
+    name = named["name"]
+    value = _VALUE.match(words, named.end())
+    if value is None or _FORMAT.match(words, named.end()):
+        return None
+    quoted, word = value.group("quoted", "word")
+    # In a sentence a word after a colon is often no more than that.
+    is_value = quoted or "=" in named["sign"] or not is_plain(word)
+    if not is_value or not is_secret_value(name, quoted or word):
+        return None
+    return value.span("quoted" if quoted else "word")
 
 
 def _random_within(words: str, before: str) -> Iterator[Span]:
@@ -186,9 +244,9 @@ def _without_secrets(found: re.Match[str]) -> str:
     """A string without random ones, and those of a command."""
     quote, start = found["quote"], found.start()
     before = found.string[max(0, start - LOOK_BACK) : start]
-    text = _IN_COMMAND.sub(
-        lambda part: _hidden(part) if is_secret_name(part["name"]) else part.group(), found["value"]
-    )
+    text = found["value"]
+    for begin, end in _given_in_command(text):
+        text = f"{text[:begin]}{_filled(text[begin:end])}{text[end:]}"
     return f"{quote}{hide_random(text, _filled, after=before)}{quote}"
 
 
