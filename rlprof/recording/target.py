@@ -53,6 +53,9 @@ SENDING_S = 0.02
 LEADER_ENDS_S = 0.1
 """For a shell to end once its terminal is gone; it saves its history first."""
 
+_PID_OF_A_SERVICE = ("LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID")
+"""Variables by which systemd tells a process that the sockets, the watchdog and the journal are meant for it."""
+
 _LOOKED_AT = 512
 """Bytes of a program that tell text from machine code."""
 
@@ -105,12 +108,11 @@ class RunningTarget:
         terminal = self._terminal
         leads = self._leads
         ignored = ignored_before_python() | also_ignored
-        # Socket activation (systemd): the process with this number is to take the sockets.
-        takes_sockets = environment.get("LISTEN_PID") == str(os.getpid())
+        means_us = [name for name in _PID_OF_A_SERVICE if environment.get(name) == str(os.getpid())]
 
         def prepare() -> None:
-            if takes_sockets:
-                os.environ.update(environment, LISTEN_PID=str(os.getpid()))
+            if means_us:
+                os.environ.update(environment, **dict.fromkeys(means_us, str(os.getpid())))
             if leads:
                 os.setpgid(0, 0)
             if terminal is not None:
@@ -122,7 +124,7 @@ class RunningTarget:
         def start(words: Sequence[str]) -> subprocess.Popen[bytes]:
             return subprocess.Popen(
                 list(words),
-                env=None if takes_sockets else dict(environment),
+                env=None if means_us else dict(environment),
                 stdout=stdout,
                 stderr=stderr,
                 preexec_fn=prepare,

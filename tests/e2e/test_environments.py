@@ -220,11 +220,12 @@ def test_a_root_that_shuts_the_agent_out(write, rlprof_run, option):
     assert "work" in result.functions()
 
 
-def test_sockets_are_for_the_program(write, rlprof_run):
-    """As systemd gives them: to the process with the number in LISTEN_PID."""
-    script = write("import os; print(os.environ['LISTEN_PID'] == str(os.getpid()))")
+@pytest.mark.parametrize("name", ["LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID"])
+def test_sockets_and_the_watchdog_are_for_the_program(write, rlprof_run, name):
+    """As systemd gives them: to the process with the number in such a variable."""
+    script = write(f"import os; print(os.environ['{name}'] == str(os.getpid()))")
 
-    result = rlprof_run(script, prefix=["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh"])
+    result = rlprof_run(script, prefix=["sh", "-c", f'{name}=$$ exec "$@"', "sh"])
 
     assert (result.code, result.out) == (0, b"True\n")
     assert result.root.fate == "sampled"
