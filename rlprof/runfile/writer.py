@@ -86,7 +86,8 @@ class RunWriter:
             )
         with self._reporting():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-            self._db = sqlite3.connect(path, isolation_level=None)
+            # SQLite takes `file:a.db` for the address of another file, and `:memory:` for none.
+            self._db = sqlite3.connect(path.absolute(), isolation_level=None)
         try:
             self._begin(run)
         except OutputError:
