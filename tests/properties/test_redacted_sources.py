@@ -49,6 +49,10 @@ PLACES = st.sampled_from(
         "setattr(x, 'token', %s)",
         "tokens = [f(1), ('é',\n  %s)]",
         "run(['prog', '--api-key', %s, '--lr'])",
+        "password['é'] = %s",
+        "class Secrets:\n    é: str = %s",
+        "passwords.update(é=%s)",
+        "hmac.compare_digest(password, %s)",
         "password = ('é'  # a\n  f'{a:>{b}}' %s\n)",
     ]
 )

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from rlprof.recording.redaction.arguments import REDACTED, redact_arguments
-from rlprof.recording.redaction.names import is_secret_name, is_vague_name
+from rlprof.recording.redaction.holders import held
+from rlprof.recording.redaction.names import is_often_a_word, is_secret_name, is_vague_name
 from rlprof.syntax.assignments import assigned
 
 Given: TypeAlias = Iterator[tuple[str, ast.expr]]
@@ -20,8 +21,18 @@ _OPTION: Final = re.compile(r"-{1,2}[A-Za-z].*", re.DOTALL)
 _PLAIN: Final = re.compile(r"[\W_]*(?:[A-Za-z]+[\W_]+)*[A-Za-z]*|.{1,3}")
 """Words without a digit, which name a column: ``key="reward"``."""
 _SEPARATOR: Final = re.compile(r"[\W_]{0,3}")
-_LIKE_A_SECRET: Final = re.compile(r"(?=.*\d).{8,}", re.DOTALL)
-"""Neither a prompt nor ``utf-8``, ``cuda:0``, ``float32``."""
+_LIKE_A_SECRET: Final = re.compile(
+    r"(?!(?:bfloat|u?int|float|complex)\d{1,3}$|iso-?8859-\d{1,2}$)(?=.*\d).{8,}", re.DOTALL
+)
+"""Neither a prompt nor ``utf-8``, ``cuda:0``, ``bfloat16``."""
+_MAPPING: Final = re.compile(r"\w*([Dd]ict|[Nn]amespace|Munch|Box)")
+"""Calls that give their keywords back as they are."""
+_FOR_PEOPLE: Final = frozenset(
+    {"description", "doc", "help", "label", "metavar", "placeholder", "title"}
+)
+"""Keywords whose words are for people to read."""
+_SAME_TEXT: Final = frozenset({"decode", "encode", "lower", "strip", "upper"})
+"""Methods of strings before a comparison."""
 
 
 def strings_given(tree: ast.AST) -> Iterator[ast.expr]:
@@ -34,6 +45,13 @@ def strings_given(tree: ast.AST) -> Iterator[ast.expr]:
                     for string, is_passed_on in _strings(value)
                     if is_secret_value(name, _text(string), is_passed_on=is_passed_on)
                 )
+        for name, value in (*held(node), *_perhaps_equal(node)):
+            if is_secret_name(name):
+                yield from (
+                    string
+                    for string, is_passed_on in _strings(value)
+                    if not is_passed_on and _is_held_secret(name, _text(string))
+                )
         if isinstance(node, (ast.List, ast.Tuple)):
             yield from _in_command(node.elts)
 
@@ -45,6 +63,13 @@ def is_secret_value(name: str, text: str, *, is_passed_on: bool = False) -> bool
     if is_vague_name(name):
         return not is_plain(text)
     return not _SEPARATOR.fullmatch(text)
+
+
+def _is_held_secret(name: str, text: str) -> bool:
+    """The same where it is put into something of that name, whose words are more often words."""
+    if is_vague_name(name) or (is_plain(text) and not is_often_a_word(name)):
+        return False
+    return is_secret_value(name, text)
 
 
 def is_plain(text: str) -> bool:
@@ -66,16 +91,48 @@ def _given(node: ast.AST) -> Given:
         case ast.Dict():
             pairs = zip(node.keys, node.values, strict=True)
             yield from ((_name(key), value) for key, value in pairs if key is not None)
+        case ast.Call(func=ast.Name() | ast.Attribute(), args=[left, right]) if (
+            _name(node.func) == "compare_digest"
+        ):
+            yield from _compared(left, right)
         case ast.Call():
             yield from _named_in_call(node)
         case ast.Tuple(elts=[ast.Constant() as named, value]):
             yield _name(named), value
         case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
-            yield _name(node.left), right
-            yield _name(right), node.left
+            yield from _compared(node.left, right)
         case ast.FunctionDef() | ast.AsyncFunctionDef() if is_secret_name(node.name):
             returned = (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return))
             yield from ((node.name, value) for value in returned if value is not None)
+
+
+def _compared(left: ast.expr, right: ast.expr) -> Given:
+    yield _name_before(left), right
+    yield _name_before(right), left
+
+
+def _perhaps_equal(node: ast.AST) -> Given:
+    """``token in ("…",)``, ``token or "…"``, ``match token: case "…"``."""
+    match node:
+        case ast.BoolOp(op=ast.Or()):
+            yield from ((_name_before(left), right) for left, right in pairwise(node.values))
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[values]):
+            yield _name_before(node.left), values
+        case ast.Match():
+            patterns = (pattern for case in node.cases for pattern in ast.walk(case.pattern))
+            for pattern in patterns:
+                if isinstance(pattern, ast.MatchValue):
+                    yield _name_before(node.subject), pattern.value
+
+
+def _name_before(node: ast.expr) -> str:
+    """The name of ``token``, ``(token := …)`` and ``token.encode()``."""
+    match node:
+        case ast.NamedExpr():
+            return node.target.id
+        case ast.Call(func=ast.Attribute(value=text, attr=method)) if method in _SAME_TEXT:
+            return _name_before(text)
+    return _name(node)
 
 
 def _defaults(arguments: ast.arguments) -> Given:
@@ -154,8 +211,13 @@ def _strings(node: ast.AST, *, is_passed_on: bool = False) -> Iterator[tuple[ast
         case ast.Call():
             for argument in node.args:
                 yield from _strings(argument, is_passed_on=True)
-            inner = [keyword.value for keyword in node.keywords if _is_default(keyword)]
-            inner += [node.func.value] if isinstance(node.func, ast.Attribute) else []
+            for keyword in node.keywords:
+                if keyword.arg not in _FOR_PEOPLE:
+                    is_kept = (
+                        _is_default(keyword) or _MAPPING.fullmatch(_name(node.func)) is not None
+                    )
+                    yield from _strings(keyword.value, is_passed_on=is_passed_on or not is_kept)
+            inner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
         case ast.Dict():
             inner = [*node.values]
         case ast.IfExp():

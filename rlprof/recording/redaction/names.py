@@ -25,6 +25,11 @@ _SECRET_WORD: Final = re.compile(
     r"|signature|webhook"
 )
 
+_OFTEN_A_WORD: Final = re.compile(
+    r"[a-z]*(password|passwd|passphrase|passcode|secret|credential|pwd)s?|creds?|pw"
+)
+"""Secrets that people think up. Keys and tokens have digits, as a rule."""
+
 _HARMLESS_BESIDE: Final = {
     "key": re.compile(
         r"actions?|batch|bias|cnn|col(umn)?|count|data|dict|dims?|eval|features?|field|foreign|frame|goal|group"
@@ -62,6 +67,16 @@ def is_vague_name(name: str) -> bool:
     """Tell whether ``name`` says no more than key or pass: more often a column or a verdict than a secret."""
     words = _words(name)
     return not {"key", "keys", "pass"}.isdisjoint(words) and not _has(words, _CLEAR_WORD)
+
+
+def is_often_a_word(name: str) -> bool:
+    """Tell whether plain words are secrets under ``name``, too: under passwords they are, and tokens are often words of a language."""
+    return _has(_words(name), _OFTEN_A_WORD)
+
+
+def last_word(name: str) -> str:
+    """``Keys`` of ``ApiKeys``: what a thing of that name is."""
+    return next(reversed(_words(name)), "")
 
 
 def _words(part: str) -> list[str]:

@@ -80,10 +80,56 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").rglob("*.py"))
         "# connect(password='hunter2')",
         "def f():\n    '''Log in; the token is\n\n    token = hunter2\n    '''",
         "\ufefftoken = token or 'hunter2'",
+        "x = token or 'hunter2'",
+        "if (password := input()) == 'hunter2': pass",
+        "if token.strip() == 'hunter2': pass",
+        "if token in ('hunter2', 'hunter2'): pass",
+        "match token:\n    case 'hunter2' | 'hunter2':\n        pass",
+        "hmac.compare_digest(token.encode(), b'hunter2')",
+        "tokens['prod'] = 'hunter2'",
+        "self.token.value = 'hunter2'",
+        "passwords['prod'] += 'hunter2'",
+        "tokens.append('hunter2')",
+        "api_keys.update(prod='hunter2', dev=['hunter2'])",
+        "class Secrets:\n    WANDB = 'hunter2'",
+        "class ApiKeys(Enum):\n    wandb: str = Field(default='hunter2')",
+        "TOKENS = dict(prod='hunter2')",
+        "credentials = argparse.Namespace(user='hunter2')",
     ],
 )
 def test_strings_of_telling_names(line):
     assert hide_literals(line) == line.replace(SECRET, X)
+
+
+def test_keywords_of_calls_whose_result_is_telling():
+    assert (
+        hide_literals("token = decode(text='hunter2hunter2')") == f"token = decode(text='{X}{X}')"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tokens = tokenizer.encode('hello world')",
+        "tokens = tokenizer('hello world', return_tensors='pt', padding='max_length')",
+        "tokens = torch.zeros(8, dtype='bfloat16', device='cuda:0')",
+        "tokens['text'] = tokens.text = 'hello world'",
+        "tokens.append('<eos>')",
+        "if token in ('<pad>', '<|im_start|>', 'let'): pass",
+        "match token:\n    case 'let' | '+':\n        pass",
+        "class Token(Enum):\n    PAD = '<pad>'",
+        "class TokenEmbedding(nn.Module):\n    kind = 'layer_12'",
+        "class CookieJar:\n    lid = 'round-1'",
+        "special_tokens['pad'] = '<pad_0>'",
+        "keys.append('obs_0')",
+        "key = batch.key or 'obs'",
+        "if key in ('fc1.weight', 'fc2.weight'): pass",
+        "token = typer.Option(None, help='Token of the hub, 40 hex digits')",
+        "token_embedding.update(kind='layer_12')",
+    ],
+)
+def test_tokens_and_keys_that_are_no_secrets(line):
+    assert hide_literals(line) == line
 
 
 @pytest.mark.parametrize(
