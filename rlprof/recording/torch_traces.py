@@ -15,6 +15,7 @@ from rlprof.model.recording import Note, TorchWindow
 from rlprof.recording.agents import TraceArrival
 from rlprof.recording.clock import RunClock
 from rlprof.recording.mailbox import WindowTold
+from rlprof.recording.redaction.ranges import RangeNames
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 from rlprof.recording.tracked import TrackedProcess
 from rlprof.tracefile.packing import GZIP_WINDOW, MOST_BYTES_IN_A_RUN
@@ -269,17 +270,18 @@ def _done(trace: bytes) -> Future[bytes]:
 
 
 def _packed_trace(descriptor: int, is_over: Event) -> bytes:
-    """The file, gzipped, and closed; nothing once all ``is_over``. Raises OSError."""
+    """The file without secrets, gzipped, and closed; nothing once all ``is_over``. Raises OSError."""
     try:
         length = os.fstat(descriptor).st_size
         if length > MOST_BYTES_IN_A_RUN:
             raise _RunIsFullError
         packer = zlib.compressobj(level=6, wbits=GZIP_WINDOW)
+        names = RangeNames()
         packed = []
         for at in range(0, length, _PIECE):
             if is_over.is_set():
                 return b""
-            packed.append(packer.compress(os.pread(descriptor, _PIECE, at)))
-        return b"".join([*packed, packer.flush()])
+            packed.append(packer.compress(names.hide(os.pread(descriptor, _PIECE, at))))
+        return b"".join([*packed, packer.compress(names.rest()), packer.flush()])
     finally:
         os.close(descriptor)

@@ -81,18 +81,26 @@ def hide_literals(text: str) -> str:
         # ValueError: a NUL byte or a lone surrogate. The last two: nesting too deep to read.
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return _hidden_by_patterns(text)
-    return mark + _hidden_in_insides(source, given)
+    insides = insides_of(source)
+    return mark + _hidden_in_insides(source, insides, _spans_in_source(source, insides, given))
 
 
-def _hidden_in_insides(text: str, given: Iterable[ast.expr]) -> str:
-    insides = insides_of(text)
+@lru_cache(maxsize=1024)
+def hide_words(words: str) -> str:
+    """The same of ``words`` that a program has made a string of, without what stands around it."""
+    inside = Inside(0, len(words), depth=0)
+    return _hidden_in_insides(words, [inside], _spans_within(words, inside))
+
+
+def _spans_in_source(text: str, insides: list[Inside], given: Iterable[ast.expr]) -> Iterator[Span]:
+    yield from _spans_of_nodes(text, insides, given)
+    for inside in insides:
+        yield from _spans_within(text, inside)
+
+
+def _hidden_in_insides(text: str, insides: Iterable[Inside], spans: Iterable[Span]) -> str:
     is_secret = bytearray(len(text))
-    for start, end in (
-        *_spans_of_nodes(text, insides, given),
-        *_spans_of(_PASSWORD, text),
-        *_spans_of(PRIVATE_KEY, text),
-        *(span for inside in insides for span in _spans_within(text, inside)),
-    ):
+    for start, end in (*spans, *_spans_of(_PASSWORD, text), *_spans_of(PRIVATE_KEY, text)):
         is_secret[start:end] = b"\1" * (end - start)
     pieces: list[str] = []
     at = 0

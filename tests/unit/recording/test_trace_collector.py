@@ -101,6 +101,14 @@ def test_a_window_is_kept_once_with_its_trace_packed(collector, learner):
     assert not is_open(descriptor)
 
 
+def test_names_of_ranges_are_kept_without_secrets(collector, learner):
+    learner.send(0, b'[{"ph": "X", "cat": "user_annotation", "name": "token=hunter2", "pid": 1}]')
+    learner.tell(0, layout.WINDOW_WRITTEN)
+    (window,) = collector.finish([learner.tracked])
+
+    assert b'"name": "token=xxxxxxx", "pid"' in gzip.decompress(window.trace)
+
+
 def test_a_window_whose_trace_is_on_its_way_is_waited_for(collector, learner):
     learner.tell(0, layout.WINDOW_WRITTEN)
     assert list(collector.collect([learner.tracked])) == []
