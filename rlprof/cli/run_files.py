@@ -67,6 +67,8 @@ def point_latest_at(run_file: Path) -> None:
     link = latest.with_name(f".{LATEST.name}-{os.urandom(8).hex()}")
     # Only a convenience: every command also takes the file's name.
     with suppress(OSError):
+        if latest.exists() and not latest.is_symlink():
+            return  # Somebody's file, a recording perhaps.
         link.symlink_to(run_file.name)
         try:
             link.replace(latest)
@@ -76,8 +78,7 @@ def point_latest_at(run_file: Path) -> None:
 
 def _default_names(script: str) -> Iterator[Path]:
     folder = LATEST.parent
-    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    _keep_out_of_copies(folder)
+    _make_our_folder(folder)
     now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
     stem = re.sub(r"[^\w.-]+", "_", script.removesuffix(".py"))[:60] or "run"
     yield folder / f"{now}-{stem}.rlprof"
@@ -92,7 +93,17 @@ def _named(path: Path, *, force: bool) -> Path:
             slug="bad-run-file-name",
             hint="give a name: -o baseline.rlprof",
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
+    is_in_our_folder = path.parent.name == LATEST.parent.name
+    if is_in_our_folder and path.name == LATEST.name:
+        raise UsageError(
+            f"-o {path} is the link to the newest run, which the next one would replace",
+            slug="bad-run-file-name",
+            hint="give another name: -o baseline.rlprof",
+        )
+    if is_in_our_folder:
+        _make_our_folder(path.parent)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
     is_there = os.path.lexists(path)
     if is_there and not force:
         raise UsageError(
@@ -170,8 +181,9 @@ def _is_locked_here(fd: int, path: Path) -> bool:
         return False
 
 
-def _keep_out_of_copies(folder: Path) -> None:
+def _make_our_folder(folder: Path) -> None:
     """The folder is ours, and recordings are large and change: nobody means to commit them, or to save them with the code."""
+    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     for name, text in _LEFT_OUT.items():
         if not (folder / name).exists():
             (folder / name).write_text(text)

@@ -152,3 +152,26 @@ def test_latest_leads_to_the_newest_and_never_to_nothing():
     assert sorted(entry.name for entry in first.parent.iterdir() if "latest" in entry.name) == [
         "latest"
     ]
+
+
+def test_a_file_that_is_called_latest_is_left_alone():
+    run_file = new_run_file(None, "train.py", force=False)
+    latest = a_recording(run_file.with_name("latest"))
+
+    point_latest_at(run_file)
+
+    assert not latest.is_symlink()
+    assert latest.stat().st_size
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_the_name_of_the_link_to_the_newest_is_none_for_a_recording(force):
+    with pytest.raises(UsageError, match="the link to the newest run"):
+        new_run_file(Path(".rlprof/latest"), "train.py", force=force)
+
+
+def test_a_named_file_in_the_folder_of_recordings_is_as_closed_as_others():
+    file = new_run_file(Path(".rlprof/baseline.rlprof"), "train.py", force=False)
+
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert {".gitignore", "CACHEDIR.TAG"} <= {entry.name for entry in file.parent.iterdir()}
