@@ -66,8 +66,8 @@ def write_output(
     """Write ``document`` to ``path`` whole or not at all, making its folder; into a pipe, a device or an open
     stream (``/dev/stdout``) as it is. A link stays, and the file behind it gets the document.
 
-    Others may read it as the umask says, for who names a file means to hand it on; never where it
-    ``is_private``.
+    Others may read it as the umask says, for who names a file means to hand it on, or as they may read the file
+    that it replaces; never where it ``is_private``.
 
     Raises ``UsageError`` when ``path`` exists and ``force`` is not set, ``OutputError``
     when it cannot be written; nothing half-written is left.
@@ -82,7 +82,7 @@ def write_output(
             # Not replaced: /dev/null is everybody's.
             path.write_bytes(content)
         else:
-            _replace(file_behind(path), content, mode=0o600 if is_private else 0o666 & ~_umask())
+            _replace(file_behind(path), content, is_private=is_private)
     except OSError as error:
         raise OutputError(
             f"cannot write {path}: {error.strerror or error}",
@@ -91,7 +91,7 @@ def write_output(
         ) from error
 
 
-def _replace(path: Path, content: bytes, *, mode: int) -> None:
+def _replace(path: Path, content: bytes, *, is_private: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # In the same folder, so that the rename cannot cross file systems.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}-")
@@ -99,11 +99,22 @@ def _replace(path: Path, content: bytes, *, mode: int) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        temporary.chmod(mode)
+        _take_on(temporary, path, at_most=0o600 if is_private else 0o777)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _take_on(temporary: Path, path: Path, *, at_most: int) -> None:
+    """Give ``temporary`` the owner and the mode of the file that it replaces, as if that had been written into."""
+    mode = 0o666 & ~_umask()
+    with suppress(FileNotFoundError):
+        replaced = path.stat()
+        mode = replaced.st_mode & 0o777
+        with suppress(PermissionError):
+            os.chown(temporary, replaced.st_uid, replaced.st_gid)
+    temporary.chmod(mode & at_most)
 
 
 def hand_out(document: str | bytes, output: Path | None, *, force: bool) -> None:

@@ -53,6 +53,37 @@ def test_what_is_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_what_replaces_a_file_is_as_open_to_others(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    path.chmod(mode)
+
+    write_output(path, "new", force=True)
+
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
+
+
+def test_a_private_file_that_replaces_an_open_one_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("old")
+
+    write_output(path, "page", force=True, is_private=True)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who may give files away")
+def test_what_replaces_a_file_is_its_owner_s(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    os.chown(path, 65534, 65534)
+
+    write_output(path, "new", force=True)
+
+    assert (path.stat().st_uid, path.stat().st_gid) == (65534, 65534)
+
+
 def test_a_path_that_cannot_be_looked_at_is_refused_when_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / ("a" * 300)
 
