@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
-from math import isfinite
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -43,6 +42,13 @@ _KINDS: Final = {
 
 _REGIONS: Final = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")
 """Old traces have these among the ops."""
+
+
+_MOST_US: Final = 2.0**63
+"""No clock shows more, and sums of such times are numbers still."""
+
+_NOT_UNDERSTOOD: Final = (msgspec.ValidationError, UnicodeEncodeError)
+"""The second of half a surrogate where a number is to be."""
 
 
 class _File(msgspec.Struct):
@@ -151,19 +157,19 @@ def _row(value: object) -> Row | None:
         return None
     try:
         return msgspec.convert(value, Row, strict=False)
-    except msgspec.ValidationError:
+    except _NOT_UNDERSTOOD:
         pass
     try:
         return msgspec.convert({**value, "args": {}}, Row, strict=False)
-    except msgspec.ValidationError:
+    except _NOT_UNDERSTOOD:
         return None
 
 
 def _trace_of(file: _File, damage: tuple[str, ...], length: int) -> Trace:
     kinds: dict[str, list[Row]] = defaultdict(list)
     for row in file.rows:
-        # JSON can say 1e999, which is no time.
-        is_timed = row.ph == "X" and isfinite(row.ts + row.dur)
+        # JSON can say 1e999, which is no time, and 1e308, of which the sum of two is none.
+        is_timed = row.ph == "X" and abs(row.ts) < _MOST_US and abs(row.dur) < _MOST_US
         if is_timed and (kind := _KINDS.get(row.cat) or _old_kind(row)):
             kinds[kind].append(row)
     in_order = {kind: _by_start(rows) for kind, rows in kinds.items()}

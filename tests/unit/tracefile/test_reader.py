@@ -135,15 +135,24 @@ def test_values_of_unusual_types_cost_only_their_row(tmp_path):
 
 
 @pytest.mark.parametrize("time", ["ts", "dur"])
-def test_a_row_at_no_time_is_left_out(tmp_path, time):
+@pytest.mark.parametrize("value", ["1e999", "1e308", "-1e308", '"\\ud800"'])
+def test_a_row_at_no_time_is_left_out(tmp_path, time, value):
     row = (
         '{{"ph": "X", "ts": {ts}, "dur": {dur}, "pid": 1, "tid": 1, "cat": "cpu_op", "name": "a"}}'
     )
-    rows = [row.format(ts=1, dur=1), row.format(**{"ts": 1, "dur": 1, time: "1e999"})]
+    rows = [row.format(ts=1, dur=1), row.format(**{"ts": 1, "dur": 1, time: value})]
 
     found = read_trace(written(tmp_path, f'{{"traceEvents": [{", ".join(rows)}]}}'))
 
     assert [(it.ts, it.dur) for it in found.ops] == [(1.0, 1.0)]
+
+
+def test_half_a_surrogate_in_place_of_arguments_leaves_the_row(tmp_path):
+    row = '{"ph": "X", "ts": 1, "dur": 1, "cat": "cpu_op", "name": "a", "args": "\\ud800"}'
+
+    found = read_trace(written(tmp_path, f'{{"traceEvents": [{row}]}}'))
+
+    assert [it.name for it in found.ops] == ["a"]
 
 
 @pytest.mark.parametrize(
