@@ -73,7 +73,9 @@ def _check_script(script: Path) -> None:
         raise LaunchError(
             f"the script {script} does not exist",
             slug="script-missing",
-            hint=f"check the path (the working directory is {_working_directory()}); "
+            hint="a script that comes by stdin needs the whole command: -- python -"
+            if str(script) == "-"
+            else f"check the path (the working directory is {_working_directory()}); "
             "modules start with -m, other programs after --",
         ) from error
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -93,7 +94,8 @@ def report(
 def page_beside(run: Path) -> Path:
     """Where the page of a run goes by itself: the working directory, under the run's own name."""
     # .rlprof/latest is a link to the run.
-    return Path(f"{run.resolve().stem}.html")
+    # One that leads in a circle is told of where it is read.
+    return Path(f"{Path(os.path.realpath(run)).stem}.html")
 
 
 def _format_of(format_name: str | None, *, is_page: bool) -> str | None:

@@ -30,7 +30,7 @@ LEFT_OUT = {
 }
 """Service processes that are not sampled, by the program that they run (all of it)."""
 
-NO_AGENT = "it ran without the agent (-E, -I or an environment of its own)"
+NO_AGENT = "it ran without the agent (-E, -I, an environment of its own, or Python before 3.9)"
 """Why the scan had to find a process."""
 
 _IMPORTS_FROM = re.compile(r"from (?P<module>[\w.]+) import")

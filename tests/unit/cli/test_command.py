@@ -33,6 +33,10 @@ def test_a_script_that_cannot_be_looked_at():
     assert "cannot be read: File name too long" in refused("a" * 300).message
 
 
+def test_a_script_that_comes_by_stdin_has_its_way():
+    assert "-- python -" in refused("-").hint
+
+
 def test_another_program_is_started_as_a_command(tmp_path):
     (tmp_path / "train.sh").write_text("#!/bin/sh\n")
 

@@ -75,6 +75,14 @@ def a_run_file(tmp_path, monkeypatch) -> Path:
     return path
 
 
+def test_links_that_lead_in_a_circle_are_no_bug_of_ours(tmp_path, command_line) -> None:
+    (tmp_path / "run.rlprof").symlink_to("run.rlprof")
+
+    answer = command_line("report", "--html", str(tmp_path / "run.rlprof"))
+
+    assert "cannot read the run file" in answer.stderr
+
+
 @pytest.fixture
 def opened(monkeypatch) -> list[str]:
     """What the browser was asked to open."""
