@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from rlprof.model.recording import NO_PARENT, Frame, Node
@@ -94,6 +95,8 @@ class CallTree:
 
     def topmost(self, matches: Callable[[Frame], bool]) -> Iterator[int]:
         """Yield the nodes that have time and match, without those below another such node."""
+        # A line stands at thousands of nodes where functions call each other in all orders.
+        matches = cache(matches)
         inside: set[int] = set()
         for node in self.hot_nodes():
             if self.nodes[node].parent in inside:
