@@ -51,6 +51,12 @@ class Value:
         return _shape(self.fields)
 
     @property
+    def lengths(self) -> frozenset[int]:
+        """Rows that an array or a tensor was seen to have."""
+        shapes = (_shape(it.fields) for it in self._seen)
+        return frozenset(shape[0] for shape in shapes if shape)
+
+    @property
     def function(self) -> str:
         """The function that it is, with its module: ``numpy.append``; empty for what is none."""
         return self.fields.get("function", "")

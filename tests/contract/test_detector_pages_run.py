@@ -30,6 +30,7 @@ NOT_IN_STEADY_TIME = (
 )
 NOT_RUN = {
     "debug-modes": "switches a mode of torch on for the whole process, and for the tests after it",
+    "copied-rows": "found by the values that agents look at; the tracer looks at none",
     "cuda-in-env-workers": "found by the memory that processes hold on a GPU",
     "dataset-crosses-bus": "found by copies to a GPU, which agents count",
     "fp64": "found by the values that agents look at; the tracer looks at none",

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
-from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
+from rlprof.detectors.recognisers.backward_pass import BackwardPass
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
-from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
 from rlprof.source.recurrent_values import recurrent_kind, state_shape, step_work
@@ -73,9 +72,6 @@ _MOST_ON_GPU: Final = 0.98
 RESET_WITHIN: Final = 0.1
 """Least part that goes where the state is reset within the sequence, as where an episode ends: it has to be cut there."""
 
-BACKWARD_SPREAD: Final = 2.0
-"""Times that the backward pass of one network may take, for each second of its forward pass, of what it takes with another."""
-
 TORN: Final = 0.05
 """Part of the time of a loop's networks that may be seen at lines which don't ask them, since stacks are read while they move."""
 
@@ -83,8 +79,6 @@ MOST_LEVELS: Final = 8
 """Functions between the loop and the network, at most."""
 
 _RECURRENT: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]rnn\.py$")
-_NETWORK: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]")
-_BACKWARD: Final = re.compile(r"[/\\]torch[/\\]autograd[/\\]graph\.py$")
 _IN_TURN: Final = frozenset({"zip", "enumerate", "reversed", "range"})
 _TENSORS: Final = ("torch.Tensor", "numpy.ndarray")
 _ANSWERS: Final = (INFERENCE, ENVIRONMENT)
@@ -139,9 +133,8 @@ class RecurrentLoops:
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self._sources = profile.sources
         self._values = Values(profile.values)
-        self._graphs = RecordedGraphs(profile)
+        self._backward = BackwardPass(profile, self.lines)
         self.weights: dict[Line, float] = defaultdict(float)
         looked: dict[tuple[str, int], _Looked] = defaultdict(_Looked)
         asked = list(self.tree.topmost(lambda frame: bool(_RECURRENT.search(frame.file))))
@@ -160,39 +153,8 @@ class RecurrentLoops:
 
     def backward(self) -> Saving | None:
         """Return what goes of the backward pass: as much as of the loops, of the part that is theirs."""
-        recorded = [
-            node
-            for top in self.tree.topmost(lambda frame: bool(_NETWORK.search(frame.file)))
-            if not self._is_off(top)
-            for node in self.tree.subtree(top)
-        ]
-        own = self.us(self.nodes.intersection(recorded))
-        others = self.us(frozenset(recorded)) - own
-        tops = self.tree.topmost(lambda frame: bool(_BACKWARD.search(frame.file)))
-        nodes = frozenset(it for top in tops for it in self.tree.subtree(top)) - self.nodes
-        if not own or not nodes:
-            return None
-        low = own / (own + BACKWARD_SPREAD * others)
-        high = own / (own + others / BACKWARD_SPREAD)
         savings = [saving for it in self.found for saving in it.savings]
-        whole = max(1.0, self.us(self.nodes))
-        parts = [(self.us(it.nodes) / whole, it.removable) for it in savings]
-        return Saving(
-            nodes,
-            Range(
-                low * sum(part * it.low for part, it in parts),
-                high * sum(part * it.high for part, it in parts),
-            ),
-        )
-
-    def _is_off(self, top: int) -> bool:
-        """Tell whether the sources show that no gradients are recorded there."""
-        for node in (top, *self.tree.ancestors(top)):
-            frame = self.tree.frame(node)
-            text = self._sources.get(frame.file, "") if self.lines.is_yours(frame) else ""
-            if self._graphs.are_off(node) or (text and frame.line in without_gradients(text)):
-                return True
-        return False
+        return self._backward.saving(savings)
 
     def _look_around(self, top: int, looked: dict[tuple[str, int], _Looked]) -> None:
         """Look at the innermost loop over a sequence around a call of a recurrent network, at any level above it."""

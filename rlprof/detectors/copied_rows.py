@@ -1,0 +1,62 @@
+"""A network that is asked for several copies of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.backward_pass import BackwardPass
+from rlprof.detectors.recognisers.row_copies import RowCopies, RowCopiesSearch
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.source.lines import UserLines, short_place
+from rlprof.units import of_each_step, percent
+
+MIN_SHARE: Final = 0.03
+"""Least share of the critical time, in the networks' forward passes."""
+
+OF_CONVOLUTIONS: Final = Range(0.75, 1.0)
+"""Part of the needless rows' share of a network's time that goes with them, where it convolves: the work grows with the rows. By reason."""
+
+OF_LAYERS: Final = Range(0.0, 1.0)
+"""The same of linear layers: small ones take as long for a few rows as for many."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    whole, tree = profile.critical.wall_us, profile.steady
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    copies = list(RowCopiesSearch(profile, lines).found())
+    weights = {it.place: sum(tree.self_cost(node).wall_us for node in it.nodes) for it in copies}
+    forward = sum(weights.values())
+    if not whole or forward < MIN_SHARE * whole:
+        return
+    heaviest = max(copies, key=lambda it: weights[it.place])
+    savings = [Saving(it.nodes, _of_needless(it)) for it in copies]
+    backward = BackwardPass(profile, lines).saving(savings)
+    yield Finding(
+        title=f"a network is asked for copies of the same rows ({short_place(heaviest.place)})",
+        savings=(*savings, *((backward,) if backward is not None else ())),
+        locations=lines.shown_locations(weights, whole),
+        evidence=(
+            f"{percent(forward / whole)} of the steady time is spent in its forward pass"
+            + of_each_step(forward, profile.steady_steps),
+            f"each row comes {heaviest.times} times: {heaviest.rows}",
+        ),
+        fix="Ask it for each row once, and copy what it answers: net(x).repeat_interleave(n, 0) instead of net(x.repeat_interleave(n, 0)). Not where "
+        "it draws random numbers, as dropout and noisy layers do.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _of_needless(copied: RowCopies) -> Range:
+    needless = 1 - 1 / copied.times
+    part = OF_CONVOLUTIONS if copied.has_convolutions else OF_LAYERS
+    return Range(part.low * needless, part.high * needless)
+
+
+DETECTOR: Final = Detector(
+    id="copied-rows",
+    name="a network asked for copies of the same rows",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+)

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.copied_rows import DETECTOR
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+
+AGENT = Script(
+    "agent.py",
+    """
+    import torch
+
+    class Agent:
+        def quantiles(self, obs, taus):
+            x = obs.float().div(255.0).repeat_interleave(8, 0)
+            h = self.project(self.encoder(x))
+            return self.head(h * taus)
+
+        def noisy(self, obs):
+            x = obs.repeat_interleave(8, 0) + torch.randn_like(noise)
+            return self.encoder(x)
+
+        def forward(self, img, act):
+            return self.heads(self.encoder(img), act)
+
+        def penalty(self, obs, acts):
+            return self.critic(obs.repeat_interleave(8, 0), acts)
+
+        def values(self, obs, acts):
+            return self.critic(obs, acts)
+
+        def update(self):
+            self.quantiles(self.batch, self.taus).mean().backward()
+    """,
+)
+ASK = AGENT.at("self.project(", "Agent.quantiles")
+INSIDE = AGENT.at("self.heads(", "Agent.forward")
+PENALTY = AGENT.at("self.critic(obs.repeat", "Agent.penalty")
+CONVOLVE = f"{SITE}/torch/nn/modules/conv.py:548 Conv2d.forward"
+LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
+BACKWARD = f"{SITE}/torch/autograd/graph.py:869 _engine_run_backward"
+NETWORK = "type=torch.nn.modules.container.Sequential bases=torch.nn.modules.module.Module"
+FEW, MANY = (f"type=torch.Tensor shape={rows},4,40,40 dtype=torch.float32" for rows in (16, 128))
+
+
+def a_training(*stack: str, inside: str = CONVOLVE) -> RunBuilder:
+    """Ten seconds, of which the network's forward pass takes four and its backward pass four."""
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, *stack, inside)
+    run.spends(4.0, AGENT.at("backward()", "Agent.update"), BACKWARD)
+    return run.spends(2.0, "env.py:3 step")
+
+
+def quantiles(*, rows: str = MANY, inside: str = CONVOLVE) -> RunBuilder:
+    run = a_training(ASK, inside=inside)
+    run.sees(ASK, x=rows, self__encoder=NETWORK, self__project=NETWORK)
+    return run.sees(AGENT.at("x = obs.float", "Agent.quantiles"), obs=FEW)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, AGENT)
+
+
+def test_copies_that_are_made_before_the_network_is_asked():
+    run = quantiles()
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [AGENT.line("self.project(")]
+    assert finding.evidence[1].startswith("each row comes 8 times: obs: tensor of 16 × 4")
+    assert claimed_s(profile_of(run, AGENT), finding) == 8.0
+    assert finding.savings[0].removable == pytest.approx((0.75 * 7 / 8, 7 / 8))
+
+
+def test_copies_that_a_caller_hands_over():
+    run = a_training(PENALTY, INSIDE)
+    run.sees(INSIDE, img=(FEW, MANY), self__encoder=NETWORK)
+    run.sees(PENALTY, obs=FEW, self__critic=NETWORK)
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [AGENT.line("self.heads(")]
+    assert finding.evidence[1].startswith("each row comes 8 times")
+
+
+def test_batches_of_two_sizes_are_told_apart():
+    few, many = ((it.replace("=16,", "=8,").replace("=128,", "=64,"), it) for it in (FEW, MANY))
+    run = a_training(ASK).sees(ASK, x=many, self__encoder=NETWORK, self__project=NETWORK)
+    run.sees(AGENT.at("x = obs.float", "Agent.quantiles"), obs=tuple(reversed(few)))
+
+    assert found(run)[0].evidence[1].startswith("each row comes 8 times")
+
+
+def test_other_callers_of_the_same_line_are_not_claimed():
+    run = a_training(PENALTY, INSIDE)
+    run.spends(1.0, AGENT.at("self.critic(obs, acts)", "Agent.values"), INSIDE, CONVOLVE)
+    run.sees(INSIDE, img=(FEW, MANY), self__encoder=NETWORK).sees(PENALTY, obs=FEW)
+
+    (finding,) = found(run)
+
+    profile = profile_of(run, AGENT)
+    assert sum(profile.steady.self_cost(it).wall_us for it in finding.savings[0].nodes) == 4e6
+
+
+def test_small_layers_may_save_nothing():
+    (finding,) = found(quantiles(inside=LINEAR))
+
+    assert finding.savings[0].removable.low == 0
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(quantiles(rows=FEW), id="as many rows as before"),
+        pytest.param(quantiles(rows=MANY.replace("128", "100")), id="rows of something else"),
+        pytest.param(a_training(ASK), id="nothing was seen"),
+    ],
+)
+def test_silent(run: RunBuilder):
+    assert found(run) == []
+
+
+def test_silent_where_the_copies_are_changed():
+    place = f"agent.py:{AGENT.line('+ torch.randn_like') + 1} Agent.noisy"
+    run = a_training(place).sees(place, x=MANY, self__encoder=NETWORK)
+    run.sees(AGENT.at("+ torch.randn_like", "Agent.noisy"), obs=FEW)
+
+    assert found(run) == []
