@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.backward_pass import BackwardPass
-from rlprof.detectors.recognisers.row_copies import RowCopies, RowCopiesSearch
+from rlprof.detectors.recognisers.row_copies import Copied, RowCopies, RowCopiesSearch
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import UserLines, short_place
@@ -41,7 +41,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         evidence=(
             f"{percent(forward / whole)} of the steady time is spent in its forward pass"
             + of_each_step(forward, profile.steady_steps),
-            f"each row comes {heaviest.times} times: {heaviest.rows}",
+            f"each row comes {_times(heaviest.copied)} times: {heaviest.copied.rows}",
         ),
         fix="Ask it for each row once, and copy what it answers: net(x).repeat_interleave(n, 0) instead of net(x.repeat_interleave(n, 0)). Not where "
         "it draws random numbers, as dropout and noisy layers do.",
@@ -49,10 +49,15 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _of_needless(copied: RowCopies) -> Range:
-    needless = 1 - 1 / copied.times
-    part = OF_CONVOLUTIONS if copied.has_convolutions else OF_LAYERS
-    return Range(part.low * needless, part.high * needless)
+def _of_needless(found: RowCopies) -> Range:
+    part = OF_CONVOLUTIONS if found.has_convolutions else OF_LAYERS
+    least, most = (1 - 1 / times for times in (found.copied.fewest, found.copied.most))
+    return Range(part.low * least, part.high * most)
+
+
+def _times(copied: Copied) -> str:
+    least, most = copied.fewest, copied.most
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 DETECTOR: Final = Detector(

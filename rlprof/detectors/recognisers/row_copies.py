@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
@@ -24,15 +24,22 @@ _SAME_ROWS: Final = frozenset(
 _CONVOLUTION: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]conv\.py$")
 
 
+class Copied(NamedTuple):
+    """What a network is given copies of."""
+
+    rows: str
+    """In words."""
+    fewest: int
+    """Copies of each row, at least; where batches of several sizes were seen, two numbers may explain them."""
+    most: int
+
+
 @dataclass(frozen=True, slots=True)
 class RowCopies:
     """One line on which networks are asked for copies."""
 
     place: Line
-    rows: str
-    """What is copied, in words."""
-    times: int
-    """Copies of each row."""
+    copied: Copied
     nodes: frozenset[int]
     """The networks' work on them."""
     has_convolutions: bool
@@ -48,69 +55,84 @@ class RowCopiesSearch:
 
     def found(self) -> Iterator[RowCopies]:
         """Yield each line once."""
+        made_there: dict[Line, Copied] = {}
+        handed: dict[int, Copied] = {}
+        """By node: other callers of the same function may hand over no copies."""
+        asking = [it for it in self._tree.hot_nodes() if self._values and self._is_looked_at(it)]
+        for node in asking:
+            for statement in self._lines.statements(self._tree.frame(node)):
+                self._look(node, statement, made_there, handed)
         nodes: dict[Line, set[int]] = defaultdict(set)
-        told: dict[Line, tuple[str, int]] = {}
-        for node in self._tree.hot_nodes() if self._values else ():
-            frame = self._tree.frame(node)
-            if not self._lines.is_yours(frame) or not self._values.has(frame.file):
-                continue
-            copied = next(
-                filter(None, (self._copied(node, it) for it in self._lines.statements(frame))), None
-            )
+        told: dict[Line, Copied] = {}
+        for node in asking:
+            line = self._lines.line(node)
+            copied = made_there.get(line) or handed.get(node)
             if copied is not None:
-                line = self._lines.line(node)
                 told.setdefault(line, copied)
-                nodes[line] |= {node} | {
-                    below
-                    for child in self._tree.children(node)
-                    if not self._lines.is_yours(self._tree.frame(child))
-                    for below in self._tree.subtree(child)
-                }
-        for line, (rows, times) in told.items():
+                nodes[line].update(self._work_at(node))
+        for line, copied in told.items():
             files = (self._tree.frame(it).file for it in nodes[line])
             convolves = any(_CONVOLUTION.search(file) for file in files)
-            yield RowCopies(line, rows, times, frozenset(nodes[line]), convolves)
+            yield RowCopies(line, copied, frozenset(nodes[line]), convolves)
 
-    def _copied(self, node: int, statement: Statement) -> tuple[str, int] | None:
-        """Return what a network is given copies of there, in words, and how many."""
+    def _is_looked_at(self, node: int) -> bool:
+        frame = self._tree.frame(node)
+        return self._lines.is_yours(frame) and self._values.has(frame.file)
+
+    def _work_at(self, node: int) -> Iterator[int]:
+        yield node
+        for child in self._tree.children(node):
+            if not self._lines.is_yours(self._tree.frame(child)):
+                yield from self._tree.subtree(child)
+
+    def _look(
+        self,
+        node: int,
+        statement: Statement,
+        made_there: dict[Line, Copied],
+        handed: dict[int, Copied],
+    ) -> None:
+        """Note whether a network is given copies in ``statement``: made in the same function, or handed over by the caller of ``node``."""
         frame = self._tree.frame(node)
         module = self._lines.module(frame.file)
         known = self._values.of(frame.file, statement)
         given = _asked_for(statement, known)
         if module is None or given is None:
-            return None
+            return
         made = _assigned_before(given, statement, module)
-        if made is not None:
-            around = self._values.within(frame.file, frame.function)
-            return _times(made, {**around, **known}, known[given])
-        return self._given_by_caller(node, given, statement, known[given])
+        if made is None:
+            for expression, at in self._handed_over(node, given, statement):
+                if (copied := _copied(expression, at, known[given])) is not None:
+                    handed[node] = copied
+            return
+        around = {**self._values.within(frame.file, frame.function), **known}
+        source = _source(made)
+        if source is not None and source not in around:
+            # The line that makes the copies takes no time, so that nobody looked there.
+            for expression, at in self._handed_over(node, source, statement):
+                if (value := value_of(expression, at)) is not None:
+                    around[source] = value
+        if (copied := _copied(made, around, known[given])) is not None:
+            made_there.setdefault(self._lines.line(node), copied)
 
-    def _given_by_caller(
-        self, node: int, given: str, statement: Statement, value: Value
-    ) -> tuple[str, int] | None:
-        """The same where ``given`` is a parameter, and the next of the user's lines above hands copies over."""
+    def _handed_over(
+        self, node: int, name: str, statement: Statement
+    ) -> Iterator[tuple[ast.expr, Mapping[str, Value]]]:
+        """Yield what the next of the user's lines above hands over as the parameter ``name``, with what was seen there."""
         function = statement.function
         if function is None:
-            return None
+            return
         names = [it.arg for it in (*function.node.args.posonlyargs, *function.node.args.args)]
-        position = names.index(given) - (names[:1] == ["self"]) if given in names else -1
-        above = next(
-            (it for it in self._tree.ancestors(node) if self._lines.is_yours(self._tree.frame(it))),
-            None,
-        )
+        position = names.index(name) - (names[:1] == ["self"]) if name in names else -1
+        frames = map(self._tree.frame, self._tree.ancestors(node))
+        above = next(filter(self._lines.is_yours, frames), None)
         if position < 0 or above is None:
-            return None
-        frame = self._tree.frame(above)
-        for caller in self._lines.statements(frame):
-            known = self._values.of(frame.file, caller)
+            return
+        for caller in self._lines.statements(above):
+            known = self._values.of(above.file, caller)
             for call in caller.walk():
-                if (
-                    isinstance(call, ast.Call)
-                    and len(call.args) > position
-                    and (copied := _times(call.args[position], known, value)) is not None
-                ):
-                    return copied
-        return None
+                if isinstance(call, ast.Call) and len(call.args) > position:
+                    yield call.args[position], known
 
 
 def _asked_for(statement: Statement, known: Mapping[str, Value]) -> str | None:
@@ -146,8 +168,18 @@ def _assigned_before(name: str, statement: Statement, module: SourceModule) -> a
     return None
 
 
-def _times(made: ast.expr, known: Mapping[str, Value], given: Value) -> tuple[str, int] | None:
-    """Return what ``made`` copies, in words, and how often: as many rows as were ``given``, by those of what is copied."""
+def _copied(made: ast.expr, known: Mapping[str, Value], given: Value) -> Copied | None:
+    """Return what ``made`` copies, and how often: as many rows as were ``given``, by those of what is copied."""
+    name = _source(made)
+    source = known.get(name) if name is not None else None
+    if source is None or not source.shape:
+        return None
+    ratios = _ratios(source.lengths, given.lengths)
+    return Copied(f"{name}: {source.in_words()}", min(ratios), max(ratios)) if ratios else None
+
+
+def _source(made: ast.expr) -> str | None:
+    """Return what ``made`` copies the rows of, as written; None where it does not, or changes the copies."""
     is_copied = False
     while True:
         match made:
@@ -157,17 +189,12 @@ def _times(made: ast.expr, known: Mapping[str, Value], given: Value) -> tuple[st
             case ast.BinOp(left=of, right=ast.Constant()):
                 made = of
             case _:
-                break
-    source = value_of(made, known)
-    if not is_copied or source is None or not source.shape:
-        return None
-    times = _ratio(source.lengths, given.lengths)
-    return (f"{ast.unparse(made)}: {source.in_words()}", times) if times > 1 else None
+                return ast.unparse(made) if is_copied else None
 
 
-def _ratio(rows: frozenset[int], copies: frozenset[int]) -> int:
-    """Return how many copies make of ``rows`` as many of ``copies`` as possible; 0 where none do."""
+def _ratios(rows: frozenset[int], copies: frozenset[int]) -> list[int]:
+    """Return how many copies make of ``rows`` as many of ``copies`` as possible: all that explain as many lengths."""
     found = Counter(many // few for few in rows for many in copies if few and many % few == 0)
     del found[1]
-    # Of several that explain as much, the least.
-    return max(found, key=lambda it: (found[it], -it), default=0)
+    most = max(found.values(), default=0)
+    return [ratio for ratio, explained in found.items() if explained == most]

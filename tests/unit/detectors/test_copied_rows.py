@@ -84,6 +84,14 @@ def test_copies_that_a_caller_hands_over():
     assert finding.evidence[1].startswith("each row comes 8 times")
 
 
+def test_what_is_copied_may_have_been_seen_at_the_caller_alone():
+    learn = AGENT.at("self.quantiles(self.batch", "Agent.update")
+    run = a_training(learn, ASK).sees(ASK, x=MANY, self__encoder=NETWORK, self__project=NETWORK)
+    run.sees(learn, self__batch=FEW)
+
+    assert found(run)[0].evidence[1].startswith("each row comes 8 times: obs: tensor of 16 × 4")
+
+
 def test_batches_of_two_sizes_are_told_apart():
     few, many = ((it.replace("=16,", "=8,").replace("=128,", "=64,"), it) for it in (FEW, MANY))
     run = a_training(ASK).sees(ASK, x=many, self__encoder=NETWORK, self__project=NETWORK)
