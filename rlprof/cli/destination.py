@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_PLACE: Final = re.compile(r"(?P<process>/proc/\d+)(?:/task/\d+)?/fd/(?P<number>\d+)")
+_PLACE: Final = re.compile(r"(?P<process>/proc/\d+)(?:/task/\d+)?/fd/(?P<number>\d{1,9})")
 _MOST_LINKS: Final = 40
 """As many as the kernel follows."""
 

@@ -107,13 +107,19 @@ def _replace(path: Path, content: bytes, *, is_private: bool) -> None:
 
 
 def _take_on(temporary: Path, path: Path, *, at_most: int) -> None:
-    """Give ``temporary`` the owner and the mode of the file that it replaces, as if that had been written into."""
+    """Give ``temporary`` the owner and the mode of the file that it replaces, as if that had been written into.
+
+    What is private stays its writer's. Where the group cannot be given, another one is not let in.
+    """
     mode = 0o666 & ~_umask()
     with suppress(FileNotFoundError):
         replaced = path.stat()
         mode = replaced.st_mode & 0o777
-        with suppress(PermissionError):
-            os.chown(temporary, replaced.st_uid, replaced.st_gid)
+        if at_most & 0o077:
+            with suppress(OSError):
+                os.chown(temporary, replaced.st_uid, replaced.st_gid)
+        if temporary.stat().st_gid != replaced.st_gid:
+            mode &= 0o707
     temporary.chmod(mode & at_most)
 
 

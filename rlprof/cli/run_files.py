@@ -93,7 +93,7 @@ def _named(path: Path, *, force: bool) -> Path:
             slug="bad-run-file-name",
             hint="give a name: -o baseline.rlprof",
         )
-    is_in_our_folder = path.parent.name == LATEST.parent.name
+    is_in_our_folder = path.absolute().parent.name == LATEST.parent.name
     if is_in_our_folder and path.name == LATEST.name:
         raise UsageError(
             f"-o {path} is the link to the newest run, which the next one would replace",

@@ -35,7 +35,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     savings = [Saving(it.nodes, _of_needless(it)) for it in copies]
     backward = BackwardPass(profile, lines).saving(savings)
     yield Finding(
-        title=f"a network is asked for copies of the same rows ({short_place(heaviest.place)})",
+        title=f"a network computes the same rows several times ({short_place(heaviest.place)})",
         savings=(*savings, *((backward,) if backward is not None else ())),
         locations=lines.shown_locations(weights, whole),
         evidence=(
@@ -50,7 +50,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _of_needless(found: RowCopies) -> Range:
-    part = OF_CONVOLUTIONS if found.has_convolutions else OF_LAYERS
+    is_sure = found.has_convolutions and not found.has_others
+    part = OF_CONVOLUTIONS if is_sure else OF_LAYERS
     least, most = (1 - 1 / times for times in (found.copied.fewest, found.copied.most))
     return Range(part.low * least, part.high * most)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.backward_pass import is_of_network
 from rlprof.detectors.recognisers.env_loops import (
     EnvLoop,
     asks_a_policy,
@@ -106,7 +107,8 @@ _is_network: Final = files_of(
     lambda library: EVERYTHING if library.is_framework else library.policy
 )
 _learns: Final = files_of(lambda library: library.learner if library.is_framework else None)
-_READS: Final = frozenset({"item", "tolist", "cpu", "numpy"})
+_READS: Final = frozenset({"item", "tolist", "cpu", "numpy", "detach", "squeeze"})
+"""Methods that read a tensor, or make it ready for that."""
 _STEPS: Final = frozenset({"step", "_step", "reset", "_reset"})
 _ARRAYS: Final = NUMPY | TORCH | {"cv2", "scipy", "jnp"}
 
@@ -120,8 +122,8 @@ class _EnvLoopTime:
     loops: list[tuple[EnvLoop, str]] = field(default_factory=list)
     """With their file, each once."""
     wall_us: float = 0.0
-    only_reads: bool = True
-    """True if no line does more than read numbers of what the policy has answered before the loop."""
+    asks_networks: bool = False
+    """True if a network works in the loop; else its lines only read what the policy has answered before it."""
 
     def add(self, node: int, us: float, line: Line, loop: tuple[EnvLoop, str]) -> None:
         if node in self.nodes:
@@ -191,13 +193,13 @@ class _Search:
             return
         if loop[0].length is not None:
             if self._rows.is_asked(node):
-                self.policy.only_reads = False
+                self.policy.asks_networks = True
                 self._claim_rows(node, loop)
             return
         asking = [call for call in calls if asks_a_policy(call)]
         asks = bool(asking)
-        if any(called_name(call) not in _READS for call in asking):
-            self.policy.only_reads = False
+        if not all(map(_is_read, asking)):
+            self.policy.asks_networks = True
         if asks and not any(called_name(call) in _STEPS for call in calls):
             self.policy.add(node, self._own_us(node), self.lines.line(node), loop)
         for child in self.tree.children(node):
@@ -229,6 +231,8 @@ class _Search:
     def _claim_all(self, top: int, line: Line, loop: tuple[EnvLoop, str]) -> None:
         for node in self._without_steps(top):
             self.policy.add(node, self._own_us(node), line, loop)
+            if is_of_network(self.tree.frame(node)):
+                self.policy.asks_networks = True
 
     def _without_steps(self, top: int) -> Iterator[int]:
         pending = [top]
@@ -275,6 +279,11 @@ class _Search:
         return self.tree.self_cost(node).wall_us
 
 
+def _is_read(call: ast.Call) -> bool:
+    """Tell whether a call does no more than read what is there: ``actions[i].detach().item()``, not ``net(x[i]).item()``."""
+    return all(called_name(it) in _READS for it in ast.walk(call) if isinstance(it, ast.Call))
+
+
 def detect(profile: Profile) -> Iterable[Finding]:
     search = _Search(profile)
     search.run()
@@ -296,7 +305,7 @@ def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Fin
     pass_us = each if is_of_environments or not count else each / count
     place = short_place(heaviest_line(claim.weights))
     asked, what, fix = _OF_ENVIRONMENTS if is_of_environments else _OF_ROWS
-    if is_of_environments and claim.only_reads:
+    if is_of_environments and not claim.asks_networks:
         asked, what, fix = _OF_READS
     return Finding(
         title=f"{asked} at a time ({place})",

@@ -39,6 +39,7 @@ OPTIMIZER: Final = "Optimizer."
 no work of the program's.
 """
 
+_BACKWARD: Final = "autograd::engine::"
 COMPILING: Final = "(dynamo_timed)"
 
 
@@ -60,7 +61,7 @@ def find_idle(
     in_torch = union(
         [
             *((row.ts, row.ts + row.dur) for row in (*trace.ops, *trace.calls)),
-            *((it.ts, it.end) for it in trace.annotations if it.name.startswith(OPTIMIZER)),
+            *_in_optimizers(trace),
         ]
     )
     claims: dict[IdleCause, list[Span]] = {
@@ -80,6 +81,17 @@ def find_idle(
         IdleCause.OTHER: [wall],
     }
     return tuple(_idle(device, blocking, claims, wall) for device in devices)
+
+
+def _in_optimizers(trace: Trace) -> list[Span]:
+    """Return the regions of optimizers, but for those that call a closure: the program's forward and backward pass is in them."""
+    regions = [(it.ts, it.end) for it in trace.annotations if it.name.startswith(OPTIMIZER)]
+    passes = union(
+        (it.ts, it.end)
+        for it in (*trace.ops, *trace.annotations)
+        if it.name.startswith((_BACKWARD, LOADER))
+    )
+    return [region for region in regions if next(within(passes, region), None) is None]
 
 
 def _idle(

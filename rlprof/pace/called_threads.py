@@ -7,14 +7,21 @@ look like one that takes turns with the other at the interpreter lock, and the c
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rlprof.model.recording import UNLOCATED, Recording, Samples
 from rlprof.source.wait_kinds import classify_waits
 from rlprof.syntax.origin import Origin, origin_of_file
+
+LEAST_SEEN_US: Final = 500_000
+"""Time of a thread from which on it is known to have no Python stack: one look at a torn one tells nothing."""
+
+_ENGINE: Final = re.compile(r"[/\\]torch[/\\]autograd[/\\](graph|__init__)\.py$")
+"""Where the caller of a backward pass sleeps."""
 
 
 class _GivenWork(NamedTuple):
@@ -62,43 +69,62 @@ def with_called_work(recording: Recording) -> Recording:
 
 def _native_threads(recording: Recording) -> Iterator[int]:
     """Threads that never had a Python stack, of processes whose stacks could be read."""
-    seen: set[int] = set()
+    seen: dict[int, int] = defaultdict(int)
     with_stack: set[int] = set()
     is_unlocated = [node.frame.function in UNLOCATED for node in recording.nodes]
-    for thread, node in zip(recording.samples.thread, recording.samples.node, strict=True):
-        seen.add(thread)
+    columns = recording.samples.thread, recording.samples.node, recording.samples.wall_us
+    for thread, node, wall in zip(*columns, strict=True):
+        seen[thread] += wall
         if not is_unlocated[node]:
             with_stack.add(thread)
     readable = {recording.threads[it].process for it in with_stack if recording.threads[it].is_main}
-    for thread in sorted(seen - with_stack):
+    for thread in sorted(seen.keys() - with_stack):
+        if seen[thread] < LEAST_SEEN_US:
+            continue
         if not recording.threads[thread].is_main and recording.threads[thread].process in readable:
             yield thread
 
 
 def _given(recording: Recording, native: frozenset[int]) -> dict[int, _GivenWork]:
-    """Work that each row is given, by its index."""
+    """Return the work that each row is given, by its index."""
     worked: dict[tuple[int, int], _GivenWork] = defaultdict(lambda: _GivenWork(0, 0))
     sleepers: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    in_engine: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     processes = {recording.threads[thread].process for thread in native}
     of_library = _in_a_library(recording)
+    of_engine = [_ENGINE.search(node.frame.file) is not None for node in recording.nodes]
+    working = _working(recording)
     for at, (window, thread, node, wall, idle, cpu) in enumerate(recording.samples.rows()):
         where = (window, recording.threads[thread].process)
         if thread in native:
             known = worked[where]
             worked[where] = _GivenWork(known.busy_us + wall - idle, known.cpu_us + cpu)
-        elif idle and where[1] in processes and of_library[node]:
+        elif idle and where[1] in processes and of_engine[node]:
+            in_engine[where].append((at, idle))
+        # A thread that only sleeps waits for something outside: a server, a queue of a library's.
+        elif idle and where[1] in processes and of_library[node] and (window, thread) in working:
             sleepers[where].append((at, idle))
     given = {}
     for where, work in worked.items():
-        slept = sum(idle for _, idle in sleepers[where])
+        rows = in_engine[where] or sleepers[where]
+        slept = sum(idle for _, idle in rows)
         if not slept or not work.busy_us:
             continue
         part = min(1.0, work.busy_us / slept)
         on_cpu = min(1.0, work.cpu_us / work.busy_us)
-        for at, idle in sleepers[where]:
+        for at, idle in rows:
             busy = int(part * idle)
             given[at] = _GivenWork(busy, int(on_cpu * busy))
     return given
+
+
+def _working(recording: Recording) -> set[tuple[int, int]]:
+    """(window, thread) of those that do something themselves."""
+    return {
+        (window, thread)
+        for window, thread, _, wall, idle, _ in recording.samples.rows()
+        if wall > idle
+    }
 
 
 def _in_a_library(recording: Recording) -> Sequence[bool]:

@@ -78,7 +78,7 @@ _REMARKS: Final = {
     ),
     layout.TORCH_WOULD_SLOW: Note(
         "info",
-        "torch-windows-slow-cuda",
+        "torch-no-windows-on-cuda",
         "No window of torch's profiler was taken in a process that uses CUDA: after one, each launch of a kernel "
         "stays slower until the process ends. --torch always takes them, for findings on the GPU itself.",
     ),

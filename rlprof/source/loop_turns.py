@@ -1,4 +1,4 @@
-"""What a Python loop gives to each of its turns: a counter, an element of a tensor, the number of a row."""
+"""Loops of Python: the counter, the element of a tensor or the number of a row that each turn is given."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ FEW: Final = 8
 
 _FINDS_ROWS: Final = frozenset({"nonzero", "flatnonzero", "argwhere", "where"})
 """Calls that answer with the numbers of the rows for which something holds."""
+_OF_NUMBERS: Final = frozenset({"tolist", "flatten", "squeeze", "cpu", "numpy", "view", "reshape"})
+"""Methods by which those come into a loop."""
 
 
-def given(loop: Loop, tensors: Tensors) -> Iterator[tuple[str, str]]:
+def bound_names(loop: Loop, tensors: Tensors) -> Iterator[tuple[str, str]]:
     """Yield the names that a turn gives a value, and the tensor that it is an element of, if it is one."""
     if isinstance(loop, ast.While):
         for name in counted(loop):
@@ -46,17 +48,17 @@ def _bound_by(target: ast.expr, iterated: ast.expr, tensors: Tensors) -> Iterato
 
 def are_numbers_of_rows(iterated: ast.expr) -> bool:
     """Tell whether a loop goes through the rows for which something holds: ``done.nonzero().flatten().tolist()``, ``np.where(done)[0]``."""
-    match iterated:
-        case ast.Call(func=ast.Attribute(value=of, attr="tolist")):
-            return _finds_rows(of)
-        case _:
-            return _finds_rows(iterated)
-
-
-def _finds_rows(expression: ast.expr) -> bool:
-    return any(
-        isinstance(it, ast.Call) and called_name(it) in _FINDS_ROWS for it in ast.walk(expression)
-    )
+    while True:
+        match iterated:
+            case ast.Call(args=args) if called_name(iterated) in _FINDS_ROWS:
+                # With three arguments ``where`` chooses values.
+                return called_name(iterated) != "where" or len(args) == 1
+            case ast.Call(func=ast.Attribute(value=of, attr=name)) if name in _OF_NUMBERS:
+                iterated = of
+            case ast.Subscript(value=of):
+                iterated = of
+            case _:
+                return False
 
 
 def counted(loop: Loop) -> frozenset[str]:

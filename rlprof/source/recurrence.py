@@ -250,7 +250,7 @@ class _LoopTurn:
         if of_target and self._here + 1 < len(self._levels):
             below = self._levels[self._here + 1]
             function = below.module.function_at(below.line)
-            if function is not None and _calls(call, function, level.known):
+            if function is not None and is_call_of(call, function, level.known):
                 return self._enter(call, function)
         network = value_of(call.func, level.known)
         if network is not None and recurrent_kind(network):
@@ -320,7 +320,7 @@ class _LoopTurn:
         return returned
 
 
-def _calls(call: ast.Call, function: Function, known: Mapping[str, Value]) -> bool:
+def is_call_of(call: ast.Call, function: Function, known: Mapping[str, Value]) -> bool:
     """Tell whether ``call`` may be of ``function``."""
     if called_name(call) == function.node.name:
         return True

@@ -14,8 +14,8 @@ from rlprof.source.carried import carried
 from rlprof.source.loop_turns import (
     FEW,
     are_numbers_of_rows,
+    bound_names,
     counted,
-    given,
     goes_backwards,
     is_short,
 )
@@ -191,7 +191,7 @@ class _TurnWork:
         self._shapes = shapes
         self._loop = loop
         self._body = body
-        bound = dict(given(loop, tensors))
+        bound = dict(bound_names(loop, tensors))
         self._names = set(bound)
         """Counters, elements of tensors, and what is made of them."""
         self._iterates = any(bound.values())

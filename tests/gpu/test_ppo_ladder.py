@@ -55,7 +55,7 @@ def test_every_stage_trains_on_the_device(stage):
 
 @pytest.mark.timeout(4 * DEADLINE_S)
 @pytest.mark.parametrize(("before", "after"), [("1", "2"), ("2", "3")])
-def test_each_fix_for_a_device_is_one(before, after):
+def test_each_fix_speeds_up_training_on_the_device(before, after):
     """Of the fixes that keep the host from asking the device for one number at a time; those of stages 6 and 7 are worth nothing
     on a fast card (docs/on-a-gpu.md).
     """

@@ -9,18 +9,24 @@ from typing import Final
 from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
 from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
+from rlprof.model.recording import Frame
 from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import UserLines
 
 BACKWARD_SPREAD: Final = 2.0
-"""Times that the backward pass of one network may take, for each second of its forward pass, of what it takes with another."""
+"""Factor by which two networks' ratios of backward to forward time may differ."""
 
 _NETWORK: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]")
 _BACKWARD: Final = re.compile(r"[/\\]torch[/\\]autograd[/\\]graph\.py$")
 
 
+def is_of_network(frame: Frame) -> bool:
+    """Tell whether a frame is of a module of ``torch.nn``."""
+    return _NETWORK.search(frame.file) is not None
+
+
 class BackwardPass:
-    """That of the steady phase."""
+    """The backward pass of the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         self._tree = profile.steady
@@ -36,7 +42,7 @@ class BackwardPass:
         claimed = frozenset[int]().union(*(it.nodes for it in forward))
         recorded = frozenset(
             node
-            for top in self._tree.topmost(lambda frame: bool(_NETWORK.search(frame.file)))
+            for top in self._tree.topmost(is_of_network)
             if not self._is_off(top)
             for node in self._tree.subtree(top)
         )

@@ -11,17 +11,19 @@ from typing import Final, NamedTuple
 
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
+from rlprof.source.recurrence import is_call_of
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.assignments import assigned
-from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.module import SourceModule, Statement, called_name
 
-_COPIES: Final = frozenset({"repeat_interleave", "repeat", "tile", "expand"})
-_SAME_ROWS: Final = frozenset(
-    {"float", "half", "to", "div", "div_", "mul", "sub", "add", "contiguous", "clone", "detach", "view", "reshape", "flatten",
-     "unsqueeze", "permute", "type", *_COPIES}
+_ALONG_ROWS: Final = frozenset({"repeat", "tile"})
+"""Methods whose first argument says how often the rows are repeated, as that of ``repeat_interleave(n, 0)`` does."""
+_OF_EACH_NUMBER: Final = frozenset(
+    {"float", "half", "double", "to", "type", "div", "mul", "add", "sub", "contiguous", "clone", "detach"}
 )  # fmt: skip
-"""Methods that make the same of rows that are the same."""
+"""Methods that do to all copies of a row the same, with constants."""
 _CONVOLUTION: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]conv\.py$")
+_RANDOM: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]dropout\.py$")
 
 
 class Copied(NamedTuple):
@@ -41,8 +43,10 @@ class RowCopies:
     place: Line
     copied: Copied
     nodes: frozenset[int]
-    """The networks' work on them."""
+    """The work of the line's networks."""
     has_convolutions: bool
+    has_others: bool
+    """True if the line asks further networks, whose work cannot be told from that on the copies."""
 
 
 class RowCopiesSearch:
@@ -52,6 +56,8 @@ class RowCopiesSearch:
         self._tree = profile.steady
         self._lines = lines
         self._values = Values(profile.values)
+        self._with_others: set[Line] = set()
+        """Lines that ask a network beside those that are given copies."""
 
     def found(self) -> Iterator[RowCopies]:
         """Yield each line once."""
@@ -71,9 +77,16 @@ class RowCopiesSearch:
                 told.setdefault(line, copied)
                 nodes[line].update(self._work_at(node))
         for line, copied in told.items():
-            files = (self._tree.frame(it).file for it in nodes[line])
-            convolves = any(_CONVOLUTION.search(file) for file in files)
-            yield RowCopies(line, copied, frozenset(nodes[line]), convolves)
+            files = {self._tree.frame(it).file for it in nodes[line]}
+            # Dropout is asked for copies on purpose: it answers to each with another network.
+            if not any(map(_RANDOM.search, files)):
+                yield RowCopies(
+                    line,
+                    copied,
+                    frozenset(nodes[line]),
+                    has_convolutions=any(map(_CONVOLUTION.search, files)),
+                    has_others=line in self._with_others,
+                )
 
     def _is_looked_at(self, node: int) -> bool:
         frame = self._tree.frame(node)
@@ -96,23 +109,30 @@ class RowCopiesSearch:
         frame = self._tree.frame(node)
         module = self._lines.module(frame.file)
         known = self._values.of(frame.file, statement)
-        given = _asked_for(statement, known)
-        if module is None or given is None:
+        asked = _asked_for(statement, known)
+        if module is None or asked is None:
             return
-        made = _assigned_before(given, statement, module)
-        if made is None:
+        given = asked.variable
+        if asked.has_others:
+            self._with_others.add(self._lines.line(node))
+        written = _written(given, statement, module)
+        if not written:
             for expression, at in self._handed_over(node, given, statement):
-                if (copied := _copied(expression, at, known[given])) is not None:
+                if (copied := _copied(expression, at, known[given], is_all=False)) is not None:
                     handed[node] = copied
             return
+        source = _source(written[0]) if len(written) == 1 else None
+        if source is None:
+            return
         around = {**self._values.within(frame.file, frame.function), **known}
-        source = _source(made)
-        if source is not None and source not in around:
+        is_all = source in around
+        if not is_all:
             # The line that makes the copies takes no time, so that nobody looked there.
             for expression, at in self._handed_over(node, source, statement):
                 if (value := value_of(expression, at)) is not None:
                     around[source] = value
-        if (copied := _copied(made, around, known[given])) is not None:
+        copied = _copied(written[0], around, known[given], is_all=is_all)
+        if copied is not None:
             made_there.setdefault(self._lines.line(node), copied)
 
     def _handed_over(
@@ -131,21 +151,34 @@ class RowCopiesSearch:
         for caller in self._lines.statements(above):
             known = self._values.of(above.file, caller)
             for call in caller.walk():
-                if isinstance(call, ast.Call) and len(call.args) > position:
+                is_long = isinstance(call, ast.Call) and len(call.args) > position
+                if isinstance(call, ast.Call) and is_long and is_call_of(call, function, known):
                     yield call.args[position], known
 
 
-def _asked_for(statement: Statement, known: Mapping[str, Value]) -> str | None:
-    """Return the variable that a network is asked for, where it, or a chain of networks, is given nothing else; None where none is."""
-    for call in statement.walk():
-        if not isinstance(call, ast.Call) or not _is_network(call, known):
-            continue
+class _AskedFor(NamedTuple):
+    """What a network is asked for."""
+
+    variable: str
+    has_others: bool
+    """True if the statement asks further networks."""
+
+
+def _asked_for(statement: Statement, known: Mapping[str, Value]) -> _AskedFor | None:
+    """Return the variable that a network, or a chain of networks, is given, and nothing else; None where none is."""
+    calls = [it for it in statement.walk() if isinstance(it, ast.Call) and _is_network(it, known)]
+    for call in calls:
+        chain: list[ast.expr] = [call]
         inner: ast.expr = call
-        while isinstance(inner, ast.Call) and _is_network(inner, known) and len(inner.args) == 1:
+        while isinstance(inner, ast.Call) and len(inner.args) == 1 and not inner.keywords:
+            if not _is_network(inner, known):
+                break
             inner = inner.args[0]
+            chain.append(inner)
         value = known.get(inner.id) if isinstance(inner, ast.Name) else None
         if isinstance(inner, ast.Name) and value is not None and value.is_array:
-            return inner.id
+            others = [it for it in calls if not any(it is each for each in chain)]
+            return _AskedFor(inner.id, bool(others))
     return None
 
 
@@ -154,47 +187,91 @@ def _is_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
     return callee is not None and callee.is_network
 
 
-def _assigned_before(name: str, statement: Statement, module: SourceModule) -> ast.expr | None:
-    """Return what the variable was given last before ``statement`` in its function."""
-    before = [
-        it
-        for it in module.statements
-        if it.function is statement.function and it.last_line < statement.first_line
-    ]
-    for earlier in reversed(before):
-        for one in assigned(earlier.node):
-            if isinstance(one.target, ast.Name) and one.target.id == name:
-                return None if one.is_unpacked else one.value
-    return None
+def _written(name: str, statement: Statement, module: SourceModule) -> list[ast.expr | None]:
+    """Return what the function of ``statement`` gives the variable; None for what is no plain assignment, or changes it in place."""
+    found: list[ast.expr | None] = []
+    for other in module.statements:
+        if other.function is not statement.function:
+            continue
+        values = [
+            None if it.is_unpacked else it.value
+            for it in assigned(other.node)
+            if isinstance(it.target, ast.Name) and it.target.id == name
+        ]
+        found += values
+        stores = sum(
+            isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Store)
+            for it in other.walk()
+        )
+        found += [None] * max(0, stores - len(values))
+        found += [None for it in other.walk() if _changes(it, name)]
+    return found
 
 
-def _copied(made: ast.expr, known: Mapping[str, Value], given: Value) -> Copied | None:
-    """Return what ``made`` copies, and how often: as many rows as were ``given``, by those of what is copied."""
+def _changes(node: ast.AST, name: str) -> bool:
+    """Tell whether ``x[i] = …`` or ``x.add_(…)`` stands there."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=of), ctx=ast.Store()):
+            return of == name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=method)):
+            return of == name and method.endswith("_")
+    return False
+
+
+def _copied(
+    made: ast.expr | None, known: Mapping[str, Value], given: Value, *, is_all: bool
+) -> Copied | None:
+    """Return what ``made`` copies, and how often: as many rows as were ``given``, by those of what is copied.
+
+    ``is_all``: what is copied was seen in the same function, so that its rows explain all that were given.
+    """
     name = _source(made)
     source = known.get(name) if name is not None else None
-    if source is None or not source.shape:
+    if source is None or not source.shape or not given.shape or source.shape[1:] != given.shape[1:]:
         return None
-    ratios = _ratios(source.lengths, given.lengths)
+    ratios = _ratios(source.lengths, given.lengths, is_all=is_all)
     return Copied(f"{name}: {source.in_words()}", min(ratios), max(ratios)) if ratios else None
 
 
-def _source(made: ast.expr) -> str | None:
-    """Return what ``made`` copies the rows of, as written; None where it does not, or changes the copies."""
+def _source(made: ast.expr | None) -> str | None:
+    """Return what ``made`` copies the rows of, as written; None where it does not, or does more to the copies."""
     is_copied = False
     while True:
         match made:
-            case ast.Call(func=ast.Attribute(value=of, attr=name)) if name in _SAME_ROWS:
-                is_copied |= name in _COPIES
+            case ast.Call(func=ast.Attribute(value=of, attr=name)) if _copies_rows(made):
+                made, is_copied = of, True
+            case ast.Call(func=ast.Attribute(value=of, attr=name), args=args) if (
+                name in _OF_EACH_NUMBER and all(map(_is_the_same_for_all, args))
+            ):
                 made = of
             case ast.BinOp(left=of, right=ast.Constant()):
                 made = of
+            case None:
+                return None
             case _:
                 return ast.unparse(made) if is_copied else None
 
 
-def _ratios(rows: frozenset[int], copies: frozenset[int]) -> list[int]:
+def _copies_rows(call: ast.Call) -> bool:
+    name, args = called_name(call), call.args
+    if name == "repeat_interleave":
+        along = [*args[1:2], *(it.value for it in call.keywords if it.arg == "dim")]
+        return [ast.unparse(it) for it in along] == ["0"]
+    return name in _ALONG_ROWS and bool(args) and ast.unparse(args[0]) != "1"
+
+
+def _is_the_same_for_all(argument: ast.expr) -> bool:
+    """Tell whether an argument is a number, a type or a device: no tensor that may differ from copy to copy."""
+    return isinstance(argument, ast.Constant) or ast.unparse(argument).startswith(
+        ("torch.", "self.device", "device")
+    )
+
+
+def _ratios(rows: frozenset[int], copies: frozenset[int], *, is_all: bool) -> list[int]:
     """Return how many copies make of ``rows`` as many of ``copies`` as possible: all that explain as many lengths."""
     found = Counter(many // few for few in rows for many in copies if few and many % few == 0)
-    del found[1]
+    if not is_all:
+        del found[1]
     most = max(found.values(), default=0)
-    return [ratio for ratio, explained in found.items() if explained == most]
+    best = [ratio for ratio, explained in found.items() if explained == most]
+    return [] if 1 in best or (is_all and most < len(copies)) else best

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.model.profile import Profile
 from rlprof.model.recording import TO_THE_GPU, SyncSite
 from rlprof.source.lines import UserLines
 from rlprof.source.values import Value, Values, value_of
-from rlprof.syntax.assignments import assigned
-from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.assignments import assigned, targets_of
+from rlprof.syntax.module import SourceModule, called_name, variables_assigned
 
 FEWEST_COPIES: Final = 20
 """Copies by one line from which on it is one of the loop's."""
@@ -62,43 +62,66 @@ def uploads_of_worked_on(profile: Profile, lines: UserLines) -> Iterator[Upload]
 
 
 def _upload(site: SyncSite, module: SourceModule, values: Values) -> Upload | None:
-    known: dict[str, Value] = {}
-    lines: set[int] = set()
-    for expression, at in _made_of(site.line, module):
-        known |= values.between(site.file, at)
-        lines.update(at)
-        for work, source in (
-            (HostWork.MADE_FLOATS, _bytes_made_floats(expression, known)),
-            (HostWork.PICKED, _larger_source(expression, known)),
-        ):
+    for made in _made_of(site.line, module):
+        known = values.between(site.file, made.at)
+        found = (
+            (HostWork.MADE_FLOATS, _bytes_made_floats(made.expression, known)),
+            (HostWork.PICKED, _larger_source(made, known, module)),
+        )
+        for work, source in found:
             if source:
                 text = f"{source}: {known[source].in_words()}"
-                return Upload(site, frozenset(lines), work, text, _size(known[source]))
+                return Upload(site, made.lines, work, text, _size(known[source]))
     return None
 
 
-def _made_of(line: int, module: SourceModule) -> Iterator[tuple[ast.expr, range]]:
-    """Yield what a line copies, and what variables in that were given before it in the function, each with its lines."""
+class _Made(NamedTuple):
+    """An expression that a batch is made by."""
+
+    expression: ast.expr
+    at: range
+    """Its lines."""
+    lines: frozenset[int]
+    """Those and all from there to the copy."""
+
+
+def _made_of(line: int, module: SourceModule) -> Iterator[_Made]:
+    """Yield what a line copies, and what variables in that were given before it in the function."""
     function = module.function_at(line)
     inside = [it for it in module.statements if it.function is function]
     pending = [
-        (call.func.value, statement.lines, MOST_STEPS_BACK)
+        (_Made(moved, statement.lines, frozenset(statement.lines)), MOST_STEPS_BACK)
         for statement in module.statements_at(line)
         for call in statement.walk()
-        if isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and call.func.attr in _MOVES
+        if isinstance(call, ast.Call) and (moved := _moved(call)) is not None
     ]
     while pending:
-        expression, at, steps = pending.pop(0)
-        yield expression, at
-        names = {it.id for it in ast.walk(expression) if isinstance(it, ast.Name)}
-        before = [it for it in inside if it.last_line < at.start]
+        made, steps = pending.pop(0)
+        yield made
+        names = {it.id for it in ast.walk(made.expression) if isinstance(it, ast.Name)}
+        before = [it for it in inside if it.last_line < made.at.start]
         for statement in reversed(before) if steps else ():
             for one in assigned(statement.node):
                 if isinstance(one.target, ast.Name) and one.target.id in names:
                     names.discard(one.target.id)
-                    pending.append((one.value, statement.lines, steps - 1))
+                    lines = made.lines.union(statement.lines)
+                    pending.append((_Made(one.value, statement.lines, lines), steps - 1))
+
+
+def _moved(call: ast.Call) -> ast.expr | None:
+    """Return what a call moves to the GPU; None where it does not, or what it moves is there already."""
+    if not _is_move(call) or not isinstance(call.func, ast.Attribute):
+        return None
+    before = call.func.value
+    return None if any(map(_is_move, ast.walk(before))) else before
+
+
+def _is_move(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _MOVES
+    )
 
 
 def _bytes_made_floats(expression: ast.expr, known: Mapping[str, Value]) -> str:
@@ -129,18 +152,56 @@ def _makes_floats(node: ast.AST) -> bool:
     return False
 
 
-def _larger_source(expression: ast.expr, known: Mapping[str, Value]) -> str:
-    """Return the array on the host that ``expression`` takes many rows out of, by an array of their numbers; empty for none."""
-    for node in ast.walk(expression):
+def _larger_source(made: _Made, known: Mapping[str, Value], module: SourceModule) -> str:
+    """Return the array on the host that many rows are taken out of, again and again, by an array of their numbers; empty for none."""
+    for node in ast.walk(made.expression):
         if not isinstance(node, ast.Subscript):
             continue
         index, source = value_of(node.slice, known), value_of(node.value, known)
         if index is None or source is None or not index.is_array or not source.is_array:
             continue
         rows = (source.shape or (0,))[0]
-        if source.is_on_cpu and 1 < (index.numbers or 0) < rows:
+        is_picked = source.is_on_cpu and 1 < (index.numbers or 0) < rows
+        if is_picked and _outlives_a_use(node.value, made.at.start, module):
             return ast.unparse(node.value)
     return ""
+
+
+def _outlives_a_use(source: ast.expr, line: int, module: SourceModule) -> bool:
+    """Tell whether an array is there for more than one use: an attribute, or a variable that was given before a loop around ``line``."""
+    if not isinstance(source, ast.Name):
+        return isinstance(source, ast.Attribute)
+    names = _gone_through(source.id, line, module) or {source.id}
+    function = module.function_at(line)
+    inside = [it for it in module.statements if it.function is function]
+    loops = [*module.loops_around(line)]
+    if not loops:
+        return False
+    outermost = min(it.lineno for it in loops)
+    given = {
+        name: it.first_line
+        for it in inside
+        for name in variables_assigned(*_targets(it.node)) & names
+    }
+    return given.keys() == names and all(at < outermost for at in given.values())
+
+
+def _gone_through(name: str, line: int, module: SourceModule) -> set[str]:
+    """Return the variables that a comprehension on ``line`` has ``name`` stand for in turn."""
+    return {
+        it.id
+        for statement in module.statements_at(line)
+        for node in statement.walk()
+        if isinstance(node, ast.comprehension)
+        and isinstance(node.target, ast.Name)
+        and node.target.id == name
+        for it in ast.walk(node.iter)
+        if isinstance(it, ast.Name)
+    }
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    return [node.target] if isinstance(node, ast.AugAssign) else targets_of(node)
 
 
 def _size(value: Value) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 from rlprof.recording.redaction.literals import hide_words
 
 # Kineto leaves quotes in a name as they are, so it ends where the next field begins.
-_RANGE: Final = re.compile(rb'user_annotation",\s*"name": "(?P<name>[^\n]*?)",\s*"pid"')
+_RANGE: Final = re.compile(rb'user_annotation",\s*"name": "(?P<name>[^\n]{0,4096}?)",\s*"pid"')
 _BEGIN_OF_EVENT: Final = b'"ph"'
 _OF_THE_COMPILER: Final = "## Call "
 """In these names stands the hash of a graph, which looks like a key."""

@@ -22,6 +22,33 @@ AGENT = Script(
             x = obs.repeat_interleave(8, 0) + torch.randn_like(noise)
             return self.encoder(x)
 
+        def shifted(self, obs, noise):
+            x = obs.repeat(8, 1, 1, 1).add(noise)
+            return self.encoder(x)
+
+        def filled(self, obs):
+            x = obs.repeat_interleave(8, 0)
+            x += self.noise
+            return self.encoder(x)
+
+        def written(self, obs, last):
+            x = obs.repeat_interleave(8, 0)
+            x[:, -1] = last
+            return self.encoder(x)
+
+        def planned(self, obs):
+            x = obs.repeat_interleave(8, 0)
+            for _ in range(12):
+                x = self.encoder(x)
+
+        def colours(self, obs):
+            x = obs.repeat(1, 3, 1, 1)
+            return self.encoder(x)
+
+        def beside(self, obs, acts):
+            x = obs.repeat_interleave(8, 0)
+            return self.encoder(x, acts=acts)
+
         def forward(self, img, act):
             return self.heads(self.encoder(img), act)
 
@@ -42,6 +69,7 @@ CONVOLVE = f"{SITE}/torch/nn/modules/conv.py:548 Conv2d.forward"
 LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
 BACKWARD = f"{SITE}/torch/autograd/graph.py:869 _engine_run_backward"
 NETWORK = "type=torch.nn.modules.container.Sequential bases=torch.nn.modules.module.Module"
+CRITIC = "type=__main__.Agent bases=torch.nn.modules.module.Module"
 FEW, MANY = (f"type=torch.Tensor shape={rows},4,40,40 dtype=torch.float32" for rows in (16, 128))
 
 
@@ -76,7 +104,7 @@ def test_copies_that_are_made_before_the_network_is_asked():
 def test_copies_that_a_caller_hands_over():
     run = a_training(PENALTY, INSIDE)
     run.sees(INSIDE, img=(FEW, MANY), self__encoder=NETWORK)
-    run.sees(PENALTY, obs=FEW, self__critic=NETWORK)
+    run.sees(PENALTY, obs=FEW, self__critic=CRITIC)
 
     (finding,) = found(run)
 
@@ -103,7 +131,9 @@ def test_batches_of_two_sizes_are_told_apart():
 def test_other_callers_of_the_same_line_are_not_claimed():
     run = a_training(PENALTY, INSIDE)
     run.spends(1.0, AGENT.at("self.critic(obs, acts)", "Agent.values"), INSIDE, CONVOLVE)
-    run.sees(INSIDE, img=(FEW, MANY), self__encoder=NETWORK).sees(PENALTY, obs=FEW)
+    run.sees(INSIDE, img=(FEW, MANY), self__encoder=NETWORK).sees(
+        PENALTY, obs=FEW, self__critic=CRITIC
+    )
 
     (finding,) = found(run)
 
@@ -129,9 +159,34 @@ def test_silent(run: RunBuilder):
     assert found(run) == []
 
 
-def test_silent_where_the_copies_are_changed():
-    place = f"agent.py:{AGENT.line('+ torch.randn_like') + 1} Agent.noisy"
+@pytest.mark.parametrize("function", ["noisy", "shifted", "filled", "written", "planned", "beside"])
+def test_silent_where_the_rows_differ_when_the_network_is_asked(function: str):
+    function, lines = f"Agent.{function}", AGENT.text.splitlines()
+    begins = AGENT.line(f"def {function.removeprefix('Agent.')}(")
+    asks = next(at for at in range(begins, len(lines)) if "self.encoder(x" in lines[at]) + 1
+    place = f"agent.py:{asks} {function}"
     run = a_training(place).sees(place, x=MANY, self__encoder=NETWORK)
-    run.sees(AGENT.at("+ torch.randn_like", "Agent.noisy"), obs=FEW)
 
-    assert found(run) == []
+    assert found(run.sees(f"agent.py:{begins + 1} {function}", obs=FEW)) == []
+
+
+def test_silent_on_copies_of_channels():
+    made = AGENT.at("obs.repeat(1, 3", "Agent.colours")
+    place = f"agent.py:{AGENT.line('obs.repeat(1, 3') + 1} Agent.colours"
+    one, many = (f"type=torch.Tensor shape={rows},3,40,40 dtype=torch.float32" for rows in (1, 256))
+    run = a_training(place).sees(place, x=(one, many), self__encoder=NETWORK)
+
+    assert found(run.sees(made, obs=(one, many))) == []
+
+
+def test_dropout_is_asked_for_copies_on_purpose():
+    dropout = f"{SITE}/torch/nn/modules/dropout.py:70 Dropout.forward"
+
+    assert found(quantiles().spends(0.5, ASK, dropout)) == []
+
+
+def test_where_another_network_is_asked_on_the_line_nobody_knows_whose_time_it_is():
+    run = a_training(PENALTY, INSIDE).sees(PENALTY, obs=FEW, self__critic=CRITIC)
+    run.sees(INSIDE, img=(FEW, MANY), self__encoder=NETWORK, self__heads=NETWORK)
+
+    assert found(run)[0].savings[0].removable.low == 0

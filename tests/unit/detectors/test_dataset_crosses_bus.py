@@ -34,6 +34,19 @@ AGENT = Script(
 
     def observed(self, obs):
         return torch.from_numpy(obs).to(self.device)
+
+    def moved_before(self, frames):
+        return (torch.from_numpy(frames).to(self.device).float() / 255.0).to(torch.bfloat16)
+
+    def epochs(self, rollout, steps):
+        obs = torch.as_tensor(rollout)
+        for idx in torch.randperm(steps).split(512):
+            batch = obs[idx].to(self.device)
+
+    def alive_ones(self, alive):
+        for _ in range(100):
+            seen = self.envs.step()
+            batch = seen[alive].to(self.device)
     """,
 )
 COPIES = {
@@ -43,6 +56,9 @@ COPIES = {
     "minibatch": "self.obs[idx].to(",
     "drawn_before": "batch.to(",
     "observed": "from_numpy(obs).to(",
+    "moved_before": "torch.bfloat16",
+    "epochs": "batch = obs[idx].to(",
+    "alive_ones": "batch = seen[alive].to(",
 }
 """The line of each function that copies."""
 FRAMES = "type=numpy.ndarray shape=256,4,64,64 dtype=u1"
@@ -59,11 +75,13 @@ def a_line_that_copies(
     waits_s: float = 1.0,
     calls: int = 1000,
     each: int = 4 * MIB,
+    memory_gib: int = 80,
 ) -> RunBuilder:
     """Ten seconds, of which ``function`` takes some, and waits for its copies a part of that."""
     copy = COPIES[function]
     run = a_run(steady_s=10.0).process("main", steps=1000)
     run.spends(takes_s, AGENT.at(copy, function)).spends(10 - takes_s, "env.py:3 step")
+    run.with_run(host={"gpu:0:memory_bytes": str(memory_gib << 30)}).gauge("gpu:0:utilisation", 0.1)
     method = "to (to the GPU, pageable)"
     return run.reads(
         SyncSite(
@@ -108,22 +126,29 @@ def test_the_less_of_the_line_is_copying_the_more_goes():
 
 
 @pytest.mark.parametrize(
-    ("function", "piece"), [("minibatch", "self.obs[idx].to"), ("drawn_before", "rows = self.obs")]
+    ("function", "piece", "source"),
+    [
+        ("minibatch", "self.obs[idx].to", "self__obs"),
+        ("drawn_before", "rows = self.obs", "self__obs"),
+        ("epochs", "batch = obs[idx].to", "obs"),
+    ],
 )
-def test_batches_of_what_is_there_as_a_whole_are_to_be_picked_on_the_gpu(function: str, piece: str):
-    run = a_line_that_copies(function).sees(AGENT.at(piece, function), self__obs=ROLLOUT, idx=ROWS)
+def test_batches_of_what_is_there_as_a_whole_are_to_be_picked_on_the_gpu(
+    function: str, piece: str, source: str
+):
+    run = a_line_that_copies(function)
+    run.sees(AGENT.at(piece, function), **{source: ROLLOUT, "idx": ROWS})
 
     (finding,) = found(run)
 
     assert finding.title.startswith("batches are picked out on the host")
-    assert finding.evidence[2].startswith("self.obs: tensor of 1024")
+    assert finding.evidence[2].startswith(f"{source.replace('__', '.')}: tensor of 1024")
 
 
 @pytest.mark.parametrize(("memory_gib", "is_told"), [(80, True), (24, False)])
 def test_what_would_fill_the_gpu_stays_on_the_host(memory_gib: int, is_told: bool):
     huge = "type=torch.Tensor shape=1000000,4,84,84 dtype=torch.uint8 device=cpu"
-    run = a_line_that_copies("minibatch")
-    run.with_run(host={"gpu:0:memory_bytes": str(memory_gib << 30)}).gauge("gpu:0:utilisation", 0.1)
+    run = a_line_that_copies("minibatch", memory_gib=memory_gib)
     run.sees(AGENT.at("self.obs[idx].to", "minibatch"), self__obs=huge, idx=ROWS)
 
     assert bool(found(run)) is is_told
@@ -140,6 +165,28 @@ def test_what_would_fill_the_gpu_stays_on_the_host(memory_gib: int, is_told: boo
             id="converted there",
         ),
         pytest.param("observed", "from_numpy(obs)", {"obs": FLOATS}, {}, id="new each time"),
+        pytest.param("moved_before", "bfloat16", {"frames": FRAMES}, {}, id="on the GPU by then"),
+        pytest.param(
+            "alive_ones",
+            "seen[alive]",
+            {"seen": ROLLOUT, "alive": ROWS},
+            {},
+            id="made in each turn",
+        ),
+        pytest.param(
+            "minibatch",
+            "self.obs[idx].to",
+            {"self__obs": ROLLOUT.replace("=cpu", "=cuda"), "idx": ROWS},
+            {},
+            id="on the GPU already",
+        ),
+        pytest.param(
+            "minibatch",
+            "self.obs[idx].to",
+            {"self__obs": ROLLOUT, "idx": ROWS.replace("512", "1024")},
+            {},
+            id="all of it, in another order",
+        ),
         pytest.param(
             "frames_in_one_line", ".astype", {"frames": FLOATS}, {}, id="floats from the start"
         ),

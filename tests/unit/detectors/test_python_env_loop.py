@@ -505,18 +505,43 @@ READS = Script(
         for number, env in enumerate(envs):
             action, value = actions[number].item(), values[number].item()
             env.step(action)
+
+    def read_arrays(envs, policy, observations):
+        actions = policy(observations)
+        for number, env in enumerate(envs):
+            action = actions[number].detach().cpu().numpy()
+            env.step(action)
+
+    def ask(envs, policy, observations):
+        for number, env in enumerate(envs):
+            action = policy(observations[number]).argmax().item()
+            env.step(action)
     """,
 )
 
 
-def test_answers_that_are_read_one_by_one_are_no_policy_that_is_asked_so():
-    run = (
-        a_training()
-        .spends(4.0, READS.at("actions[number].item", "collect"))
-        .spends(6.0, "env.py:3 step")
-    )
+@pytest.mark.parametrize(
+    ("piece", "function", "beginning"),
+    [
+        ("actions[number].item", "collect", "the policy's answers are read for one environment"),
+        ("actions[number].detach", "read_arrays", "the policy's answers are read for one env"),
+        ("policy(observations[number])", "ask", "the policy is asked for one environment"),
+    ],
+)
+def test_answers_that_are_read_one_by_one_are_no_policy_that_is_asked_so(
+    piece: str, function: str, beginning: str
+):
+    run = a_training().spends(4.0, READS.at(piece, function)).spends(6.0, "env.py:3 step")
 
     (finding,) = detect(DETECTOR, run, READS)
 
-    assert finding.title.startswith("the policy's answers are read for one environment at a time")
-    assert "actions.tolist()" in finding.fix
+    assert finding.title.startswith(beginning)
+
+
+def test_where_a_network_works_below_the_line_it_is_asked():
+    read = READS.at("actions[number].item", "collect")
+    run = a_training().spends(4.0, read, FORWARD).spends(6.0, "env.py:3 step")
+
+    (finding,) = detect(DETECTOR, run, READS)
+
+    assert finding.title.startswith("the policy is asked for one environment")

@@ -32,3 +32,10 @@ def test_launches_where_torchs_own_optimizer_is_between_two_ops(region: str, tmp
 
     assert view.idle_us(IdleCause.DATA) == 0
     assert view.idle_us(IdleCause.LAUNCH_BOUND) == pytest.approx(GAP_US, rel=0.05)
+
+
+def test_the_program_where_the_optimizer_calls_a_closure(tmp_path: Path):
+    trace = a_gap_between_ops().region("Optimizer.step#LBFGS.step", 10.0, GAP_US + 40.0)
+    trace.op("autograd::engine::evaluate_function: MmBackward0", 25.0 + GAP_US, 5.0)
+
+    assert trace.view(tmp_path).idle_us(IdleCause.DATA) == pytest.approx(GAP_US, rel=0.05)

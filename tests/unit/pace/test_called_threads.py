@@ -19,6 +19,7 @@ TRAIN = Script(
 )
 LEARN, STEP = TRAIN.at("loss.backward()", "learn"), TRAIN.at("optimizer.step()", "learn")
 ENGINE = "/usr/lib/python3/site-packages/torch/autograd/graph.py:869 _engine_run_backward"
+SERVER = "/usr/lib/python3/site-packages/grpc/_channel.py:12 wait"
 READ = "/usr/lib/python3/site-packages/numpy/_core/multiarray.py:12 fromfile"
 QUEUE = "/usr/lib/python3.12/queue.py:171 Queue.get"
 NO_STACK = ":INVALID:"
@@ -68,6 +69,31 @@ def test_a_wait_for_something_known_is_one_and_so_is_sleep_on_a_line_of_the_user
     recording = run.thread("pt_autograd_0").spends(5.0, NO_STACK).recording()
 
     assert sum(with_called_work(recording).samples.idle_us) == 8_000_000
+
+
+def test_a_thread_of_a_library_that_only_sleeps_is_given_nothing():
+    run = a_learner().thread("grpc").spends(10.0, SERVER, idle=True)
+
+    recording = with_called_work(run.recording())
+
+    assert idle_and_cpu_us(recording, "_engine_run_backward") == (1_000_000, 5_000_000)
+    assert idle_and_cpu_us(recording, "wait") == (10_000_000, 0)
+
+
+def test_another_librarys_call_is_given_the_work_where_no_backward_pass_sleeps():
+    run = (
+        a_run().process("main", steps=1000).spends(4.0, LEARN, SERVER, idle=True).spends(6.0, STEP)
+    )
+    recording = run.thread("native").spends(3.0, NO_STACK).recording()
+
+    assert idle_and_cpu_us(with_called_work(recording), "wait") == (1_000_000, 3_000_000)
+
+
+def test_a_thread_that_was_hardly_seen_may_have_had_a_stack():
+    run = a_run().process("main", steps=1000).spends(10.0, STEP)
+    recording = run.thread("short").spends(0.2, NO_STACK).recording()
+
+    assert with_called_work(recording) is recording
 
 
 def test_a_thread_with_a_stack_of_its_own_stays():

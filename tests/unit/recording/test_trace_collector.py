@@ -208,7 +208,7 @@ def test_who_asks_again_has_its_place_still(collector, learner):
         (layout.TORCH_NOT_SILENT, "torch-not-silent"),
         (layout.TORCH_TOO_DEAR, "torch-window-too-dear"),
         (layout.TORCH_OPEN_RANGE, "torch-range-open"),
-        (layout.TORCH_WOULD_SLOW, "torch-windows-slow-cuda"),
+        (layout.TORCH_WOULD_SLOW, "torch-no-windows-on-cuda"),
     ],
 )
 def test_what_kept_windows_away_is_told(collector, state, slug):

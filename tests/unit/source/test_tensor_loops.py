@@ -71,6 +71,23 @@ def test_finds_rows_that_are_written_one_by_one_where_something_holds():
     assert found[4].of_found_rows
 
 
+@pytest.mark.parametrize(
+    ("iterated", "is_told"),
+    [
+        ("np.where(done)[0]", True),
+        ("torch.where(done)[0].cpu().numpy()", True),
+        ("torch.where(done, self.first, self.last)", False),
+        ("frame.where(done, 0).tolist()", False),
+        ("range(len(np.where(done)[0]))", False),
+    ],
+)
+def test_only_the_numbers_of_rows_are_gone_through_so(iterated: str, is_told: bool):
+    text = RESET.replace("done.nonzero().flatten().tolist()", iterated)
+    seen = frozenset({SeenTensor(4, "self.position", (512, 2))})
+
+    assert any(it.of_found_rows for it in tensor_loops(text, seen).values()) is is_told
+
+
 def test_rows_of_what_acts_are_no_such_rows():
     acts = RESET.replace("torch.rand(2, device=self.device)", "self.envs[i].reset()")
 

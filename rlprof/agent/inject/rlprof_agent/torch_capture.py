@@ -195,10 +195,7 @@ def _nobody_traces() -> bool:
     return sys.getprofile() is None and getattr(threading, "_profile_hook", None) is None
 
 
-def slows_what_follows() -> bool:
-    """Tell whether launches stay slower after a window: CUDA's tracing library, once it is loaded, stays in the way of each
-    call until the process ends (pytorch/pytorch#144455 and #146604 tell of 10 to 20 %; docs/decisions/0050).
-    """
+def uses_cuda() -> bool:
     torch = _torch()
     return bool(torch.cuda.is_initialized() and torch.version.cuda is not None)
 
@@ -207,7 +204,7 @@ def one_window_only() -> bool:
     """Tell whether a second start of the CUDA profiler may crash the program: with CUDA graphs it does
     before CUDA 12.6 (a note in torch's own profiler names it).
     """
-    if not slows_what_follows():
+    if not uses_cuda():
         return False
     release = tuple(int(part) for part in _torch().version.cuda.split(".")[:2])
     return release < (12, 6)

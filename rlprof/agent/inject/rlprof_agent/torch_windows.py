@@ -189,7 +189,8 @@ class TorchWindows:
             pass
         elif torch_capture.another_profiler_is_on():
             self.stop(layout.TORCH_OTHER_PROFILER)
-        elif not self._always and torch_capture.slows_what_follows():
+        elif not self._always and torch_capture.uses_cuda():
+            # CUDA's tracing library, once it is loaded, slows each launch until the process ends (docs/decisions/0050).
             self.stop(layout.TORCH_WOULD_SLOW)
         elif not self._probe.is_on:
             self._set_state(layout.TORCH_NO_PROBE)
