@@ -1,4 +1,4 @@
-"""What rlprof costs a training on a GPU, with and without windows of torch's profiler.
+"""The cost of rlprof to a training on a GPU, with and without windows of torch's profiler.
 
     python benchmarks/on_a_gpu.py [--stages 2,7,8] [--rounds 3] [--keep DIR]
 

@@ -34,7 +34,8 @@ def descriptor_at(path: Path) -> Descriptor | None:
             is_own = found["process"] == os.path.realpath("/proc/self")
             return Descriptor(int(found["number"]), is_own)
         try:
-            place = os.path.join(folder, os.readlink(f"{folder}/{name}"))  # noqa: PTH115, PTH118 - as the kernel reads it
+            # Not by pathlib, which leaves out a slash at the end and so would follow what the kernel does not.
+            place = os.path.join(folder, os.readlink(f"{folder}/{name}"))  # noqa: PTH115, PTH118
         except OSError:
             return None
     return None

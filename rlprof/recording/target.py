@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from rlprof.errors import LaunchError, OutputError, exit_code_of_signal
+from rlprof.errors import exit_code_of_signal
 from rlprof.recording import procfs
 from rlprof.recording.dispositions import (
     FAULTS,
@@ -22,6 +22,12 @@ from rlprof.recording.dispositions import (
     forget_handlers,
     hand_down,
     ignored_before_python,
+)
+from rlprof.recording.launch_errors import (
+    NO_PROCESS_LEFT,
+    no_process_left,
+    not_started,
+    too_long,
 )
 from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.terminals import give_terminal, is_in_foreground, is_terminal, our_terminal
@@ -41,8 +47,6 @@ FORWARDED = tuple(sorted(signal.valid_signals() - _OTHERWISE_SEEN_TO))
 """All others that would end us, the real-time ones too: whether they do is for the target to say."""
 
 _WANTS_TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
-
-_NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 _BEYOND_REACH = (ProcessLookupError, PermissionError)
 """The target has just ended, and its exit status is on the way; or it is another user's (``sudo``)."""
@@ -141,11 +145,11 @@ class RunningTarget:
             self._take_terminal_back()
             self.close()
             reason = getattr(error, "errno", None)
-            if reason in _NO_PROCESS_LEFT:
-                raise _no_process_left(error) from error
+            if reason in NO_PROCESS_LEFT:
+                raise no_process_left(error) from error
             if reason == errno.E2BIG:
-                raise _too_long() from error
-            raise _not_started(command, error) from error
+                raise too_long() from error
+            raise not_started(command, error) from error
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._started_s = time.monotonic()
@@ -323,7 +327,7 @@ def become(command: Sequence[str]) -> NoReturn:
     try:
         _or_by_shell(lambda words: os.execvp(words[0], list(words)), command)
     except OSError as error:
-        raise _not_started(command, error) from error
+        raise not_started(command, error) from error
 
 
 def _or_by_shell(start: Callable[[Sequence[str]], _Started], command: Sequence[str]) -> _Started:
@@ -340,30 +344,6 @@ def _or_by_shell(start: Callable[[Sequence[str]], _Started], command: Sequence[s
 def _is_binary(program: str) -> bool:
     with Path(program).open("rb") as file:
         return b"\0" in file.read(_LOOKED_AT)
-
-
-def _no_process_left(error: Exception) -> OutputError:
-    return OutputError(
-        f"no further process may be started: {getattr(error, 'strerror', None) or error}",
-        slug="recording-not-begun",
-        hint="see the limits of `ulimit -u`, `ulimit -n` and of the control group",
-    )
-
-
-def _too_long() -> OutputError:
-    return OutputError(
-        "the command line and the environment leave no room for rlprof's own variables",
-        slug="recording-not-begun",
-        hint="see the limit of `getconf ARG_MAX`",
-    )
-
-
-def _not_started(command: Sequence[str], error: Exception) -> LaunchError:
-    return LaunchError(
-        f"cannot start {command[0]}: {getattr(error, 'strerror', None) or error}",
-        slug="target-not-started",
-        hint="check the path; `rlprof run -- PROGRAM…` starts programs that are not Python",
-    )
 
 
 def _group_witness(streams: Sequence[OutputStream]) -> GroupWitness | None:
@@ -399,4 +379,4 @@ def _hold_terminal() -> int | None:
     try:
         return None if terminal is None else os.dup(terminal)
     except OSError as error:
-        raise _no_process_left(error) from error
+        raise no_process_left(error) from error

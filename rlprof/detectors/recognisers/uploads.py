@@ -12,7 +12,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import TO_THE_GPU, SyncSite
 from rlprof.source.lines import UserLines
 from rlprof.source.values import Value, Values, value_of
-from rlprof.syntax.assignments import assigned, targets_of
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, called_name, variables_assigned
 
 FEWEST_COPIES: Final = 20
@@ -181,7 +181,7 @@ def _outlives_a_use(source: ast.expr, line: int, module: SourceModule) -> bool:
     given = {
         name: it.first_line
         for it in inside
-        for name in variables_assigned(*_targets(it.node)) & names
+        for name in variables_assigned(*it.expressions()) & names
     }
     return given.keys() == names and all(at < outermost for at in given.values())
 
@@ -198,10 +198,6 @@ def _gone_through(name: str, line: int, module: SourceModule) -> set[str]:
         for it in ast.walk(node.iter)
         if isinstance(it, ast.Name)
     }
-
-
-def _targets(node: ast.stmt) -> list[ast.expr]:
-    return [node.target] if isinstance(node, ast.AugAssign) else targets_of(node)
 
 
 def _size(value: Value) -> int:

@@ -1,4 +1,4 @@
-"""What is put into things of a telling name: items, attributes, the body of a class, calls of their methods."""
+"""Values that are put into things of a telling name: items, attributes, the body of a class, calls of their methods."""
 
 from __future__ import annotations
 
