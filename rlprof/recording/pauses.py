@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rlprof.model.recording import Note
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import Census
-from rlprof.recording.clock import Pause, RunClock
+from rlprof.recording.clock import RunClock
 from rlprof.recording.escort import Escort
 from rlprof.recording.standstill import Gap, StandstillWatch
 from rlprof.units import duration
@@ -28,7 +28,9 @@ class PauseKeeper:
         go_on: Callable[[], None],
     ) -> None:
         """``close_window`` closes one at a time of the run (µs), ``go_on`` begins to sample again."""
-        self.notes: list[Note] = []
+        self._paused: list[tuple[int, int]] = []
+        self._unwatched: list[tuple[int, int]] = []
+        """Both: the run's own time at which it began, and its length (µs)."""
         self._clock = clock
         self._escort = escort
         self._census = census
@@ -42,6 +44,15 @@ class PauseKeeper:
     def is_on(self) -> bool:
         """The run is stopped: there is nothing to look at."""
         return self._since_s is not None
+
+    def notes(self) -> list[Note]:
+        """One remark of each kind at most: a scheduler that takes turns stops a job a thousand times."""
+        notes = []
+        if self._paused:
+            notes.append(_paused_note(self._paused))
+        if self._unwatched:
+            notes.append(_unwatched_note(self._unwatched))
+        return notes
 
     def notice(self) -> None:
         """Judge the time since the last turn, right after the signals of this one were handled."""
@@ -69,7 +80,8 @@ class PauseKeeper:
             return
         pause = self._clock.stood_still(self._since_s, time.monotonic())
         self._since_s = None
-        self.notes.append(_paused_note(self._clock.at(pause.since_s), pause))
+        length_us = round((pause.until_s - pause.since_s) * 1e6)
+        self._paused.append((self._clock.at(pause.since_s), length_us))
         self._go_on()
 
     def turned(self) -> None:
@@ -90,7 +102,8 @@ class PauseKeeper:
         for tracked in self._census.live():
             self._attacher.drop(tracked)
             tracked.forget_clock()
-        self.notes.append(_unwatched_note(self._clock.at(since_s), time.monotonic() - since_s))
+        length_us = round((time.monotonic() - since_s) * 1e6)
+        self._unwatched.append((self._clock.at(since_s), length_us))
         self._close_window(self._clock.now_us())
         self._go_on()
 
@@ -98,21 +111,28 @@ class PauseKeeper:
         return [tracked.pid for tracked in self._census.live()]
 
 
-def _paused_note(at_us: int, pause: Pause) -> Note:
-    """``at_us`` is the run's own time at which it was stopped."""
-    length_us = round((pause.until_s - pause.since_s) * 1e6)
+def _paused_note(stops: list[tuple[int, int]]) -> Note:
     return Note(
         "info",
         "run-paused",
-        f"The run stood still for {duration(length_us)}, {duration(at_us)} after its start: stopped by a signal or "
-        "a scheduler, or, as rlprof itself, without any core. That time is left out of all figures.",
+        f"The run stood still {_how_long(stops)}: stopped by a signal or a scheduler, or, as rlprof itself, without "
+        "any core. That time is left out of all figures.",
     )
 
 
-def _unwatched_note(at_us: int, length_s: float) -> Note:
+def _unwatched_note(stops: list[tuple[int, int]]) -> Note:
     return Note(
         "warning",
         "recorder-stopped",
-        f"rlprof itself was stopped for {duration(round(length_s * 1e6))}, {duration(at_us)} after the run's "
-        "start, while the training went on: of that time steps, CPU time and the stack probe alone tell.",
+        f"rlprof itself was stopped {_how_long(stops)}, while the training went on: of that time steps, CPU time and "
+        "the stack probe alone tell.",
     )
+
+
+def _how_long(stops: list[tuple[int, int]]) -> str:
+    """``stops``: when each began, on the run's clock, and its length (µs)."""
+    first_us = stops[0][0]
+    length = duration(sum(length_us for _, length_us in stops))
+    if len(stops) == 1:
+        return f"for {length}, {duration(first_us)} after the run's start"
+    return f"{len(stops)} times, for {length} in all, first {duration(first_us)} after the run's start"

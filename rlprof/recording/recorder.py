@@ -354,7 +354,7 @@ class Recorder:
             overhead=self._overhead(told),
             notes=[
                 *self._notes,
-                *self._pauses.notes,
+                *self._pauses.notes(),
                 *self._escort.notes(),
                 *(self._gpus.notes if self._gpus is not None else ()),
                 *counting_notes(told, self._settings),

@@ -61,6 +61,8 @@ class StandstillWatch:
         if self._target_was_stopped():
             return Gap.STOOD_STILL
         if continued:
+            # Told now: another SIGCONT within this turn does not tell it again.
+            self._last_s = self._judged_s
             return Gap.UNWATCHED
         return Gap.STOOD_STILL if self._used_no_cpu(pids, gap_s) else Gap.NONE
 

@@ -305,12 +305,12 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
             spread([row.achieved_hz for row in group], "{:.0f}")
             if sampled
             else StyledText("not sampled", "yellow"),
-            StyledText(printable(note), "dim"),
+            printable(note),
         )
         for (role, _, sampled, note), group in alike.items()
     ]
     names = figures("wall s", "start-up s", "CPU s", "samples/s")
-    return Table([Column(name="process"), *names, Column()], cells)
+    return Table([Column(name="process", least=16), *names, Column(under="process")], cells)
 
 
 RENDERER: Final = Renderer(

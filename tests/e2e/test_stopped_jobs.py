@@ -96,6 +96,20 @@ def test_a_stopped_recorder_says_what_it_did_not_see(training):
     assert result.recording.run.wall_us >= STOPPED_S * 1e6
 
 
+def test_a_recorder_that_is_stopped_again_and_again_says_so_once(training):
+    samplers = children_named(training.pid, "austin")
+    stop_and_continue([training.pid])
+    wait_until(
+        lambda: set(children_named(training.pid, "austin")) - set(samplers), "another sampler"
+    )
+    stop_and_continue([training.pid])
+
+    result = end(training)
+
+    (told,) = [note for note in result.recording.notes if note.slug == "recorder-stopped"]
+    assert told.text.startswith("rlprof itself was stopped 2 times, for ")
+
+
 def test_a_stopped_sampler_holds_up_nobody(training):
     for pid in children_named(training.pid, "austin"):
         os.kill(pid, signal.SIGSTOP)
