@@ -135,4 +135,6 @@ def _how_long(stops: list[tuple[int, int]]) -> str:
     length = duration(sum(length_us for _, length_us in stops))
     if len(stops) == 1:
         return f"for {length}, {duration(first_us)} after the run's start"
-    return f"{len(stops)} times, for {length} in all, first {duration(first_us)} after the run's start"
+    return (
+        f"{len(stops)} times, for {length} in all, first {duration(first_us)} after the run's start"
+    )
