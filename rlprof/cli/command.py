@@ -94,8 +94,11 @@ def _check_script(script: Path) -> None:
 
 
 def script_name(target: Target) -> str:
-    """How the run is called."""
-    return target.words[0] if target.kind is TargetKind.MODULE else Path(target.words[0]).name
+    """How the run is called, without secrets: a shell's ``TOKEN=… python train.py`` has one for its program."""
+    from rlprof.recording.redaction.arguments import redact_argument
+
+    word = redact_argument(target.words[0])
+    return word if target.kind is TargetKind.MODULE else Path(word).name
 
 
 def program_to_measure(

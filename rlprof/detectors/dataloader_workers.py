@@ -7,12 +7,12 @@ from statistics import median
 from typing import Final
 
 from rlprof.detectors.base import Detector, InTrace
-from rlprof.device.idle import LOADER
 from rlprof.device.intervals import common, total, union
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Range
 from rlprof.model.trace import Row
+from rlprof.tracefile.regions import LOADER
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.05

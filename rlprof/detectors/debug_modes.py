@@ -15,6 +15,7 @@ from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import short_place
+from rlprof.tracefile.regions import BACKWARD
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -44,7 +45,7 @@ FEWEST_CHECKS: Final = 10
 CHECKED: Final = 0.5
 """Part of the backward's ops that look for NaN, in anomaly mode each."""
 
-_BACKWARD: Final = "autograd::engine::evaluate_function: "
+_EVALUATES: Final = BACKWARD + "evaluate_function: "
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
@@ -121,13 +122,13 @@ def _blocking_launches(view: TraceView) -> Iterator[DeviceFinding]:
 
 
 def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
-    backward = sum(it.name.startswith(_BACKWARD) for it in view.trace.ops)
+    backward = sum(it.name.startswith(_EVALUATES) for it in view.trace.ops)
     checks = [it for it in view.trace.ops if it.name == "aten::isnan"]
     least = max(FEWEST_CHECKS, CHECKED * backward)
     if not backward or len(checks) < least:
         return
     around = HostThreads(view.trace.ops).around(checks)
-    inside = sum(ops[0].name.startswith(_BACKWARD) for ops in around.values() if ops)
+    inside = sum(ops[0].name.startswith(_EVALUATES) for ops in around.values() if ops)
     if inside < least:
         return
     yield DeviceFinding(

@@ -8,11 +8,11 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InTrace
 from rlprof.detectors.dataloader_workers import idle_while_loading
-from rlprof.device.idle import LOADER
 from rlprof.device.intervals import Span, common, total, union
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Range
+from rlprof.tracefile.regions import LOADER, PROFILER_STEP
 from rlprof.units import duration, percent
 
 WORTH_NAMING: Final = 0.01
@@ -56,7 +56,7 @@ def _regions(view: TraceView, gaps: Iterable[Span]) -> Mapping[str, float]:
     """Time of the gaps by the named regions around them, without those that say nothing new."""
     spans: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in view.trace.annotations:
-        if not row.name.startswith(("ProfilerStep#", LOADER)):
+        if not row.name.startswith((PROFILER_STEP, LOADER)):
             spans[row.name].append((row.ts, row.end))
     listed = list(gaps)
     times = {name: total(common(listed, union(own))) for name, own in spans.items()}

@@ -33,6 +33,7 @@ from rlprof.source.lines import Line, file_name, last_name, short_place
 from rlprof.source.values import Value
 from rlprof.syntax.module import PARSED_FILES, parse
 from rlprof.syntax.origin import Origin, installed_package, origin
+from rlprof.tracefile.regions import BACKWARD
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.05
@@ -64,8 +65,6 @@ MOST_STRANGE: Final = 0.1
 
 RECORDING: Final = 0.2
 """Part of the host's time in such ops that recording a graph takes at most."""
-
-_BACKWARD: Final = "autograd::engine::"
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
@@ -217,7 +216,7 @@ def _networks(profile: Profile) -> Mapping[str, frozenset[str]]:
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
-    used = {op.args.sequence for op in view.outermost_ops if op.name.startswith(_BACKWARD)} - {-1}
+    used = {op.args.sequence for op in view.outermost_ops if op.name.startswith(BACKWARD)} - {-1}
     if not used:
         return
     ops = [*_forward(view.trace)]
@@ -251,7 +250,7 @@ def _forward(trace: Trace) -> Iterator[Row]:
     for op in trace.ops:
         end, is_backward = around.get(op.thread, (op.ts, False))
         if op.ts >= end:
-            is_backward = op.name.startswith(_BACKWARD)
+            is_backward = op.name.startswith(BACKWARD)
             around[op.thread] = (op.end, is_backward)
         if not is_backward:
             yield op

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.backward_pass import is_of_network
 from rlprof.detectors.recognisers.env_loops import (
     EnvLoop,
     asks_a_policy,
@@ -19,6 +18,7 @@ from rlprof.detectors.recognisers.env_loops import (
     is_of_its_own,
 )
 from rlprof.detectors.recognisers.one_row import OneRow, works_on_tensors
+from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
@@ -231,7 +231,7 @@ class _Search:
     def _claim_all(self, top: int, line: Line, loop: tuple[EnvLoop, str]) -> None:
         for node in self._without_steps(top):
             self.policy.add(node, self._own_us(node), line, loop)
-            if is_of_network(self.tree.frame(node)):
+            if asks_network(self.tree.frame(node)):
                 self.policy.asks_networks = True
 
     def _without_steps(self, top: int) -> Iterator[int]:

@@ -23,6 +23,7 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.values import Values
 from rlprof.syntax.module import PARSED_FILES, called_name, parse, variables_assigned
+from rlprof.tracefile.regions import OPTIMIZER_STEP
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -116,7 +117,7 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         union(
             (row.ts, row.end)
             for row in view.trace.annotations
-            if row.name.startswith("Optimizer.step#")
+            if row.name.startswith(OPTIMIZER_STEP)
         )
     )
     # An optimizer in a Python loop mixes tensors, too (optimizer-not-fused).

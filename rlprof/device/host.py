@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Final
 
 from rlprof.model.trace import Row, Trace
+from rlprof.tracefile.regions import OPTIMIZER_STEP, PROFILER_STEP
 
 _NOT_YOURS: Final = re.compile(
     r"^(<built-in|nn\.Module:|torch/|.*[/\\]torch[/\\]|threading\.py|contextlib\.py|<frozen|<string>"
@@ -30,8 +31,7 @@ _ASKERS: Final = {
 
 _SCALED: Final = "aten::_amp_foreach_non_finite_check_and_unscale_"
 _READ: Final = "aten::item"
-_OPTIMIZER: Final = "Optimizer.step#"
-"""Events that a GradScaler's read comes after and before, for traces without stacks."""
+"""The op that a GradScaler reads after, and the read, before a step of an optimizer: for traces without stacks."""
 
 _FRAME: Final = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 
@@ -127,7 +127,7 @@ def _reads_of_scaler(trace: Trace, calls: Sequence[Row]) -> frozenset[int]:
     """``id`` of the calls in reads right after gradients were unscaled, or right before the optimizer."""
     if not any(op.name == _SCALED for op in trace.ops):
         return frozenset()
-    steps = [row for row in trace.annotations if row.name.startswith(_OPTIMIZER)]
+    steps = [row for row in trace.annotations if row.name.startswith(OPTIMIZER_STEP)]
     reads: dict[object, list[Row]] = defaultdict(list)
     last: dict[object, Row] = {}
     for row in sorted((*outermost(trace.ops), *steps), key=attrgetter("ts")):
@@ -137,7 +137,7 @@ def _reads_of_scaler(trace: Trace, calls: Sequence[Row]) -> frozenset[int]:
             continue
         if before.name == _SCALED and row.name == _READ:
             reads[row.thread].append(row)
-        elif before.name == _READ and row.name.startswith(_OPTIMIZER):
+        elif before.name == _READ and row.name.startswith(OPTIMIZER_STEP):
             reads[row.thread].append(before)
     return frozenset(
         id(call) for call in calls if any(op.ts <= call.ts < op.end for op in reads[call.thread])
@@ -148,7 +148,7 @@ def _site(
     ops: Sequence[Row], python: Sequence[Row], regions: Sequence[Row], *, of_scaler: bool
 ) -> CallSite:
     file, line, function = _your_frame(python) if python else _from_call_stack(ops)
-    named = [row.name for row in regions if not row.name.startswith("ProfilerStep#")]
+    named = [row.name for row in regions if not row.name.startswith(PROFILER_STEP)]
     return CallSite(
         outer_op=ops[0].name if ops else "",
         inner_op=ops[-1].name if ops else "",

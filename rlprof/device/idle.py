@@ -20,6 +20,7 @@ from rlprof.device.intervals import (
 from rlprof.device.timeline import DeviceTimeline
 from rlprof.model.device import IdleCause
 from rlprof.model.trace import Trace
+from rlprof.tracefile.regions import BACKWARD, LOADER, OPTIMIZER
 
 LONG_GAP_US: Final = 1000.0
 """Time outside of any op from which on the device waits for the program itself: its environment, its
@@ -31,15 +32,6 @@ ALLOCATOR: Final = frozenset(
      "hipMalloc", "hipFree", "hipHostMalloc", "hipHostFree", "hipExtMallocWithFlags"}
 )  # fmt: skip
 
-LOADER: Final = "enumerate(DataLoader)#"
-"""Regions in which torch waits for the next batch."""
-
-OPTIMIZER: Final = "Optimizer."
-"""Regions of torch's own, a step of an optimizer and the zeroing of gradients: Python of torch's between its ops is
-no work of the program's.
-"""
-
-_BACKWARD: Final = "autograd::engine::"
 COMPILING: Final = "(dynamo_timed)"
 
 
@@ -89,7 +81,7 @@ def _in_optimizers(trace: Trace) -> list[Span]:
     passes = union(
         (it.ts, it.end)
         for it in (*trace.ops, *trace.annotations)
-        if it.name.startswith((_BACKWARD, LOADER))
+        if it.name.startswith((BACKWARD, LOADER))
     )
     return [region for region in regions if next(within(passes, region), None) is None]
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.device.blocking import is_launch
-from rlprof.device.idle import LOADER
 from rlprof.device.intervals import TimeSpan
 from rlprof.device.transfers import downloads, uploads
 from rlprof.model.trace import Row, Trace
+from rlprof.tracefile.regions import BACKWARD, LOADER, OPTIMIZER_STEP
 from rlprof.units import whole_number
 
 _SMALL_BYTES: Final = 64 * 1024
 """Most bytes of actions: what is larger is no action of any number of environments."""
 
-_LEARNING: Final = ("autograd::engine::", "Optimizer.step#")
+_LEARNING: Final = (BACKWARD, OPTIMIZER_STEP)
 
 
 @dataclass(frozen=True, slots=True)

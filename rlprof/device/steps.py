@@ -11,9 +11,9 @@ from typing import Final
 from rlprof.device.idle import COMPILING
 from rlprof.device.intervals import Span, TimeSpan, total, union
 from rlprof.model.trace import Row, Trace
+from rlprof.tracefile.regions import OPTIMIZER_STEP, PROFILER_STEP
 
-_PROFILER_STEP: Final = "ProfilerStep#"
-_OPTIMIZER_STEP: Final = re.compile(r"^Optimizer\.step#(?P<name>\w+)\.step$")
+_OPTIMIZER_STEP: Final = re.compile(rf"^{re.escape(OPTIMIZER_STEP)}(?P<name>\w+)\.step$")
 _REGION: Final = re.compile(r"^Torch-Compiled Region(: (?P<frame>\d+)/(?P<recompile>\d+))?$")
 _FEW_LAUNCHES: Final = 20
 """Launches of a step of an optimizer up to which it does not matter how it is written."""
@@ -63,15 +63,13 @@ class CompileFacts:
 def profiler_steps(trace: Trace) -> tuple[TimeSpan, ...]:
     """The steps that the profiler's schedule marked, in order."""
     return tuple(
-        TimeSpan(row.ts, row.end)
-        for row in trace.annotations
-        if row.name.startswith(_PROFILER_STEP)
+        TimeSpan(row.ts, row.end) for row in trace.annotations if row.name.startswith(PROFILER_STEP)
     )
 
 
 def first_step_end(trace: Trace) -> float | None:
     """End of the first of several steps, in which things are set up; none where it is not marked."""
-    steps = [row for row in trace.annotations if row.name.startswith(_PROFILER_STEP)] or [
+    steps = [row for row in trace.annotations if row.name.startswith(PROFILER_STEP)] or [
         row for row in trace.annotations if _OPTIMIZER_STEP.match(row.name)
     ]
     return steps[0].end if len(steps) > 1 else None

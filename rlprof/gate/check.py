@@ -20,6 +20,7 @@ from rlprof.gate.words import first_line
 from rlprof.gate.worktrees.sides import CommitBase, ComparedPrograms, in_worktree
 from rlprof.model.recording import Note
 from rlprof.recording.host import git_state
+from rlprof.recording.redaction.arguments import redact_argument
 
 
 class CommandBase(NamedTuple):
@@ -127,7 +128,7 @@ def _sides(
         plan.head,
         side=Side.BASE,
         command=base.command,
-        script=Path(base.command[0]).name,
+        script=Path(redact_argument(base.command[0])).name,
         name=base.name,
     )
     return nullcontext(ComparedPrograms(other, plan.head, ()))

@@ -42,6 +42,7 @@ LIBRARY: Final = Library(
         "_tensor.py",
         "_tensor_str.py",
         "autograd/__init__.py",
+        "autograd/graph.py",
         "distributions/multivariate_normal.py",
         "multiprocessing/reductions.py",
         "nn/modules/linear.py",
@@ -68,6 +69,7 @@ LIBRARY: Final = Library(
         r"utils/data/_utils/worker\.py$": {"_worker_loop": Duty.LOADS_DATA},
         r"(?<!\w)_tensor\.py$": {"backward": Duty.COMPUTES_GRADIENTS},
         r"autograd/__init__\.py$": dict.fromkeys(("backward", "grad"), Duty.COMPUTES_GRADIENTS),
+        r"autograd/graph\.py$": {"_engine_run_backward": Duty.COMPUTES_GRADIENTS},
     },
     slow_calls={
         "nn/modules/": {"__init__": _NETWORK},

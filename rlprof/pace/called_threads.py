@@ -7,21 +7,19 @@ look like one that takes turns with the other at the interpreter lock, and the c
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from rlprof.libraries.base import Duty
+from rlprof.libraries.questions import duty_of
 from rlprof.model.recording import UNLOCATED, Recording, Samples
 from rlprof.source.wait_kinds import classify_waits
 from rlprof.syntax.origin import Origin, origin_of_file
 
 LEAST_SEEN_US: Final = 500_000
 """Time of a thread from which on it is known to have no Python stack: one look at a torn one tells nothing."""
-
-_ENGINE: Final = re.compile(r"[/\\]torch[/\\]autograd[/\\](graph|__init__)\.py$")
-"""Where the caller of a backward pass sleeps."""
 
 
 class _GivenWork(NamedTuple):
@@ -92,7 +90,7 @@ def _given(recording: Recording, native: frozenset[int]) -> dict[int, _GivenWork
     in_engine: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     processes = {recording.threads[thread].process for thread in native}
     of_library = _in_a_library(recording)
-    of_engine = [_ENGINE.search(node.frame.file) is not None for node in recording.nodes]
+    of_engine = [duty_of(node.frame) is Duty.COMPUTES_GRADIENTS for node in recording.nodes]
     working = _working(recording)
     for at, (window, thread, node, wall, idle, cpu) in enumerate(recording.samples.rows()):
         where = (window, recording.threads[thread].process)

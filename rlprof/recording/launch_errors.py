@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Sequence
 
+from typing import Final
+
 from rlprof.errors import LaunchError, OutputError
+from rlprof.recording.redaction.arguments import redact_argument
+
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 
 NO_PROCESS_LEFT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 """Reasons of the kernel's that are limits, not the program's."""
@@ -28,8 +34,12 @@ def too_long() -> OutputError:
 
 
 def not_started(command: Sequence[str], error: Exception) -> LaunchError:
+    program = redact_argument(command[0])
+    hint = "check the path; `rlprof run -- PROGRAM…` starts programs that are not Python"
+    if _ASSIGNMENT.match(command[0]):
+        hint = f"no shell reads the command: put `env` before {program}"
     return LaunchError(
-        f"cannot start {command[0]}: {getattr(error, 'strerror', None) or error}",
+        f"cannot start {program}: {getattr(error, 'strerror', None) or error}",
         slug="target-not-started",
-        hint="check the path; `rlprof run -- PROGRAM…` starts programs that are not Python",
+        hint=hint,
     )

@@ -16,6 +16,7 @@ from rlprof.errors import TraceError
 from rlprof.inputs import open_input
 from rlprof.model.trace import DeviceProperties, Row, Trace, TraceHeader
 from rlprof.tracefile.packing import MOST_BYTES, MOST_BYTES_IN_A_RUN, TooLargeError, content_of
+from rlprof.tracefile.regions import LOADER, OPTIMIZER, PROFILER_STEP
 from rlprof.tracefile.repair import NotATraceError, repaired
 from rlprof.units import size
 
@@ -40,7 +41,7 @@ _KINDS: Final = {
     "gpu_memset": "memsets",
 }
 
-_REGIONS: Final = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")
+_REGIONS: Final = (PROFILER_STEP, OPTIMIZER, LOADER)
 """Old traces have these among the ops."""
 
 

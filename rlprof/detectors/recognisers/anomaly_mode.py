@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import Final
 
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time
+from rlprof.detectors.recognisers.recorded_graphs import computes_gradients
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
@@ -42,8 +43,6 @@ LEAST_GPU_USE: Final = 0.01
 """Use of a GPU, below which the training is not on it."""
 
 _FORMATS: Final = re.compile(r"[/\\]torch[/\\]fx[/\\]traceback\.py$")
-_RUNS_ENGINE: Final = re.compile(r"[/\\]torch[/\\]autograd[/\\](graph|__init__)\.py$")
-_ENGINE: Final = frozenset({"_engine_run_backward", "backward", "grad"})
 
 _COMPILES: Final = re.compile(
     r"[/\\]torch[/\\](_functorch|_dynamo|_inductor|_export|export|fx)[/\\](?!eval_frame)"
@@ -109,7 +108,7 @@ class AnomalyMode:
 
     def _look_at_backward(self) -> None:
         """Take in the backward passes. The engine is written in C++: its time is that of the frame that calls it."""
-        nodes = [it for it in self._tree.hot_nodes() if _runs_engine(self._tree.frame(it))]
+        nodes = [it for it in self._tree.hot_nodes() if computes_gradients(self._tree.frame(it))]
         if self.switches and not any(it.checks for it in self.switches.values()):
             return
         self.backward_us = sum(self._tree.self_cost(it).wall_us for it in nodes)
@@ -151,7 +150,3 @@ class AnomalyMode:
 
 def _formats_stack(frame: Frame) -> bool:
     return last_name(frame.function) == "format_stack" and bool(_FORMATS.search(frame.file))
-
-
-def _runs_engine(frame: Frame) -> bool:
-    return last_name(frame.function) in _ENGINE and bool(_RUNS_ENGINE.search(frame.file))

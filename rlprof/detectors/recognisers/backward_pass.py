@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
-from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
+from rlprof.detectors.recognisers.recorded_graphs import (
+    RecordedGraphs,
+    asks_network,
+    computes_gradients,
+)
 from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.model.recording import Frame
 from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import UserLines
 
 BACKWARD_SPREAD: Final = 2.0
 """Factor by which two networks' ratios of backward to forward time may differ."""
-
-_NETWORK: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]")
-_BACKWARD: Final = re.compile(r"[/\\]torch[/\\]autograd[/\\]graph\.py$")
-
-
-def is_of_network(frame: Frame) -> bool:
-    """Tell whether a frame is of a module of ``torch.nn``."""
-    return _NETWORK.search(frame.file) is not None
 
 
 class BackwardPass:
@@ -42,13 +36,13 @@ class BackwardPass:
         claimed = frozenset[int]().union(*(it.nodes for it in forward))
         recorded = frozenset(
             node
-            for top in self._tree.topmost(is_of_network)
+            for top in self._tree.topmost(asks_network)
             if not self._is_off(top)
             for node in self._tree.subtree(top)
         )
         own = self._us(claimed & recorded)
         others = self._us(recorded) - own
-        tops = self._tree.topmost(lambda frame: bool(_BACKWARD.search(frame.file)))
+        tops = self._tree.topmost(computes_gradients)
         nodes = frozenset(it for top in tops for it in self._tree.subtree(top)) - claimed
         if not own or not nodes:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 
 from rlprof.model.recording import GC_FUNCTION, INVALID_FUNCTION, Frame
 from rlprof.recording.mailbox import readable
@@ -16,6 +16,7 @@ _METRICS = re.compile(rb" (\d{1,18}),([01]),(-?\d{1,18})\n")
 """The end of a sample's line: wall µs, idle flag, change of memory. Cutting the text here takes
 one copy of each stack, where cutting lines first would take two.
 """
+_FRAME_END = re.compile(rb":[^:]*:\d*\Z")
 
 MAX_PARSED = 50_000
 """Parsed stacks remembered before starting anew, so that memory stays bounded."""
@@ -88,12 +89,27 @@ class TextReader:
 
 
 def _stack(key: bytes) -> ClockStack:
-    _, thread, *frames = key.split(b";")
+    _, thread, *parts = key.split(b";")
+    frames = list(_whole(parts))
     tid = int(thread.rpartition(b":")[2])
     is_gc = bool(frames) and frames[-1] == _GC
     is_torn = _INVALID in frames
     parsed = tuple(_frame(text) for text in frames if text not in (_GC, _INVALID))
     return ClockStack(tid, parsed, is_gc, is_torn)
+
+
+def _whole(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Frames of a stack that was cut at each semicolon: a file name may hold some itself."""
+    begun = b""
+    for part in parts:
+        frame = begun + part
+        if _FRAME_END.search(frame):
+            yield frame
+            begun = b""
+        else:
+            begun = frame + b";"
+    if begun:
+        yield begun[:-1]
 
 
 def _frame(text: bytes) -> Frame:

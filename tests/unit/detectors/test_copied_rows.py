@@ -65,6 +65,7 @@ AGENT = Script(
 ASK = AGENT.at("self.project(", "Agent.quantiles")
 INSIDE = AGENT.at("self.heads(", "Agent.forward")
 PENALTY = AGENT.at("self.critic(obs.repeat", "Agent.penalty")
+CALL = f"{SITE}/torch/nn/modules/module.py:1790 Module._call_impl"
 CONVOLVE = f"{SITE}/torch/nn/modules/conv.py:548 Conv2d.forward"
 LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
 BACKWARD = f"{SITE}/torch/autograd/graph.py:869 _engine_run_backward"
@@ -75,7 +76,7 @@ FEW, MANY = (f"type=torch.Tensor shape={rows},4,40,40 dtype=torch.float32" for r
 
 def a_training(*stack: str, inside: str = CONVOLVE) -> RunBuilder:
     """Ten seconds, of which the network's forward pass takes four and its backward pass four."""
-    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, *stack, inside)
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, *stack, CALL, inside)
     run.spends(4.0, AGENT.at("backward()", "Agent.update"), BACKWARD)
     return run.spends(2.0, "env.py:3 step")
 
@@ -130,7 +131,7 @@ def test_batches_of_two_sizes_are_told_apart():
 
 def test_other_callers_of_the_same_line_are_not_claimed():
     run = a_training(PENALTY, INSIDE)
-    run.spends(1.0, AGENT.at("self.critic(obs, acts)", "Agent.values"), INSIDE, CONVOLVE)
+    run.spends(1.0, AGENT.at("self.critic(obs, acts)", "Agent.values"), INSIDE, CALL, CONVOLVE)
     run.sees(INSIDE, img=(FEW, MANY), self__encoder=NETWORK).sees(
         PENALTY, obs=FEW, self__critic=CRITIC
     )

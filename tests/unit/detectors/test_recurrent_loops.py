@@ -12,6 +12,7 @@ from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
 
+CALL = f"{SITE}/torch/nn/modules/module.py:1790 Module._call_impl"
 FORWARD = f"{SITE}/torch/nn/modules/rnn.py:1100 LSTM.forward"
 LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
 BACKWARD = f"{SITE}/torch/autograd/graph.py:869 _engine_run_backward"
@@ -93,7 +94,7 @@ class Told:
 def a_run_that(loop: str, called_by: str = UPDATE) -> RunBuilder:
     """Ten seconds, of which a loop takes three and the backward pass five."""
     run = a_run(steady_s=10.0).process("main", steps=1000)
-    run.spends(3.0, called_by, LOOPS[loop], ASK, FORWARD)
+    run.spends(3.0, called_by, LOOPS[loop], ASK, CALL, FORWARD)
     run.spends(5.0, AGENT.at("loss.backward", "Trainer.update"), BACKWARD)
     return run.spends(2.0, "env.py:3 step")
 
@@ -190,7 +191,7 @@ def test_a_state_that_is_reset_within_the_sequence_may_leave_nearly_all():
 
 
 def test_layers_around_the_network_go_to_another_part():
-    run = a_run_that("evaluate").spends(1.0, UPDATE, LOOPS["evaluate"], ASK, LINEAR)
+    run = a_run_that("evaluate").spends(1.0, UPDATE, LOOPS["evaluate"], ASK, CALL, LINEAR)
 
     network, layers, backward = told(run, network="GRU").found[0].savings
 
@@ -203,7 +204,9 @@ def test_no_backward_pass_goes_through_what_records_no_gradients():
 
 
 def test_of_a_backward_pass_with_other_networks_it_is_a_part():
-    run = a_run_that("evaluate").spends(1.0, AGENT.at("loss = self.loss", "Trainer.update"), LINEAR)
+    run = a_run_that("evaluate").spends(
+        1.0, AGENT.at("loss = self.loss", "Trainer.update"), CALL, LINEAR
+    )
 
     *_, backward = told(run).found[0].savings
 
@@ -212,14 +215,16 @@ def test_of_a_backward_pass_with_other_networks_it_is_a_part():
 
 
 def test_the_same_loop_in_a_rollout_is_not_claimed():
-    run = a_run_that("evaluate").spends(1.0, ROLLOUT, LOOPS["evaluate"], ASK, FORWARD)
+    run = a_run_that("evaluate").spends(1.0, ROLLOUT, LOOPS["evaluate"], ASK, CALL, FORWARD)
 
     assert told(run).claimed_s == 8.0
 
 
 def test_a_torn_stack_keeps_nobody_from_telling():
     run = a_run_that("evaluate")
-    run.spends(0.02, UPDATE, LOOPS["evaluate"], AGENT.at("return self.pi", "Agent.step"), FORWARD)
+    run.spends(
+        0.02, UPDATE, LOOPS["evaluate"], AGENT.at("return self.pi", "Agent.step"), CALL, FORWARD
+    )
 
     assert told(run).found
 

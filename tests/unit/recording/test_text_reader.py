@@ -55,6 +55,13 @@ def test_memory_adds_up_per_stack_rises_and_falls_apart():
     assert memory == {"f": (12288, 1024), "g": (0, 0)}
 
 
+def test_file_names_may_hold_what_divides_frames():
+    _, times = read("P1;T0:7;/runs/lr=1;seed=2/train.py:<module>:9;C:;a;:b.py:step:3;:GC: 5,0,0")
+
+    main = Frame("/runs/lr=1;seed=2/train.py", "<module>", 9)
+    assert times == {stack(main, Frame("C:;a;:b.py", "step", 3), gc=True): (5, 0, 1)}
+
+
 def test_collector_torn_and_empty_stacks():
     _, times = read(
         "P1;T0:7;train.py:<module>:9;:GC: 5,0,0",
