@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Sequence
-
 from typing import Final
 
 from rlprof.errors import LaunchError, OutputError
