@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -470,6 +471,55 @@ def recurrent_steps() -> Iterator[Replacement]:
                 )
 
 
+def ensembles() -> Iterator[Replacement]:
+    for count, width, rows in itertools.product((3, 10), (32, 64, 128, 256), (32, 128, 256)):
+        networks = [network(8, width, 2) for _ in range(count)]
+        layers = [
+            tuple(
+                torch.stack(parts).requires_grad_()
+                for parts in (
+                    [it[at].weight.detach().T.contiguous() for it in networks],
+                    [it[at].bias.detach()[None] for it in networks],
+                )
+            )
+            for at in range(0, len(networks[0]), 2)
+        ]
+        x = torch.randn(rows, 8)
+        calls = count * (1 + len(networks[0]))
+
+        def by_network(networks: Any = networks, x: Any = x) -> Any:
+            return torch.stack([it(x) for it in networks])
+
+        def at_once(layers: Any = layers, x: Any = x, count: int = count) -> Any:
+            h = x.expand(count, *x.shape)
+            for weight, bias in layers[:-1]:
+                h = torch.baddbmm(bias, h, weight).relu()
+            return torch.baddbmm(layers[-1][1], h, layers[-1][0])
+
+        what = f"{count} networks of two layers of {width}, {rows} rows"
+        # The first of them is no replacement: it tells what calling the modules alone takes.
+        yield Replacement(
+            "ensemble-loop", f"{what}: calls of {calls} modules", by_network, of_nothing(calls)
+        )
+        yield Replacement("ensemble-loop", what, by_network, at_once)
+        yield Replacement(
+            "ensemble-loop",
+            f"{what}, with the backward pass",
+            lambda it=by_network: it().sum().backward(),
+            lambda it=at_once: it().sum().backward(),
+        )
+
+
+def of_nothing(calls: int) -> Callable[[], None]:
+    module = nn.Identity()
+
+    def call() -> None:
+        for _ in range(calls):
+            module(None)
+
+    return call
+
+
 def layers_around_recurrent_steps() -> Iterator[Replacement]:
     for steps, batch, width in ((16, 8, 32), (64, 32, 48), (128, 32, 128), (64, 128, 128)):
         layer, sequence = nn.Linear(width, width), torch.randn(steps, batch, width)
@@ -536,5 +586,5 @@ CASES = (
     *(acting, optimizer_steps, target_updates),
     *(copies, joins, small_arrays_in_a_loop),
     *(recurrent_steps, layers_around_recurrent_steps),
-    *(checks_for_nan, loaded_batches),
+    *(checks_for_nan, loaded_batches, ensembles),
 )

@@ -58,6 +58,7 @@ class Duty(Enum):
     ASKS_NETWORK = "asks a network"
     LOADS_DATA = "loads batches in a process of its own"
     COMPUTES_GRADIENTS = "goes back through what networks were asked"
+    MOVES_PARAMETERS = "takes a step of an optimizer"
     EVALUATES = "plays episodes to tell how good a policy is"
     PLAYS_EPISODES = "plays episodes and gives all that was seen"
 

@@ -101,6 +101,13 @@ class Value:
         return _MODULE in self.bases
 
     @property
+    def networks(self) -> int:
+        """Networks of one class in a container of Python's or torch's; 0 for anything else."""
+        are_networks = _MODULE in (self.items, *self.fields.get("first.bases", "").split(","))
+        is_mixed = self.fields.get("mixed") == "1"
+        return (self.length or 0) if are_networks and not is_mixed else 0
+
+    @property
     def is_double(self) -> bool:
         """True if it is a network that an optimizer moves, with parameters in double precision."""
         return self.is_network and self.fields.get("dtype") == "torch.float64"

@@ -147,6 +147,41 @@ def test_a_network_that_is_given_gradients_and_not_trained_is_told(write, rlprof
     assert predictor["optimized"] == "1"
 
 
+ENSEMBLE = """\
+import time, torch
+
+class Critics(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.members = torch.nn.ModuleList(torch.nn.Linear(16, 1) for _ in range(8))
+
+    def forward(self, seen):
+        return torch.stack([member(seen) for member in self.members])
+
+torch.set_num_threads(1)
+critics, seen = Critics(), torch.randn(64, 16)
+optimizer = torch.optim.SGD(critics.parameters())
+until = time.process_time() + 6.0
+while time.process_time() < until:
+    optimizer.zero_grad()
+    critics(seen).pow(2).mean().backward()
+    optimizer.step()
+print("trained")
+"""
+
+
+def test_networks_that_are_asked_one_after_the_other_are_told(write, rlprof_run):
+    pytest.importorskip("torch", reason="torch is missing (make test installs it)")
+
+    result = rlprof_run(write(ENSEMBLE))
+
+    assert (result.code, result.out) == (0, b"trained\n")
+    told = seen(result, "self.members")[-1]
+    assert (told["length"], told["first.type"]) == ("8", "torch.nn.modules.linear.Linear")
+    report = build_report(result.recording)
+    assert "ensemble-loop" in {it.finding.detector for it in report.findings}
+
+
 GRAPH = """\
 import time
 

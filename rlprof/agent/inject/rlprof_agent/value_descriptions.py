@@ -50,6 +50,8 @@ _MOST_PARAMETERS = 100
 _SIZED = frozenset(map(id, (str, bytes, bytearray, range, set, frozenset)))
 _NUMPY_FUNCTIONS = ("=numpy.ufunc", "=numpy._ArrayFunctionDispatcher")
 
+_LISTS = "torch.nn.modules.container"
+
 _CYTHON = "cython_function_or_method"
 
 
@@ -133,6 +135,10 @@ def _object(value: Any, kind: type, prefix: str) -> list[str]:
     fields = _origin(kind, prefix)
     if fields and not prefix and "torch.nn.modules.module.Module" in fields[0]:
         fields += _learning(value)
+        if is_class(kind, _LISTS, "ModuleList") or is_class(kind, _LISTS, "ModuleDict"):
+            within = registered(value, "_modules")
+            if within:
+                fields += ["length=%d" % len(within), *_elements(within, dict)]
     return fields
 
 

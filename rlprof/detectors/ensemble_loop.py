@@ -1,0 +1,98 @@
+"""Networks of an ensemble that are asked one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.backward_pass import BackwardPass
+from rlprof.detectors.recognisers.network_loops import NetworkLoop, NetworkLoops
+from rlprof.libraries.base import Duty
+from rlprof.libraries.questions import duty_of
+from rlprof.model.calibration import calibrated
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.source.lines import UserLines, short_place
+from rlprof.units import of_each_step, percent
+
+MIN_SHARE: Final = 0.03
+"""Least share of the critical time, in the networks' forward passes."""
+
+SMALLEST: Final = calibrated(
+    0.15,
+    unit="part of a network's forward pass that Python takes to call its layers",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: networks of two layers of 32 and 32 rows, of which the ensemble asked at "
+    "once saves all but one",
+    date="2026-11-26",
+)
+"""Networks with as large a part compute next to nothing; with a smaller one as much more takes to compute, which stays."""
+
+FROM_LESS: Final = calibrated(
+    0.3,
+    unit="part of the forward passes",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: 3 and 10 networks of two layers of 32 to 256, 32 to 256 rows",
+    date="2026-11-26",
+)
+"""By which less may go than that part says: large layers may gain nothing at all."""
+
+TO_MORE: Final = calibrated(
+    0.15,
+    unit="part of the forward passes",
+    source="benchmarks/replacements.py, as above",
+    date="2026-11-26",
+)
+"""By which more may go."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    whole, tree = profile.critical.wall_us, profile.steady
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    search = NetworkLoops(profile, lines)
+    loops = search.found()
+    weights = {it.place: sum(tree.self_cost(node).wall_us for node in it.nodes) for it in loops}
+    forward = sum(weights.values())
+    if not whole or forward < MIN_SHARE * whole:
+        return
+    heaviest = max(loops, key=lambda it: weights[it.place])
+    savings = [Saving(frozenset(it.nodes), _removable(it, search)) for it in loops]
+    backward = BackwardPass(profile, lines).saving(savings)
+    if backward is not None:
+        claimed = frozenset[int]().union(backward.nodes, *(it.nodes for it in savings))
+        steps = tree.topmost(lambda frame: duty_of(frame) is Duty.MOVES_PARAMETERS)
+        nodes = frozenset(it for top in steps for it in tree.subtree(top)) - claimed
+        savings += [backward, Saving(nodes, Range(0.0, _but_one(heaviest)))]
+    ensemble = heaviest.ensemble
+    yield Finding(
+        title=f"{ensemble.networks} networks are asked one after the other ({short_place(heaviest.place)})",
+        savings=tuple(it for it in savings if it.nodes),
+        locations=lines.shown_locations(weights, whole),
+        evidence=(
+            f"{percent(forward / whole)} of the steady time is spent in their forward passes"
+            + of_each_step(forward, profile.steady_steps),
+            f"seen there: {ensemble.container} with {ensemble.networks} networks of one class",
+        ),
+        fix="Hold their weights in one tensor for each layer, and ask all at once: torch.baddbmm(bias, x, weight) with a first axis for the "
+        "networks. The optimizer has fewer tensors to go through then, too. (torch.func.stack_module_state and vmap do the same, and "
+        "gain less on the CPU.)",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _removable(loop: NetworkLoop, search: NetworkLoops) -> Range:
+    most = _but_one(loop)
+    if not loop.ensemble.is_on_cpu:
+        return Range(0.0, most)
+    part = min(1.0, search.of_calls(loop.nodes) / SMALLEST)
+    return Range(most * max(0.0, part - FROM_LESS), most * min(1.0, part + TO_MORE))
+
+
+def _but_one(loop: NetworkLoop) -> float:
+    return 1 - 1 / loop.ensemble.networks
+
+
+DETECTOR: Final = Detector(
+    id="ensemble-loop",
+    name="networks of an ensemble that are asked one after the other",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+)

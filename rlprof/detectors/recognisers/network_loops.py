@@ -1,0 +1,232 @@
+"""Loops that ask the networks of an ensemble one after the other."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from rlprof.detectors.recognisers.recorded_graphs import asks_network
+from rlprof.model.profile import Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.assignments import assigned
+from rlprof.syntax.module import Comprehension, Statement
+
+FEWEST_NETWORKS: Final = 3
+"""Networks from which on asking them at once is told: of two, as twin critics are, half of the calls would go at most."""
+
+_CALLS: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\](module|container)\.py$")
+_SIDE_BY_SIDE: Final = frozenset({"zip", "enumerate", "tqdm", "list", "tuple"})
+_OF_A_DICT: Final = frozenset({"values", "items", "children", "named_children"})
+
+
+class Ensemble(NamedTuple):
+    """What a loop goes through."""
+
+    networks: int
+    container: str
+    """In words."""
+    is_on_cpu: bool
+
+
+@dataclass(slots=True)
+class NetworkLoop:
+    """One line in such a loop."""
+
+    place: Line
+    ensemble: Ensemble
+    nodes: set[int] = field(default_factory=set)
+    """The forward passes of its networks."""
+
+
+class NetworkLoops:
+    """Looks for them in the steady phase."""
+
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        self._tree = profile.steady
+        self._lines = lines
+        self._values = Values(profile.values)
+
+    def found(self) -> list[NetworkLoop]:
+        loops: dict[Line, NetworkLoop] = {}
+        looked: dict[Line, Ensemble | None] = {}
+        for asker, asked in self._asked_by_you() if self._values else ():
+            line = self._lines.line(asker)
+            if line not in looked:
+                looked[line] = self._ensemble_at(asker)
+            ensemble = looked[line]
+            if ensemble is not None:
+                loop = loops.setdefault(line, NetworkLoop(line, ensemble))
+                loop.nodes.update(self._tree.subtree(asked))
+        return list(loops.values())
+
+    def _asked_by_you(self) -> Iterator[tuple[int, int]]:
+        """Yield the nodes of the user's that ask a network, each with that of the call; networks may be within others."""
+        for node in self._tree.hot_nodes():
+            parent = self._tree.nodes[node].parent
+            is_yours = parent != NO_PARENT and self._lines.is_yours(self._tree.frame(parent))
+            if is_yours and asks_network(self._tree.frame(node)):
+                yield parent, node
+
+    def of_calls(self, nodes: Iterable[int]) -> float:
+        """Return the part of the networks' time that Python takes to call their layers: the larger it is, the less there is to compute."""
+        whole = calls = 0
+        for node in nodes:
+            us = self._tree.self_cost(node).wall_us
+            whole += us
+            calls += us if _CALLS.search(self._tree.frame(node).file) else 0
+        return calls / whole if whole else 0.0
+
+    def _ensemble_at(self, node: int) -> Ensemble | None:
+        frame = self._tree.frame(node)
+        module = self._lines.module(frame.file)
+        for statement in self._lines.statements(frame):
+            known = self._values.of(frame.file, statement)
+            for loop in _comprehensions(statement):
+                if (found := _asked(loop.turns, [loop.made], known)) is not None:
+                    return found
+            for around in module.loops_around(frame.line) if module is not None else ():
+                lines = range(around.lineno, (around.end_lineno or around.lineno) + 1)
+                seen = {**self._values.between(frame.file, lines), **known}
+                turns = [(around.target, around.iter)]
+                if (found := _asked(turns, around.body, seen)) is not None:
+                    return found
+        return None
+
+
+class _Comprehended(NamedTuple):
+    turns: list[tuple[ast.expr, ast.expr]]
+    made: ast.expr
+
+
+def _comprehensions(statement: Statement) -> Iterator[_Comprehended]:
+    for node in statement.walk():
+        if isinstance(node, Comprehension):
+            made = node.value if isinstance(node, ast.DictComp) else node.elt
+            yield _Comprehended([(it.target, it.iter) for it in node.generators], made)
+
+
+def _asked(
+    turns: Iterable[tuple[ast.expr, ast.expr]], body: Sequence[ast.AST], known: Mapping[str, Value]
+) -> Ensemble | None:
+    """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
+    bound = defaultdict[str, list[ast.expr]](list)
+    for target, iterated in turns:
+        for name, source in _bound(target, iterated):
+            bound[name].append(source)
+    for call in _calls(body):
+        container = _container(call.func, bound)
+        value = value_of(container, known) if container is not None else None
+        asked = value_of(call.func, known)
+        if container is None or value is None or value.networks < FEWEST_NETWORKS:
+            continue
+        if asked is not None and not asked.is_network:
+            continue
+        given = [*call.args, *(it.value for it in call.keywords)]
+        if not _overlap(_paths(*given), _answers(body, call)):
+            seen = [it for path in _paths(*given) if (it := known.get(path)) is not None]
+            on_cpu = all(it.is_on_cpu for it in seen if it.is_array)
+            return Ensemble(value.networks, ast.unparse(container), on_cpu)
+    return None
+
+
+def _bound(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that a turn gives a value, and what these are the elements, or the numbers, of."""
+    match iterated, target:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]), ast.Tuple(elts=[_, each]):
+            yield from _bound(each, of)
+        case ast.Call(func=ast.Name(id="zip"), args=parts), ast.Tuple(elts=targets):
+            for each, of in zip(targets, parts, strict=False):
+                yield from _bound(each, of)
+        case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Tuple(elts=[_, each]) if (
+            attr in _OF_A_DICT
+        ):
+            yield from _bound(each, of)
+        case ast.Call(func=ast.Attribute(value=of, attr=attr)), _ if attr in _OF_A_DICT:
+            yield from _bound(target, of)
+        case ast.Call(func=ast.Name(id=name), args=[of, *_]), _ if name in _SIDE_BY_SIDE:
+            yield from _bound(target, of)
+        case _, ast.Name(id=name):
+            yield name, iterated
+
+
+def _calls(body: Iterable[ast.AST]) -> Iterator[ast.Call]:
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call):
+                yield node
+
+
+def _container(called: ast.expr, bound: Mapping[str, list[ast.expr]]) -> ast.expr | None:
+    """Return what a turn takes the network from that it asks: the loop's own, or one by its number."""
+    match called:
+        case ast.Name(id=name) if name in bound:
+            (source, *_) = bound[name]
+            return None if isinstance(source, ast.Call) else source
+        case ast.Subscript(value=of, slice=ast.Name(id=name)) if name in bound:
+            return of
+    return None
+
+
+def _answers(body: Sequence[ast.AST], call: ast.Call) -> set[str]:
+    """Return what holds the answer to ``call``, or something made of it: where a turn asks for that, it needs the one before."""
+    stores = [it for statement in body for node in ast.walk(statement) for it in _stores(node)]
+    found: set[str] = set()
+    while True:
+        more = {
+            path
+            for target, given in stores
+            for path in _paths(target)
+            if any(node is call for node in ast.walk(given)) or _overlap(_paths(given), found)
+        }
+        if more <= found:
+            return found
+        found |= more
+
+
+def _stores(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """Yield what ``node`` assigns, adds to or calls a method of, with what is given to it."""
+    match node:
+        case ast.AugAssign(target=target, value=value):
+            yield target, value
+        case ast.NamedExpr(target=target, value=value):
+            yield target, value
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=of)) as call):
+            yield of, call
+        case _:
+            for it in assigned(node):
+                yield it.target, it.value
+
+
+def _paths(*nodes: ast.AST) -> set[str]:
+    """Return the variables and attributes in ``nodes``, as written: ``self.obs`` of ``self.obs[i]``."""
+    found: set[str] = set()
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        if _is_path(node):
+            found.add(ast.unparse(node))
+        else:
+            pending += ast.iter_child_nodes(node)
+    return found
+
+
+def _is_path(node: ast.AST) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _overlap(paths: Iterable[str], others: Iterable[str]) -> bool:
+    """Tell whether one of ``paths`` is one of ``others``, or part of one, or has one for a part."""
+    others = list(others)
+    return any(
+        path == other or path.startswith(f"{other}.") or other.startswith(f"{path}.")
+        for path in paths
+        for other in others
+    )

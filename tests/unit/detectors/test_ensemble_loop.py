@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.ensemble_loop import DETECTOR
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+
+AGENT = Script(
+    "agent.py",
+    """
+    import torch
+
+    class Agent:
+        def forward(self, x):
+            return torch.stack([member(x).squeeze(-1) for member in self.members])
+
+        def by_number(self, obs):
+            for i in range(len(self.members)):
+                q = self.members[i](obs)
+                self.losses.append(q.mean())
+
+        def beside(self, obs):
+            for i, (member, target) in enumerate(zip(self.members, self.targets)):
+                loss = (member(obs) - target).pow(2).mean()
+                loss.backward()
+
+        def layers(self, h):
+            for layer in self.members:
+                h = torch.relu(layer(h))
+            return h
+
+        def dense(self, x):
+            seen = [x]
+            for block in self.members:
+                seen.append(block(torch.cat(seen, 1)))
+            return seen
+
+        def rest(self, h):
+            for block in self.members:
+                h += block(h)
+            return h
+
+        def kept(self):
+            for block in self.members:
+                self.h = block(self.h)
+
+        def rows(self, h):
+            for i, block in enumerate(self.members):
+                h[i + 1] = block(h[i])
+
+        def policies(self, observations):
+            return {name: net(observations[name]) for name, net in self.nets.items()}
+
+        def update(self):
+            self.forward(self.batch).mean().backward()
+            self.optimizer.step()
+    """,
+)
+CALL = f"{SITE}/torch/nn/modules/module.py:1790 Module._call_impl"
+LINEAR = f"{SITE}/torch/nn/modules/linear.py:125 Linear.forward"
+BACKWARD = f"{SITE}/torch/autograd/graph.py:869 _engine_run_backward"
+STEP = f"{SITE}/torch/optim/adam.py:200 Adam.step"
+MODULE = "torch.nn.modules.module.Module"
+NETWORK = f"type=torch.nn.modules.container.Sequential bases={MODULE}"
+ROWS = "type=torch.Tensor shape=64,8 dtype=torch.float32 device=cpu"
+ASKED = {
+    "forward": "member(x)",
+    "by_number": "self.members[i](obs)",
+    "beside": "loss = (member(obs)",
+    "layers": "torch.relu(layer(h))",
+    "dense": "seen.append(",
+    "rest": "h += block",
+    "kept": "self.h = block",
+    "rows": "h[i + 1] = block",
+    "policies": "net(observations",
+}
+
+
+def networks(number: int, *, mixed: bool = False) -> str:
+    told = f"type=torch.nn.modules.container.ModuleList bases={MODULE} length={number} first.type=torch.nn.modules.container.Sequential"
+    return f"{told} first.bases={MODULE}" + (" mixed=1" if mixed else "")
+
+
+def an_update(
+    function: str = "forward",
+    members: str = networks(10),
+    *,
+    calls_s: float = 0.6,
+    x: str = ROWS,
+) -> RunBuilder:
+    """Ten seconds: four of an ensemble's forward passes, as much of its backward pass, one of the optimizer's steps."""
+    ask = AGENT.at(ASKED[function], f"Agent.{function}")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(calls_s, ask, CALL).spends(4.0 - calls_s, ask, CALL, LINEAR)
+    run.spends(4.0, AGENT.at("backward()", "Agent.update"), BACKWARD)
+    run.spends(1.0, AGENT.at("self.optimizer.step()", "Agent.update"), STEP)
+    run.spends(1.0, "env.py:3 step")
+    return run.sees(ask, self__members=members, self__nets=members, member=NETWORK, x=x, obs=x, h=x)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, AGENT)
+
+
+@pytest.mark.parametrize("function", ["forward", "by_number", "beside", "policies"])
+def test_networks_that_are_asked_one_after_the_other(function):
+    run = an_update(function)
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [AGENT.line(ASKED[function])]
+    assert finding.title.startswith("10 networks are asked one after the other")
+    assert claimed_s(profile_of(run, AGENT), finding) == pytest.approx(9.0)
+
+
+def test_small_layers_gain_most():
+    small, large = (found(an_update(calls_s=calls_s))[0] for calls_s in (0.6, 0.06))
+
+    assert small.savings[0].removable == pytest.approx((0.9 * 0.7, 0.9))
+    assert large.savings[0].removable == pytest.approx((0.0, 0.9 * 0.25))
+
+
+def test_on_a_gpu_nobody_knows_the_least():
+    (finding,) = found(an_update(x=ROWS.replace("cpu", "cuda")))
+
+    assert finding.savings[0].removable == pytest.approx((0.0, 0.9))
+
+
+@pytest.mark.parametrize("function", ["layers", "dense", "rest", "kept", "rows"])
+def test_layers_of_one_network_are_no_ensemble(function):
+    assert not found(an_update(function))
+
+
+@pytest.mark.parametrize("members", [networks(2), networks(10, mixed=True), NETWORK])
+def test_too_few_or_different_networks(members):
+    assert not found(an_update(members=members))
+
+
+def test_silent_under_its_threshold():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    ask = AGENT.at(ASKED["forward"], "Agent.forward")
+    run.spends(0.29, ask, CALL, LINEAR).spends(9.71, "env.py:3 step")
+    run.sees(ask, self__members=networks(10), member=NETWORK, x=ROWS)
+
+    assert not found(run)
