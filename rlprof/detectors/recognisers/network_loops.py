@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -13,16 +12,14 @@ from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import Line, UserLines
+from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.assignments import assigned
-from rlprof.syntax.module import Comprehension, Statement
 
 FEWEST_NETWORKS: Final = 3
 """Networks from which on asking them at once is told: of two, as twin critics are, half of the calls would go at most."""
 
 _CALLS: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\](module|container)\.py$")
-_SIDE_BY_SIDE: Final = frozenset({"zip", "enumerate", "tqdm", "list", "tuple"})
-_OF_A_DICT: Final = frozenset({"values", "items", "children", "named_children"})
 
 
 class Ensemble(NamedTuple):
@@ -85,91 +82,33 @@ class NetworkLoops:
     def _ensemble_at(self, node: int) -> Ensemble | None:
         frame = self._tree.frame(node)
         module = self._lines.module(frame.file)
-        for statement in self._lines.statements(frame):
-            known = self._values.of(frame.file, statement)
-            for loop in _comprehensions(statement):
-                if (found := _asked(loop.turns, [loop.made], known)) is not None:
-                    return found
-            for around in module.loops_around(frame.line) if module is not None else ():
-                lines = range(around.lineno, (around.end_lineno or around.lineno) + 1)
-                seen = {**self._values.between(frame.file, lines), **known}
-                turns = [(around.target, around.iter)]
-                if (found := _asked(turns, around.body, seen)) is not None:
-                    return found
+        statement = self._lines.statement(frame)
+        if module is None or statement is None:
+            return None
+        known = self._values.of(frame.file, statement)
+        for turns in turns_at(module, frame.line):
+            seen = {**self._values.between(frame.file, turns.lines), **known}
+            if (found := _asked(turns, seen)) is not None:
+                return found
         return None
 
 
-class _Comprehended(NamedTuple):
-    turns: list[tuple[ast.expr, ast.expr]]
-    made: ast.expr
-
-
-def _comprehensions(statement: Statement) -> Iterator[_Comprehended]:
-    for node in statement.walk():
-        if isinstance(node, Comprehension):
-            made = node.value if isinstance(node, ast.DictComp) else node.elt
-            yield _Comprehended([(it.target, it.iter) for it in node.generators], made)
-
-
-def _asked(
-    turns: Iterable[tuple[ast.expr, ast.expr]], body: Sequence[ast.AST], known: Mapping[str, Value]
-) -> Ensemble | None:
+def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
     """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
-    bound = defaultdict[str, list[ast.expr]](list)
-    for target, iterated in turns:
-        for name, source in _bound(target, iterated):
-            bound[name].append(source)
-    for call in _calls(body):
-        container = _container(call.func, bound)
-        value = value_of(container, known) if container is not None else None
-        asked = value_of(call.func, known)
-        if container is None or value is None or value.networks < FEWEST_NETWORKS:
+    for call in (it for part in turns.body for it in ast.walk(part)):
+        container = turns.container(call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or container is None:
+            continue
+        value, asked = value_of(container, known), value_of(call.func, known)
+        if value is None or value.networks < FEWEST_NETWORKS:
             continue
         if asked is not None and not asked.is_network:
             continue
-        given = [*call.args, *(it.value for it in call.keywords)]
-        if not _overlap(_paths(*given), _answers(body, call)):
-            seen = [it for path in _paths(*given) if (it := known.get(path)) is not None]
+        given = _paths(*call.args, *(it.value for it in call.keywords))
+        if not _overlap(given, _answers(turns.body, call)):
+            seen = [it for path in given if (it := known.get(path)) is not None]
             on_cpu = all(it.is_on_cpu for it in seen if it.is_array)
             return Ensemble(value.networks, ast.unparse(container), on_cpu)
-    return None
-
-
-def _bound(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names that a turn gives a value, and what these are the elements, or the numbers, of."""
-    match iterated, target:
-        case ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]), ast.Tuple(elts=[_, each]):
-            yield from _bound(each, of)
-        case ast.Call(func=ast.Name(id="zip"), args=parts), ast.Tuple(elts=targets):
-            for each, of in zip(targets, parts, strict=False):
-                yield from _bound(each, of)
-        case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Tuple(elts=[_, each]) if (
-            attr in _OF_A_DICT
-        ):
-            yield from _bound(each, of)
-        case ast.Call(func=ast.Attribute(value=of, attr=attr)), _ if attr in _OF_A_DICT:
-            yield from _bound(target, of)
-        case ast.Call(func=ast.Name(id=name), args=[of, *_]), _ if name in _SIDE_BY_SIDE:
-            yield from _bound(target, of)
-        case _, ast.Name(id=name):
-            yield name, iterated
-
-
-def _calls(body: Iterable[ast.AST]) -> Iterator[ast.Call]:
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call):
-                yield node
-
-
-def _container(called: ast.expr, bound: Mapping[str, list[ast.expr]]) -> ast.expr | None:
-    """Return what a turn takes the network from that it asks: the loop's own, or one by its number."""
-    match called:
-        case ast.Name(id=name) if name in bound:
-            (source, *_) = bound[name]
-            return None if isinstance(source, ast.Call) else source
-        case ast.Subscript(value=of, slice=ast.Name(id=name)) if name in bound:
-            return of
     return None
 
 

@@ -1,0 +1,64 @@
+"""Loops and comprehensions over containers: what each turn is given, and of which container."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rlprof.syntax.module import Comprehension, SourceModule
+
+_SIDE_BY_SIDE: Final = frozenset({"zip", "enumerate", "tqdm", "list", "tuple", "reversed"})
+_OF_A_DICT: Final = frozenset({"values", "items", "children", "named_children"})
+
+
+class Turns(NamedTuple):
+    """One loop, or a comprehension."""
+
+    elements: Mapping[str, ast.expr]
+    """Names that a turn gives a value, with the container that it is an element, or the number, of."""
+    body: Sequence[ast.AST]
+    lines: range
+
+    def container(self, element: ast.expr) -> ast.expr | None:
+        """Return the container that ``element`` is of: a name of the turn's own, or an item by its number; None for anything else."""
+        match element:
+            case ast.Name(id=name) if name in self.elements:
+                source = self.elements[name]
+                return None if isinstance(source, ast.Call) else source
+            case ast.Subscript(value=of, slice=ast.Name(id=name)) if name in self.elements:
+                return of
+        return None
+
+
+def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
+    """Yield the comprehensions on a line, and the loops around it, the innermost first."""
+    for statement in module.statements_at(line):
+        for node in statement.walk():
+            if isinstance(node, Comprehension):
+                made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                of = [pair for it in node.generators for pair in _elements(it.target, it.iter)]
+                yield Turns(dict(of), made, statement.lines)
+    for loop in reversed([*module.loops_around(line)]):
+        lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+        yield Turns(dict(_elements(loop.target, loop.iter)), loop.body, lines)
+
+
+def _elements(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    match iterated, target:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]), ast.Tuple(elts=[number, each]):
+            yield from _elements(number, iterated)
+            yield from _elements(each, of)
+        case ast.Call(func=ast.Name(id="zip"), args=parts), ast.Tuple(elts=targets):
+            for each, of in zip(targets, parts, strict=False):
+                yield from _elements(each, of)
+        case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Tuple(elts=[_, each]) if (
+            attr in _OF_A_DICT
+        ):
+            yield from _elements(each, of)
+        case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Name() if attr in _OF_A_DICT:
+            yield from _elements(target, of)
+        case ast.Call(func=ast.Name(id=name), args=[of, *_]), ast.Name() if name in _SIDE_BY_SIDE:
+            yield from _elements(target, of)
+        case _, ast.Name(id=name):
+            yield name, iterated
