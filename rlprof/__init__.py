@@ -52,6 +52,9 @@ def step(n: int = 1) -> None:
         _steps[0] += n
     except (OverflowError, ValueError):
         pass  # A count must not end a training.
+    except TypeError:
+        # Shared and private memory would say it in words of their own, which tell nobody what to do.
+        raise TypeError(f"rlprof.step counts whole numbers, not {type(n).__name__}") from None
 
 
 def phase(name: str) -> _Phase:

@@ -90,6 +90,10 @@ TOLD_ON_DEMAND: Final = frozenset({GC_COLLECTIONS, KERNEL_LAUNCHES})
 _OF_PHASES: Final = "phase:"
 
 
+def counter_of_phase(phase: str, what: str) -> str:
+    return f"{_OF_PHASES}{phase}:{what}"
+
+
 def phase_of_counter(name: str) -> tuple[str, str] | None:
     """Phase and ``wall_ns``, ``cpu_ns`` or ``entered`` of a counter of ``rlprof.phase``; else None."""
     if not name.startswith(_OF_PHASES):

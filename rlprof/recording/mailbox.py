@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.errors import RlprofError
+from rlprof.model.counters import counter_of_phase, phase_of_counter
 from rlprof.model.recording import Frame
 from rlprof.recording.look_table import LookTable
+from rlprof.recording.redaction.literals import hide_words
 from rlprof.recording.site_table import SiteTable
 
 PROBE_STATE_TEXTS = {
@@ -175,7 +177,7 @@ class MailboxReader:
             start = layout.NAMES_START + len(self._names) * layout.NAME_SIZE
             name = self._memory[start : start + layout.NAME_SIZE].rstrip(b"\0")
             # A name may be cut within a character.
-            self._names.append(name.decode("utf-8", "ignore"))
+            self._names.append(_without_secrets(name.decode("utf-8", "ignore")))
             self._counts_seen.append(0)
 
     def take_stacks(self) -> list[tuple[tuple[Frame, ...], float]]:
@@ -246,6 +248,15 @@ class MailboxReader:
         frame = self._frames[number] = Frame(readable(file), readable(function), line)
         self.looks.named(number, frame)
         return at + function_size
+
+
+def _without_secrets(counter: str) -> str:
+    """The name of a counter; those of phases are strings of the program's."""
+    phase = phase_of_counter(counter)
+    if phase is None:
+        return counter
+    name, what = phase
+    return counter_of_phase(hide_words(name), what)
 
 
 def readable(name: bytes) -> str:

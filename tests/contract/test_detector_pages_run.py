@@ -49,6 +49,7 @@ NOT_RUN = {
     "startup-bound": NOT_IN_STEADY_TIME,
     "thread-oversubscription": "found by threads that run no Python, which the tracer cannot see",
     "too-many-workers": SEVERAL_PROCESSES,
+    "workers-in-turn": SEVERAL_PROCESSES,
     "worker-starved": SEVERAL_PROCESSES,
 }
 """Detectors whose page has no program here, and why not."""

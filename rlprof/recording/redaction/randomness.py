@@ -29,6 +29,14 @@ _RUN: Final = re.compile(rf"""[^\s"'`=,;:?&#%|()\[\]{{}}<>\\]{{{_SHORTEST},}}={{
 _UNIT: Final = re.compile(rf"[\w+\-]{{{_SHORTEST},}}", re.ASCII)
 _WORD: Final = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
 _BASE64: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9+/]{31,}={0,2}")
+_JUMBLED: Final = re.compile(
+    r"[a-z\d][A-Z]{2,}[a-z\d]|[A-Z]\d[A-Za-z]|[a-z]\d[A-Z]|\d[a-z][A-Z]|[a-z][A-Z]\d|\d[A-Z][a-z]"
+)
+"""Capitals, small letters and digits in an order that names seldom have."""
+_FEWEST_JUMBLED: Final = 2
+"""Of what has many hyphens. With this 2 of 1 000 strings of ``secrets.token_urlsafe()`` stay (30 without), and 3 more of 1 000 names of
+runs go (``DreamerV3-Final-MiniGrid-DoorKey-8x8-v0-bs256-seed92-lr3e-4-H4x4``).
+"""
 _HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _SUFFIX: Final = re.compile(r"\.[A-Za-z]\w{0,9}$")
@@ -37,6 +45,11 @@ _OF_A_HASH: Final = re.compile(
     r"|ref|reset|rev|revision|run|sha\d*|snapshot|study|tag|trial|uuid|version)[\"']?\]?\s*[=:\s]\s*[\"']?|@)$"
 )
 """Before what is no secret: the hash of a commit or a file, the id of a run."""
+_OF_A_HASH_IN_A_URL: Final = re.compile(
+    r"(?i)(?:@|//raw\.githubusercontent\.com/[^/]+/[^/]+/|/(?:archive|artifact|blob|checkpoint|commit|compare|dataset|experiment|file|job|model"
+    r"|object|raw|resolve|run|sha\d*|tarball|tree|zipball)s?/)$"
+)
+"""The same in a URL, where other hexadecimal digits are keys (nodes, webhooks)."""
 LOOK_BACK: Final = 40
 """Characters in which the name of a hash is looked for."""
 
@@ -64,7 +77,7 @@ def _redacted_run(run: str, before: str, hidden: Callable[[str], str]) -> str:
     if _OF_A_HASH.search(before):
         return run
     if before.endswith(":") and run.startswith("//"):
-        return _UNIT.sub(lambda unit: _in_url(unit.group(), hidden), run)
+        return _UNIT.sub(lambda unit: _in_url(unit, hidden), run)
     if _BASE64.fullmatch(run) and _is_mixed(run):
         return hidden(run) if _looks_random(run) else run
     if "/" in run or _SUFFIX.search(run):
@@ -72,8 +85,10 @@ def _redacted_run(run: str, before: str, hidden: Callable[[str], str]) -> str:
     return hidden(run) if any(map(_is_random, _UNIT.findall(run))) else run
 
 
-def _in_url(unit: str, hidden: Callable[[str], str]) -> str:
-    return unit if _HEX.fullmatch(unit) or not _is_random(unit) else hidden(unit)
+def _in_url(unit: re.Match[str], hidden: Callable[[str], str]) -> str:
+    text, before = unit.group(), unit.string[: unit.start()]
+    is_hash = _HEX.fullmatch(text) and _OF_A_HASH_IN_A_URL.search(before)
+    return text if is_hash or not _is_random(text) else hidden(text)
 
 
 def _is_random(unit: str) -> bool:
@@ -82,7 +97,17 @@ def _is_random(unit: str) -> bool:
     parts = re.split(r"[_+\-]", unit)
     # Names have a hyphen every few letters, base64 one in thirty.
     whole = [unit] if 10 * len(parts) <= len(unit) else []
-    return any(len(part) >= _SHORTEST and _looks_random(part) for part in (*whole, *parts))
+    if any(len(part) >= _SHORTEST and _looks_random(part) for part in (*whole, *parts)):
+        return True
+    joined = "".join(parts)
+    is_jumbled = len(_JUMBLED.findall(joined)) >= _FEWEST_JUMBLED
+    return (
+        is_jumbled
+        and len(joined) >= _SHORTEST
+        and _JUMBLED.search(max(parts, key=len)) is not None
+        and _is_mixed(joined)
+        and _looks_random(joined)
+    )
 
 
 def _looks_random(text: str) -> bool:

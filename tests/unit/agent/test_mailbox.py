@@ -75,6 +75,13 @@ def test_counters_tell_what_is_new_since_the_last_look(agent, reader):
     assert reader.new_counts() == {"steps": 3, "updates": 1}
 
 
+def test_names_of_phases_are_told_without_secrets(agent, reader):
+    agent.counts("phase:token=hunter2zz:wall_ns", 7)
+    agent.counts("phase:rollout:wall_ns", 5)
+
+    assert reader.new_counts() == {"phase:token=xxxxxxxxx:wall_ns": 7, "phase:rollout:wall_ns": 5}
+
+
 def test_a_counter_has_one_cell_however_often_and_from_wherever_it_is_asked_for(agent, reader):
     with ThreadPoolExecutor(8) as pool:
         indexes = list(pool.map(agent.mailbox.counter, ["steps", "updates", "batches"] * 200))

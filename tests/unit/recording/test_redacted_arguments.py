@@ -202,6 +202,25 @@ def test_what_explains_a_run_stays(command):
     assert redact_arguments(words) == words
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://mainnet.example.io/v3/{}",
+        "https://hooks.example.com/webhookb2/IncomingWebhook/{}/x",
+        "https://node.example.com/{}",
+    ],
+)
+def test_hexadecimal_keys_in_urls_go(url):
+    key = "b58d05dc20202217ba7acbc533ac0e75"
+
+    assert redact_arguments((url.format(key),)) == (url.format(R),)
+
+
+@pytest.mark.parametrize("key", ["h2oE-uWnXRYR01id-KUFD3lMkNk", "mYvC_3Kq9-TgXb7Zp_0fLd2RwQhU"])
+def test_keys_with_hyphens_go(key):
+    assert redact_arguments((key, f"https://h/{key}")) == (R, f"https://h/{R}")
+
+
 def test_what_multiprocessing_starts_stays():
     code = "from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=5, pipe_handle=7)"
     command = ("python", "-c", code, "--multiprocessing-fork")

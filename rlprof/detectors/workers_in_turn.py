@@ -1,0 +1,70 @@
+"""Workers that are asked one after the other, each only when the one before it has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.requests import RequestLoops
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.source.lines import UserLines, short_place
+from rlprof.units import count, of_each_step, percent
+
+MIN_SHARE: Final = 0.05
+"""Least share of the critical time, asleep until an answer comes."""
+
+FEWEST, MOST = 2, 16
+"""Workers where nobody has seen how many there are."""
+
+LEAST_LEFT: Final = 0.3
+"""Part of what is left by that reckoning that may be left: who is asked later also wakes up while others work. By reason."""
+MOST_LEFT: Final = 1.3
+"""The same at most: workers are not all equally slow, and the slowest is waited for."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    tree, whole = profile.steady, profile.critical.wall_us
+    lines = UserLines(tree, profile.sources, profile.started_package)
+    loops = [it for it in RequestLoops(profile, lines).found() if it.round.workers != 1]
+    weights = {it.place: sum(tree.self_cost(node).wall_us for node in it.nodes) for it in loops}
+    waited = sum(weights.values())
+    if not whole or waited < MIN_SHARE * whole:
+        return
+    heaviest = max(loops, key=lambda it: weights[it.place])
+    asked = heaviest.round
+    yield Finding(
+        title=f"workers are asked one after the other ({short_place(heaviest.place)})",
+        savings=tuple(
+            Saving(frozenset(it.nodes), _removable(it.round.workers, waited, profile))
+            for it in loops
+        ),
+        locations=lines.shown_locations(weights, whole),
+        evidence=(
+            f"{percent(waited / whole)} of the steady time is spent asleep until one of them answers"
+            + of_each_step(waited, profile.steady_steps),
+            f"each turn of the loop over {asked.container} asks one, and waits for its answer before the next is asked",
+            *([f"seen there: {count(asked.workers)} of them"] if asked.workers else []),
+        ),
+        fix="Ask all of them first, then take the answers in a second loop: they work side by side then. Of Ray's actors, ray.get of a list of "
+        "all calls; of an executor, all of submit before the first result.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _removable(workers: int | None, waited_us: float, profile: Profile) -> Range:
+    """What is left is the wait for the slowest; side by side the workers have no more than all cores."""
+    others_us = sum(it.on_cpu_us for it in profile.activities if not it.is_critical)
+    on_all_cores = others_us / max(1.0, profile.load.cores) / max(1.0, waited_us)
+    least, most = (
+        min(1.0, max(1 / number, on_all_cores)) for number in (workers or MOST, workers or FEWEST)
+    )
+    return Range(1 - min(1.0, MOST_LEFT * most), 1 - LEAST_LEFT * least)
+
+
+DETECTOR: Final = Detector(
+    id="workers-in-turn",
+    name="workers that are asked one after the other",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+)

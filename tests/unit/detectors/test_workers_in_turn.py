@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.workers_in_turn import DETECTOR
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import STDLIB, Script, detect, lines_of
+
+POOL = Script(
+    "pool.py",
+    """
+    class Pool:
+        def in_turn(self, actions):
+            answers = []
+            for conn, action in zip(self.conns, actions):
+                conn.send(action)
+                answers.append(conn.recv())
+            return answers
+
+        def by_number(self, actions):
+            for i in range(len(self.conns)):
+                self.inboxes[i].put(actions[i])
+                obs[i] = self.outboxes[i].get()
+
+        def all_first(self, actions):
+            for conn, action in zip(self.conns, actions):
+                conn.send(action)
+            return [conn.recv() for conn in self.conns]
+
+        def answer_first(self, actions):
+            for conn in self.conns:
+                obs = conn.recv()
+                conn.send(policy(obs))
+
+        def proxies(self, actions):
+            return [env.step(action) for env, action in zip(self.envs, actions)]
+
+        def over_time(self, actions):
+            for action in actions:
+                self.env.step(action)
+
+        def handed(self, actions):
+            for conn, action in zip(self.conns, actions):
+                seen = ask(conn, action)
+
+        def submitted(self, pool, seeds):
+            return [pool.submit(play, seed).result() for seed in seeds]
+
+        def horizon(self, pool, weights):
+            for t in range(100):
+                weights = pool.submit(improve, weights).result()
+
+    class RemoteEnv:
+        def step(self, action):
+            return self._ask("step", action)
+
+        def _ask(self, name, given):
+            self.conn.send((name, given))
+            return self.conn.recv()
+
+    def ask(conn, action):
+        conn.send(action)
+        return conn.recv()
+    """,
+)
+RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
+GET = f"{STDLIB}/multiprocessing/queues.py:100 Queue.get"
+RESULT = f"{STDLIB}/concurrent/futures/_base.py:440 Future.result"
+ASK = (POOL.at('self._ask("step"', "RemoteEnv.step"), POOL.at("self.conn.recv()", "RemoteEnv._ask"))
+STACKS = {
+    "in_turn": (POOL.at("answers.append(conn.recv())", "Pool.in_turn"), RECV),
+    "by_number": (POOL.at("self.outboxes[i].get()", "Pool.by_number"), GET),
+    "proxies": (POOL.at("env.step(action) for env", "Pool.proxies"), *ASK, RECV),
+    "handed": (
+        POOL.at("seen = ask(conn", "Pool.handed"),
+        POOL.at("return conn.recv()", "ask"),
+        RECV,
+    ),
+    "submitted": (POOL.at("pool.submit(play", "Pool.submitted"), RESULT),
+    "all_first": (POOL.at("return [conn.recv()", "Pool.all_first"), RECV),
+    "answer_first": (POOL.at("obs = conn.recv()", "Pool.answer_first"), RECV),
+    "over_time": (POOL.at("self.env.step(action)", "Pool.over_time"), *ASK, RECV),
+    "horizon": (POOL.at("pool.submit(improve", "Pool.horizon"), RESULT),
+}
+
+
+def a_training(
+    function: str, *, waits_s: float = 8.0, works_s: float = 0.5, cores: int = 16
+) -> RunBuilder:
+    """Ten seconds, in which the main process waits for four workers, one after the other."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": str(cores)})
+    run.process("main", steps=1_000).spends(waits_s, *STACKS[function], idle=True)
+    run.spends(10.0 - waits_s, "train.py:3 learn")
+    run.sees(STACKS[function][0], self__conns="type=list length=4")
+    for name in range(4):
+        run.process(f"worker {name}").spends(10.0 - works_s, "env.py:20 work", RECV, idle=True)
+        run.spends(works_s, "env.py:5 step")
+    return run
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, POOL)
+
+
+@pytest.mark.parametrize("function", ["in_turn", "by_number", "proxies", "handed", "submitted"])
+def test_workers_that_are_asked_one_after_the_other(function):
+    (finding,) = found(a_training(function))
+
+    waiting = STACKS[function][-2]
+    assert [f"pool.py:{it}" for it in lines_of(finding)] == [waiting.split()[0]]
+    assert finding.title.startswith("workers are asked one after the other")
+
+
+@pytest.mark.parametrize("function", ["all_first", "answer_first", "over_time", "horizon"])
+def test_silent_where_they_work_side_by_side_or_need_each_other(function):
+    assert not found(a_training(function))
+
+
+def test_of_four_a_quarter_of_the_wait_is_left():
+    (finding,) = found(a_training("in_turn"))
+
+    assert finding.evidence[-1] == "seen there: 4 of them"
+    assert finding.savings[0].removable == pytest.approx((1 - 1.3 / 4, 1 - 0.3 / 4))
+
+
+def test_work_that_fills_the_cores_stays():
+    (finding,) = found(a_training("in_turn", works_s=2.0, cores=1))
+
+    assert finding.savings[0].removable == pytest.approx((0.0, 0.7))
+
+
+def test_silent_under_its_threshold():
+    assert not found(a_training("in_turn", waits_s=0.4))
