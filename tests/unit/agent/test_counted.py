@@ -1045,3 +1045,15 @@ def test_what_an_object_states_is_read_without_its_metaclass():
     assert counters.stated(Maze(), "num_envs") == 4
     assert counters.stated(Maze, "num_envs") == 4
     assert counters.stated(Maze(), "other") is None
+
+
+def test_objects_that_are_read_keep_their_values_in_place():
+    class Maze:
+        def __init__(self):
+            self.rows = 4
+
+    fresh, read = Maze(), Maze()
+    before = list(map(type, gc.get_referents(fresh)))
+
+    assert counters.stated(read, "rows") == 4
+    assert list(map(type, gc.get_referents(read))) == before

@@ -10,7 +10,7 @@ from _thread import get_ident
 from _weakref import ref
 
 from . import foreign_errors
-from .plain_reads import MISSING, in_classes, is_metaclass
+from .plain_reads import MISSING, in_classes, is_metaclass, kept_as
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -150,18 +150,8 @@ def stated(owner: Any, name: str) -> Any:
     if is_metaclass(type(owner)):
         found = in_classes(owner, name)
         return None if found is MISSING else found
-    found = in_classes(type(owner), name)
-    if found is MISSING or in_classes(type(found), "__set__") is MISSING:
-        try:
-            own = object.__getattribute__(owner, "__dict__")
-        except AttributeError:
-            own = {}  # It has slots alone.
-        if name in own:
-            return own[name]
-    if found is MISSING:
-        return None
-    bind = in_classes(type(found), "__get__")
-    return found if bind is MISSING else bind(found, owner, type(owner))
+    found = kept_as(owner, name)
+    return None if found is MISSING else found
 
 
 def renew() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 
+from . import c_functions
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from typing import Any
@@ -22,7 +24,7 @@ def timer_library() -> Any:
 
     Raises ImportError without ctypes and OSError or AttributeError without the functions.
     """
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     library = ctypes.CDLL(None, use_errno=True)
     if not hasattr(library, "timer_create"):
@@ -38,7 +40,7 @@ class CpuTimer:
     """
 
     def __init__(self, signum: int, native_thread_id: int) -> None:
-        import ctypes
+        ctypes = c_functions.ctypes()
 
         self._library = timer_library()
         self._timer = ctypes.c_void_p()
@@ -49,22 +51,21 @@ class CpuTimer:
 
     def set_interval(self, interval_us: int, first_ns: int = 0) -> int:
         """Fire every ``interval_us`` of CPU time from now on, at first after ``first_ns`` if that is given;
-        0 stops. Return the ns that were left until it would have fired.
+        0 stops. Return the ns that were left until it would have fired. Never raises: it is called from within the program's calls.
         """
-        import ctypes
+        ctypes = c_functions.ctypes()
 
         seconds, us = divmod(interval_us, 1_000_000)
         first = divmod(first_ns or interval_us * 1000, 1_000_000_000)
         spec = TIMES.pack(seconds, us * 1000, *first)
         before = ctypes.create_string_buffer(TIMES.size)
-        if self._library.timer_settime(self._timer, 0, spec, before):
-            raise OSError(ctypes.get_errno(), "timer_settime")
+        self._library.timer_settime(self._timer, 0, spec, before)
         _, _, left_s, left_ns = TIMES.unpack(before.raw)
         return int(left_s * 1_000_000_000 + left_ns)
 
 
 def allow_tracer(pid: int) -> None:
     """Let ``pid`` and its descendants read this process's memory where Yama restricts that."""
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(pid), 0, 0, 0)

@@ -13,7 +13,7 @@ import sys
 # The C module, without stubs.
 from _signal import SIG_DFL, getsignal, signal  # type: ignore[import-not-found]
 
-from . import foreign_errors, forks, stand_ins
+from . import c_functions, foreign_errors, forks, stand_ins
 from .cpu_timer import TIMES, timer_library
 from .real import time
 
@@ -45,7 +45,7 @@ def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[],
 
     Raises ImportError without ctypes.
     """
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     # The functions of ``signal`` would run handlers at once.
     library = ctypes.CDLL(None)
@@ -87,7 +87,7 @@ def _came(ask: Any, among: int) -> list[int]:
 
 def _put_off(number: int, by_ns: int) -> None:
     """Take the pending signal ``number`` back, and have it come again after ``by_ns``."""
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     library = timer_library()
     timer = ctypes.c_void_p()
@@ -133,7 +133,7 @@ def _send_before(program: Any) -> None:
         os.path.isfile(program) and os.access(program, os.X_OK)
     ):
         return
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     left = ctypes.create_string_buffer(TIMES.size)
     while _coming:
@@ -151,7 +151,7 @@ def _send_before(program: Any) -> None:
 
 def _signals(members: int) -> Any:
     """A set as the C library has it, of words."""
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     words = _SET_SIZE // ctypes.sizeof(ctypes.c_ulong)
     return (ctypes.c_ulong * words)(members)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from . import c_functions
+
 
 def is_main() -> bool:
     """Tell whether it is the one that the process began with. Raises ImportError without ctypes."""
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     # Not ``ctypes.pythonapi``, whose functions are the program's to declare.
     api = ctypes.PyDLL(None)

@@ -6,6 +6,8 @@ that closed everything at its start would lose one of the files it has opened si
 
 from __future__ import annotations
 
+from . import c_functions
+
 PROT_READ_WRITE = 3
 MAP_SHARED = 1
 MAP_PRIVATE = 2
@@ -22,7 +24,7 @@ def expect_room(size: int) -> None:
     """Raise OSError where a limit on files allows less than ``size`` bytes: to find out by trying may kill,
     for a memfd is a file to the kernel, which sends SIGXFSZ. Raises ImportError without ctypes.
     """
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     # Soft and hard. The module ``resource`` would be one more in ``sys.modules``.
     limits = (ctypes.c_ulong * 2)(0, 0)
@@ -36,7 +38,7 @@ def map_shared(fd: int, size: int) -> tuple[memoryview, Callable[[], Any]]:
 
     Raises ImportError without ctypes and OSError when the kernel refuses.
     """
-    import ctypes
+    ctypes = c_functions.ctypes()
 
     # The C module behind functools, which is more than an interpreter imports that starts.
     from _functools import partial  # type: ignore[import-not-found]

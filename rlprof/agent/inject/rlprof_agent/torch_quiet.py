@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import foreign_errors
+from . import c_functions, foreign_errors
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def find_level() -> Any:
     """The level, as a ctypes integer; None where this torch has none that can be found."""
     torch: Any = sys.modules["torch"]
     try:
-        import ctypes
+        ctypes = c_functions.ctypes()
 
         path = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")
         # The one that is loaded, never another.
