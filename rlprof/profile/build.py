@@ -89,7 +89,8 @@ def _name_processes(draft: Draft) -> None:
         process_roles(recording.processes, draft.working or draft.pace.counts.spans.keys()),
         process_components(draft.threads.costs, process_of, draft.wait_kinds, draft.parts),
         updates={process for process, named in counts.items() if named.get("updates")},
-        steps={process for process, named in counts.items() if OWN_ENVS & named.keys()},
+        # At any time: workers of a vector environment are counted for their first step alone.
+        steps={it.process for it in recording.counters if it.name in OWN_ENVS},
     )
 
 

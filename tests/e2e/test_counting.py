@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 
 import pytest
@@ -432,3 +433,22 @@ def test_torch(write, rlprof_run):
     assert counted(result, "batches") == [10]
     assert counted(result, "updates") == [10]
     assert build_profile(result.recording).throughput.unit == "updates"
+
+
+def test_workers_of_an_asynchronous_environment_leave_counting_to_it(write, rlprof_run):
+    pytest.importorskip("gymnasium", reason="gymnasium is missing (make test installs it)")
+    program = """
+        import gymnasium, numpy
+
+        envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="async")
+        envs.reset(seed=0)
+        for _ in range(50):
+            envs.step(numpy.zeros(2, int))
+        envs.close()
+    """
+
+    result = rlprof_run(write(textwrap.dedent(program)))
+
+    assert result.code == 0, result.err
+    assert counted(result, "steps:gymnasium.vector") == [100]
+    assert counted(result, "steps:gymnasium.env") == [1, 1]

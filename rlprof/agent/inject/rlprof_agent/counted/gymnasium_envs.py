@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from ..counters import counter, stated
+from ..real import sys
 from .class_methods import CountedMethods
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
+    from types import FrameType, ModuleType
+    from typing import Any, Optional
+
+_DRIVEN_ELSEWHERE = {
+    "gym.vector.async_vector_env",
+    "gymnasium.vector.async_vector_env",
+    "stable_baselines3.common.vec_env.subproc_vec_env",
+}
+"""Modules whose functions step single environments in workers."""
+
+_DRIVEN_ELSEWHERE = {
+    "gym.vector.async_vector_env",
+    "gymnasium.vector.async_vector_env",
+    "stable_baselines3.common.vec_env.subproc_vec_env",
+}
+"""Modules whose functions step single environments in workers."""
 
 _env_methods: list[CountedMethods] = []
 
 
 def count_envs(module: ModuleType) -> None:
-    methods = CountedMethods(module.Env, ["step"], counter("steps:gymnasium.env", _copies))
+    steps = counter("steps:gymnasium.env", _copies)
+    steps.on_first = _leave_to_the_vector
+    methods = CountedMethods(module.Env, ["step"], steps)
     methods.install()
     methods.take_turns()
     _env_methods.append(methods)
@@ -31,6 +48,16 @@ def stop_counting_envs() -> None:
     """A vector environment counts for its environments: their own steps are left alone again."""
     while _env_methods:
         _env_methods.pop().remove()
+
+
+def _leave_to_the_vector() -> None:
+    """Stop in a worker of a vector environment, which counts where it is driven: the worker's few microseconds a step are dear."""
+    frame: Optional[FrameType] = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") in _DRIVEN_ELSEWHERE:
+            stop_counting_envs()
+            return
+        frame = frame.f_back
 
 
 def _num_envs(env: Any) -> int:
