@@ -471,6 +471,38 @@ def recurrent_steps() -> Iterator[Replacement]:
                 )
 
 
+def number_loops() -> Iterator[Replacement]:
+    for count, places in ((64, 512), (128, 1944), (256, 256), (400, 1944), (1000, 8000)):
+        weights, sparse = np.zeros(places), dict.fromkeys(range(count), 1.0)
+        own, dense = [0.0] * places, np.zeros(places)
+        numbers = [float(it) for it in range(count)]
+        array = np.array(numbers)
+
+        def of_a_dict(weights: Any = weights, traces: Any = sparse) -> None:
+            for key, trace in traces.items():
+                weights[key] += 0.1 * trace
+                traces[key] = trace * 0.99999
+
+        def of_lists(weights: Any = own, traces: Any = sparse) -> None:
+            for key in traces:
+                weights[key] += 0.1 * traces[key]
+                traces[key] *= 0.99999
+
+        def of_arrays(weights: Any = weights, traces: Any = dense) -> None:
+            weights += 0.1 * traces
+            traces *= 0.99999
+
+        for what, now in (("an array", of_a_dict), ("a list", of_lists)):
+            what = f"{count} traces in a dict, weights of {places} in {what}"
+            yield Replacement("number-loop", what, now, of_arrays)
+        yield Replacement(
+            "number-loop",
+            f"{count} numbers of a list less their mean",
+            lambda it=numbers: [(each - 3.0) / 2.5 for each in it],
+            lambda it=array: (it - 3.0) / 2.5,
+        )
+
+
 def ensembles() -> Iterator[Replacement]:
     for count, width, rows in itertools.product((3, 10), (32, 64, 128, 256), (32, 128, 256)):
         networks = [network(8, width, 2) for _ in range(count)]
@@ -586,5 +618,5 @@ CASES = (
     *(acting, optimizer_steps, target_updates),
     *(copies, joins, small_arrays_in_a_loop),
     *(recurrent_steps, layers_around_recurrent_steps),
-    *(checks_for_nan, loaded_batches, ensembles),
+    *(checks_for_nan, loaded_batches, ensembles, number_loops),
 )

@@ -52,9 +52,10 @@ def _elements(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, ast.e
         case ast.Call(func=ast.Name(id="zip"), args=parts), ast.Tuple(elts=targets):
             for each, of in zip(targets, parts, strict=False):
                 yield from _elements(each, of)
-        case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Tuple(elts=[_, each]) if (
+        case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Tuple(elts=[key, each]) if (
             attr in _OF_A_DICT
         ):
+            yield from _elements(key, iterated)
             yield from _elements(each, of)
         case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Name() if attr in _OF_A_DICT:
             yield from _elements(target, of)

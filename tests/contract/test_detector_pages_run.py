@@ -42,6 +42,7 @@ NOT_RUN = {
     "lock-contention": SEVERAL_THREADS,
     "memory-growth": "found by the memory of processes over time; the tracer counts time alone",
     "network-not-frozen": "found by the values that agents look at; the tracer looks at none",
+    "number-loop": "found by the values that agents look at; the tracer looks at none",
     "pickle-heavy": SEVERAL_PROCESSES,
     "process-startup": NOT_IN_STEADY_TIME,
     "repeated-work": "found by the values that agents look at; the tracer looks at none",

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.number_loop import DETECTOR
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import Script, claimed_s, detect, lines_of, profile_of
+
+AGENT = Script(
+    "agent.py",
+    """
+    class Agent:
+        def learn(self, step):
+            faded = []
+            for i, e in self.numbers.items():
+                self.w[i] += step * e
+                self.numbers[i] = e = e * 0.9
+                if e < 0.01:
+                    faded.append(i)
+
+        def by_key(self, step):
+            for i in self.numbers:
+                self.w[i] += step * self.numbers[i]
+
+        def normalised(self, mean, deviation):
+            return [(it - mean) / deviation for it in self.numbers]
+
+        def summed(self):
+            total = 0.0
+            for it in self.numbers:
+                total += it * it
+            return total
+
+        def discounted(self, gamma):
+            total = 0.0
+            for it in self.numbers:
+                total = it + gamma * total
+                self.returns.append(total)
+
+        def neighbours(self):
+            for i, it in enumerate(self.numbers):
+                self.w[i - 1] += it
+
+        def searched(self, mark):
+            for i, it in enumerate(self.numbers):
+                mark -= it
+                if mark < 0:
+                    break
+
+        def stepped(self):
+            for it in self.numbers:
+                self.env.step(it * 2)
+
+        def copied(self):
+            return [it for it in self.numbers]
+    """,
+)
+LINES = {
+    "learn": "self.numbers[i] = e",
+    "by_key": "step * self.numbers[i]",
+    "normalised": "(it - mean)",
+    "summed": "total += it * it",
+    "discounted": "total = it + gamma",
+    "neighbours": "self.w[i - 1]",
+    "searched": "mark -= it",
+    "stepped": "self.env.step",
+    "copied": "[it for it in",
+}
+TRACES = "type=dict length=300 first.type=float"
+
+
+def a_training(function: str, numbers: str = TRACES, *, loop_s: float = 4.0) -> RunBuilder:
+    line = AGENT.at(LINES[function], f"Agent.{function}")
+    run = a_run(steady_s=10.0).process("main", steps=1_000).spends(loop_s, line)
+    return run.spends(10.0 - loop_s, "env.py:3 step").sees(line, self__numbers=numbers)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, AGENT)
+
+
+@pytest.mark.parametrize("function", ["learn", "by_key", "normalised", "summed"])
+def test_turns_that_do_arithmetic_with_their_own_number(function):
+    run = a_training(function)
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [AGENT.line(LINES[function])]
+    assert claimed_s(profile_of(run, AGENT), finding) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("function", ["discounted", "neighbours", "searched", "stepped", "copied"])
+def test_silent_where_a_turn_needs_another_or_does_more(function):
+    assert not found(a_training(function))
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    ["type=list length=63 first.type=float", "type=list length=300 first.type=str", "type=float"],
+)
+def test_silent_of_few_numbers_and_of_other_things(numbers):
+    assert not found(a_training("normalised", numbers))
+
+
+def test_more_numbers_gain_more_and_dictionaries_perhaps_less():
+    few, many = (
+        found(a_training("normalised", f"type=list length={length} first.type=float"))[0]
+        for length in (64, 300)
+    )
+    (of_dict,) = found(a_training("learn"))
+
+    assert few.savings[0].removable == (0.5, 0.9)
+    assert many.savings[0].removable == (0.8, 0.98)
+    assert of_dict.savings[0].removable == (0.5, 0.98)
+
+
+def test_silent_just_under_its_threshold():
+    assert not found(a_training("learn", loop_s=0.29))
