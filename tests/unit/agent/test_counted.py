@@ -704,6 +704,11 @@ def test_stable_baselines_vector_environments():
     assert VecNormalize(DummyVecEnv()).step([1]) == [1]
     assert counts() == {"steps:sb3.vec": 4}
 
+    driven = VecNormalize(DummyVecEnv())
+    driven.step_async([2])
+    assert driven.step_wait() == [2]
+    assert counts() == {"steps:sb3.vec": 8}
+
 
 def torchrl_like() -> SimpleNamespace:
     class EnvBase(ABC):

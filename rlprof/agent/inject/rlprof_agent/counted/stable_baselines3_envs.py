@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def count_vec_envs(module: ModuleType) -> None:
+    """``step_wait`` too, as for gymnasium's."""
     steps = counter("steps:sb3.vec", _num_envs)
     steps.on_first = stop_counting_envs
-    CountedMethods(module.VecEnv, ["step"], steps).install()
+    CountedMethods(module.VecEnv, ["step", "step_wait"], steps).install()
 
 
 def _num_envs(env: Any) -> int:
