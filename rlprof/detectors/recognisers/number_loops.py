@@ -14,7 +14,7 @@ from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import called_name, variables_assigned, variables_read
 
 FEWEST: Final = 64
-"""Numbers from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
+"""NumbersSeen from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
 
 _CALLED: Final = frozenset(
     {"abs", "min", "max", "float", "int", "append", "add", "exp", "log", "sqrt", "tanh"}
@@ -45,7 +45,7 @@ _ARITHMETIC: Final = (
 )
 
 
-class Numbers(NamedTuple):
+class NumbersSeen(NamedTuple):
     """What a loop goes through."""
 
     many: int
@@ -57,7 +57,7 @@ class Numbers(NamedTuple):
 @dataclass(slots=True)
 class NumberLoop:
     place: Line
-    numbers: Numbers
+    numbers: NumbersSeen
     nodes: set[int] = field(default_factory=set)
 
 
@@ -86,7 +86,7 @@ class NumberLoops:
         return list(loops.values())
 
 
-def _numbers(turns: Turns, known: Mapping[str, Value]) -> Numbers | None:
+def _numbers(turns: Turns, known: Mapping[str, Value]) -> NumbersSeen | None:
     """Return the numbers that a loop goes through one by one, in words; None where it goes through anything else, or does more."""
     if not _only_computes(turns):
         return None
@@ -97,7 +97,7 @@ def _numbers(turns: Turns, known: Mapping[str, Value]) -> Numbers | None:
             continue
         if value.items.startswith(("int", "float", "numpy.float", "numpy.int")):
             text = f"{ast.unparse(container)}: {value.in_words()}"
-            return Numbers(value.length or 0, text, value.type == "dict")
+            return NumbersSeen(value.length or 0, text, value.type == "dict")
     return None
 
 
