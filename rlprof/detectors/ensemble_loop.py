@@ -72,7 +72,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             + of_each_step(forward, profile.steady_steps),
             f"seen there: {ensemble.container} with {ensemble.networks} networks of one class",
         ),
-        fix="Hold their weights in one tensor for each layer, and ask all at once: torch.baddbmm(bias, x, weight) with a first axis for the "
+        fix="Where their layers have the same sizes, hold their weights in one tensor for each layer, and ask all at once: torch.baddbmm(bias, x, weight) with a first axis for the "
         "networks. The optimizer has fewer tensors to go through then, too. (torch.func.stack_module_state and vmap do the same, and "
         "gain less on the CPU.)",
         confidence=Confidence.BOUNDED,
@@ -81,7 +81,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _removable(loop: NetworkLoop, search: NetworkLoops) -> Range:
     most = _but_one(loop)
-    if not loop.ensemble.is_on_cpu:
+    if not loop.ensemble.is_on_cpu or not loop.ensemble.are_alike:
         return Range(0.0, most)
     part = min(1.0, search.of_calls(loop.nodes) / SMALLEST)
     return Range(most * max(0.0, part - FROM_LESS), most * min(1.0, part + TO_MORE))

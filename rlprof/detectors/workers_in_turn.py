@@ -47,8 +47,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             f"each turn of the loop over {asked.container} asks one, and waits for its answer before the next is asked",
             *([f"seen there: {count(asked.workers)} of them"] if asked.workers else []),
         ),
-        fix="Ask all of them first, then take the answers in a second loop: they work side by side then. Of Ray's actors, ray.get of a list of "
-        "all calls; of an executor, all of submit before the first result.",
+        fix="Ask all of them first, then take the answers in a second loop: they work side by side then.",
         confidence=Confidence.BOUNDED,
     )
 

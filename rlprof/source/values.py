@@ -108,6 +108,11 @@ class Value:
         return (self.length or 0) if are_networks and not is_mixed else 0
 
     @property
+    def are_alike(self) -> bool:
+        """True if the first few networks in a container were seen to have parameters of the same shapes."""
+        return self.fields.get("alike") == "1"
+
+    @property
     def is_double(self) -> bool:
         """True if it is a network that an optimizer moves, with parameters in double precision."""
         return self.is_network and self.fields.get("dtype") == "torch.float64"

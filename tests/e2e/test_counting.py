@@ -452,3 +452,26 @@ def test_workers_of_an_asynchronous_environment_leave_counting_to_it(write, rlpr
     assert result.code == 0, result.err
     assert counted(result, "steps:gymnasium.vector") == [100]
     assert counted(result, "steps:gymnasium.env") == [1, 1]
+
+
+def test_steps_that_a_worker_is_told_to_make_by_itself_are_counted_there(write, rlprof_run):
+    pytest.importorskip("gymnasium", reason="gymnasium is missing (make test installs it)")
+    program = """
+        import gymnasium
+        from gymnasium.vector import AsyncVectorEnv
+
+        class Playing(gymnasium.Wrapper):
+            def play(self):
+                self.env.reset(seed=0)
+                for action in [0, 1] * 5:
+                    self.env.step(action)
+
+        envs = AsyncVectorEnv([lambda: Playing(gymnasium.make("CartPole-v1"))] * 2)
+        envs.call("play")
+        envs.close()
+    """
+
+    result = rlprof_run(write(textwrap.dedent(program)))
+
+    assert result.code == 0, result.err
+    assert counted(result, "steps:gymnasium.env") == [10, 10]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.source.answer_chains import needs_no_other_turn, paths
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.values import Value, Values, value_of
-from rlprof.syntax.assignments import assigned
 
 FEWEST_NETWORKS: Final = 3
 """Networks from which on asking them at once is told: of two, as twin critics are, half of the calls would go at most."""
@@ -29,6 +29,8 @@ class Ensemble(NamedTuple):
     container: str
     """In words."""
     is_on_cpu: bool
+    are_alike: bool
+    """True if their parameters were seen to have the same shapes."""
 
 
 @dataclass(slots=True)
@@ -104,68 +106,9 @@ def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
             continue
         if asked is not None and not asked.is_network:
             continue
-        given = _paths(*call.args, *(it.value for it in call.keywords))
-        if not _overlap(given, _answers(turns.body, call)):
-            seen = [it for path in given if (it := known.get(path)) is not None]
+        given = [*call.args, *(it.value for it in call.keywords)]
+        if needs_no_other_turn(turns.body, call, given, call.func):
+            seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
             on_cpu = all(it.is_on_cpu for it in seen if it.is_array)
-            return Ensemble(value.networks, ast.unparse(container), on_cpu)
+            return Ensemble(value.networks, ast.unparse(container), on_cpu, value.are_alike)
     return None
-
-
-def _answers(body: Sequence[ast.AST], call: ast.Call) -> set[str]:
-    """Return what holds the answer to ``call``, or something made of it: where a turn asks for that, it needs the one before."""
-    stores = [it for statement in body for node in ast.walk(statement) for it in _stores(node)]
-    found: set[str] = set()
-    while True:
-        more = {
-            path
-            for target, given in stores
-            for path in _paths(target)
-            if any(node is call for node in ast.walk(given)) or _overlap(_paths(given), found)
-        }
-        if more <= found:
-            return found
-        found |= more
-
-
-def _stores(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
-    """Yield what ``node`` assigns, adds to or calls a method of, with what is given to it."""
-    match node:
-        case ast.AugAssign(target=target, value=value):
-            yield target, value
-        case ast.NamedExpr(target=target, value=value):
-            yield target, value
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=of)) as call):
-            yield of, call
-        case _:
-            for it in assigned(node):
-                yield it.target, it.value
-
-
-def _paths(*nodes: ast.AST) -> set[str]:
-    """Return the variables and attributes in ``nodes``, as written: ``self.obs`` of ``self.obs[i]``."""
-    found: set[str] = set()
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        if _is_path(node):
-            found.add(ast.unparse(node))
-        else:
-            pending += ast.iter_child_nodes(node)
-    return found
-
-
-def _is_path(node: ast.AST) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-def _overlap(paths: Iterable[str], others: Iterable[str]) -> bool:
-    """Tell whether one of ``paths`` is one of ``others``, or part of one, or has one for a part."""
-    others = list(others)
-    return any(
-        path == other or path.startswith(f"{other}.") or other.startswith(f"{path}.")
-        for path in paths
-        for other in others
-    )

@@ -11,38 +11,17 @@ from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.values import Value, Values, value_of
-from rlprof.syntax.module import called_name, variables_assigned, variables_read
+from rlprof.source.written_names import NUMPY, root_name
+from rlprof.syntax.module import called_name
 
 FEWEST: Final = 64
-"""NumbersSeen from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
+"""Numbers from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
 
-_CALLED: Final = frozenset(
-    {"abs", "min", "max", "float", "int", "append", "add", "exp", "log", "sqrt", "tanh"}
-)
-"""Calls that have a counterpart for whole arrays; the first two methods keep what a turn has found."""
-_ARITHMETIC: Final = (
-    ast.expr_context,
-    ast.operator,
-    ast.unaryop,
-    ast.cmpop,
-    ast.boolop,
-    ast.Name,
-    ast.Attribute,
-    ast.Constant,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.BoolOp,
-    ast.IfExp,
-    ast.Subscript,
-    ast.Call,
-    ast.Assign,
-    ast.AugAssign,
-    ast.If,
-    ast.Expr,
-    ast.Continue,
-    ast.Pass,
-)
+_BUILT_IN: Final = frozenset({"abs", "min", "max", "float", "int"})
+_MATHEMATICAL: Final = frozenset({"exp", "log", "sqrt", "tanh", "abs", "fabs"})
+_MODULES: Final = frozenset({"math", *NUMPY})
+_COMPARED: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_NUMBERS: Final = ("int", "float", "numpy.float", "numpy.int")
 
 
 class NumbersSeen(NamedTuple):
@@ -77,7 +56,8 @@ class NumberLoops:
                 continue
             module = self._lines.module(frame.file)
             for turns in turns_at(module, frame.line) if module is not None else ():
-                numbers = _numbers(turns, self._values.between(frame.file, turns.lines))
+                known = self._values.between(frame.file, turns.lines)
+                numbers = _Reading(turns, known).numbers()
                 if numbers is not None:
                     place = frame.file, turns.lines.start
                     line = self._lines.line(node)
@@ -86,74 +66,147 @@ class NumberLoops:
         return list(loops.values())
 
 
-def _numbers(turns: Turns, known: Mapping[str, Value]) -> NumbersSeen | None:
-    """Return the numbers that a loop goes through one by one, in words; None where it goes through anything else, or does more."""
-    if not _only_computes(turns):
-        return None
-    for source in turns.elements.values():
-        container = _gone_through(source)
-        value = value_of(container, known)
-        if value is None or not value.is_container or (value.length or 0) < FEWEST:
-            continue
-        if value.items.startswith(("int", "float", "numpy.float", "numpy.int")):
-            text = f"{ast.unparse(container)}: {value.in_words()}"
-            return NumbersSeen(value.length or 0, text, value.type == "dict")
-    return None
+class _Reading:
+    """One loop, read with what was seen in it."""
 
+    def __init__(self, turns: Turns, known: Mapping[str, Value]) -> None:
+        self._turns = turns
+        self._known = known
+        self._numbers: list[NumbersSeen] = []
+        self._keys: set[str] = set()
+        """Names by which a turn finds its own place: keys of a dictionary, numbers of ``enumerate``."""
+        self._own: set[str] = set()
+        """Names that a turn gives a number before it reads them."""
+        self._sums: set[str] = set()
+        """Names that are only added to."""
+        self._computes = False
+        """True if there is arithmetic at all."""
 
-def _gone_through(source: ast.expr) -> ast.expr:
-    """``self.traces`` of ``self.traces.items()`` and of ``list(self.traces)``."""
-    match source:
-        case ast.Call(func=ast.Attribute(value=of, attr="items" | "keys" | "values")):
-            return of
-        case ast.Call(func=ast.Name(id="list" | "enumerate"), args=[of, *_]):
-            return _gone_through(of)
-    return source
+    def numbers(self) -> NumbersSeen | None:
+        """Return the numbers that it goes through one by one; None where it goes through anything else, or does more than arithmetic."""
+        if not all(self._is_element(name, source) for name, source in self._turns.elements.items()):
+            return None
+        if not self._numbers or not all(map(self._is_done, self._turns.body)):
+            return None
+        return max(self._numbers) if self._computes else None
 
-
-def _only_computes(turns: Turns) -> bool:
-    """Tell whether a turn does arithmetic alone, with what is its own and what no other turn changes."""
-    nodes = [node for part in turns.body for node in ast.walk(part)]
-    if not all(isinstance(node, _ARITHMETIC) for node in nodes):
-        return False
-    if not any(isinstance(node, ast.BinOp | ast.AugAssign) for node in nodes):
-        return False
-    calls = (node for node in nodes if isinstance(node, ast.Call))
-    if not all(called_name(call) in _CALLED for call in calls):
-        return False
-    own = set(turns.elements)
-    indexes = (node.slice for node in nodes if isinstance(node, ast.Subscript))
-    if not all(isinstance(it, ast.Name) and it.id in own for it in indexes):
-        return False
-    return not _carried(turns.body, own)
-
-
-def _carried(body: Iterable[ast.AST], own: set[str]) -> set[str]:
-    """Return the variables that a turn reads as the turn before has left them. What is only added up is none: a sum does not need the order."""
-    assigned = variables_assigned(*body) - own
-    written: set[str] = set()
-    found: set[str] = set()
-    for statement in _in_order(body):
-        reads = variables_read(*_read_by(statement))
-        found |= reads & assigned - written
-        written |= variables_assigned(statement) if isinstance(statement, ast.Assign) else set()
-    return found
-
-
-def _in_order(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    for part in body:
-        if isinstance(part, ast.If):
-            yield ast.Expr(part.test)
-            yield from _in_order([*part.body, *part.orelse])
+    def _is_element(self, name: str, source: ast.expr) -> bool:
+        """Take in a name of the turn's own: a number, or the key of one."""
+        match source:
+            case ast.Call(func=ast.Name(id="enumerate")):
+                self._keys.add(name)
+                return True
+            case ast.Call(func=ast.Attribute(value=of, attr="items" | "keys")):
+                self._keys.add(name)
+                return self._goes_through(of)
+            case ast.Call(func=ast.Name(id="list"), args=[of]):
+                source = of
+        value = value_of(source, self._known)
+        if value is not None and value.type == "dict":
+            # Its values where it is one of ``items()``, else its keys.
+            seen = self._known.get(name)
+            (self._own if seen is not None and seen.type == "float" else self._keys).add(name)
         else:
-            yield part
+            self._own.add(name)
+        return self._goes_through(source)
+
+    def _goes_through(self, container: ast.expr) -> bool:
+        value = value_of(container, self._known)
+        if value is None or not value.is_container or not value.items.startswith(_NUMBERS):
+            return False
+        length = value.length or 0
+        if length >= FEWEST:
+            text = f"{ast.unparse(container)}: {value.in_words()}"
+            self._numbers.append(NumbersSeen(length, text, value.type == "dict"))
+        return True
+
+    def _is_done(self, part: ast.AST) -> bool:
+        """Tell whether a statement, or what a comprehension makes, can be done for all numbers at once."""
+        match part:
+            case ast.Assign(targets=targets, value=value):
+                return self._is_number(value) and all(map(self._is_given, targets))
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() | ast.Sub(), value=value):
+                self._computes = True
+                is_sum = name not in self._own and not _reads(self._turns.body, name)
+                self._sums.add(name)
+                return (is_sum or name in self._own) and self._is_number(value)
+            case ast.AugAssign(target=ast.Subscript() as target, value=value):
+                self._computes = True
+                return self._is_number(target) and self._is_number(value)
+            case ast.If(test=test, body=body, orelse=others):
+                return self._is_number(test) and all(map(self._is_done, (*body, *others)))
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(value=ast.Name(), attr="append"), args=[kept])
+            ):
+                return self._is_number(kept)
+            case ast.Pass() | ast.Continue():
+                return True
+            case ast.expr():
+                return self._is_number(part)
+        return False
+
+    def _is_given(self, target: ast.expr) -> bool:
+        if isinstance(target, ast.Name):
+            self._own.add(target.id)
+            return target.id not in self._sums
+        return isinstance(target, ast.Subscript) and self._is_number(target)
+
+    def _is_number(self, expression: ast.expr) -> bool:
+        """Tell whether it is a number, made of numbers by arithmetic, and the same whichever turn comes first."""
+        match expression:
+            case ast.Constant(value=int() | float()):
+                return True
+            case ast.Name(id=name) if name in self._own | self._keys:
+                return True
+            case ast.Name() | ast.Attribute():
+                seen = value_of(expression, self._known)
+                is_made = ast.unparse(expression) in self._made()
+                return seen is not None and seen.type.startswith(_NUMBERS) and not is_made
+            case ast.Subscript(value=of, slice=ast.Name(id=index)):
+                seen = value_of(of, self._known)
+                is_row = seen is not None and len(seen.shape or ()) == 1
+                holds = seen is not None and seen.items.startswith(_NUMBERS)
+                return index in self._keys and (is_row or holds)
+            case ast.BinOp(left=left, right=right):
+                self._computes = True
+                return self._is_number(left) and self._is_number(right)
+            case ast.UnaryOp(operand=operand):
+                return self._is_number(operand)
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                are_compared = all(isinstance(it, _COMPARED) for it in ops)
+                return are_compared and all(map(self._is_number, (left, *others)))
+            case ast.BoolOp(values=values):
+                return all(map(self._is_number, values))
+            case ast.IfExp(test=test, body=body, orelse=other):
+                return all(map(self._is_number, (test, body, other)))
+            case ast.Call(args=args, keywords=[]):
+                return _is_function(expression) and all(map(self._is_number, args))
+        return False
+
+    def _made(self) -> set[str]:
+        """What the turns assign: where one reads it before, it is the one before it that has made it."""
+        return {
+            ast.unparse(node)
+            for part in self._turns.body
+            for node in ast.walk(part)
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+        }
 
 
-def _read_by(statement: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(statement, ast.AugAssign):
-        yield statement.value
-    elif isinstance(statement, ast.Assign):
-        yield statement.value
-        yield from statement.targets
-    else:
-        yield statement
+def _reads(body: Iterable[ast.AST], name: str) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for node in _nodes(body)
+    )
+
+
+def _nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for part in body:
+        yield from ast.walk(part)
+
+
+def _is_function(call: ast.Call) -> bool:
+    """Tell whether a call is of a function of numbers that numpy has for arrays."""
+    if isinstance(call.func, ast.Name):
+        return call.func.id in _BUILT_IN
+    return called_name(call) in _MATHEMATICAL and root_name(call.func) in _MODULES

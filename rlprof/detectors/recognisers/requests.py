@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -10,6 +11,7 @@ from typing import Final, NamedTuple
 from rlprof.model.activity import WaitKind
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
+from rlprof.source.answer_chains import needs_no_other_turn
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.values import Values, value_of
@@ -18,7 +20,9 @@ from rlprof.syntax.module import Function, SourceModule, called_name, receiver
 
 _SENDS: Final = frozenset({"send", "send_bytes", "put"})
 _RECEIVES: Final = frozenset({"recv", "recv_bytes", "get"})
-_WAITS: Final = frozenset({WaitKind.PIPE, WaitKind.QUEUE, WaitKind.SOCKET, WaitKind.FUTURE})
+_WAITS: Final = frozenset({WaitKind.PIPE, WaitKind.QUEUE, WaitKind.SOCKET})
+_OF_THREADS: Final = re.compile(r"[/\\](queue|threading)\.py$")
+"""Queues within a process: whether its threads could work side by side the interpreter lock decides."""
 _MOST_LEVELS: Final = 4
 """Functions from the one that waits up to the one with the loop, as methods of a proxy that a vector environment calls."""
 
@@ -58,6 +62,8 @@ class RequestLoops:
             owner = self._lines.owner(node)
             if not cost.idle_us or owner == NO_PARENT or self._kinds.get(node) not in _WAITS:
                 continue
+            if _OF_THREADS.search(self._tree.frame(node).file):
+                continue
             if owner not in rounds:
                 rounds[owner] = self._round(owner)
             if (found := rounds[owner]) is not None:
@@ -70,25 +76,22 @@ class RequestLoops:
         frame = self._tree.frame(node)
         module = self._lines.module(frame.file)
         request = _request(module, frame.line) if module is not None else None
-        worker = request.worker if request is not None else None
         for _ in range(_MOST_LEVELS):
-            if module is None or request is None or worker is None:
+            if module is None or request is None:
                 return None
             for turns in turns_at(module, frame.line):
-                container = _element(worker, turns)
+                container = _element(request.worker, turns)
                 if container is not None:
-                    # Sent in a loop before, the others work meanwhile.
-                    is_asked = request.asked_in(turns.body)
-                    return self._told(frame.file, turns, container) if is_asked else None
+                    is_round = request.is_of(turns)
+                    return self._told(frame.file, turns, container) if is_round else None
             function = module.function_at(frame.line)
             parent = self._tree.nodes[node].parent
             node = self._lines.owner(parent) if parent != NO_PARENT else NO_PARENT
-            if function is None or node == NO_PARENT:
+            if function is None or node == NO_PARENT or not request.is_of_one_worker:
                 return None
             frame = self._tree.frame(node)
             module = self._lines.module(frame.file)
-            worker = _handed(worker, function, module, frame.line) if module else None
-            request = request.within_a_call()
+            request = _handed(request.worker, function, module, frame.line) if module else None
         return None
 
     def _told(self, file: str, turns: Turns, container: ast.expr) -> Round:
@@ -97,72 +100,51 @@ class RequestLoops:
 
 
 class _Request(NamedTuple):
-    """A call that waits for an answer."""
+    """A call that waits for an answer, as one function sees it."""
 
     worker: ast.expr
-    """The object that answers, as the function of this level calls it."""
+    """The object that answers."""
+    waits: ast.Call
+    """The call in which that is waited for."""
     asks: tuple[ast.Call, ...]
-    """Calls that may have asked, before it in the same function; none where it asks itself, or the function did that was called."""
+    """Calls before it in the function that may have asked: ``waits`` itself, where the function that it calls does both."""
 
-    def asked_in(self, body: Iterable[ast.AST]) -> bool:
-        """Tell whether a turn asks the worker that it waits for."""
-        inside = list(_calls(body))
-        return not self.asks or any(it is each for it in self.asks for each in inside)
+    def is_of(self, turns: Turns) -> bool:
+        """Tell whether each turn asks and waits, and needs no answer of another turn. Asked in a loop before, all work at the same time."""
+        inside = list(_calls(turns.body))
+        at_times = list(_calls(_under_conditions(turns.body)))
+        asks = [
+            it
+            for it in self.asks
+            if any(it is each for each in inside)
+            and not any(it is each for each in at_times)
+            and (it is self.waits or _is_of_turn(it, turns))
+        ]
+        given = [arg for it in asks for arg in (*it.args, *(word.value for word in it.keywords))]
+        return bool(asks) and needs_no_other_turn(turns.body, self.waits, given, self.worker)
 
-    def within_a_call(self) -> _Request | None:
-        """Return it as a caller of the function sees it; None where that does not ask the same worker itself."""
+    @property
+    def is_of_one_worker(self) -> bool:
+        """True if the function asks the worker for whose answer it waits."""
         own = root_name(self.worker)
         asked = [of for it in self.asks if (of := receiver(it)) is not None]
-        if self.asks and not any(root_name(of) == own for of in asked):
-            return None
-        return self._replace(asks=())
+        return self.waits in self.asks or any(root_name(of) == own for of in asked)
 
 
 def _request(module: SourceModule, line: int) -> _Request | None:
     for statement in module.statements_at(line):
-        for call in statement.walk():
-            if not isinstance(call, ast.Call):
-                continue
-            worker = _asked_at_once(call)
-            if worker is not None:
-                return _Request(worker, ())
+        for call in _calls(statement.expressions()):
             worker = receiver(call)
-            if called_name(call) in _RECEIVES and worker is not None:
-                before = [
-                    it
-                    for it in module.statements
-                    if it.function is statement.function and it.first_line <= line
-                ]
-                calls = _calls(part for it in before for part in it.expressions())
-                asks = tuple(it for it in calls if called_name(it) in _SENDS)
-                return _Request(worker, asks) if asks else None
-    return None
-
-
-def _asked_at_once(call: ast.Call) -> ast.expr | None:
-    """Return whom a call asks that waits for the answer: the actor of ``ray.get(actor.step.remote(a))``, the argument of
-    ``pool.submit(f, x).result()`` and ``pool.apply(f, (x,))``.
-    """
-    match call:
-        case ast.Call(
-            func=ast.Attribute(attr="get"),
-            args=[
-                ast.Call(func=ast.Attribute(attr="remote", value=ast.Attribute(value=actor))),
-                *_,
-            ],
-        ):
-            return actor
-        case ast.Call(
-            func=ast.Attribute(
-                attr="result" | "get",
-                value=ast.Call(
-                    func=ast.Attribute(attr="submit" | "apply_async"), args=[_, given, *_]
-                ),
-            )
-        ):
-            return given
-        case ast.Call(func=ast.Attribute(attr="apply"), args=[_, given, *_]):
-            return given
+            if called_name(call) not in _RECEIVES or worker is None:
+                continue
+            before = [
+                it
+                for it in module.statements
+                if it.function is statement.function and it.first_line <= line
+            ]
+            calls = _calls(part for it in before for part in it.expressions())
+            asks = tuple(it for it in calls if called_name(it) in _SENDS)
+            return _Request(worker, call, asks) if asks else None
     return None
 
 
@@ -183,22 +165,33 @@ def _element(worker: ast.expr, turns: Turns) -> ast.expr | None:
     return None
 
 
+def _is_of_turn(call: ast.Call, turns: Turns) -> bool:
+    of = receiver(call)
+    return of is not None and _element(of, turns) is not None
+
+
+def _under_conditions(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for part in body:
+        for node in ast.walk(part):
+            if isinstance(node, ast.If):
+                yield from (*node.body, *node.orelse)
+
+
 def _handed(
     worker: ast.expr, function: Function, module: SourceModule, line: int
-) -> ast.expr | None:
-    """Return what ``worker`` of ``function`` is at a line that calls it: its object, or what it is given."""
+) -> _Request | None:
+    """Return the request as a line sees it that calls ``function``: of the call's object, or of what it is given."""
     name = root_name(worker)
     parameters = [it.arg for it in (*function.node.args.posonlyargs, *function.node.args.args)]
-    is_method = bool(function.class_name)
     if name not in parameters:
         return None
-    position = parameters.index(name) - is_method
+    position = parameters.index(name) - bool(function.class_name)
     for statement in module.statements_at(line):
         for call in _calls(statement.expressions()):
             if called_name(call) == function.node.name:
-                if position < 0:
-                    return receiver(call)
-                return call.args[position] if position < len(call.args) else None
+                given = call.args[position : position + 1] if position >= 0 else [receiver(call)]
+                handed = given[0] if given else None
+                return _Request(handed, call, (call,)) if handed is not None else None
     return None
 
 

@@ -50,6 +50,26 @@ AGENT = Script(
             for i, block in enumerate(self.members):
                 h[i + 1] = block(h[i])
 
+        def in_place(self, td):
+            for layer in self.members:
+                layer(td)
+
+        def checkpointed(self, x):
+            for layer in self.members:
+                x = checkpoint(lambda y: layer(y), x)
+
+        def cascade(self, h):
+            for layer in self.members:
+                q = layer(h)
+                if q > 0:
+                    break
+
+        def sequential(self, x, factor):
+            for layer in self.members:
+                old = layer(x)
+                self.train(layer, factor)
+                factor = factor * (layer(x) - old)
+
         def policies(self, observations):
             return {name: net(observations[name]) for name, net in self.nets.items()}
 
@@ -74,13 +94,17 @@ ASKED = {
     "rest": "h += block",
     "kept": "self.h = block",
     "rows": "h[i + 1] = block",
+    "in_place": "    layer(td)",
+    "checkpointed": "x = checkpoint(",
+    "cascade": "q = layer(h)",
+    "sequential": "old = layer(x)",
     "policies": "net(observations",
 }
 
 
-def networks(number: int, *, mixed: bool = False) -> str:
+def networks(number: int, *, mixed: bool = False, alike: bool = True) -> str:
     told = f"type=torch.nn.modules.container.ModuleList bases={MODULE} length={number} first.type=torch.nn.modules.container.Sequential"
-    return f"{told} first.bases={MODULE}" + (" mixed=1" if mixed else "")
+    return f"{told} first.bases={MODULE} alike={alike:d}" + (" mixed=1" if mixed else "")
 
 
 def an_update(
@@ -122,13 +146,25 @@ def test_small_layers_gain_most():
     assert large.savings[0].removable == pytest.approx((0.0, 0.9 * 0.25))
 
 
+def test_networks_of_other_sizes_may_gain_nothing():
+    (finding,) = found(an_update(members=networks(10, alike=False)))
+
+    assert finding.savings[0].removable.low == 0
+
+
 def test_on_a_gpu_nobody_knows_the_least():
     (finding,) = found(an_update(x=ROWS.replace("cpu", "cuda")))
 
     assert finding.savings[0].removable == pytest.approx((0.0, 0.9))
 
 
-@pytest.mark.parametrize("function", ["layers", "dense", "rest", "kept", "rows"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        *("layers", "dense", "rest", "kept", "rows"),
+        *("in_place", "checkpointed", "cascade", "sequential"),
+    ],
+)
 def test_layers_of_one_network_are_no_ensemble(function):
     assert not found(an_update(function))
 

@@ -52,6 +52,31 @@ AGENT = Script(
             for it in self.numbers:
                 self.env.step(it * 2)
 
+        def kept(self):
+            for it in self.numbers:
+                self.total = self.total * 0.99 + it
+
+        def horner(self):
+            total = 0.0
+            for it in self.numbers:
+                total *= it
+                total += 1.0
+
+        def scaled(self, obs):
+            return [obs * it for it in self.numbers]
+
+        def stored(self):
+            for it in self.numbers:
+                self.buffer.add(it * 2)
+
+        def rewarded(self):
+            for i, it in enumerate(self.numbers):
+                self.agents[i].reward += it
+
+        def visited(self):
+            for it in self.numbers:
+                self.w[it] += 1
+
         def copied(self):
             return [it for it in self.numbers]
     """,
@@ -65,15 +90,31 @@ LINES = {
     "neighbours": "self.w[i - 1]",
     "searched": "mark -= it",
     "stepped": "self.env.step",
+    "kept": "self.total = self.total",
+    "horner": "total *= it",
+    "scaled": "[obs * it",
+    "stored": "self.buffer.add",
+    "rewarded": "self.agents[i].reward",
+    "visited": "self.w[it] += 1",
     "copied": "[it for it in",
 }
+NUMBER = "type=float"
+WEIGHTS = "type=numpy.ndarray shape=1944 dtype=f8"
 TRACES = "type=dict length=300 first.type=float"
 
 
 def a_training(function: str, numbers: str = TRACES, *, loop_s: float = 4.0) -> RunBuilder:
     line = AGENT.at(LINES[function], f"Agent.{function}")
     run = a_run(steady_s=10.0).process("main", steps=1_000).spends(loop_s, line)
-    return run.spends(10.0 - loop_s, "env.py:3 step").sees(line, self__numbers=numbers)
+    run.spends(10.0 - loop_s, "env.py:3 step")
+    seen = dict.fromkeys(("step", "mean", "deviation", "gamma", "mark", "self__total"), NUMBER)
+    return run.sees(
+        line,
+        obs="type=numpy.ndarray shape=1000,84 dtype=f8",
+        self__numbers=numbers,
+        self__w=WEIGHTS,
+        **seen,
+    )
 
 
 def found(run: RunBuilder) -> list[Finding]:
@@ -90,9 +131,19 @@ def test_turns_that_do_arithmetic_with_their_own_number(function):
     assert claimed_s(profile_of(run, AGENT), finding) == pytest.approx(4.0)
 
 
-@pytest.mark.parametrize("function", ["discounted", "neighbours", "searched", "stepped", "copied"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        *("discounted", "neighbours", "searched", "stepped", "copied", "kept", "horner"),
+        *("scaled", "stored", "rewarded"),
+    ],
+)
 def test_silent_where_a_turn_needs_another_or_does_more(function):
     assert not found(a_training(function))
+
+
+def test_silent_where_a_place_may_come_twice():
+    assert not found(a_training("visited", "type=list length=300 first.type=int"))
 
 
 @pytest.mark.parametrize(

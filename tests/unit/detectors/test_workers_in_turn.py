@@ -44,12 +44,34 @@ POOL = Script(
             for conn, action in zip(self.conns, actions):
                 seen = ask(conn, action)
 
-        def submitted(self, pool, seeds):
-            return [pool.submit(play, seed).result() for seed in seeds]
+        def pipeline(self, x):
+            for conn in self.conns:
+                conn.send(x)
+                x = conn.recv()
 
-        def horizon(self, pool, weights):
-            for t in range(100):
-                weights = pool.submit(improve, weights).result()
+        def game(self, state):
+            for conn in self.conns:
+                conn.send(state.board)
+                state.push(conn.recv())
+
+        def at_times(self, done):
+            for conn, is_done in zip(self.conns, done):
+                if is_done:
+                    conn.send("reset")
+                seen = conn.recv()
+
+        def to_another(self, actions):
+            for conn, action in zip(self.conns, actions):
+                conn.send(action)
+            for i, conn in enumerate(self.conns):
+                self.free.put(i)
+                seen.append(conn.recv())
+
+        def found_first(self, item):
+            for conn in self.conns:
+                conn.send(item)
+                if conn.recv():
+                    break
 
     class RemoteEnv:
         def step(self, action):
@@ -66,7 +88,7 @@ POOL = Script(
 )
 RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
 GET = f"{STDLIB}/multiprocessing/queues.py:100 Queue.get"
-RESULT = f"{STDLIB}/concurrent/futures/_base.py:440 Future.result"
+OF_THREADS = f"{STDLIB}/queue.py:171 Queue.get"
 ASK = (POOL.at('self._ask("step"', "RemoteEnv.step"), POOL.at("self.conn.recv()", "RemoteEnv._ask"))
 STACKS = {
     "in_turn": (POOL.at("answers.append(conn.recv())", "Pool.in_turn"), RECV),
@@ -77,11 +99,15 @@ STACKS = {
         POOL.at("return conn.recv()", "ask"),
         RECV,
     ),
-    "submitted": (POOL.at("pool.submit(play", "Pool.submitted"), RESULT),
     "all_first": (POOL.at("return [conn.recv()", "Pool.all_first"), RECV),
     "answer_first": (POOL.at("obs = conn.recv()", "Pool.answer_first"), RECV),
     "over_time": (POOL.at("self.env.step(action)", "Pool.over_time"), *ASK, RECV),
-    "horizon": (POOL.at("pool.submit(improve", "Pool.horizon"), RESULT),
+    "pipeline": (POOL.at("x = conn.recv()", "Pool.pipeline"), RECV),
+    "game": (POOL.at("state.push(conn.recv())", "Pool.game"), RECV),
+    "found_first": (POOL.at("if conn.recv():", "Pool.found_first"), RECV),
+    "at_times": (POOL.at("seen = conn.recv()", "Pool.at_times"), RECV),
+    "to_another": (POOL.at("seen.append(conn.recv())", "Pool.to_another"), RECV),
+    "threads": (POOL.at("self.outboxes[i].get()", "Pool.by_number"), OF_THREADS),
 }
 
 
@@ -103,7 +129,7 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, POOL)
 
 
-@pytest.mark.parametrize("function", ["in_turn", "by_number", "proxies", "handed", "submitted"])
+@pytest.mark.parametrize("function", ["in_turn", "by_number", "proxies", "handed"])
 def test_workers_that_are_asked_one_after_the_other(function):
     (finding,) = found(a_training(function))
 
@@ -112,7 +138,13 @@ def test_workers_that_are_asked_one_after_the_other(function):
     assert finding.title.startswith("workers are asked one after the other")
 
 
-@pytest.mark.parametrize("function", ["all_first", "answer_first", "over_time", "horizon"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        *("all_first", "answer_first", "over_time", "pipeline", "game", "found_first"),
+        *("threads", "at_times", "to_another"),
+    ],
+)
 def test_silent_where_they_work_side_by_side_or_need_each_other(function):
     assert not found(a_training(function))
 

@@ -38,7 +38,7 @@ from .plain_reads import (
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
 _MOST_ELEMENTS = 4
 """Most elements of a container compared with the first."""
@@ -139,7 +139,35 @@ def _object(value: Any, kind: type, prefix: str) -> list[str]:
             within = registered(value, "_modules")
             if within:
                 fields += ["length=%d" % len(within), *_elements(within, dict)]
+                fields += _alike(list(within.values())[:_MOST_ELEMENTS])
     return fields
+
+
+def _alike(networks: list[Any]) -> list[str]:
+    """Tell of the networks in a list whether their parameters have the same shapes."""
+    beside = beside_torch_modes()
+    if beside is None:
+        return []
+    with beside:
+        shapes = [_shapes(each) for each in networks]
+    return ["alike=%d" % all(each is not None and each == shapes[0] for each in shapes)]
+
+
+def _shapes(network: Any) -> Optional[list[Any]]:
+    found: list[Any] = []
+    modules = [network]
+    for module in modules:  # Those within it are added on the way.
+        if module is None:
+            continue
+        own, within = registered(module, "_parameters"), registered(module, "_modules")
+        if own is None or within is None or len(modules) + len(within) > _MOST_PARAMETERS:
+            return None
+        modules += within.values()
+        for parameter in own.values():
+            if parameter is not None and not _is_parameter(type(parameter)):
+                return None
+            found.append(None if parameter is None else tuple(parameter.shape))
+    return found
 
 
 def _learning(network: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import layout
 from ..counters import counter, stated
 from ..real import sys
 from .class_methods import CountedMethods
@@ -11,19 +12,14 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import Any, Optional
 
-_DRIVEN_ELSEWHERE = {
-    "gym.vector.async_vector_env",
-    "gymnasium.vector.async_vector_env",
-    "stable_baselines3.common.vec_env.subproc_vec_env",
-}
-"""Modules whose functions step single environments in workers."""
+_AGENT = layout.__file__[: -len("layout.py")]
 
 _DRIVEN_ELSEWHERE = {
     "gym.vector.async_vector_env",
     "gymnasium.vector.async_vector_env",
     "stable_baselines3.common.vec_env.subproc_vec_env",
 }
-"""Modules whose functions step single environments in workers."""
+"""Modules whose workers step single environments for a vector environment."""
 
 _env_methods: list[CountedMethods] = []
 
@@ -51,13 +47,15 @@ def stop_counting_envs() -> None:
 
 
 def _leave_to_the_vector() -> None:
-    """Stop in a worker of a vector environment, which counts where it is driven: the worker's few microseconds a step are dear."""
+    """Stop in a worker of a vector environment, which counts where it is driven: the worker's few microseconds a step are dear.
+
+    Only where the worker itself steps: a method of the environment that it is told to call may make steps that nobody else counts.
+    """
     frame: Optional[FrameType] = sys._getframe()
-    while frame is not None:
-        if frame.f_globals.get("__name__") in _DRIVEN_ELSEWHERE:
-            stop_counting_envs()
-            return
+    while frame is not None and frame.f_code.co_filename.startswith((_AGENT, layout.COUNTED_FILE)):
         frame = frame.f_back
+    if frame is not None and frame.f_globals.get("__name__") in _DRIVEN_ELSEWHERE:
+        stop_counting_envs()
 
 
 def _num_envs(env: Any) -> int:
