@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.requests import RequestLoops
+from rlprof.detectors.recognisers.request_loops import RequestLoops
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import UserLines, short_place

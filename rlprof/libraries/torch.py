@@ -69,7 +69,7 @@ LIBRARY: Final = Library(
         r"utils/data/_utils/worker\.py$": {"_worker_loop": Duty.LOADS_DATA},
         r"(?<!\w)_tensor\.py$": {"backward": Duty.COMPUTES_GRADIENTS},
         r"autograd/__init__\.py$": dict.fromkeys(("backward", "grad"), Duty.COMPUTES_GRADIENTS),
-        r"optim/\w+\.py$": {"step": Duty.MOVES_PARAMETERS},
+        r"optim/(?!lr_scheduler)\w+\.py$": {"step": Duty.MOVES_PARAMETERS},
         r"autograd/graph\.py$": {"_engine_run_backward": Duty.COMPUTES_GRADIENTS},
     },
     slow_calls={

@@ -35,6 +35,8 @@ class NumbersSeen(NamedTuple):
 
 @dataclass(slots=True)
 class NumberLoop:
+    """One such loop, with the work on its lines."""
+
     place: Line
     numbers: NumbersSeen
     nodes: set[int] = field(default_factory=set)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 _module: Any
 try:
     import ctypes as _module
-except ImportError:
+except (ImportError, OSError, MemoryError):
     _module = None
 
 
