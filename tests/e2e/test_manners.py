@@ -416,7 +416,8 @@ def test_the_agent_is_quick_to_import():
     )
 
     assert seconds < 0.1
-    assert modules < 30
+    # ctypes among them, with three of its own: the agent holds what it was before the program began.
+    assert modules < 34
 
 
 ENDED_BY_ALARMS = """\
