@@ -525,7 +525,7 @@ def ensembles() -> Iterator[Replacement]:
         def at_once(layers: Any = layers, x: Any = x, count: int = count) -> Any:
             h = x.expand(count, *x.shape)
             for weight, bias in layers[:-1]:
-                h = torch.baddbmm(bias, h, weight).relu()
+                h = torch.baddbmm(bias, h, weight).tanh()
             return torch.baddbmm(layers[-1][1], h, layers[-1][0])
 
         what = f"{count} networks of two layers of {width}, {rows} rows"

@@ -142,8 +142,8 @@ def test_networks_that_are_asked_one_after_the_other(function):
 def test_small_layers_gain_most():
     small, large = (found(an_update(calls_s=calls_s))[0] for calls_s in (0.6, 0.06))
 
-    assert small.savings[0].removable == pytest.approx((0.9 * 0.7, 0.9))
-    assert large.savings[0].removable == pytest.approx((0.0, 0.9 * 0.25))
+    assert small.savings[0].removable == pytest.approx((0.9 * 0.8, 0.9))
+    assert large.savings[0].removable == pytest.approx((0.0, 0.9 * 0.3))
 
 
 def test_networks_of_other_sizes_may_gain_nothing():
