@@ -15,6 +15,7 @@ print(signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1]))
 sys.settrace(lambda *_: None)
 sys.settrace(None)
 
+# Anew, after what was done without it.
 import ctypes  # noqa: E402
 
 print(ctypes.sizeof(ctypes.c_int))

@@ -11,6 +11,7 @@ from . import foreign_errors, layout, optimized
 from .plain_reads import (
     FUNCTIONS,
     INDEXED,
+    MISSING,
     BuiltinFunctionType,
     FunctionType,
     GetSetDescriptorType,
@@ -38,6 +39,7 @@ from .plain_reads import (
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, Optional
 
 _MOST_ELEMENTS = 4
@@ -155,19 +157,27 @@ def _alike(networks: list[Any]) -> list[str]:
 
 def _shapes(network: Any) -> Optional[list[Any]]:
     found: list[Any] = []
+    for parameter in _parameters(network):
+        if parameter is not None and not _is_parameter(type(parameter)):
+            return None
+        found.append(None if parameter is None else tuple(parameter.shape))
+    return found
+
+
+def _parameters(network: Any) -> Iterator[Any]:
+    """Yield the parameters of a network and of those within it, None for one that it does without; where they cannot be told, or are too
+    many, ``MISSING`` comes last.
+    """
     modules = [network]
     for module in modules:  # Those within it are added on the way.
         if module is None:
             continue
         own, within = registered(module, "_parameters"), registered(module, "_modules")
         if own is None or within is None or len(modules) + len(within) > _MOST_PARAMETERS:
-            return None
+            yield MISSING
+            return
         modules += within.values()
-        for parameter in own.values():
-            if parameter is not None and not _is_parameter(type(parameter)):
-                return None
-            found.append(None if parameter is None else tuple(parameter.shape))
-    return found
+        yield from own.values()
 
 
 def _learning(network: Any) -> list[str]:
@@ -183,20 +193,14 @@ def _learning(network: Any) -> list[str]:
 
 def _learning_beside(network: Any) -> list[str]:
     parameters: list[Any] = []
-    modules = [network]
-    for module in modules:  # Those within it are added on the way.
-        if module is None:
-            continue
-        own, within = registered(module, "_parameters"), registered(module, "_modules")
-        if own is None or within is None or len(modules) + len(within) > _MOST_PARAMETERS:
+    for parameter in _parameters(network):
+        if parameter is MISSING:
             return []
-        modules += within.values()
-        for parameter in own.values():
-            if optimized.moves(parameter):
-                is_plain = _is_parameter(type(parameter))
-                return ["optimized=1", *(["dtype=" + str(parameter.dtype)] if is_plain else ())]
-            if parameter is not None:
-                parameters.append(parameter)
+        if optimized.moves(parameter):
+            is_plain = _is_parameter(type(parameter))
+            return ["optimized=1", *(["dtype=" + str(parameter.dtype)] if is_plain else ())]
+        if parameter is not None:
+            parameters.append(parameter)
     if not 0 < len(parameters) <= _MOST_PARAMETERS:
         return []
     if not all(map(_is_parameter, map(type, parameters))):
