@@ -93,7 +93,7 @@ def kept_as(owner: Any, name: str) -> Any:
     """An attribute of an object or of its class, a property's included; else ``MISSING``."""
     try:
         # Not through ``__dict__``: where Python 3.11 and 3.12 keep values in the object, that makes it one for good, and all that the
-        # program reads of it takes longer (CartPole's step 14 %).
+        # program reads of it takes longer (CartPole's step 12 %).
         return object.__getattribute__(owner, name)
     except AttributeError as error:
         if foreign_errors.trim(error):
