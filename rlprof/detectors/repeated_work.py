@@ -98,13 +98,16 @@ class _Repeated:
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     search = _Search(profile)
+    told: set[int] = set()
     for repeated in search.found():
         calls = ((node, search.place(node, repeated.work)) for node in repeated.nodes)
         time = calls_time(profile.steady, calls)
         if whole and time.total_us >= MIN_SHARE * whole:
+            told |= repeated.nodes
             yield _finding(profile, search.lines, repeated, time)
-    for invariant in TurnInvariants(profile, search.lines, search.does_more).found():
-        if whole and sum(invariant.weights.values()) >= MIN_SHARE * whole:
+    for invariant in TurnInvariants(profile, search.lines, search.is_as_read).found():
+        enough = whole and sum(invariant.weights.values()) >= MIN_SHARE * whole
+        if enough and told.isdisjoint(invariant.nodes):
             yield _of_turns(profile, search.lines, invariant)
 
 
@@ -130,28 +133,35 @@ def _finding(profile: Profile, lines: UserLines, repeated: _Repeated, time: Line
 
 def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Finding:
     whole, total = profile.critical.wall_us, sum(invariant.weights.values())
-    name, line = last_name(invariant.pure.function), heaviest_line(invariant.weights)
+    name, line = _called(invariant.pure.function), heaviest_line(invariant.weights)
     turns = (
         min((number for number in invariant.turns if number), default=0)
         if None not in invariant.turns
         else 0
     )
     nodes = frozenset(below for node in invariant.nodes for below in profile.steady.subtree(node))
-    inputs = ", ".join(operand.text for operand in invariant.pure.inputs[:_SHOWN])
+    inputs = ", ".join(sorted(invariant.inputs)[:_SHOWN])
     callers = " and ".join(sorted(invariant.between))
+    by, hand = (f"by {callers} ", f", and hand the result to {callers}") if callers else ("", "")
     return Finding(
         title=_with_place([f"{name} is computed anew in each turn"], line),
         savings=(Saving(nodes, Range(1 - 1 / turns, 1 - 1 / turns) if turns > 1 else OF_TURNS),),
         locations=lines.shown_locations(invariant.weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent in it{of_each_step(total, profile.steady_steps)}",
-            f"it is called by {callers} in each turn of a loop{f' of {turns}' if turns else ''}, and no turn changes what it "
+            f"it is called {by}in each turn of a loop{f' of {turns}' if turns else ''}, and no turn changes what it "
             f"depends on: {inputs}",
             "it calls nothing that does more than compute",
         ),
-        fix=f"Compute it once before the loop, and hand the result to {callers}; or keep it until what it depends on changes.",
+        fix=f"Compute it once before the loop{hand}; or keep it until what it depends on changes.",
         confidence=Confidence.MEASURED,
     )
+
+
+def _called(qualname: str) -> str:
+    """The name by which it is called: that of its class for ``__call__``."""
+    name = last_name(qualname)
+    return last_name(qualname.rpartition(".")[0]) if name.startswith("__") else name
 
 
 def _callers(lines: UserLines, repeated: _Repeated) -> Iterator[int]:
@@ -235,7 +245,7 @@ class _Search:
             if work is None or not self.lines.is_repeated(node):
                 continue
             key = (frame.file, work.pure.function or f"in {work.enclosing}", work.pure.is_part)
-            if self.does_more(node, work.pure):
+            if self._does_more(node, work.pure):
                 refused.add(key)
                 continue
             inside.add(node)
@@ -249,7 +259,12 @@ class _Search:
         caller = self.lines.owner(self._tree.nodes[node].parent)
         return self.lines.line(caller if work.pure.function and caller != NO_PARENT else node)
 
-    def does_more(self, node: int, pure: Pure) -> bool:
+    def is_as_read(self, node: int, pure: Pure) -> bool:
+        """Tell whether what runs there is what the source says."""
+        frame = self._tree.frame(node)
+        return not self._is_overridden(frame, pure) and not self._does_more(node, pure)
+
+    def _does_more(self, node: int, pure: Pure) -> bool:
         """Tell whether something was seen to be called that was not read: a method that a class of another file has in place of the one
         that was.
         """

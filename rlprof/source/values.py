@@ -131,7 +131,12 @@ class Value:
     @property
     def unchanged_looks(self) -> int:
         """Looks that found the contents of the look before, at these lines; 0 where one of them did not."""
-        return 0 if self._sum("other") else self._sum("same")
+        return 0 if self.changed else self._sum("same")
+
+    @property
+    def changed(self) -> bool:
+        """True if a look found other contents than the look before, at these lines."""
+        return bool(self._sum("other"))
 
     @property
     def calls_again(self) -> tuple[int, int]:

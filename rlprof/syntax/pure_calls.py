@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from rlprof.syntax.module import stands_for
+
 _COMPUTE: Final = re.compile(
     r"(numpy|torch|math|cmath|scipy|itertools|functools|operator|statistics|bisect|collections|copy|string|fractions)\b"
 )
@@ -164,12 +166,18 @@ def makes(value: ast.expr, made: Collection[str]) -> bool:
                 return True
             # torch.from_numpy(table) shares the memory of ``table``, and table.view() too.
             parts = [*value.args, *(keyword.value for keyword in value.keywords)]
-            if isinstance(function, ast.Attribute) and is_computing_method(function.attr):
+            if isinstance(function, ast.Attribute) and _is_computed_by(function):
                 parts.append(function.value)
             return bool(parts) and all(makes(part, made) for part in parts)
     return isinstance(
         value, (ast.Constant, ast.JoinedStr, ast.Compare, ast.BinOp, ast.UnaryOp, *_DISPLAYS)
     )
+
+
+def _is_computed_by(method: ast.Attribute) -> bool:
+    """Tell ``x.exp`` from ``np.exp``, which is no method of an array."""
+    is_library = isinstance(method.value, ast.Name) and is_of_computing(stands_for(method.value))
+    return is_computing_method(method.attr) and not is_library
 
 
 def makes_all(value: ast.expr | None) -> bool:

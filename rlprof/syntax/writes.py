@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 from rlprof.syntax.assignments import assigned
-from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, variables_assigned
+from rlprof.syntax.module import (
+    PARSED_FILES,
+    Function,
+    SourceModule,
+    Statement,
+    called_name,
+    receiver,
+    variables_assigned,
+)
 from rlprof.syntax.pure_calls import (
     is_made_to_be_written,
     makes,
@@ -122,9 +130,18 @@ def is_changed(module: SourceModule, function: Function | None, target: ast.expr
 
 @lru_cache(maxsize=PARSED_FILES)
 def _changed(module: SourceModule) -> Mapping[str, Collection[Function | None]]:
-    """Return what is changed in place, as written, with the functions that do it."""
+    return changed_by(module.statements)
+
+
+def changed_by(
+    statements: Sequence[Statement], own_methods: Container[str] = ()
+) -> Mapping[str, Collection[Function | None]]:
+    """Return what ``statements`` change in place, as written, with the functions that do it.
+
+    ``own_methods``: names that classes of the program give to methods, too: ``agent.update()`` is none of a dictionary's.
+    """
     found: dict[str, set[Function | None]] = defaultdict(set)
-    for statement in module.statements:
+    for statement in statements:
         targets: list[ast.expr] = []
         match statement.node:
             case ast.AugAssign(target=target):
@@ -134,20 +151,23 @@ def _changed(module: SourceModule) -> Mapping[str, Collection[Function | None]]:
                 targets += (part for part in parts if isinstance(part, ast.Subscript))
         for node in statement.walk():
             if isinstance(node, ast.Call):
-                targets += written_by(node)
+                is_own = called_name(node) in own_methods and isinstance(receiver(node), ast.Name)
+                targets += () if is_own else written_by(node)
             elif isinstance(node, ast.Attribute) and node.attr == "data":
                 targets.append(node.value)  # torch counts no change through it.
         for changed in targets:
             found[_whole(changed)].add(statement.function)
-    _follow_names(module, found)
+    _follow_names(statements, found)
     return found
 
 
-def _follow_names(module: SourceModule, changed: dict[str, set[Function | None]]) -> None:
+def _follow_names(
+    statements: Sequence[Statement], changed: dict[str, set[Function | None]]
+) -> None:
     """Add what has another name where that is changed: ``board = self.board; board[0] = 1``."""
     named = [
         (variable, _whole(value), statement.function)
-        for statement in module.statements
+        for statement in statements
         for target, value in _named_by(statement.node)
         for variable in variables_assigned(target)
     ]

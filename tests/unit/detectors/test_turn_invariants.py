@@ -30,7 +30,7 @@ class Flock:
 
     def look(self, i):
         near = self.gaps()
-        self.seen[i] = near[i]
+        self.at[i] = near[i]
         return near[i]
 
     def step(self, moves):
@@ -109,5 +109,75 @@ def test_silent_where_it_is_given_something():
     assert told(loop, "view_of", "gaps_of", "np.sqrt((self.at[kind]") == []
 
 
-def test_silent_where_who_calls_it_does_more_than_compute():
+def test_silent_where_who_calls_it_changes_what_it_depends_on():
     assert told("return [self.look(i) for i in range(self.number)]", "look") == []
+
+
+LEARNER = """
+import numpy as np
+
+class Basis:
+    def __call__(self, obs):
+        apart = obs[:, None] - self.centres
+        return np.exp(-(apart ** 2).sum(-1))
+
+class Fitted:
+    def __init__(self, basis, window):
+        self.basis, self.window = basis, window
+
+    def sweep(self, obs, actions):
+        phi = self.basis(obs)
+        self.weights += phi.T @ actions
+
+    def improve(self, data):
+        {improve}
+
+    def train(self):
+        while True:
+            self.improve(self.window.all())
+"""
+SWEEPS = "for _ in range({turns}):\n            self.sweep(*data)"
+
+
+def told_of_sweeps(improve: str, looks: str = "") -> list[Finding]:
+    script = Script("fitted.py", LEARNER.format(improve=improve))
+    inside = script.at("return np.exp", "Basis.__call__")
+    stack = (
+        script.at("self.improve(", "Fitted.train"),
+        script.at("self.sweep(", "Fitted.improve"),
+        script.at("phi = self.basis", "Fitted.sweep"),
+    )
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, *stack, inside).spends(4.0, stack[0])
+    if looks:
+        run.sees(inside, obs=looks, self__centres="type=numpy.ndarray same=9 other=0")
+    return detect(DETECTOR, run, script)
+
+
+def test_is_told_through_the_functions_between():
+    (finding,) = told_of_sweeps(SWEEPS.format(turns=4), "type=numpy.ndarray same=0 other=9")
+
+    assert finding.title == "Basis is computed anew in each turn (fitted.py:18)"
+    assert finding.evidence[1] == (
+        "it is called by sweep in each turn of a loop of 4, and no turn changes what it depends on: data, self.basis.centres"
+    )
+    assert finding.fix.startswith("Compute it once before the loop, and hand the result to sweep;")
+    assert finding.savings[0].removable == Range(0.75, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("improve", "looks"),
+    [
+        (SWEEPS.format(turns=1), ""),
+        ("for data in self.batches(data):\n            self.sweep(*data)", ""),
+        ("for turn in range(4):\n            if turn % 2:\n                self.sweep(*data)", ""),
+        (
+            "for _ in range(4):\n            self.basis.centres = 2\n            self.sweep(*data)",
+            "",
+        ),
+        (SWEEPS.format(turns=4), "type=torch.nn.parameter.Parameter"),
+    ],
+    ids=["one turn", "other data", "not in each turn", "changed", "weights"],
+)
+def test_silent_where_not_the_same_is_computed(improve: str, looks: str):
+    assert told_of_sweeps(improve, looks) == []

@@ -1,0 +1,167 @@
+"""What a function depends on, in the words of who calls it: ``obs`` of ``basis(obs)`` for ``x`` of ``def basis(x)``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+from rlprof.syntax.dependencies import arguments_of, assigned_in
+from rlprof.syntax.imports import full_name
+from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.operands import Operand, operand_of, steps_to
+from rlprof.syntax.pure_calls import hardly_works, is_of_computing, only_computes
+
+_ANSWERS_CALLS: Final = "__call__"
+
+
+def bound_inputs(
+    module: SourceModule, line: int, function: Function, inputs: Collection[Operand]
+) -> tuple[Operand, ...] | None:
+    """Return ``inputs`` of ``function`` as the one call of it on ``line`` of ``module`` gives them.
+
+    None where no such call is found, several are, or what one of them is given has to be computed first.
+    """
+    calls = [
+        (statement, node)
+        for statement in module.statements_at(line)
+        for node in statement.walk()
+        if _calls(node, function, statement)
+    ]
+    if len(calls) != 1:
+        return None
+    given = _given(calls[0][1], function)
+    if given is None:
+        return None
+    names = set(arguments_of(function.node))
+    found: dict[Operand, None] = {}
+    for operand in inputs:
+        root, *rest = operand.steps
+        if root not in names:
+            found[operand] = None
+        elif root in given:
+            own = _operands(module, given[root], rest)
+            if own is None:
+                return None
+            found |= dict.fromkeys(own)
+    return tuple(found)
+
+
+def at_entry(
+    module: SourceModule, function: Function, inputs: Collection[Operand]
+) -> tuple[Operand, ...] | None:
+    """Return ``inputs`` in terms of what ``function`` is called with: of a variable that is made of arguments (``obs, actions = batch``)
+    those. None where one is made in another way.
+    """
+    own = assigned_in(*function.node.body)
+    arguments = arguments_of(function.node)
+    found: dict[Operand, None] = {}
+    for operand in inputs:
+        if operand.steps[0] not in own:
+            found[operand] = None
+            continue
+        value = _only_value(function, operand.steps[0])
+        made_of = _operands(module, value, ()) if value is not None else None
+        if not made_of or any(it.steps[0] not in arguments for it in made_of):
+            return None
+        found |= dict.fromkeys(made_of)
+    return tuple(found)
+
+
+def _calls(node: ast.AST, function: Function, statement: Statement) -> bool:
+    name = function.node.name
+    if isinstance(node, ast.Call):
+        if name != _ANSWERS_CALLS:
+            return called_name(node) == name
+        return sum(isinstance(it, ast.Call) for it in statement.walk()) == 1
+    return isinstance(node, ast.Attribute) and node.attr == name and _is_property(function)
+
+
+def _is_property(function: Function) -> bool:
+    return any(
+        ast.unparse(decorator).rpartition(".")[2].endswith("property")
+        for decorator in function.node.decorator_list
+    )
+
+
+def _given(call: ast.AST, function: Function) -> Mapping[str, ast.expr] | None:
+    """Return what each argument is given; those that keep their default are left out."""
+    node = function.node
+    if node.args.vararg or node.args.kwarg:
+        return None
+    names = [it.arg for it in (*node.args.posonlyargs, *node.args.args)]
+    given: dict[str, ast.expr] = {}
+    owner = _owner(call, function)
+    if owner is not None and names:
+        given[names.pop(0)] = owner
+    if not isinstance(call, ast.Call):
+        return given
+    for position, argument in enumerate(call.args):
+        if isinstance(argument, ast.Starred):
+            given |= dict.fromkeys(names[position:], argument.value)
+            break
+        if position < len(names):
+            given[names[position]] = argument
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            return None
+        given[keyword.arg] = keyword.value
+    return given
+
+
+def _owner(call: ast.AST, function: Function) -> ast.expr | None:
+    """The object whose method is called."""
+    is_static = any(ast.unparse(it) == "staticmethod" for it in function.node.decorator_list)
+    if not function.class_name or is_static:
+        return None
+    if isinstance(call, ast.Call):
+        if function.node.name == _ANSWERS_CALLS:
+            return call.func
+        call = call.func
+    return call.value if isinstance(call, ast.Attribute) else None
+
+
+def _operands(module: SourceModule, value: ast.expr, rest: Collection[str]) -> list[Operand] | None:
+    """What ``value`` is made of; with the steps ``rest`` after it where it is one operand. None where a call computes it."""
+    whole = operand_of(value)
+    if whole is not None:
+        text = "".join((whole.text, *(step for step in rest if step.startswith("."))))
+        return [Operand(text, (*whole.steps, *rest))]
+    for node in ast.walk(value):
+        if isinstance(node, ast.Call) and not (
+            hardly_works(node) or only_computes(full_name(node.func, module.imports))
+        ):
+            return None
+        if isinstance(node, ast.Lambda | ast.NamedExpr | ast.Await):
+            return None
+    return list(_chains(module, value))
+
+
+def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:
+    if steps_to(node):
+        operand = operand_of(node)
+        if operand is not None and not is_of_computing(full_name(node, module.imports)):  # type: ignore[arg-type]
+            yield operand
+        return
+    if isinstance(node, ast.Call):
+        # The name of a method is none of its object's attributes.
+        inner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        children: list[ast.AST] = [*inner, *node.args, *(it.value for it in node.keywords)]
+    else:
+        children = list(ast.iter_child_nodes(node))
+    for child in children:
+        yield from _chains(module, child)
+
+
+def _only_value(function: Function, name: str) -> ast.expr | None:
+    """Return the value of a variable that is assigned once; None for one of a loop, or that is added to."""
+    nodes = list(ast.walk(function.node))
+    stores = [
+        it
+        for it in nodes
+        if isinstance(it, ast.Name) and it.id == name and not isinstance(it.ctx, ast.Load)
+    ]
+    values = [
+        it.value for it in nodes if isinstance(it, ast.Assign) and name in assigned_in(*it.targets)
+    ]
+    return values[0] if len(stores) == 1 == len(values) else None
