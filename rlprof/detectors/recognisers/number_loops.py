@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.loop_elements import Turns, turns_at
+from rlprof.source.parameters import Parameters
 from rlprof.source.values import Value, Values, value_of
 from rlprof.source.written_names import NUMPY, root_name
 from rlprof.syntax.module import called_name
@@ -49,6 +50,7 @@ class NumberLoops:
         self._tree = profile.steady
         self._lines = lines
         self._values = Values(profile.values)
+        self._parameters = Parameters(profile.sources, profile.run.command)
 
     def found(self) -> list[NumberLoop]:
         loops: dict[tuple[str, int], NumberLoop] = {}
@@ -59,7 +61,7 @@ class NumberLoops:
             module = self._lines.module(frame.file)
             for turns in turns_at(module, frame.line) if module is not None else ():
                 known = self._values.between(frame.file, turns.lines)
-                numbers = _Reading(turns, known).numbers()
+                numbers = _Reading(turns, known, self._parameters).numbers()
                 if numbers is not None:
                     place = frame.file, turns.lines.start
                     line = self._lines.line(node)
@@ -71,9 +73,10 @@ class NumberLoops:
 class _Reading:
     """One loop, read with what was seen in it."""
 
-    def __init__(self, turns: Turns, known: Mapping[str, Value]) -> None:
+    def __init__(self, turns: Turns, known: Mapping[str, Value], parameters: Parameters) -> None:
         self._turns = turns
         self._known = known
+        self._parameters = parameters
         self._numbers: list[NumbersSeen] = []
         self._keys: set[str] = set()
         """Names by which a turn finds its own place: keys of a dictionary, numbers of ``enumerate``."""
@@ -88,9 +91,9 @@ class _Reading:
         """Return the numbers that it goes through one by one; None where it goes through anything else, or does more than arithmetic."""
         if not all(self._is_element(name, source) for name, source in self._turns.elements.items()):
             return None
-        if not self._numbers or not all(map(self._is_done, self._turns.body)):
+        if not all(map(self._is_done, self._turns.body)):
             return None
-        return max(self._numbers) if self._computes else None
+        return max(self._numbers, default=None) if self._computes else None
 
     def _is_element(self, name: str, source: ast.expr) -> bool:
         """Take in a name of the turn's own: a number, or the key of one."""
@@ -98,6 +101,9 @@ class _Reading:
             case ast.Call(func=ast.Name(id="enumerate")):
                 self._keys.add(name)
                 return True
+            case ast.Call(func=ast.Name(id="range"), args=[stop]):
+                self._keys.add(name)
+                return self._is_counted(stop)
             case ast.Call(func=ast.Attribute(value=of, attr="items" | "keys")):
                 self._keys.add(name)
                 return self._goes_through(of)
@@ -112,11 +118,26 @@ class _Reading:
             self._own.add(name)
         return self._goes_through(source)
 
+    def _is_counted(self, stop: ast.expr) -> bool:
+        """Take in the numbers from zero to ``stop`` on: the length of a container or an array of numbers, or how many there are."""
+        match stop:
+            case ast.Call(func=ast.Name(id="len"), args=[container]):
+                seen = value_of(container, self._known)
+                if seen is not None and seen.is_array:
+                    return self._takes(container, seen, (seen.shape or (0,))[0])
+                return self._goes_through(container)
+        many = self._parameters.value(stop)
+        if many is not None and many >= FEWEST:
+            self._numbers.append(NumbersSeen(many, f"{many} numbers in turn", is_dict=False))
+        return many is not None
+
     def _goes_through(self, container: ast.expr) -> bool:
         value = value_of(container, self._known)
         if value is None or not value.is_container or not value.items.startswith(_NUMBERS):
             return False
-        length = value.length or 0
+        return self._takes(container, value, value.length or 0)
+
+    def _takes(self, container: ast.expr, value: Value, length: int) -> bool:
         if length >= FEWEST:
             text = f"{ast.unparse(container)}: {value.in_words()}"
             self._numbers.append(NumbersSeen(length, text, value.type == "dict"))

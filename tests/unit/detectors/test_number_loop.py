@@ -79,6 +79,32 @@ AGENT = Script(
 
         def copied(self):
             return [it for it in self.numbers]
+
+        def by_number(self, step):
+            for i in range(len(self.numbers)):
+                self.w[i] -= step * self.numbers[i]
+
+        def by_count(self, step):
+            for i in range(STATES):
+                self.w[i] = self.w[i] * step
+
+        def of_few(self, step):
+            for i in range(8):
+                self.w[i] = self.w[i] + step
+
+        def of_some(self, step, n):
+            for i in range(n):
+                self.w[i] = self.w[i] - step
+
+        def backwards(self, step):
+            for i in range(STATES):
+                self.w[i] = self.w[i - 1] / step
+
+        def swept(self, step):
+            for i in range(STATES):
+                self.v[i] = step * self.v[self.next[i]]
+
+    STATES = 400
     """,
 )
 LINES = {
@@ -97,6 +123,12 @@ LINES = {
     "rewarded": "self.agents[i].reward",
     "visited": "self.w[it] += 1",
     "copied": "[it for it in",
+    "by_number": "self.w[i] -= step * self.numbers[i]",
+    "by_count": "self.w[i] * step",
+    "of_few": "self.w[i] + step",
+    "of_some": "self.w[i] - step",
+    "backwards": "self.w[i - 1] / step",
+    "swept": "self.v[self.next[i]]",
 }
 NUMBER = "type=float"
 WEIGHTS = "type=numpy.ndarray shape=1944 dtype=f8"
@@ -113,6 +145,7 @@ def a_training(function: str, numbers: str = TRACES, *, loop_s: float = 4.0) -> 
         obs="type=numpy.ndarray shape=1000,84 dtype=f8",
         self__numbers=numbers,
         self__w=WEIGHTS,
+        self__v=WEIGHTS,
         **seen,
     )
 
@@ -139,6 +172,23 @@ def test_turns_that_do_arithmetic_with_their_own_number(function):
     ],
 )
 def test_silent_where_a_turn_needs_another_or_does_more(function):
+    assert not found(a_training(function))
+
+
+def test_numbers_of_a_list_by_their_places():
+    (finding,) = found(a_training("by_number", "type=list length=300 first.type=float"))
+
+    assert finding.evidence[1].startswith("it goes through self.numbers: list of 300")
+
+
+def test_as_many_numbers_as_the_program_says():
+    (finding,) = found(a_training("by_count"))
+
+    assert finding.evidence[1] == "it goes through 400 numbers in turn"
+
+
+@pytest.mark.parametrize("function", ["of_few", "of_some", "backwards", "swept"])
+def test_silent_where_their_number_or_their_places_are_not_known(function):
     assert not found(a_training(function))
 
 
