@@ -7,11 +7,11 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.backward_pass import BackwardPass
+from rlprof.detectors.recognisers.line_time import own_time
 from rlprof.detectors.recognisers.row_copies import Copied, RowCopies, RowCopiesSearch
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import UserLines, short_place
-from rlprof.units import of_each_step, percent
+from rlprof.source.lines import UserLines
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in the networks' forward passes."""
@@ -24,24 +24,20 @@ OF_LAYERS: Final = Range(0.0, 1.0)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    whole, tree = profile.critical.wall_us, profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
     copies = list(RowCopiesSearch(profile, lines).found())
-    weights = {it.place: sum(tree.self_cost(node).wall_us for node in it.nodes) for it in copies}
-    forward = sum(weights.values())
-    if not whole or forward < MIN_SHARE * whole:
+    time = own_time(profile, lines, copies, MIN_SHARE)
+    if time is None:
         return
-    heaviest = max(copies, key=lambda it: weights[it.place])
     savings = [Saving(it.nodes, _of_needless(it)) for it in copies]
     backward = BackwardPass(profile, lines).saving(savings)
     yield Finding(
-        title=f"a network computes the same rows several times ({short_place(heaviest.place)})",
+        title=f"a network computes the same rows several times ({time.place})",
         savings=(*savings, *((backward,) if backward is not None else ())),
-        locations=lines.shown_locations(weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(forward / whole)} of the steady time is spent in its forward pass"
-            + of_each_step(forward, profile.steady_steps),
-            f"each row comes {_times(heaviest.copied)} times: {heaviest.copied.rows}",
+            time.share_spent("in its forward pass"),
+            f"each row comes {_times(time.heaviest.copied)} times: {time.heaviest.copied.rows}",
         ),
         fix="Ask it for each row once, and copy what it answers: net(x).repeat_interleave(n, 0) instead of net(x.repeat_interleave(n, 0)). Not where "
         "it draws random numbers, as dropout and noisy layers do.",

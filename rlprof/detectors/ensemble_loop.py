@@ -7,14 +7,14 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.backward_pass import BackwardPass
+from rlprof.detectors.recognisers.line_time import own_time
 from rlprof.detectors.recognisers.network_loops import NetworkLoop, NetworkLoops
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import UserLines, short_place
-from rlprof.units import of_each_step, percent
+from rlprof.source.lines import UserLines
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in the networks' forward passes."""
@@ -38,30 +38,27 @@ EITHER_WAY: Final = calibrated(
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    whole, tree = profile.critical.wall_us, profile.steady
+    tree = profile.steady
     lines = UserLines(tree, profile.sources, profile.started_package)
     search = NetworkLoops(profile, lines)
     loops = search.found()
-    weights = {it.place: sum(tree.self_cost(node).wall_us for node in it.nodes) for it in loops}
-    forward = sum(weights.values())
-    if not whole or forward < MIN_SHARE * whole:
+    time = own_time(profile, lines, loops, MIN_SHARE)
+    if time is None:
         return
-    heaviest = max(loops, key=lambda it: weights[it.place])
     savings = [Saving(frozenset(it.nodes), _removable(it, search)) for it in loops]
     backward = BackwardPass(profile, lines).saving(savings)
     if backward is not None:
         claimed = frozenset[int]().union(backward.nodes, *(it.nodes for it in savings))
         steps = tree.topmost(lambda frame: duty_of(frame) is Duty.MOVES_PARAMETERS)
         nodes = frozenset(it for top in steps for it in tree.subtree(top)) - claimed
-        savings += [backward, Saving(nodes, Range(0.0, _but_one(heaviest)))]
-    ensemble = heaviest.ensemble
+        savings += [backward, Saving(nodes, Range(0.0, _but_one(time.heaviest)))]
+    ensemble = time.heaviest.ensemble
     yield Finding(
-        title=f"{ensemble.networks} networks are asked one after the other ({short_place(heaviest.place)})",
+        title=f"{ensemble.networks} networks are asked one after the other ({time.place})",
         savings=tuple(it for it in savings if it.nodes),
-        locations=lines.shown_locations(weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(forward / whole)} of the steady time is spent in their forward passes"
-            + of_each_step(forward, profile.steady_steps),
+            time.share_spent("in their forward passes"),
             f"seen there: {ensemble.container} with {ensemble.networks} networks of one class",
         ),
         fix="Where their layers have the same sizes, hold their weights in one tensor for each layer, and ask all at once: torch.baddbmm(bias, x, weight) with a first axis for the "

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.line_time import own_time
 from rlprof.detectors.recognisers.number_loops import NumberLoop, NumberLoops
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import UserLines, short_place
-from rlprof.units import of_each_step, percent
+from rlprof.source.lines import UserLines
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in these loops."""
@@ -40,22 +40,18 @@ OF_A_DICT: Final = 0.5
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    whole, tree = profile.critical.wall_us, profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
     loops = NumberLoops(profile, lines).found()
-    weights = {it.place: sum(tree.self_cost(node).wall_us for node in it.nodes) for it in loops}
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
+    time = own_time(profile, lines, loops, MIN_SHARE)
+    if time is None:
         return
-    heaviest = max(loops, key=lambda it: weights[it.place])
     yield Finding(
-        title=f"numbers are gone through one by one in Python ({short_place(heaviest.place)})",
+        title=f"numbers are gone through one by one in Python ({time.place})",
         savings=tuple(Saving(frozenset(it.nodes), _removable(it)) for it in loops),
-        locations=lines.shown_locations(weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent in the loop"
-            + of_each_step(total, profile.steady_steps),
-            f"it goes through {heaviest.numbers.container}",
+            time.share_spent("in the loop"),
+            f"it goes through {time.heaviest.numbers.container}",
             "its turns do arithmetic, and none needs what another one has computed",
         ),
         fix="Keep them in arrays of numpy's, and let one operation work on all: weights += step * traces; traces *= decay. What is in a "

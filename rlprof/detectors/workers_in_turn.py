@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.line_time import own_time
 from rlprof.detectors.recognisers.request_loops import RequestLoops
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import UserLines, short_place
-from rlprof.units import count, of_each_step, percent
+from rlprof.source.lines import UserLines
+from rlprof.units import count
 
 MIN_SHARE: Final = 0.05
 """Least share of the critical time, asleep until an answer comes."""
@@ -25,25 +26,21 @@ MOST_LEFT: Final = 1.3
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
     loops = [it for it in RequestLoops(profile, lines).found() if it.round.workers != 1]
-    weights = {it.place: sum(tree.self_cost(node).wall_us for node in it.nodes) for it in loops}
-    waited = sum(weights.values())
-    if not whole or waited < MIN_SHARE * whole:
+    time = own_time(profile, lines, loops, MIN_SHARE)
+    if time is None:
         return
-    heaviest = max(loops, key=lambda it: weights[it.place])
-    asked = heaviest.round
+    asked = time.heaviest.round
     yield Finding(
-        title=f"workers are asked one after the other ({short_place(heaviest.place)})",
+        title=f"workers are asked one after the other ({time.place})",
         savings=tuple(
-            Saving(frozenset(it.nodes), _removable(it.round.workers, waited, profile))
+            Saving(frozenset(it.nodes), _removable(it.round.workers, time.total_us, profile))
             for it in loops
         ),
-        locations=lines.shown_locations(weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(waited / whole)} of the steady time is spent asleep until one of them answers"
-            + of_each_step(waited, profile.steady_steps),
+            time.share_spent("asleep until one of them answers"),
             f"each turn of the loop over {asked.container} asks one, and waits for its answer before the next is asked",
             *([f"seen there: {count(asked.workers)} of them"] if asked.workers else []),
         ),

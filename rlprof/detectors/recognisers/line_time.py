@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from rlprof.model.calltree import CallTree
+from rlprof.model.finding import Location
+from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.syntax.origin import installed_package
+from rlprof.units import of_each_step, percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,62 @@ class LineTime:
     @property
     def heaviest(self) -> Line:
         return heaviest_line(self.weights)
+
+
+class Placed(Protocol):
+    """What a recogniser has found: a line, and nodes whose own time it takes."""
+
+    @property
+    def place(self) -> Line: ...
+    @property
+    def nodes(self) -> Collection[int]: ...
+
+
+FoundT = TypeVar("FoundT", bound=Placed)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTime(Generic[FoundT]):
+    """The own time of what was found, and that of which most was found."""
+
+    profile: Profile
+    lines: UserLines
+    weights: Mapping[Line, float]
+    """µs by line."""
+    heaviest: FoundT
+
+    @property
+    def total_us(self) -> float:
+        return sum(self.weights.values())
+
+    @property
+    def place(self) -> str:
+        """Where most of it is, in short."""
+        return short_place(self.heaviest.place)
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        return self.lines.shown_locations(self.weights, self.profile.critical.wall_us)
+
+    def share_spent(self, where: str) -> str:
+        """Tell which share of the time is spent ``where``, and how much in each step."""
+        share = percent(self.total_us / self.profile.critical.wall_us)
+        each = of_each_step(self.total_us, self.profile.steady_steps)
+        return f"{share} of the steady time is spent {where}{each}"
+
+
+def own_time(
+    profile: Profile, lines: UserLines, found: Collection[FoundT], least_share: float
+) -> OwnTime[FoundT] | None:
+    """The own time of ``found``; None where all of it is less than ``least_share`` of the critical time."""
+    weights: dict[Line, float] = defaultdict(float)
+    for each in found:
+        weights[each.place] += sum(profile.steady.self_cost(it).wall_us for it in each.nodes)
+    whole = profile.critical.wall_us
+    if not whole or not found or sum(weights.values()) < least_share * whole:
+        return None
+    heaviest = max(found, key=lambda each: weights[each.place])
+    return OwnTime(profile, lines, weights, heaviest)
 
 
 def lines_time(
