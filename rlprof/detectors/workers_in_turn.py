@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import own_time
+from rlprof.detectors.recognisers.line_time import time_by
 from rlprof.detectors.recognisers.request_loops import RequestLoops
+from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import UserLines
@@ -28,25 +29,44 @@ MOST_LEFT: Final = 1.3
 def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     loops = [it for it in RequestLoops(profile, lines).found() if it.round.workers != 1]
-    time = own_time(profile, lines, loops, MIN_SHARE)
-    if time is None:
+    time = time_by(lambda loop: loop.waited_us, profile, lines, loops, MIN_SHARE)
+    if time is None or profile.load.saturated:  # Where no core is free, nobody could work meanwhile.
         return
     asked = time.heaviest.round
+    workers = min((it.round.workers or 0 for it in loops), default=0) or None
+    removable = _removable(workers, time.total_us, profile)
     yield Finding(
         title=f"workers are asked one after the other ({time.place})",
-        savings=tuple(
-            Saving(frozenset(it.nodes), _removable(it.round.workers, time.total_us, profile))
-            for it in loops
+        savings=(
+            Saving(frozenset(node for it in loops for node in it.nodes), removable),
+            *_of_work(time.total_us, removable, profile),
         ),
         locations=time.locations,
         evidence=(
             time.share_spent("asleep until one of them answers"),
-            f"each turn of the loop over {asked.container} asks one, and waits for its answer before the next is asked",
+            f"each turn of the loop asks {asked.of}, and waits for its answer before the next is asked",
             *([f"seen there: {count(asked.workers)} of them"] if asked.workers else []),
         ),
         fix="Ask all of them first, then take the answers in a second loop: they work side by side then.",
         confidence=Confidence.BOUNDED,
     )
+
+
+def _of_work(waited_us: float, removable: Range, profile: Profile) -> Iterator[Saving]:
+    """The work that fills these waits, which the workers do side by side then. They may work in other waits as well."""
+    critical = {it.thread for it in profile.activities if it.is_critical}
+    all_waits_us = sum(
+        it.wall_us for it in profile.waits if it.thread in critical and it.kind in FOR_OTHERS
+    )
+    part = min(1.0, waited_us / max(waited_us, all_waits_us))
+    nodes = frozenset(
+        node
+        for it in profile.activities
+        if not it.is_critical and it.is_main
+        for node, _ in it.tree.self_costs()
+    )
+    if nodes:
+        yield Saving(nodes, Range(part * removable.low, part * removable.high))
 
 
 def _removable(workers: int | None, waited_us: float, profile: Profile) -> Range:

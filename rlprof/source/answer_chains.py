@@ -9,11 +9,17 @@ from rlprof.syntax.assignments import assigned
 
 
 def needs_no_other_turn(
-    body: Sequence[ast.AST], call: ast.Call, given: Iterable[ast.AST], element: ast.expr
+    body: Sequence[ast.AST],
+    call: ast.Call,
+    given: Iterable[ast.AST],
+    element: ast.expr,
+    *,
+    by_any_call: bool = False,
 ) -> bool:
     """Tell whether what is ``given`` to the asked ``element`` of each turn is made of no answer to ``call``, and every turn is taken.
 
-    Where an answer is dropped, or the element handed to something else, more than the answer may tell the next turn apart.
+    Where an answer is dropped, or the element handed to something else, more than the answer may tell the next turn apart. ``by_any_call``:
+    what an answer is handed to together with something else may keep it there, whatever is made of the call's result.
     """
     nodes = [node for part in body for node in ast.walk(part)]
     if any(isinstance(node, ast.Break | ast.Return | ast.Lambda) for node in nodes):
@@ -25,7 +31,7 @@ def needs_no_other_turn(
             return False
         if isinstance(value, ast.Call) and own & paths(*filter(_is_path, value.args)):
             return False
-    return not overlap(paths(*given), _answers(nodes, call))
+    return not overlap(paths(*given), _answers(nodes, call, by_any_call=by_any_call))
 
 
 def paths(*nodes: ast.AST) -> set[str]:
@@ -51,9 +57,12 @@ def overlap(some: Iterable[str], others: Iterable[str]) -> bool:
     )
 
 
-def _answers(nodes: Iterable[ast.AST], call: ast.Call) -> set[str]:
+def _answers(nodes: Sequence[ast.AST], call: ast.Call, *, by_any_call: bool) -> set[str]:
     """Return what holds the answer, or something made of it."""
     stores = [it for node in nodes for it in _stores(node)]
+    if by_any_call:
+        others = (node for node in nodes if isinstance(node, ast.Call) and node is not call)
+        stores += [it for node in others for it in _handed(node)]
     found: set[str] = set()
     while True:
         more = {
@@ -72,11 +81,8 @@ def _stores(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
     match node:
         case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
             yield target, value
-        case ast.Expr(value=ast.Call(func=func, args=args) as call):
-            if isinstance(func, ast.Attribute):
-                yield func.value, call
-            for argument in filter(_is_path, args):
-                yield argument, call
+        case ast.Expr(value=ast.Call() as call):
+            yield from _handed(call)
         case ast.Call(keywords=keywords):
             for keyword in keywords:
                 if keyword.arg == "out":
@@ -84,6 +90,14 @@ def _stores(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
         case _:
             for it in assigned(node):
                 yield it.target, it.value
+
+
+def _handed(call: ast.Call) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """Yield the object of a method and what it is given, each of which may keep the others."""
+    if isinstance(call.func, ast.Attribute):
+        yield call.func.value, call
+    for argument in filter(_is_path, call.args):
+        yield argument, call
 
 
 def _base(target: ast.expr) -> ast.expr:

@@ -79,9 +79,24 @@ def own_time(
     profile: Profile, lines: UserLines, found: Collection[FoundT], least_share: float
 ) -> OwnTime[FoundT] | None:
     """The own time of ``found``; None where all of it is less than ``least_share`` of the critical time."""
+
+    def own_us(each: FoundT) -> float:
+        return sum(profile.steady.self_cost(it).wall_us for it in each.nodes)
+
+    return time_by(own_us, profile, lines, found, least_share)
+
+
+def time_by(
+    us: Callable[[FoundT], float],
+    profile: Profile,
+    lines: UserLines,
+    found: Collection[FoundT],
+    least_share: float,
+) -> OwnTime[FoundT] | None:
+    """The same where ``us`` tells how much time each takes."""
     weights: dict[Line, float] = defaultdict(float)
     for each in found:
-        weights[each.place] += sum(profile.steady.self_cost(it).wall_us for it in each.nodes)
+        weights[each.place] += us(each)
     whole = profile.critical.wall_us
     if not whole or not found or sum(weights.values()) < least_share * whole:
         return None

@@ -16,13 +16,25 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import root_name
-from rlprof.syntax.module import Function, SourceModule, called_name, receiver
+from rlprof.syntax.module import (
+    Function,
+    SourceModule,
+    Statement,
+    assigned_variable,
+    called_name,
+    receiver,
+)
 
 _SENDS: Final = frozenset({"send", "send_bytes", "put"})
 _RECEIVES: Final = frozenset({"recv", "recv_bytes", "get"})
 _WAITS: Final = frozenset({WaitKind.PIPE, WaitKind.QUEUE, WaitKind.SOCKET})
+_GIVES_TO_POOL: Final = frozenset({"submit", "apply_async"})
+_TAKES_FROM_POOL: Final = frozenset({"result", "get"})
+_DOES_BOTH: Final = "apply"
 _OF_THREADS: Final = re.compile(r"[/\\](queue|threading)\.py$")
 """Queues within a process: whether its threads could work side by side the interpreter lock decides."""
+_OF_PROCESSES: Final = re.compile(r"ProcessPoolExecutor|pool\.Pool$|loky|MPIPoolExecutor")
+"""Pools whose tasks run side by side."""
 _MOST_LEVELS: Final = 4
 """Functions from the one that waits up to the one with the loop, as methods of a proxy that a vector environment calls."""
 
@@ -30,8 +42,8 @@ _MOST_LEVELS: Final = 4
 class Round(NamedTuple):
     """What a loop goes through."""
 
-    container: str
-    """As written."""
+    of: str
+    """Whom a turn asks, in words, as written."""
     workers: int | None
     """How many were seen in it; None where nobody looked."""
 
@@ -44,6 +56,8 @@ class RequestLoop:
     round: Round
     nodes: set[int] = field(default_factory=set)
     """Where it waits."""
+    waited_us: float = 0.0
+    """Asleep there, whoever works meanwhile."""
 
 
 class RequestLoops:
@@ -54,21 +68,34 @@ class RequestLoops:
         self._tree = profile.steady
         self._kinds = profile.wait_kinds
         self._values = Values(profile.values)
+        self._critical = [it for it in profile.activities if it.is_critical]
 
     def found(self) -> list[RequestLoop]:
+        """Read the critical threads' own time: in the steady phase the work of those that they wait for has taken the waits' place."""
         loops: dict[Line, RequestLoop] = {}
         rounds: dict[int, Round | None] = {}
-        for node, cost in sorted(self._tree.self_costs()):
+        waits = (
+            (node, cost.idle_us)
+            for activity in self._critical
+            for node, cost in sorted(activity.tree.self_costs())
+        )
+        for node, idle_us in waits:
+            kind = self._kinds.get(node)
             owner = self._lines.owner(node)
-            if not cost.idle_us or owner == NO_PARENT or self._kinds.get(node) not in _WAITS:
+            if not idle_us or owner == NO_PARENT:
                 continue
-            if _OF_THREADS.search(self._tree.frame(node).file):
+            if kind is not WaitKind.FUTURE and (
+                kind not in _WAITS or _OF_THREADS.search(self._tree.frame(node).file)
+            ):
                 continue
             if owner not in rounds:
-                rounds[owner] = self._round(owner)
+                of_pool = kind is WaitKind.FUTURE
+                rounds[owner] = self._pool_round(owner) if of_pool else self._round(owner)
             if (found := rounds[owner]) is not None:
                 place = self._lines.line(owner)
-                loops.setdefault(place, RequestLoop(place, found)).nodes.add(node)
+                loop = loops.setdefault(place, RequestLoop(place, found))
+                loop.nodes.add(node)
+                loop.waited_us += idle_us
         return list(loops.values())
 
     def _round(self, node: int) -> Round | None:
@@ -94,9 +121,23 @@ class RequestLoops:
             request = _handed(request.worker, function, module, frame.line) if module else None
         return None
 
+    def _pool_round(self, node: int) -> Round | None:
+        """Return the round whose turns each give a pool of processes one task, and wait for its end."""
+        frame = self._tree.frame(node)
+        module = self._lines.module(frame.file)
+        request = _task(module, frame.line) if module is not None else None
+        turns = next(iter(turns_at(module, frame.line)), None) if module is not None else None
+        if request is None or turns is None or not request.is_of_pool(turns):
+            return None
+        known = self._values.between(frame.file, turns.lines)
+        pool = value_of(request.worker, known)
+        if pool is None or not _OF_PROCESSES.search(pool.type):
+            return None
+        return Round(f"the pool {ast.unparse(request.worker)}", None)
+
     def _told(self, file: str, turns: Turns, container: ast.expr) -> Round:
         seen = value_of(container, self._values.between(file, turns.lines))
-        return Round(ast.unparse(container), seen.length if seen is not None else None)
+        return Round(f"one of {ast.unparse(container)}", seen.length if seen is not None else None)
 
 
 class _Request(NamedTuple):
@@ -123,6 +164,16 @@ class _Request(NamedTuple):
         given = [arg for it in asks for arg in (*it.args, *(word.value for word in it.keywords))]
         return bool(asks) and needs_no_other_turn(turns.body, self.waits, given, self.worker)
 
+    def is_of_pool(self, turns: Turns) -> bool:
+        """The same of a task that a pool is given: no turn needs what another one's has come to, nor what was made of it."""
+        inside = list(_calls(turns.body))
+        at_times = list(_calls(_under_conditions(turns.body)))
+        (task,) = self.asks
+        if not any(task is it for it in inside) or any(task is it for it in at_times):
+            return False
+        given = [*task.args, *(word.value for word in task.keywords)]
+        return needs_no_other_turn(turns.body, self.waits, given, self.worker, by_any_call=True)
+
     @property
     def is_of_one_worker(self) -> bool:
         """True if the function asks the worker for whose answer it waits."""
@@ -146,6 +197,36 @@ def _request(module: SourceModule, line: int) -> _Request | None:
             asks = tuple(it for it in calls if called_name(it) in _SENDS)
             return _Request(worker, call, asks) if asks else None
     return None
+
+
+def _task(module: SourceModule, line: int) -> _Request | None:
+    """Return the task that a line waits for: ``pool.submit(f, x).result()``, in one statement or two, or ``pool.apply(f, (x,))``."""
+    for statement in module.statements_at(line):
+        for call in _calls(statement.expressions()):
+            owner = receiver(call)
+            if owner is None:
+                continue
+            if called_name(call) == _DOES_BOTH:
+                return _Request(owner, call, (call,))
+            if called_name(call) not in _TAKES_FROM_POOL:
+                continue
+            given = [
+                it for it in _made(module, statement, owner) if called_name(it) in _GIVES_TO_POOL
+            ]
+            pool = receiver(given[0]) if len(given) == 1 else None
+            if pool is not None:
+                return _Request(pool, call, (given[0],))
+    return None
+
+
+def _made(module: SourceModule, statement: Statement, owner: ast.expr) -> Iterator[ast.Call]:
+    """Yield the calls whose result ``owner`` is: itself, or what is assigned to the variable in its function."""
+    if isinstance(owner, ast.Call):
+        yield owner
+    elif isinstance(owner, ast.Name):
+        own = (it.node for it in module.statements if it.function is statement.function)
+        assigned = (value for name, value in map(assigned_variable, own) if name == owner.id)
+        yield from (value for value in assigned if isinstance(value, ast.Call))
 
 
 def _element(worker: ast.expr, turns: Turns) -> ast.expr | None:

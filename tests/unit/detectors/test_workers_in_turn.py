@@ -73,6 +73,37 @@ POOL = Script(
                 if conn.recv():
                     break
 
+        def results(self, tasks):
+            return [self.pool.submit(roll, task).result() for task in tasks]
+
+        def two_statements(self, tasks):
+            for task in tasks:
+                future = self.pool.submit(roll, task)
+                self.episodes.append(future.result(timeout=60))
+
+        def applied(self, tasks):
+            for task in tasks:
+                done = self.pool.apply(roll, (task,))
+                self.episodes.append(done)
+
+        def all_submitted(self, tasks):
+            futures = [self.pool.submit(roll, task) for task in tasks]
+            return [future.result() for future in futures]
+
+        def learning(self, net, tasks):
+            for task in tasks:
+                episode = self.pool.submit(roll, net, task).result()
+                loss = improve(net, episode)
+
+        def learning_itself(self, tasks):
+            for task in tasks:
+                episode = self.pool.submit(roll, self.net).result()
+                self.learn(episode)
+
+        def an_episode(self, obs):
+            for _ in range(100):
+                obs = self.pool.submit(act, obs).result()
+
     class RemoteEnv:
         def step(self, action):
             return self._ask("step", action)
@@ -90,7 +121,16 @@ RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
 GET = f"{STDLIB}/multiprocessing/queues.py:100 Queue.get"
 OF_THREADS = f"{STDLIB}/queue.py:171 Queue.get"
 ASK = (POOL.at('self._ask("step"', "RemoteEnv.step"), POOL.at("self.conn.recv()", "RemoteEnv._ask"))
+RESULT = f"{STDLIB}/concurrent/futures/_base.py:440 Future.result"
+APPLY = f"{STDLIB}/multiprocessing/pool.py:768 ApplyResult.get"
 STACKS = {
+    "results": (POOL.at("task).result() for task in tasks", "Pool.results"), RESULT),
+    "two_statements": (POOL.at("future.result(timeout", "Pool.two_statements"), RESULT),
+    "applied": (POOL.at("self.pool.apply(", "Pool.applied"), APPLY),
+    "all_submitted": (POOL.at("return [future.result()", "Pool.all_submitted"), RESULT),
+    "learning": (POOL.at("net, task).result()", "Pool.learning"), RESULT),
+    "learning_itself": (POOL.at("self.net).result()", "Pool.learning_itself"), RESULT),
+    "an_episode": (POOL.at("act, obs).result()", "Pool.an_episode"), RESULT),
     "in_turn": (POOL.at("answers.append(conn.recv())", "Pool.in_turn"), RECV),
     "by_number": (POOL.at("self.outboxes[i].get()", "Pool.by_number"), GET),
     "proxies": (POOL.at("env.step(action) for env", "Pool.proxies"), *ASK, RECV),
@@ -112,13 +152,18 @@ STACKS = {
 
 
 def a_training(
-    function: str, *, waits_s: float = 8.0, works_s: float = 0.5, cores: int = 16
+    function: str,
+    *,
+    waits_s: float = 8.0,
+    works_s: float = 0.5,
+    cores: int = 16,
+    pool: str = "concurrent.futures.process.ProcessPoolExecutor",
 ) -> RunBuilder:
     """Ten seconds, in which the main process waits for four workers, one after the other."""
     run = a_run(steady_s=10.0).with_run(host={"usable_cores": str(cores)})
     run.process("main", steps=1_000).spends(waits_s, *STACKS[function], idle=True)
     run.spends(10.0 - waits_s, "train.py:3 learn")
-    run.sees(STACKS[function][0], self__conns="type=list length=4")
+    run.sees(STACKS[function][0], self__conns="type=list length=4", self__pool=f"type={pool}")
     for name in range(4):
         run.process(f"worker {name}").spends(10.0 - works_s, "env.py:20 work", RECV, idle=True)
         run.spends(works_s, "env.py:5 step")
@@ -147,6 +192,24 @@ def test_workers_that_are_asked_one_after_the_other(function):
 )
 def test_silent_where_they_work_side_by_side_or_need_each_other(function):
     assert not found(a_training(function))
+
+
+@pytest.mark.parametrize("function", ["results", "two_statements", "applied"])
+def test_a_pool_that_is_given_one_task_after_the_other(function):
+    (finding,) = found(a_training(function))
+
+    assert finding.savings[0].removable == pytest.approx((1 - 1.3 / 2, 1 - 0.3 / 16))
+
+
+@pytest.mark.parametrize("function", ["all_submitted", "learning", "learning_itself", "an_episode"])
+def test_silent_where_all_tasks_are_given_or_need_each_other(function):
+    assert not found(a_training(function))
+
+
+def test_silent_of_a_pool_of_threads():
+    pool = "concurrent.futures.thread.ThreadPoolExecutor"
+
+    assert not found(a_training("results", pool=pool))
 
 
 def test_of_four_a_quarter_of_the_wait_is_left():
