@@ -33,7 +33,7 @@ class LineTime:
         return heaviest_line(self.weights)
 
 
-class Placed(Protocol):
+class HasPlace(Protocol):
     """What a recogniser has found: a line, and nodes whose own time it takes."""
 
     @property
@@ -42,7 +42,7 @@ class Placed(Protocol):
     def nodes(self) -> Collection[int]: ...
 
 
-FoundT = TypeVar("FoundT", bound=Placed)
+FoundT = TypeVar("FoundT", bound=HasPlace)
 
 
 @dataclass(frozen=True, slots=True)
