@@ -503,6 +503,34 @@ def number_loops() -> Iterator[Replacement]:
         )
 
 
+def history_sums() -> Iterator[Replacement]:
+    """One more number, and the mean of all: anew, and from a sum that is kept; the same with the deviation."""
+    for count in (200, 1_000, 5_000):
+        history = [0.1 * i for i in range(count)]
+        kept = {"n": count, "sum": sum(history), "squares": sum(it * it for it in history)}
+
+        def running(value: float = 0.5, kept: dict[str, float] = kept) -> float:
+            kept["n"] += 1
+            kept["sum"] += value
+            return kept["sum"] / kept["n"]
+
+        def both(value: float = 0.5, kept: dict[str, float] = kept) -> tuple[float, float]:
+            mean = running(value, kept)
+            kept["squares"] += value * value
+            return mean, abs(kept["squares"] / kept["n"] - mean * mean) ** 0.5
+
+        for what, now, instead in (
+            ("np.mean of a list", lambda it=history: np.mean(it), running),
+            ("sum of a list", lambda it=history: sum(it) / len(it), running),
+            (
+                "np.mean and np.std of a list",
+                lambda it=history: (np.mean(it), np.std(it)),
+                both,
+            ),
+        ):
+            yield Replacement("history-statistics", f"{what} of {count} numbers", now, instead)
+
+
 def ensembles() -> Iterator[Replacement]:
     for count, width, rows in itertools.product((3, 10), (32, 64, 128, 256), (32, 128, 256)):
         networks = [network(8, width, 2) for _ in range(count)]
@@ -618,5 +646,5 @@ CASES = (
     *(acting, optimizer_steps, target_updates),
     *(copies, joins, small_arrays_in_a_loop),
     *(recurrent_steps, layers_around_recurrent_steps),
-    *(checks_for_nan, loaded_batches, ensembles, number_loops),
+    *(checks_for_nan, loaded_batches, ensembles, number_loops, history_sums),
 )

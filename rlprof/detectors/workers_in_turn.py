@@ -30,7 +30,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     loops = [it for it in RequestLoops(profile, lines).found() if it.round.workers != 1]
     time = time_by(lambda loop: loop.waited_us, profile, lines, loops, MIN_SHARE)
-    if time is None or profile.load.saturated:  # Where no core is free, nobody could work meanwhile.
+    if (
+        time is None or profile.load.saturated
+    ):  # Where no core is free, nobody could work meanwhile.
         return
     asked = time.heaviest.round
     workers = min((it.round.workers or 0 for it in loops), default=0) or None

@@ -36,6 +36,7 @@ NOT_RUN = {
     "ensemble-loop": "found by the values that agents look at; the tracer looks at none",
     "fp64": "found by the values that agents look at; the tracer looks at none",
     "gil-contention": SEVERAL_THREADS,
+    "history-statistics": "found by the values that agents look at; the tracer looks at none",
     "hot-spot": "names any line that nothing else explains; so the After has one too",
     "ipc-per-step": SEVERAL_PROCESSES,
     "learner-starved": SEVERAL_PROCESSES,

@@ -1,0 +1,64 @@
+"""Statistics computed anew, again and again, of all that was gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.history_sums import HistorySum, HistorySums
+from rlprof.detectors.recognisers.line_time import own_time
+from rlprof.model.calibration import calibrated
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.source.lines import UserLines
+
+MIN_SHARE: Final = 0.03
+"""Least share of the critical time, on these lines."""
+
+OF_SUMS: Final = calibrated(
+    Range(0.85, 1.0),
+    unit="part of the line's time",
+    source="benchmarks/replacements.py: of lists of 200 to 5 000 numbers 0.00 to 0.10 is left",
+    date="2026-11-26",
+)
+"""Part that goes where a running sum, and one of squares, tell all."""
+
+IN_ORDER: Final = Range(0.5, 1.0)
+"""The same of what takes the elements in their order: a sorted list, or the best so far, is kept up to date. By reason."""
+
+BESIDE_OTHERS: Final = 0.3
+"""Part that goes at least where the line calls something else, too."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    sums = HistorySums(profile, lines).found()
+    time = own_time(profile, lines, sums, MIN_SHARE)
+    if time is None:
+        return
+    told = time.heaviest.statistic
+    yield Finding(
+        title=f"{told.name} of all that was gathered, computed anew ({time.place})",
+        savings=tuple(Saving(frozenset(it.nodes), _removable(it)) for it in sums),
+        locations=time.locations,
+        evidence=(
+            time.share_spent("there"),
+            f"it goes through {told.container} each time: {told.value.in_words()}, which is added to",
+        ),
+        fix="Keep what it comes to up to date: add each new value to a running sum (and its square to another for a deviation), and take off what a deque lets go. For "
+        "order statistics keep a sorted list (bisect.insort) or the best so far.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _removable(found: HistorySum) -> Range:
+    part = OF_SUMS if found.statistic.is_running else IN_ORDER
+    return part if found.statistic.is_alone else Range(BESIDE_OTHERS, part.high)
+
+
+DETECTOR: Final = Detector(
+    id="history-statistics",
+    name="statistics computed anew of all that was gathered",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+)

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.history_statistics import DETECTOR
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+
+AGENT = Script(
+    "agent.py",
+    """
+    import numpy as np
+    from collections import deque
+
+    class Agent:
+        def __init__(self):
+            self.rewards = []
+            self.recent = deque(maxlen=5000)
+            self.rollout = []
+
+        def scaled(self, reward):
+            self.rewards.append(reward)
+            return reward / np.std(self.rewards)
+
+        def summed(self):
+            return sum(it.reward for it in self.rewards)
+
+        def by_an_array(self):
+            rows = np.array(self.rewards)
+            return rows.mean()
+
+        def for_more(self):
+            rows = np.array(self.rewards, float)
+            self.net.fit(rows)
+            return rows.mean()
+
+        def of_the_last(self):
+            return np.mean(self.rewards[-100:])
+
+        def of_recent(self):
+            return np.median(self.recent)
+
+        def with_others(self):
+            return np.mean(self.rewards) + self.env.score(3)
+
+        def of_rollout(self):
+            mean = np.mean(self.rollout)
+            self.rollout = []
+
+        def of_two(self, reward):
+            return max(reward, self.best)
+
+        def counted(self):
+            return len(self.rewards)
+    """,
+)
+LINES = {
+    "scaled": "return reward / np.std",
+    "summed": "sum(it.reward",
+    "by_an_array": "rows = np.array(self.rewards)",
+    "for_more": "rows = np.array(self.rewards, float)",
+    "of_the_last": "self.rewards[-100:]",
+    "of_recent": "np.median(self.recent)",
+    "with_others": "self.env.score(3)",
+    "of_rollout": "np.mean(self.rollout)",
+    "of_two": "max(reward, self.best)",
+    "counted": "len(self.rewards)",
+}
+LOOP = "train.py:3 train"
+IN_NUMPY = f"{SITE}/numpy/_core/_methods.py:200 _var"
+
+
+def a_training(function: str, *lengths: int, spent_s: float = 4.0) -> RunBuilder:
+    line = AGENT.at(LINES[function], f"Agent.{function}")
+    run = a_run(steady_s=10.0).process("main", steps=1_000)
+    run.source("train.py", "while True:\n    x = 1\n    agent.step()\n")
+    run.spends(spent_s / 4, LOOP, line).spends(3 * spent_s / 4, LOOP, line, IN_NUMPY)
+    run.spends(10.0 - spent_s, LOOP, "env.py:3 step")
+    looks = [f"type=list length={it} first.type=float" for it in lengths or (300, 500, 900)]
+    return run.sees(
+        line,
+        self__rewards=looks,
+        self__rollout=looks,
+        self__recent="type=collections.deque length=5000 first.type=float",
+        reward="type=float",
+    )
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, AGENT)
+
+
+@pytest.mark.parametrize("function", ["scaled", "summed", "by_an_array"])
+def test_a_list_that_is_gone_through_from_its_beginning(function):
+    run = a_training(function)
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [AGENT.line(LINES[function])]
+    assert claimed_s(profile_of(run, AGENT), finding) == pytest.approx(4.0)
+    assert finding.savings[0].removable == (0.85, 1.0)
+    assert finding.evidence[1].startswith("it goes through self.rewards each time: list of 900")
+
+
+def test_a_list_that_the_file_only_adds_to_need_not_be_seen_to_grow():
+    assert found(a_training("scaled", 900))
+
+
+def test_a_deque_is_added_to_though_its_length_stays():
+    (finding,) = found(a_training("of_recent"))
+
+    assert finding.title.startswith("median of all that was gathered")
+    assert finding.savings[0].removable == (0.5, 1.0)
+
+
+def test_less_is_promised_where_the_line_does_more():
+    (finding,) = found(a_training("with_others"))
+
+    assert finding.savings[0].removable == (0.3, 1.0)
+
+
+@pytest.mark.parametrize("function", ["for_more", "of_the_last", "of_two", "counted"])
+def test_silent_of_what_is_no_statistic_of_all(function):
+    assert not found(a_training(function))
+
+
+def test_silent_of_a_list_that_begins_anew():
+    assert not found(a_training("of_rollout", 900, 300, 900))
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        a_training("scaled", 50, 90, 199),
+        a_training("scaled", spent_s=0.29),
+    ],
+    ids=["few", "cheap"],
+)
+def test_silent_of(run):
+    assert not found(run)
