@@ -32,8 +32,8 @@ OF_A_PART: Final = Range(0.3, 1.0)
 AROUND: Final = Range(0.0, 0.5)
 """The same of a line that does nothing but call it."""
 
-OF_TURNS: Final = Range(0.5, 0.98)
-"""Part of what is computed anew in each turn of a loop that goes: half of two turns, nearly all of many."""
+OF_TURNS: Final = Range(0.0, 0.98)
+"""Part of what is computed anew in each turn of a loop that goes, where nobody knows how many there are: nothing of one turn, nearly all of many."""
 
 LOOKS: Final = 3
 """Comparisons of each input."""
@@ -154,7 +154,7 @@ def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Findi
             "it calls nothing that does more than compute",
         ),
         fix=f"Compute it once before the loop{hand}; or keep it until what it depends on changes.",
-        confidence=Confidence.MEASURED,
+        confidence=Confidence.MEASURED if turns else Confidence.BOUNDED,
     )
 
 

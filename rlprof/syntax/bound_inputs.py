@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple, TypeGuard
 
 from rlprof.syntax.dependencies import arguments_of, assigned_in
 from rlprof.syntax.imports import full_name
@@ -15,12 +15,32 @@ from rlprof.syntax.pure_calls import hardly_works, is_of_computing, only_compute
 _ANSWERS_CALLS: Final = "__call__"
 
 
+class _TooLongError(Exception):
+    """A chain of attributes is too long for an operand."""
+
+
+class BoundCall(NamedTuple):
+    """The call of a function, and what the function depends on, as it is given there."""
+
+    statement: Statement
+    node: ast.expr
+    """The call, or the attribute where the function is a property."""
+    inputs: tuple[Operand, ...]
+
+    @property
+    def name(self) -> str:
+        """The last name of what is called: ``basis`` of ``self.basis(obs)``."""
+        called = self.node.func if isinstance(self.node, ast.Call) else self.node
+        return called.attr if isinstance(called, ast.Attribute) else ast.unparse(called)
+
+
 def bound_inputs(
     module: SourceModule, line: int, function: Function, inputs: Collection[Operand]
-) -> tuple[Operand, ...] | None:
-    """Return ``inputs`` of ``function`` as the one call of it on ``line`` of ``module`` gives them.
+) -> BoundCall | None:
+    """Return the one call of ``function`` on ``line`` of ``module``, with ``inputs`` as it gives them.
 
-    None where no such call is found, several are, or what one of them is given has to be computed first.
+    None where no such call is found, several are, what one of them is given has to be computed first, or a name of the file has another
+    value in the function that calls.
     """
     calls = [
         (statement, node)
@@ -30,21 +50,42 @@ def bound_inputs(
     ]
     if len(calls) != 1:
         return None
-    given = _given(calls[0][1], function)
+    statement, call = calls[0]
+    given = _given(module, call, function)
     if given is None:
         return None
     names = set(arguments_of(function.node))
+    around = statement.function
+    own_names = assigned_in(*around.node.body) | set(arguments_of(around.node)) if around else set()
     found: dict[Operand, None] = {}
     for operand in inputs:
         root, *rest = operand.steps
         if root not in names:
+            if root in own_names:
+                return None
             found[operand] = None
         elif root in given:
             own = _operands(module, given[root], rest)
             if own is None:
                 return None
             found |= dict.fromkeys(own)
-    return tuple(found)
+        elif not _has_constant_default(function, root):
+            return None
+    return BoundCall(statement, call, tuple(found))
+
+
+def _has_constant_default(function: Function, name: str) -> bool:
+    arguments = function.node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = dict(
+        zip([it.arg for it in reversed(positional)], reversed(arguments.defaults), strict=False)
+    )
+    defaults |= {
+        it.arg: value
+        for it, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if value is not None
+    }
+    return isinstance(defaults.get(name), ast.Constant | ast.UnaryOp)
 
 
 def at_entry(
@@ -68,7 +109,7 @@ def at_entry(
     return tuple(found)
 
 
-def _calls(node: ast.AST, function: Function, statement: Statement) -> bool:
+def _calls(node: ast.AST, function: Function, statement: Statement) -> TypeGuard[ast.expr]:
     name = function.node.name
     if isinstance(node, ast.Call):
         if name != _ANSWERS_CALLS:
@@ -78,21 +119,23 @@ def _calls(node: ast.AST, function: Function, statement: Statement) -> bool:
 
 
 def _is_property(function: Function) -> bool:
-    return any(
-        ast.unparse(decorator).rpartition(".")[2].endswith("property")
-        for decorator in function.node.decorator_list
-    )
+    return any(ast.unparse(it) == "property" for it in function.node.decorator_list)
 
 
-def _given(call: ast.AST, function: Function) -> Mapping[str, ast.expr] | None:
+def _given(
+    module: SourceModule, call: ast.expr, function: Function
+) -> Mapping[str, ast.expr] | None:
     """Return what each argument is given; those that keep their default are left out."""
     node = function.node
     if node.args.vararg or node.args.kwarg:
         return None
     names = [it.arg for it in (*node.args.posonlyargs, *node.args.args)]
     given: dict[str, ast.expr] = {}
-    owner = _owner(call, function)
-    if owner is not None and names:
+    if function.class_name and not _is_static(function):
+        owner = _owner(call, function)
+        # ``Base.features(self, obs)``, and a method under another name, give the object in other ways.
+        if owner is None or not names or ast.unparse(owner) in _classes(module):
+            return None
         given[names.pop(0)] = owner
     if not isinstance(call, ast.Call):
         return given
@@ -109,16 +152,22 @@ def _given(call: ast.AST, function: Function) -> Mapping[str, ast.expr] | None:
     return given
 
 
-def _owner(call: ast.AST, function: Function) -> ast.expr | None:
+def _owner(call: ast.expr, function: Function) -> ast.expr | None:
     """The object whose method is called."""
-    is_static = any(ast.unparse(it) == "staticmethod" for it in function.node.decorator_list)
-    if not function.class_name or is_static:
-        return None
     if isinstance(call, ast.Call):
         if function.node.name == _ANSWERS_CALLS:
             return call.func
         call = call.func
     return call.value if isinstance(call, ast.Attribute) else None
+
+
+def _is_static(function: Function) -> bool:
+    return any(ast.unparse(it) == "staticmethod" for it in function.node.decorator_list)
+
+
+def _classes(module: SourceModule) -> frozenset[str]:
+    own = (node.name for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
+    return frozenset(own) | {"super()", "cls", "type(self)", *module.imports}
 
 
 def _operands(module: SourceModule, value: ast.expr, rest: Collection[str]) -> list[Operand] | None:
@@ -134,13 +183,18 @@ def _operands(module: SourceModule, value: ast.expr, rest: Collection[str]) -> l
             return None
         if isinstance(node, ast.Lambda | ast.NamedExpr | ast.Await):
             return None
-    return list(_chains(module, value))
+    try:
+        return list(_chains(module, value))
+    except _TooLongError:
+        return None
 
 
 def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:
     if steps_to(node):
         operand = operand_of(node)
-        if operand is not None and not is_of_computing(full_name(node, module.imports)):  # type: ignore[arg-type]
+        if operand is None:
+            raise _TooLongError
+        if not is_of_computing(full_name(node, module.imports)):  # type: ignore[arg-type]
             yield operand
         return
     if isinstance(node, ast.Call):

@@ -18,7 +18,7 @@ _DO_MORE: Final = re.compile(
     r"\.(random|rand\w*|normal|bernoulli|multinomial|poisson|\w*dropout\w*|rrelu\w*|gumbel_softmax|fractional_\w+|kmeans\w*|"
     r"batch_norm|instance_norm|scaled_dot_product_attention|save\w*|load\w*|\w*memmap|from_?file|fromregex|genfromtxt|nn\.(?!functional)\w+|"
     r"optim|autograd|cuda|distributed|distributions|multiprocessing|utils|hub|jit|compile|profiler|\w*seed|\w*Generator|\w*binomial|"
-    r"get_\w+|set_\w+|use_\w+|ops|library|setitem|delitem|methodcaller|call|is_\w+enabled|shuffle|stats|optimize|io|count|cycle|lru_cache|cache|cached_property|insort\w*|copyto|put\w*|"
+    r"get_\w+|set_\w+|use_\w+|ops|library|setitem|delitem|methodcaller|call|is_\w+enabled|shuffle|stats|optimize|io|count|cycle|islice|tee|takewhile|dropwhile|lru_cache|cache|cached_property|insort\w*|copyto|put\w*|"
     r"fill_diagonal|place|at|empty|empty_like|printoptions|seterr|errstate)\b|_$"
 )
 """Functions that draw at random, keep something, ask for it, change what they are given, or give memory as it lies."""

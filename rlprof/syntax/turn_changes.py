@@ -1,76 +1,131 @@
-"""What a turn of a loop may change: itself, and by all functions that it may call."""
+"""What a turn of a loop may change: told only where all that it does was read, in its own lines and in all functions that it calls."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from rlprof.syntax.assignments import single_targets, targets_of
+from rlprof.syntax.ancestors import Turned
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.dependencies import arguments_of, assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import (
-    Comprehension,
+    PARSED_FILES,
     Function,
     SourceModule,
-    Statement,
     called_name,
     receiver,
+    stands_for,
 )
 from rlprof.syntax.operands import Operand
-from rlprof.syntax.pure_calls import is_computing_method, is_in_place
-from rlprof.syntax.writes import changed_by
+from rlprof.syntax.private_names import is_private
+from rlprof.syntax.pure_calls import (
+    is_built_in,
+    is_computing_method,
+    is_in_place,
+    is_of_computing,
+    only_computes,
+    writes_by_keyword,
+    written_by,
+)
 
-Turned = ast.For | Comprehension
-
-_MOST_CALLED: Final = 80
-"""Functions that a turn may call: of more nobody can tell what they change."""
+_MOST_CALLED: Final = 40
+"""Functions that a turn may call."""
 
 _OTHERS_MAY_WRITE: Final = re.compile(
-    r"threading|concurrent\.futures|multiprocessing\.(shared_memory|sharedctypes|Array|RawArray|Manager|pool\.ThreadPool)|mmap|"
-    r".*\b(memmap|share_memory_|Array|RawArray|ThreadPoolExecutor|requires_grad_?)"
+    r"threading|concurrent\.futures|multiprocessing\.(shared_memory|sharedctypes|Array|RawArray|Value|RawValue|Manager|pool\.ThreadPool)|mmap\b|"
+    r".*\b(memmap|share_memory_?|Array|RawArray|Value|RawValue|SharedMemoryManager|ThreadPoolExecutor|requires_grad_?)\b"
 )
 """Where a file names one of these, threads, processes or an optimizer may write to what it reads, and no statement shows it."""
 
-_WAITS: Final = re.compile(
-    r"recv\w*|receive|all_\w+|broadcast\w*|poll|wait\w*|acquire|sleep|barrier|result|synchronize|starmap|imap\w*|apply_async|map_async|put|send\w*|get_nowait"
-)
-"""Methods by which others are let do their part."""
+_STATEMENTS: Final = (
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.For, ast.If, ast.Return, ast.Pass, ast.With, ast.Assert, ast.FunctionDef,
+)  # fmt: skip
+_REFUSED: Final = (
+    ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda, ast.Global, ast.Nonlocal,
+)  # fmt: skip
+
+_TRAINS: Final = frozenset({"backward", "zero_grad", "step"})
+"""Methods of losses and optimizers, called with nothing: they change parameters and gradients."""
+_TELLS: Final = frozenset({"print"})
+
+
+_OF_ARRAYS: Final = re.compile(r"shape|ndim|T|mT|size|real|imag|nbytes|itemsize|device|dtype")
+"""Attributes that arrays have by themselves."""
+_RUNS_UNNAMED: Final = re.compile(r"__(?!(init|new|post_init|repr|str|len|del|hash)__)\w+__")
+"""Methods that Python calls without their names: ``rows[0]``, ``a + b``, ``net(obs)``."""
+_ANSWERS: Final = "forward"
+"""The method by which a network of torch's answers."""
+
+
+class Changes(Enum):
+    NOTHING = "nothing"
+    PARAMETERS = "parameters"
+    """Of networks and what belongs to them, at most."""
+    MORE = "more"
+    """Or nobody knows: something is done that was not read."""
+
+
+class _Part(NamedTuple):
+    """The statements of the loop, or of a function that a turn calls."""
+
+    module: SourceModule
+    function: Function | None
+    nodes: Sequence[ast.AST]
+
+    @property
+    def is_network(self) -> bool:
+        """True if it is what a network computes: layers are called there that nobody can read, and that change nothing but their own."""
+        return self.function is not None and self.function.node.name == _ANSWERS
 
 
 class TurnChanges:
     """Reads the files of one program."""
 
     def __init__(self, modules: Sequence[SourceModule]) -> None:
+        self._modules = modules
         self._functions: dict[str, list[tuple[SourceModule, Function]]] = {}
-        self._attributes: set[str] = set()
-        """Names of attributes that are assigned somewhere: what is called by such a name is no method."""
         self.others_may_write = any(map(_others_may_write, modules))
         """True if threads, other processes or optimizers may write to what a turn reads."""
+        self._assigned = frozenset(
+            name for module in modules for name in _assigned_attributes(module)
+        )
+        """Names of the attributes that the program's own classes have."""
         for module in modules:
             for function in module.functions:
                 self._functions.setdefault(function.node.name, []).append((module, function))
-            for statement in module.statements:
-                for target in single_targets(*targets_of(statement.node)):
-                    if isinstance(target, ast.Attribute):
-                        self._attributes.add(target.attr)
+        unnamed = (
+            name for name in self._functions if _RUNS_UNNAMED.fullmatch(name) or name == _ANSWERS
+        )
+        self._unnamed = [each for name in unnamed for each in self._functions[name]]
 
     def attributes_read(self, function: Function) -> frozenset[str]:
         """Return the names of all attributes that a function reads, or one that it may call: of elements of its arguments, too."""
-        bodies = [
-            function.node,
-            *(each.node for _, each in self._called(ast.walk(function.node)) or ()),
-        ]
-        nodes = [node for body in bodies for node in ast.walk(body)]
-        called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-        return frozenset(
-            node.attr
-            for node in nodes
-            if isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Load)
-            and id(node) not in called
-        )
+        pending, seen = [function.node], {id(function.node)}
+        found: set[str] = set()
+        while pending:
+            nodes = list(ast.walk(pending.pop()))
+            called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+            for node in nodes:
+                if isinstance(node, ast.Attribute) and id(node) not in called:
+                    found.update(() if _is_of_library(node) else (node.attr,))
+                name = _name_of(node)
+                for _, other in self._functions.get(name, ()) if name else ():
+                    if id(other.node) not in seen:
+                        seen.add(id(other.node))
+                        pending.append(other.node)
+        return frozenset(found)
+
+    def are_kept(self, attributes: Iterable[str]) -> bool:
+        """Tell whether all ``attributes`` hold what the program's own files assign: no property, whose value may be another each time, and
+        nothing of a library's object.
+        """
+        names = {name for name in attributes if not _OF_ARRAYS.fullmatch(name)}
+        return names <= self._assigned and names.isdisjoint(self._functions)
 
     def leaves(
         self,
@@ -78,229 +133,236 @@ class TurnChanges:
         loop: Turned,
         operands: Collection[Operand],
         attributes: frozenset[str],
-    ) -> bool:
-        """Tell whether no turn of a loop of ``module`` changes any of ``operands``, as they are written in the loop's function, or an
-        attribute of a name in ``attributes``.
+        known: Collection[str],
+    ) -> Changes:
+        """Tell what of the program a turn of a loop of ``module`` changes, as far as ``operands``, as they are written in the loop's function,
+        and attributes of the names in ``attributes`` are concerned.
 
-        False where that cannot be known.
+        ``known`` are names of functions whose calls are known to compute alone, and of attributes that hold them.
         """
-        nodes = list(ast.walk(loop))
-        if any(
-            isinstance(it, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr) for it in nodes
-        ):
-            return False
-        called = self._called(nodes)
-        if called is None:
-            return False
-        own = _statements_in(module, loop)
-        bodies = [_statements_of(each, function) for each, function in called]
-        writers = self._writers(bodies, called)
-        near = self._written(own, writers)
-        far = {
-            text
-            for statements, (_, function) in zip(bodies, called, strict=True)
-            for text in self._seen_outside(statements, function, writers)
-        }
+        parts = self._parts(module, loop, known)
+        if parts is None:
+            return Changes.MORE
         variables = assigned_in(loop)
-        written = frozenset(name for text in near | far for name in _parts(text)[1])
-        return (
-            written.isdisjoint(attributes)
-            and not any(
-                operand.steps[0] in variables
-                or any(_touches(text, operand) for text in near)
-                or any(_touches_afar(text, operand) for text in far)
-                for operand in operands
-            )
-            and not self._is_unknown(nodes, bodies, called, operands)
-        )
+        if any(operand.steps[0] in variables for operand in operands):
+            return Changes.MORE
+        roots = {operand.steps[0] for operand in operands}
+        depends_on = attributes.union(*map(_attributes, operands))
+        for part in parts:
+            if not (depends_on | roots).isdisjoint(_given_another(part.nodes)):
+                return Changes.MORE
+            for target in _changed(
+                node for node in part.nodes if not self._is_own_method(node, part)
+            ):
+                if not self._is_apart(target, part, roots, depends_on):
+                    return Changes.MORE
+        trains = any(_trains(node) for part in parts for node in part.nodes)
+        is_network = any(part.is_network for part in parts)
+        return Changes.PARAMETERS if trains or is_network else Changes.NOTHING
 
-    def _called(self, nodes: Iterable[ast.AST]) -> list[tuple[SourceModule, Function]] | None:
-        """Return the functions that may run, by all names that are read, and by what Python calls without a name; None if they are many."""
-        found: dict[int, tuple[SourceModule, Function]] = {}
-        names = [*_names_read(nodes), *filter(_is_called_unnamed, self._functions)]
-        while names:
-            for each in self._functions.get(names.pop(), ()):
-                if id(each[1]) not in found:
-                    found[id(each[1])] = each
-                    names += _names_read(ast.walk(each[1].node))
-            if len(found) > _MOST_CALLED:
+    def _parts(
+        self, module: SourceModule, loop: Turned, known: Collection[str]
+    ) -> list[_Part] | None:
+        """Return the loop and all functions that a turn may call; None where something else is called, or done."""
+        function = module.function_at(loop.lineno)
+        parts = [_Part(module, function, _within(loop))]
+        if any(isinstance(node, ast.Return) for node in parts[0].nodes):
+            return None
+        parts += [_Part(own, other, _within(other.node)) for own, other in self._unnamed]
+        seen = {id(other) for _, other in self._unnamed}
+        for part in parts:
+            for node in part.nodes if not part.is_network else ():
+                if isinstance(node, _REFUSED) or (
+                    isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS)
+                ):
+                    return None
+                if isinstance(node, ast.withitem) and not _is_no_grad(node):
+                    return None
+                called = self._called(node, part.module, known)
+                if called is None:
+                    return None
+                for own, other in called:
+                    if id(other) not in seen:
+                        seen.add(id(other))
+                        parts.append(_Part(own, other, _within(other.node)))
+            if len(parts) > _MOST_CALLED:
                 return None
-        return list(found.values())
+        return parts
 
-    def _writers(
-        self,
-        bodies: Sequence[Sequence[Statement]],
-        called: Sequence[tuple[SourceModule, Function]],
-    ) -> frozenset[str]:
-        """Return the names of functions that write to what they are given, or hand it to one that does."""
-        writers: frozenset[str] = frozenset()
-        while True:
-            found = frozenset(
-                function.node.name
-                for statements, (_, function) in zip(bodies, called, strict=True)
-                if not _roots(self._written(statements, writers)).isdisjoint(_given(function))
-            )
-            if found <= writers:
-                return writers
-            writers |= found
+    def _called(
+        self, node: ast.AST, module: SourceModule, known: Collection[str]
+    ) -> list[tuple[SourceModule, Function]] | None:
+        """Return the functions of the program that ``node`` runs; None where it may run anything else that does more than compute."""
+        if isinstance(node, ast.Attribute):
+            # A property, or a method that is handed on.
+            return self._of_name(node.attr)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            return self._of_name(node.id)
+        if not isinstance(node, ast.Call):
+            return []
+        name, full = called_name(node), full_name(node.func, module.imports)
+        if isinstance(node.func, ast.Name) and name in assigned_in(*_function_body(module, node)):
+            return None
+        if name in known and name not in self._functions:
+            return []
+        if name in self._functions:
+            return self._of_name(name)
+        if full:
+            return [] if only_computes(full) and not writes_by_keyword(node) else None
+        if isinstance(node.func, ast.Name):
+            return [] if is_built_in(name) or name in _TELLS else None
+        is_known = is_computing_method(name) or is_in_place(name) or _trains(node)
+        return [] if is_known and receiver(node) is not None else None
 
-    def _written(self, statements: Sequence[Statement], writers: Collection[str]) -> set[str]:
-        nodes = [node for statement in statements for node in statement.walk()]
-        return {
-            *changed_by(statements, self._functions),
-            *_assigned_attributes(statements),
-            *_given_to(writers, nodes),
-        }
+    def _of_name(self, name: str) -> list[tuple[SourceModule, Function]] | None:
+        found = self._functions.get(name, [])
+        are_plain = all(map(is_called_as_written, (function for _, function in found)))
+        return found if are_plain else None
 
-    def _seen_outside(
-        self, statements: Sequence[Statement], function: Function, writers: Collection[str]
-    ) -> Iterator[str]:
-        """Yield what a function changes beside its own variables: attributes of anything, and names of the file."""
-        own = assigned_in(*function.node.body) | set(arguments_of(function.node))
-        for statement in statements:
-            if isinstance(statement.node, ast.Global | ast.Nonlocal):
-                yield from statement.node.names
-        for text in self._written(statements, writers):
-            if "." in text or text not in own:
-                yield text
-
-    def _is_unknown(
-        self,
-        nodes: Iterable[ast.AST],
-        bodies: Sequence[Sequence[Statement]],
-        called: Sequence[tuple[SourceModule, Function]],
-        operands: Collection[Operand],
-    ) -> bool:
-        """Tell whether a turn waits for others, or calls a method that was not read, of an object of which ``operands`` are parts."""
-        owners = {text for operand in operands for text in _owners(operand)}
-        if any(self._may_do_more(node, owners) for node in nodes):
-            return True
-        are_attributes = any(map(_attributes, operands))
-        for statements, (_, function) in zip(bodies, called, strict=True):
-            own = arguments_of(function.node)[:1] if function.class_name and are_attributes else ()
-            if any(self._may_do_more(node, own) for each in statements for node in each.walk()):
-                return True
-        return False
-
-    def _may_do_more(self, node: ast.AST, owners: Collection[str]) -> bool:
-        if isinstance(node, ast.withitem):
-            return not isinstance(node.context_expr, ast.Call)  # A lock: others write meanwhile.
-        owner = receiver(node) if isinstance(node, ast.Call) else None
-        if not isinstance(node, ast.Call) or owner is None:
+    def _is_own_method(self, node: ast.AST, part: _Part) -> bool:
+        """Tell ``self.update(batch)`` of the program's own, which is read, from the ``update`` of a dictionary."""
+        if not isinstance(node, ast.Call) or part.function is None or not part.function.class_name:
             return False
-        name = called_name(node)
-        if _WAITS.fullmatch(name) or (name in ("get", "join", "read") and not node.args):
-            return True
-        is_known = (
-            name in self._functions
-            or name in self._attributes
-            or is_computing_method(name)
-            or is_in_place(name)
-        )
-        return not is_known and ast.unparse(owner) in owners
+        owner = receiver(node)
+        is_self = isinstance(owner, ast.Name) and [owner.id] == arguments_of(part.function.node)[:1]
+        return is_self and called_name(node) in self._functions
+
+    def _is_apart(
+        self, target: ast.expr, part: _Part, roots: Collection[str], attributes: frozenset[str]
+    ) -> bool:
+        """Tell whether to change ``target`` in place changes nothing that is depended on, for it shares memory with nothing."""
+        root, names = _chain(target)
+        if root is None or not attributes.isdisjoint(names):
+            return False
+        is_own = part.function is not None and root.id in arguments_of(part.function.node)[:1]
+        if not names and root.id in roots:
+            return False
+        if names and not (is_own and part.function is not None and part.function.class_name):
+            return False
+        return is_private(self._modules, part.module, part.function, root.id, tuple(names))
 
 
-def _others_may_write(module: SourceModule) -> bool:
-    names = (
-        full_name(node, module.imports) or (node.attr if isinstance(node, ast.Attribute) else "")
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Name | ast.Attribute)
+def _trains(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _TRAINS
+        and not node.args
     )
-    keywords = (
-        keyword.arg or ""
-        for node in ast.walk(module.tree)
+
+
+def is_called_as_written(function: Function) -> bool:
+    return all(
+        ast.unparse(it) in ("staticmethod", "property")
+        or ast.unparse(it).rpartition(".")[2].startswith(("no_grad", "inference_mode"))
+        for it in function.node.decorator_list
+    )
+
+
+def _is_no_grad(item: ast.withitem) -> bool:
+    name = ast.unparse(item.context_expr).rpartition(".")[2]
+    return name.startswith(("no_grad", "inference_mode"))
+
+
+def _within(node: ast.AST) -> list[ast.AST]:
+    """Return what runs in each turn, or each call: the head of a loop is left out, and decorators."""
+    if isinstance(node, ast.For):
+        inner: list[ast.AST] = list(node.body)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        inner = list(node.body) if isinstance(node, ast.FunctionDef) else [node]
+    else:
+        inner = [node]
+    return [each for part in inner for each in ast.walk(part)]
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _bodies(module: SourceModule) -> Mapping[int, Sequence[ast.stmt]]:
+    """Return the function's body around each call, by the call's identity."""
+    return {
+        id(node): function.node.body
+        for function in module.functions
+        for node in ast.walk(function.node)
         if isinstance(node, ast.Call)
-        for keyword in node.keywords
-    )
-    return any(_OTHERS_MAY_WRITE.match(name) for name in (*names, *keywords) if name)
+    }
 
 
-def _statements_in(module: SourceModule, loop: Turned) -> Sequence[Statement]:
-    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
-    if isinstance(loop, ast.For):
-        return [it for it in module.statements if it.first_line in lines]
-    alone = ast.copy_location(ast.Expr(loop), loop)
-    return [Statement(alone, lines[0], lines[-1], module.function_at(loop.lineno), True, ())]
+def _function_body(module: SourceModule, call: ast.Call) -> Sequence[ast.stmt]:
+    return _bodies(module).get(id(call), ())
 
 
-def _statements_of(module: SourceModule, function: Function) -> Sequence[Statement]:
-    lines = range(function.first_line + 1, function.last_line + 1)
-    return [it for it in module.statements if it.first_line in lines]
-
-
-def _assigned_attributes(statements: Sequence[Statement]) -> Iterator[str]:
-    for statement in statements:
-        for node in statement.walk():
-            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-                yield ast.unparse(node)
-
-
-def _given_to(writers: Collection[str], nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _changed(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """Yield what is changed in place."""
     for node in nodes:
-        if isinstance(node, ast.Call) and called_name(node) in writers:
-            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-                for inner in ast.walk(argument):
-                    if isinstance(inner, ast.Name | ast.Attribute):
-                        yield ast.unparse(inner)
+        match node:
+            case ast.AugAssign(target=target):
+                yield target
+            case ast.Subscript(value=of, ctx=ast.Store() | ast.Del()):
+                yield of
+            case ast.Attribute(value=of, attr="data"):
+                yield of
+            case ast.Call():
+                yield from written_by(node)
 
 
-def _given(function: Function) -> set[str]:
-    """Arguments, without the object whose method it is: what is written to that is an attribute of it."""
-    given = arguments_of(function.node)
-    return set(given[1:] if function.class_name else given)
+def _given_another(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names of the attributes that are given another value, and of what they are parts of."""
+    return {
+        name
+        for node in nodes
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        for name in _chain(node)[1]
+    }
 
 
-def _touches(text: str, operand: Operand) -> bool:
-    """Tell whether what is written as ``text`` may be ``operand``, what that is a part of, or a part of it."""
-    root, attributes = _parts(text)
-    own = _attributes(operand)
-    if attributes and own:
-        return not attributes.isdisjoint(own)
-    return root == operand.steps[0]
+def _chain(node: ast.expr) -> tuple[ast.Name | None, list[str]]:
+    """Return the variable, and the attributes on the way, of ``self.net.rows[3]``; no variable where a call is on the way."""
+    names: list[str] = []
+    current: ast.expr = node
+    while isinstance(current, ast.Attribute | ast.Subscript):
+        if isinstance(current, ast.Attribute):
+            names.append(current.attr)
+        current = current.value
+    return (current if isinstance(current, ast.Name) else None), names
 
 
-def _touches_afar(text: str, operand: Operand) -> bool:
-    """The same of what another function writes to, whose variables have other names."""
-    root, attributes = _parts(text)
-    own = _attributes(operand)
-    return not attributes.isdisjoint(own) if attributes else root == operand.steps[0]
-
-
-def _parts(text: str) -> tuple[str, frozenset[str]]:
-    root, *attributes = text.split(".")
-    return root, frozenset(attributes)
+def _is_of_library(node: ast.Attribute) -> bool:
+    """Tell ``np.pi`` from an attribute of an object."""
+    root, _ = _chain(node)
+    return root is not None and is_of_computing(stands_for(root))
 
 
 def _attributes(operand: Operand) -> frozenset[str]:
     return frozenset(step[1:] for step in operand.steps[1:] if step.startswith("."))
 
 
-def _roots(texts: Iterable[str]) -> set[str]:
-    return {text.partition(".")[0] for text in texts}
+def _name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _owners(operand: Operand) -> Iterator[str]:
-    """Yield ``self`` and ``self.basis`` of ``self.basis.low``: the objects that it belongs to; of a variable itself."""
-    names = [operand.steps[0]]
-    yield names[0]
-    for step in operand.steps[1:]:
-        if not step.startswith("."):
-            return
-        names.append(step[1:])
-        yield ".".join(names)
-
-
-def _names_read(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
+def _assigned_attributes(module: SourceModule) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.attr
+        elif isinstance(node, ast.ClassDef):
+            for part in node.body:
+                for target in targets_of(part):
+                    if isinstance(target, ast.Name):
+                        yield target.id
 
 
-def _is_called_unnamed(name: str) -> bool:
-    """Tell whether Python, or torch, calls it without its name: ``obs[0]``, ``net(obs)``. What is made anew changes nothing else."""
-    is_special = name.startswith("__") and name.endswith("__")
-    return name == "forward" or (
-        is_special and name not in ("__init__", "__new__", "__post_init__")
-    )
+def _others_may_write(module: SourceModule) -> bool:
+    nodes = list(ast.walk(module.tree))
+    names = [
+        full_name(node, module.imports) or _name_of(node)
+        for node in nodes
+        if isinstance(node, ast.Name | ast.Attribute)
+    ]
+    names += [
+        keyword.arg or ""
+        for node in nodes
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+    ]
+    return any(_OTHERS_MAY_WRITE.match(name) for name in names if name)

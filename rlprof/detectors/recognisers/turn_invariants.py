@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -13,11 +13,13 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import Value, Values, value_of
-from rlprof.syntax.bound_inputs import at_entry, bound_inputs
-from rlprof.syntax.module import Comprehension, Function, SourceModule
+from rlprof.syntax.ancestors import Around, Turned, around
+from rlprof.syntax.bound_inputs import BoundCall, at_entry, bound_inputs
+from rlprof.syntax.module import Function, SourceModule
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.pure import Pure, pure_at
-from rlprof.syntax.turn_changes import TurnChanges, Turned
+from rlprof.syntax.turn_changes import Changes, TurnChanges, is_called_as_written
+from rlprof.syntax.writes import is_changed
 
 _MOST_BETWEEN: Final = 3
 """Functions between the loop and the one whose result stays the same."""
@@ -54,6 +56,12 @@ class _Read(NamedTuple):
     turns: int | None
     is_outermost: bool
     """True if no other loop of its function is around that one."""
+
+
+class _Found(NamedTuple):
+    loop: Turned
+    trains: bool
+    """True if its turns move parameters of networks."""
 
 
 class TurnInvariants:
@@ -121,35 +129,42 @@ class TurnInvariants:
 
     def _read(self, frames: tuple[Frame, ...]) -> _Read | None:
         pure, function = self._pure_function(frames)
-        if pure is None or function is None or self._is_of_weights(frames[0], pure):
+        if pure is None or function is None:
+            return None
+        attributes = self._changes.attributes_read(function)
+        if not self._changes.are_kept(attributes):
             return None
         inputs: tuple[Operand, ...] | None = pure.inputs
-        attributes = self._changes.attributes_read(function)
         between: list[str] = []
+        called: set[str] = set()
         for above, frame in enumerate(frames[1:], 1):
             module = self._lines.module(frame.file)
             if module is None or not inputs or len(between) > _MOST_BETWEEN:
                 return None
-            around = module.function_at(frame.line)
-            if not _continues(frames[above - 1]):
-                inputs = bound_inputs(module, frame.line, function, inputs)
-                if inputs is None:
+            outer = module.function_at(frame.line)
+            if not _is_in_comprehension(frames[above - 1]):
+                call = bound_inputs(module, frame.line, function, inputs)
+                if call is None or _is_written_to(module, call):
                     return None
-            loop = self._loop(module, frame, inputs, attributes)
-            if loop is not None:
-                turns = self._turns(loop, frame)
-                if turns == 1:
+                inputs = call.inputs
+                called.add(call.name)
+                loops = around(module, call.statement, call.node)
+                found = self._outermost(module, frame, loops, call, attributes, called)
+                if found is not None:
+                    turns = self._turns(found.loop, frame)
+                    if turns == 1 or (found.trains and not self._are_plain(frames[0], pure)):
+                        return None
+                    texts = tuple(operand.text for operand in inputs)
+                    alone = found.loop is loops.loops[-1] and not loops.is_conditional
+                    return _Read(pure, above, tuple(between), texts, turns, alone)
+                if loops.is_conditional:
                     return None
-                texts = tuple(operand.text for operand in inputs)
-                statement = module.statement_at(loop.lineno)
-                alone = statement is None or not statement.in_loop
-                return _Read(pure, above, tuple(between), texts, turns, alone)
-            if around is None:
+            if outer is None or not is_called_as_written(outer):
                 return None
-            if not _continues(frame):
-                inputs = at_entry(module, around, inputs)
-                between.append(last_name(around.qualname))
-                function = around
+            if not _is_in_comprehension(frame):
+                inputs = at_entry(module, outer, inputs)
+                between.append(last_name(outer.qualname))
+                function = outer
         return None
 
     def _pure_function(self, frames: tuple[Frame, ...]) -> tuple[Pure | None, Function | None]:
@@ -159,27 +174,40 @@ class TurnInvariants:
         found = (pure for pure in pure_at(module, frames[0]) if pure.function and pure.inputs)
         return next(found, None), module.function_at(frames[0].line)
 
-    def _is_of_weights(self, own: Frame, pure: Pure) -> bool:
-        """Tell whether one of its inputs was seen to be what an optimizer changes."""
+    def _are_plain(self, own: Frame, pure: Pure) -> bool:
+        """Tell whether all inputs were seen, and are numbers, arrays or tensors that no optimizer moves."""
         known = self._values.between(own.file, pure.lines, own.function)
-        seen = [known[it.text] for it in pure.inputs if it.text in known]
-        return any(value.is_network or value.type in _WEIGHTS for value in seen)
+        seen = [known.get(it.text) for it in pure.inputs]
+        return all(
+            value is not None
+            and (value.is_plain or (value.is_array and value.type not in _WEIGHTS))
+            for value in seen
+        )
 
-    def _loop(
+    def _outermost(
         self,
         module: SourceModule,
         frame: Frame,
-        inputs: tuple[Operand, ...],
+        loops: Around,
+        call: BoundCall,
         attributes: frozenset[str],
-    ) -> Turned | None:
-        """Return the outermost loop around the line of ``frame`` of which no turn changes ``inputs``."""
-        found: Turned | None = None
-        for loop in _loops(module, frame.line):
-            if _depends_on_a_condition(module, frame.line, loop):
+        called: Collection[str],
+    ) -> _Found | None:
+        """Return the outermost loop around a call of which no turn changes what it is given."""
+        found: _Found | None = None
+        for loop in loops.loops:
+            lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+            networks = {
+                text.rpartition(".")[2]
+                for text, value in self._values.between(frame.file, lines).items()
+                if value.is_network
+            }
+            changes = self._changes.leaves(
+                module, loop, call.inputs, attributes, {*called, *networks}
+            )
+            if changes is Changes.MORE:
                 break
-            if not self._changes.leaves(module, loop, inputs, attributes):
-                break
-            found = loop
+            found = _Found(loop, trains=changes is Changes.PARAMETERS)
         return found
 
     def _turns(self, loop: Turned, turn: Frame) -> int | None:
@@ -187,32 +215,28 @@ class TurnInvariants:
         match through:
             case ast.Call(func=ast.Name(id="range"), args=[number]):
                 return self._parameters.value(number)
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return None if any(isinstance(it, ast.Starred) for it in parts) else len(parts)
         seen: Value | None = value_of(
             through, self._values.between(turn.file, range(turn.line, turn.line + 1))
         )
         return seen.length if seen is not None else None
 
 
-def _continues(frame: Frame) -> bool:
-    """Tell whether it is a comprehension, whose variables are those of the function around it."""
+def _is_plain(value: Value) -> bool:
+    return value.is_plain or (value.is_array and value.type not in _WEIGHTS)
+
+
+def _is_in_comprehension(frame: Frame) -> bool:
+    """Tell whether it is one of a comprehension, which before Python 3.12 has a frame of its own."""
     return last_name(frame.function) in _IN_COMPREHENSIONS
 
 
-def _loops(module: SourceModule, line: int) -> Iterator[Turned]:
-    """Yield the comprehensions on a line and the loops around it, the innermost first."""
-    for statement in module.statements_at(line):
-        for node in statement.walk():
-            if isinstance(node, Comprehension):
-                yield node
-    for loop in reversed(tuple(module.loops_around(line))):
-        if isinstance(loop, ast.For):
-            yield loop
-
-
-def _depends_on_a_condition(module: SourceModule, line: int, loop: Turned) -> bool:
-    """Tell whether not each turn comes to ``line``."""
-    return any(
-        condition.lineno > loop.lineno
-        for statement in module.statements_at(line)
-        for condition in statement.conditions
-    )
+def _is_written_to(module: SourceModule, call: BoundCall) -> bool:
+    """Tell whether somebody may write to what the call gives: it is handed on, or its name is changed in place."""
+    match call.statement.node:
+        case ast.Return(value=value) if value is call.node:
+            return True
+        case ast.Assign(targets=targets, value=value) if value is call.node:
+            return any(is_changed(module, call.statement.function, it) for it in targets)
+    return False

@@ -53,7 +53,7 @@ def bound(line: str, name: str, *inputs: str) -> set[str] | None:
     (function,) = [it for it in module.functions if it.node.name == name]
     at = next(it for it in module.functions if it.node.name == "caller").first_line + 1
     found = bound_inputs(module, at, function, [operand(text) for text in inputs])
-    return None if found is None else {it.text for it in found}
+    return None if found is None else {it.text for it in found.inputs}
 
 
 @pytest.mark.parametrize(

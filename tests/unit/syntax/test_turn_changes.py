@@ -9,18 +9,22 @@ import pytest
 
 from rlprof.syntax.module import SourceModule, parse
 from rlprof.syntax.operands import Operand, operand_of
-from rlprof.syntax.turn_changes import TurnChanges
+from rlprof.syntax.turn_changes import Changes, TurnChanges
 
 PROGRAM = """
 import numpy as np
 import torch.nn.functional as F
 
 class Learner:
-    def __init__(self):
-        self.net, self.opt = build()
+    def __init__(self, net, opt):
+        self.net, self.opt = net, opt
         self.mean = np.zeros(4)
+        self.weights = np.zeros(4)
+        self.losses = []
+        self.shared = self.obs
 
     def fit(self, batch, obs):
+        rows = []
         for epoch in range(4):
             {turn}
 
@@ -28,7 +32,12 @@ class Learner:
         loss = F.mse_loss(self.net(obs), self.targets(obs))
         loss.backward()
         self.opt.step()
-        self.losses.append(loss)
+        self.losses.append(1.0)
+
+    def sweep(self, obs):
+        error = self.targets(obs)
+        self.weights += 0.1 * error
+        self.error = error.mean()
 
     def targets(self, obs):
         return (obs - self.mean).sum(1)
@@ -62,30 +71,34 @@ def operands(*texts: str) -> list[Operand]:
     return [it for it in found if it is not None]
 
 
-def leaves(turn: str, *texts: str, attributes: str = "", beside: str = "") -> bool:
+def changes(turn: str, *texts: str, attributes: str = "", beside: str = "") -> Changes:
     module = module_of(turn)
     loop = next(it for it in ast.walk(module.tree) if isinstance(it, ast.For))
     other = parse(dedent(beside))
     assert other is not None
-    changes = TurnChanges([module, other])
-    assert not changes.others_may_write
-    return changes.leaves(module, loop, operands(*texts), frozenset(attributes.split()))
+    read = TurnChanges([module, other])
+    assert not read.others_may_write
+    return read.leaves(module, loop, operands(*texts), frozenset(attributes.split()), {"net"})
 
 
 @pytest.mark.parametrize(
     ("turn", "inputs"),
     [
-        ("self.update(obs)", ["obs", "self.mean"]),
-        ("self.update(batch['obs'])", ["batch['obs']", "self.mean"]),
-        ("x = self.targets(obs)\nx += 1", ["obs", "self.mean"]),
+        ("self.sweep(obs)", ["obs", "self.mean"]),
+        ("self.sweep(batch['obs'])", ["batch['obs']", "self.mean"]),
+        ("x = self.targets(obs)\nx = x + 1", ["obs", "self.mean"]),
+        ("rows.append(obs.mean())", ["obs", "self.mean"]),
         ("self.losses.append(obs.mean())", ["obs", "self.mean"]),
-        ("y = scale(obs.copy(), 2) if False else 0", ["batch", "self.mean"]),
-        ("rows = obs * 2\nself.clip(rows)", ["obs", "self.mean"]),
         ("print(epoch, self.targets(obs))", ["obs"]),
+        ("if epoch:\n    self.error = np.abs(obs).max()", ["obs", "self.mean"]),
     ],
 )
 def test_what_is_only_read_stays(turn: str, inputs: list[str]):
-    assert leaves(turn, *inputs)
+    assert changes(turn, *inputs) is Changes.NOTHING
+
+
+def test_training_moves_parameters():
+    assert changes("self.update(obs)", "obs", "self.mean") is Changes.PARAMETERS
 
 
 @pytest.mark.parametrize(
@@ -106,57 +119,66 @@ def test_what_is_only_read_stays(turn: str, inputs: list[str]):
         ("scale(by=2, rows=obs)", "obs"),
         ("self.clip(obs)", "obs"),
         ("self.pass_on(obs)", "obs"),
-        ("self.pass_on(batch.obs)", "batch.obs"),
         ("self.shift(obs)", "self.mean"),
         ("self.mean = 0", "self.mean"),
         ("self.mean[0] = 0", "self.mean"),
         ("self.normaliser.mean = 0", "self.mean"),
         ("relabel(self)", "self.goal"),
         ("del batch.obs", "batch.obs"),
-        ("use(epoch)", "epoch"),
-        ("rows = [obs for obs in batch]", "obs"),
+        ("print(epoch)", "epoch"),
+        ("x = [obs for obs in batch]", "obs"),
+        ("self.shared += 1", "obs"),
+        ("batch.weights += 1", "obs"),
     ],
 )
 def test_what_is_written_changes(turn: str, changed: str):
-    assert not leaves(turn, changed)
+    assert changes(turn, changed) is Changes.MORE
 
 
 @pytest.mark.parametrize(
     "turn",
     [
         "self.sync(obs)",
-        "pipe.recv()",
-        "work = queue.get()",
-        "thread.join()",
-        "with self.lock:\n    self.update(obs)",
-        "time.sleep(1)",
-        "dist.all_reduce(obs)",
+        "env.step(epoch)",
+        "writer.add_scalar('loss', 1)",
+        "with self.lock:\n    self.sweep(obs)",
+        "np.random.rand(3)",
         "got = yield obs",
+        "for call in self.callbacks:\n    call(self)",
+        "self.moves[epoch](obs)",
+        "getattr(self, 'sweep')(obs)",
+        "call = self.sweep\ncall(obs)",
+        "setattr(self, 'mean', 1)",
+        "Node(obs)",
+        "break",
+        "return obs",
+        "while obs:\n    x = 1",
+        "try:\n    x = 1\nexcept ValueError:\n    x = 2",
     ],
 )
-def test_what_others_may_do_is_not_known(turn: str):
-    assert not leaves(turn, "self.mean")
-
-
-def test_a_method_of_another_object_may_do_what_it_likes():
-    assert leaves("writer.add_scalar('loss', 1)", "self.mean", "obs")
+def test_what_was_not_read_may_do_anything(turn: str):
+    assert changes(turn, "self.mean") is Changes.MORE
 
 
 def test_attributes_of_elements_are_inputs_too():
-    assert leaves("batch.row = 1", "obs", attributes="column")
-    assert not leaves("batch.row = 1", "obs", attributes="row column")
+    assert changes("self.row = 1", "obs", attributes="column") is Changes.NOTHING
+    assert changes("self.row = 1", "obs", attributes="row column") is Changes.MORE
 
 
 def test_functions_of_other_files_are_read():
     beside = "def push(rows):\n    rows.append(1)\n"
 
-    assert not leaves("push(obs)", "obs", beside=beside)
+    assert changes("push(obs)", "obs", beside=beside) is Changes.MORE
 
 
-def test_what_python_calls_without_a_name_is_read():
-    beside = "class Net:\n    def forward(self, x):\n        self.mean = x.mean()\n"
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [("forward", Changes.MORE), ("__getitem__", Changes.MORE), ("__init__", Changes.NOTHING)],
+)
+def test_what_python_calls_without_a_name_is_read(method: str, expected: Changes):
+    beside = f"class Net:\n    def {method}(self, x):\n        self.mean = x.mean()\n"
 
-    assert not leaves("self.net(obs)", "self.mean", beside=beside)
+    assert changes("x = obs[0]", "self.mean", beside=beside) is expected
 
 
 @pytest.mark.parametrize(
@@ -181,4 +203,14 @@ def test_attributes_that_a_function_reads_by_way_of_others():
     module = module_of("pass")
     (function,) = [it for it in module.functions if it.qualname == "Learner.update"]
 
-    assert {"mean", "opt", "losses"} <= TurnChanges([module]).attributes_read(function)
+    assert TurnChanges([module]).attributes_read(function) == {"mean", "opt", "losses"}
+
+
+def test_attributes_of_librarys_objects_and_properties_are_not_kept():
+    beside = parse("class A:\n    @property\n    def far(self):\n        return draw()\n")
+    assert beside is not None
+    read = TurnChanges([module_of("pass"), beside])
+
+    assert read.are_kept({"mean", "shape"})
+    assert not read.are_kept({"mean", "qpos"})
+    assert not read.are_kept({"far"})
